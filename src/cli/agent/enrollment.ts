@@ -96,7 +96,8 @@ async function insist(
       if (!(error instanceof MusterError) || error.code === 'aborted') throw error;
       if (error.status === 401) return error;
       const isFinal = [400, 404, 413].includes(error.status) || error.code === 'invalid_argument';
-      if (isFinal || once) throw new AgentFault('failed', `The enrollment failed: ${error.message}`);
+      if (isFinal) throw new AgentFault('failed', `The enrollment failed: ${error.message}`);
+      if (once) throw new AgentFault('failed', `The enrollment has no answer: ${error.message} Run it again to go on.`);
       const waitMs = outageBackoffMs(failures, error.retryAfterSeconds, jitter);
       say(`The enrollment has no answer yet: ${error.message} Trying again in ${Math.ceil(waitMs / 1000)} s.`);
       await clock.sleep(waitMs, signal);

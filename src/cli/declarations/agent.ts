@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Pipeline, Signal } from '../agent/collector-file.ts';
+import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
 import type { SimulateOptions } from '../commands/agent/simulate.ts';
 import { addGlobals, matching, refusedArgument, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
@@ -7,16 +8,27 @@ import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
 const urlOf = matching(/^https?:\/\/[^\s/@?#]+(?:\/[^\s@?#]*)?$/, 'It must be http://HOST:PORT or https://HOST:PORT.');
+const endpointOf = matching(
+  /^https?:\/\/[^\s/@?#]+\/[^\s@?#]+$/,
+  'It must be the whole URL, as in https://HOST:PORT/v1/opamp.',
+);
 const appIdOf = matching(/^[a-z0-9]{20}$/, 'An app id is 20 small letters and digits.');
+const folderOf = matching(/./, 'It is the path of a folder.');
 const reportedOf = matching(/^[\x20-\x7e]{1,128}$/, 'It is 1 to 128 printable ASCII characters.');
 const DEVICE_URL = 'the device listener, in place of all others';
 const DAEMONS_MAX = 1000;
 const SECONDS_MAX = 86_400;
 
+const CONFIG_FILES_MAX = 64;
+const [CODE_FILE, CODE_STDIN] = ['the enrollment code', 'read the enrollment code from stdin'] as const;
+
 /** `muster agent …`; the code that a command needs is loaded when it is called. */
 export function addAgent(program: Command, env: Environment): void {
-  const agent = program.command('agent').description('the reference daemon, and many simulated ones');
+  const agent = program
+    .command('agent')
+    .description('the reference daemon, many simulated ones, and collectors that speak OpAMP');
   addRun(agent, env);
+  addEnroll(agent, env);
   addSimulate(agent, env);
 }
 
@@ -27,8 +39,8 @@ function addRun(agent: Command, env: Environment): void {
     .argument('[command...]', 'behind `--`: a program and its arguments, run after each change without a shell')
     .requiredOption('--credential-file <file>', 'keeps the credential; made at the enrollment, for its owner alone')
     .option('--app <id>', 'the app to enroll as', appIdOf)
-    .option('--code-file <file>', 'the enrollment code')
-    .option('--code-stdin', 'read the enrollment code from stdin', false)
+    .option('--code-file <file>', CODE_FILE)
+    .option('--code-stdin', CODE_STDIN, false)
     .option('--device-url <url>', DEVICE_URL, urlOf)
     .addOption(
       run
@@ -46,6 +58,37 @@ function addRun(agent: Command, env: Environment): void {
     const { agentRun } = await import('../commands/agent/run.ts');
     await agentRun(invocation(env, options), options, command);
   });
+}
+
+function addEnroll(agent: Command, env: Environment): void {
+  const enroll = agent
+    .command('enroll')
+    .description('enroll this machine as an app, and write the configuration of the OpAMP supervisor')
+    .requiredOption('--opamp <folder>', 'keeps the credential and supervisor.yaml; made for its owner alone', folderOf)
+    .option('--app <id>', 'the app to enroll as', appIdOf)
+    .option('--code-file <file>', CODE_FILE)
+    .option('--code-stdin', CODE_STDIN, false)
+    .option('--device-url <url>', DEVICE_URL, urlOf)
+    .option('--endpoint <url>', 'where the supervisor asks; /v1/opamp of the device listener by default', endpointOf)
+    .option('--ca-file <file>', 'PEM: the authority that signed the certificate of that listener')
+    .option('--executable <file>', 'the collector; the one that its package installed by default')
+    .option('--config-file <file>', "the collector's own configuration; repeatable", filesOf)
+    .option(
+      '--storage <folder>',
+      'where the supervisor keeps what it knows; storage in the folder by default',
+      folderOf,
+    )
+    .addHelpText('after', '\nThe code is needed once, where the folder has no enrolled credential yet.');
+  addGlobals(enroll, ['context', 'quiet']).action(async (options: EnrollOptions & GlobalOptions) => {
+    const { agentEnroll } = await import('../commands/agent/enroll.ts');
+    await agentEnroll(invocation(env, options), options);
+  });
+}
+
+/** Adds a path to those that stand before it. */
+function filesOf(path: string, before: readonly string[] = []): readonly string[] {
+  if (before.length === CONFIG_FILES_MAX) throw refusedArgument(`There are at most ${CONFIG_FILES_MAX} files.`);
+  return [...before, path];
 }
 
 const RECEIVERS_MAX = 16;

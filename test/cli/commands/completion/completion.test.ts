@@ -58,6 +58,7 @@ describe('what the program knows', () => {
     [['usage', '--month', ''], [':4'], 'nothing where only the person knows'],
     [['restore', ''], [':0'], 'files, which the shell knows'],
     [['context', 'add', '--ca-file', ''], [':0'], 'files of an option'],
+    [['agent', 'enroll', '--opamp', ''], [':0'], 'folders of an option'],
     [['comple'], ['completion', ':4'], 'the public command alone'],
   ])('%j → %j (%s)', async (words, lines) => {
     expect(await completed(words)).toEqual(lines);
