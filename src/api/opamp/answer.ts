@@ -19,7 +19,7 @@ export function reply(exchange: Exchange, instanceUid: Uint8Array, fields: Answe
 
 const takesGzip = ({ request }: Exchange): boolean =>
   /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(
-    String(request.headers['accept-encoding'] ?? ''),
+    request.headers['accept-encoding'] ?? '',
   );
 
 /** Answers a message that cannot be taken: its agent is not to send it again. */

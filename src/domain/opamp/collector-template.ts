@@ -60,7 +60,7 @@ function documentOf(text: string): Document.Parsed {
   if (Buffer.byteLength(text) > LIMITS.opampTemplateBytesMax) {
     throw new BadTemplate(`the template has more than ${LIMITS.opampTemplateBytesMax} bytes`);
   }
-  const document = parseDocument(text, { prettyErrors: true, logLevel: 'silent' });
+  const document = parseDocument(text, { prettyErrors: true, logLevel: 'error' });
   const [fault] = [...document.errors, ...document.warnings];
   if (fault) throw new BadTemplate(`line ${fault.linePos?.[0].line ?? 1}: it is no YAML (${fault.code})`);
   if (!isMap(document.contents)) throw new BadTemplate('the template must be a mapping');

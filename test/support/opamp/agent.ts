@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { AGENT_CAN } from '../../../src/opamp/capabilities.ts';
 import {
-  AgentToServerSchema,
+  type AgentToServerSchema,
   RemoteConfigStatuses,
   type ServerToAgent,
 } from '../../../src/opamp/generated/opamp_pb.ts';
