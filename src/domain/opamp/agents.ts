@@ -176,8 +176,8 @@ async function write(
   { record, isShared }: Outcome,
   origin: Origin,
 ): Promise<'committed' | 'conflict' | 'not kept'> {
-  // A replica of the version before would leave the record behind.
-  if (!(await deps.mayKeep())) return 'not kept';
+  // A replica of the version before would leave the record behind when it deletes the app.
+  if (!kept && !(await deps.mayKeep())) return 'not kept';
   const key = KEYS.opampAgent(account.id, app.id);
   // The record must not outlive its app, nor be another machine's: an enrollment removes it.
   const expect: readonly [Expectation, Expectation] = [

@@ -1,0 +1,171 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { describe, expect, inject, test } from 'vitest';
+import { DEFAULT_TEMPLATE } from '../../../src/domain/opamp/collector-template.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { RemoteConfigStatuses } from '../../../src/opamp/generated/opamp_pb.ts';
+import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { hashOf, offered, OpampAgent, REPORTS } from '../../support/opamp/agent.ts';
+import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
+import { auditOf, revoke, setOtel } from '../../support/service/daemon.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { Muster, tenant } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+const url = inject('etcd');
+
+/** Replicas of one fleet, each with its template. */
+async function replicas(templates: readonly string[]): Promise<readonly Muster[]> {
+  const prefix = `/${randomUUID()}/`;
+  return await Promise.all(
+    templates.map((text) => {
+      const file = join(scratchDirectory('template'), 'template.yaml');
+      writeFileSync(file, text, { mode: 0o600 });
+      const env = {
+        MUSTER_ETCD_PREFIX: prefix,
+        MUSTER_OPAMP_TEMPLATE_FILE: file,
+        MUSTER_DEVICE_RATE_PER_MINUTE: '10000',
+      };
+      return Muster.start({ store: `etcd:${url}`, env });
+    }),
+  );
+}
+const at = ({ device }: Muster, agent: OpampAgent): OpampAgent =>
+  Object.assign(new OpampAgent(device, agent.bearer, agent.capabilities), {
+    instanceUid: agent.instanceUid,
+    sequence: agent.sequence,
+  });
+
+describe.skipIf(url === undefined)('agents of several replicas', () => {
+  test('what one replica has heard the others know: nothing is offered twice, and a revocation holds everywhere', async () => {
+    const [one, other] = await replicas([DEFAULT_TEMPLATE, DEFAULT_TEMPLATE]);
+    if (!one || !other) throw new Error('no replicas');
+    await using _one = one;
+    await using _other = other;
+    const owner = await tenant(one);
+    await setOtel(one, owner.apiKey);
+    const { agent, first, appId } = await startedAgent(one, owner);
+    // The first answer had no acknowledgement yet: the other replica offers the same under the same key.
+    const twin = at(other, agent);
+    const again = await twin.say();
+    expect(hashOf(again).split('~').slice(0, 2)).toEqual(hashOf(first).split('~').slice(0, 2));
+    await agent.acknowledge(first);
+    expect((await twin.say()).remoteConfig).toBeUndefined();
+    const failed = await twin.say({
+      remoteConfigStatus: { lastRemoteConfigHash: first.remoteConfig!.configHash, status: RemoteConfigStatuses.FAILED },
+    });
+    expect(offered(failed)).toBe('{}\n');
+    // This replica has it settled in memory, and no message with news has come by it.
+    expect(await rolloutOf(one, owner)).toMatchObject({ failed: 1 });
+    await twin.acknowledge(failed);
+    expect((await agent.say()).remoteConfig).toBeUndefined();
+    await revoke(one, owner.apiKey, appId);
+    expect(await twin.send()).toMatchObject({ status: 401 });
+  });
+
+  test('two machines on one credential are found, each at its own replica', async () => {
+    const [one, other] = await replicas([DEFAULT_TEMPLATE, DEFAULT_TEMPLATE]);
+    if (!one || !other) throw new Error('no replicas');
+    await using _one = one;
+    await using _other = other;
+    const owner = await tenant(one);
+    const { agent } = await startedAgent(one, owner);
+    const twin = at(other, agent);
+    twin.instanceUid = randomBytes(16);
+    await twin.start();
+    await agent.start();
+    await twin.start();
+    const shared = (await auditOf(one, owner.accountId)).filter(({ action }) => action === 'credential.shared');
+    expect(shared).toHaveLength(1);
+  });
+
+  test('while replicas have two templates, an agent gets the newer one and keeps it', async () => {
+    const [old, next] = await replicas([DEFAULT_TEMPLATE, `${DEFAULT_TEMPLATE}# the next one\n`]);
+    if (!old || !next) throw new Error('no replicas');
+    await using _old = old;
+    await using _next = next;
+    const owner = await tenant(old);
+    await setOtel(old, owner.apiKey);
+    const { agent, first } = await startedAgent(old, owner);
+    await agent.acknowledge(first);
+    const twin = at(next, agent);
+    const answers = [];
+    for (let round = 0; round < 3; round += 1) {
+      for (const each of [twin, agent]) {
+        const answer = await each.say();
+        if (answer.remoteConfig) {
+          answers.push(offered(answer)?.includes('the next one'));
+          await each.acknowledge(answer);
+        }
+      }
+    }
+    // Which of the two replicas has started later decides: one change at most, and none back.
+    expect(answers.length).toBeLessThanOrEqual(1);
+    expect((await agent.say()).remoteConfig).toBeUndefined();
+    expect((await twin.say()).remoteConfig).toBeUndefined();
+  });
+
+  test('beside a replica of the version before nothing is kept, and agents are served all the same', async () => {
+    let store: Store | undefined;
+    const env = { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` };
+    await using muster = await Muster.start({ store: `etcd:${url}`, env, wrapStore: (real) => (store = real) });
+    const owner = await tenant(muster);
+    await setOtel(muster, owner.apiKey);
+    const key = KEYS.replica('before');
+    const before = {
+      replicaId: 'before',
+      startedAt: 1,
+      version: '0.0.9',
+      keyNumbers: [1],
+      fingerprints: {},
+      clock: Date.now(),
+      knows: [],
+    };
+    await store?.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, before)] });
+    const { agent, first, appId } = await startedAgent(muster, owner, REPORTS);
+    expect(offered(first)).toContain('https://otel.example.com');
+    await agent.acknowledge(first);
+    expect(await rolloutOf(muster, owner)).toMatchObject({ applied: 1 });
+    const kept = (): Promise<unknown> => store!.get(KEYS.opampAgent(owner.accountId, appId));
+    expect(await kept()).toBeUndefined();
+    const found = await store?.get(key);
+    await store?.commit({ expect: [{ key, revision: found?.revision ?? 0 }], write: [{ remove: key }] });
+    await until(async () => {
+      await agent.say();
+      return (await kept()) !== undefined;
+    });
+  });
+});
+
+test('a changed template reaches agents at their next poll; a broken one changes nothing, and is told', async () => {
+  const file = join(scratchDirectory('template'), 'template.yaml');
+  writeFileSync(file, DEFAULT_TEMPLATE, { mode: 0o600 });
+  const clock = new FakeClock();
+  await using muster = await Muster.start({ clock, env: { MUSTER_OPAMP_TEMPLATE_FILE: file } });
+  /** The file is read again every 10 s. */
+  const told = (what: string): Promise<void> =>
+    until(() => {
+      clock.advance(10_000);
+      return muster.logged.some((line) => line.includes(what));
+    });
+  const owner = await tenant(muster);
+  await setOtel(muster, owner.apiKey);
+  const { agent, first } = await startedAgent(muster, owner);
+  await agent.acknowledge(first, RemoteConfigStatuses.FAILED, 'unknown exporter');
+  expect(await rolloutOf(muster, owner)).toMatchObject({ failed: 1 });
+  writeFileSync(file, 'exporters: {', { mode: 0o600 });
+  await told('the template of the collectors cannot be used');
+  const { text } = await readiness(muster);
+  expect(text).toContain('MUSTER_OPAMP_TEMPLATE_FILE');
+  writeFileSync(file, `${DEFAULT_TEMPLATE}# mended\n`, { mode: 0o600 });
+  await told('the template of the collectors has changed');
+  // Another template is another configuration: it is offered though the one before could not be loaded.
+  expect(offered(await agent.say())).toContain('# mended');
+});
+
+async function readiness(muster: Muster): Promise<{ readonly text: string }> {
+  return { text: await (await fetch(`${muster.ops}/readyz`)).text() };
+}
