@@ -17,10 +17,15 @@ import { until } from '../../support/time/until.ts';
 
 const url = inject('etcd');
 
-/** Replicas of one fleet, each with its template. */
-async function replicas(templates: readonly string[]): Promise<readonly Muster[]> {
+interface Pair extends AsyncDisposable {
+  readonly one: Muster;
+  readonly other: Muster;
+}
+
+/** Two replicas of one fleet, each with its template. */
+async function pair(templates: readonly [string, string] = [DEFAULT_TEMPLATE, DEFAULT_TEMPLATE]): Promise<Pair> {
   const prefix = `/${randomUUID()}/`;
-  return await Promise.all(
+  const [one, other] = (await Promise.all(
     templates.map((text) => {
       const file = join(scratchDirectory('template'), 'template.yaml');
       writeFileSync(file, text, { mode: 0o600 });
@@ -31,7 +36,14 @@ async function replicas(templates: readonly string[]): Promise<readonly Muster[]
       };
       return Muster.start({ store: `etcd:${url}`, env });
     }),
-  );
+  )) as [Muster, Muster];
+  return {
+    one,
+    other,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([one, other].map((muster) => muster[Symbol.asyncDispose]()));
+    },
+  };
 }
 const at = ({ device }: Muster, agent: OpampAgent): OpampAgent =>
   Object.assign(new OpampAgent(device, agent.bearer, agent.capabilities), {
@@ -41,10 +53,8 @@ const at = ({ device }: Muster, agent: OpampAgent): OpampAgent =>
 
 describe.skipIf(url === undefined)('agents of several replicas', () => {
   test('what one replica has heard the others know: nothing is offered twice, and a revocation holds everywhere', async () => {
-    const [one, other] = await replicas([DEFAULT_TEMPLATE, DEFAULT_TEMPLATE]);
-    if (!one || !other) throw new Error('no replicas');
-    await using _one = one;
-    await using _other = other;
+    await using replicas = await pair();
+    const { one, other } = replicas;
     const owner = await tenant(one);
     await setOtel(one, owner.apiKey);
     const { agent, first, appId } = await startedAgent(one, owner);
@@ -67,10 +77,8 @@ describe.skipIf(url === undefined)('agents of several replicas', () => {
   });
 
   test('two machines on one credential are found, each at its own replica', async () => {
-    const [one, other] = await replicas([DEFAULT_TEMPLATE, DEFAULT_TEMPLATE]);
-    if (!one || !other) throw new Error('no replicas');
-    await using _one = one;
-    await using _other = other;
+    await using replicas = await pair();
+    const { one, other } = replicas;
     const owner = await tenant(one);
     const { agent } = await startedAgent(one, owner);
     const twin = at(other, agent);
@@ -83,10 +91,8 @@ describe.skipIf(url === undefined)('agents of several replicas', () => {
   });
 
   test('while replicas have two templates, an agent gets the newer one and keeps it', async () => {
-    const [old, next] = await replicas([DEFAULT_TEMPLATE, `${DEFAULT_TEMPLATE}# the next one\n`]);
-    if (!old || !next) throw new Error('no replicas');
-    await using _old = old;
-    await using _next = next;
+    await using replicas = await pair([DEFAULT_TEMPLATE, `${DEFAULT_TEMPLATE}# the next one\n`]);
+    const { one: old, other: next } = replicas;
     const owner = await tenant(old);
     await setOtel(old, owner.apiKey);
     const { agent, first } = await startedAgent(old, owner);
