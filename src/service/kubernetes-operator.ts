@@ -1,8 +1,12 @@
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
+import { enrollBound } from '../domain/devices/bound-enrollment.ts';
 import { jitter } from '../time/jitter.ts';
 import type { Core } from './core.ts';
 import { createBindingServices, type DomainServices } from './domain-services.ts';
+
+/** The path of the OpAMP endpoint on the device listener. */
+const OPAMP_PATH = '/v1/opamp';
 
 /**
  * Makes the dependencies of the operator of custom resources, where this replica has the role. The client of Kubernetes
@@ -19,16 +23,28 @@ export async function openOperator(
   const { kubernetes } = core.config;
   if (!kubernetes) return undefined;
   const { connectKubernetes } = await import('../controller/kubernetes/client/http-kube-api.ts');
-  const { fleet, random } = core;
+  const { fleet, random, clockWatch, metrics } = core;
   const { accounts, apiKeys, apps, otelConfigs, rollouts } = domain;
   const { bindings, ...bound } = createBindingServices(core, domain);
+  const enrollments = { ...domain.mutations, clockWatch, metrics };
   return {
     ...core,
     ...kubernetes,
+    opampPath: OPAMP_PATH,
     api: wrap(connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
     random: jitter,
     health: operatorHealth(),
     bindings,
-    domain: { fleet, random, accounts, apiKeys, apps, otelConfigs, rollouts, ...bound },
+    domain: {
+      fleet,
+      random,
+      accounts,
+      apiKeys,
+      apps,
+      otelConfigs,
+      rollouts,
+      ...bound,
+      enrollBound: (caller, appId, credential) => enrollBound(enrollments, caller, appId, credential),
+    },
   };
 }

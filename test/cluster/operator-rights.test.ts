@@ -51,6 +51,8 @@ describeOn('helm', 'the operator with the rights that the chart gives it', () =>
     await team.kubectl(['apply', '--validate=strict', '--filename=-'], examples());
     await team.ready('facct', 'acme', 'Synced');
     await team.ready('fkey', 'ci', 'Issued');
+    await team.ready('fapp', 'edge-collector', 'Active');
+    expect(await team.secret('edge-collector', 'supervisor.yaml')).toContain('executable: "/otelcol-contrib"');
     expect(await works(muster, await team.secret('muster-api-key', 'apiKey'))).toBe(true);
     await eventually('the events', async () => (await team.events('ci')).includes('KeyIssued'));
   });

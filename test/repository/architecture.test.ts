@@ -68,6 +68,7 @@ const RANKS: readonly (readonly string[])[] = [
     'api/v1/operations',
     'controller/kubernetes/runtime',
   ],
+  ['controller/kubernetes/supervisor'],
   [
     'api/v1',
     'api/device',

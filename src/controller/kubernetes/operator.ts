@@ -32,6 +32,8 @@ export interface OperatorDeps extends Followed {
   /** The release that claims namespaces: its namespace and name. */
   readonly release: string;
   readonly deviceUrl: string;
+  /** The path of the OpAMP endpoint on the device listener. */
+  readonly opampPath: string;
   readonly domain: DomainTools;
   /** @param fence the expectations of every commit of the leader's term */
   readonly bindings: (fence: readonly Expectation[]) => Bindings;
@@ -237,7 +239,8 @@ function contextOf(
   happened: ResourceEvent[],
   signal: AbortSignal,
 ): ReconcileContext {
-  const { api, clock, deadlines, log, bindings, domain, deviceUrl, subscriptions, term, statusWrittenAt } = operator;
+  const { api, clock, deadlines, log, bindings, domain, deviceUrl, opampPath, subscriptions, term, statusWrittenAt } =
+    operator;
   const { namespace, name, uid } = object.metadata;
   const { kind } = reconciler.schema;
   const origin = (): ReturnType<ReconcileContext['origin']> => ({
@@ -251,6 +254,7 @@ function contextOf(
     clock,
     log,
     deviceUrl,
+    opampPath,
     signal,
     bindings: bindings(term.fence),
     secrets: createSecrets({ api, owned: cache.owned, namespace, owner: { kind, name, uid }, signal }),

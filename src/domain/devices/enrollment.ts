@@ -92,12 +92,6 @@ export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origi
   }
 }
 
-interface Binding {
-  readonly code: string;
-  readonly credential: string;
-  readonly at: number;
-}
-
 async function decide(
   deps: TransitionDeps & Pick<EnrollmentDeps, 'store' | 'mayBindProvisionally'>,
   reader: FleetReader,
@@ -115,15 +109,43 @@ async function decide(
   if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
   if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-  const claim = await claimOf(deps.store, app, binding.credential, request.proved);
-  if (!claim) throw new NotEnrolled('bound_credential', found);
   // Asked after the code was checked: it may cost a read of the store, and a code that is none must cost none. A
   // credential that the service makes is known to nobody else.
   const provisional = request.credentialHash !== undefined && !request.proved && (await deps.mayBindProvisionally());
+  const step = await enrollmentStep(deps, reader, found, request, { ...binding, provisional });
+  if (!step) throw new NotEnrolled('bound_credential', found);
+  return step;
+}
+
+/** An enrollment whose code is open. */
+export interface Binding {
+  /** The hash of the code, which is open in the app's record. */
+  readonly code: string;
+  /** The hash of the credential. */
+  readonly credential: string;
+  /** The instant of the request in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/**
+ * The change that binds a credential to an app by an open code (A4, A5): every enrollment is this one, whoever asks.
+ * @returns undefined where the credential is or was bound to an existing app, and stays so
+ * @throws StoreUnavailable; BadRecord
+ */
+export async function enrollmentStep(
+  deps: TransitionDeps & Pick<EnrollmentDeps, 'store'>,
+  reader: FleetReader,
+  found: FoundApp,
+  request: Pick<EnrollRequest, 'platform' | 'agentVersion' | 'connection' | 'proved'>,
+  binding: Binding & { readonly provisional: boolean },
+): Promise<LeadingStep<EnrollmentResult> | undefined> {
+  const { app } = found;
+  const claim = await claimOf(deps.store, app, binding.credential, request.proved);
+  if (!claim) return undefined;
   // A4: an active app goes on with another credential; its status has not changed.
   const changes =
     app.record.status === 'active' ? undefined : await appTransition(deps, reader, app, 'active', binding.at);
-  return bindingStep(found, request, { ...binding, provisional }, claim, changes);
+  return bindingStep(found, request, binding, claim, changes);
 }
 
 /** The request repeats the last enrollment, whose answer may be lost, and its credential is still the current one. */
@@ -146,7 +168,7 @@ function whySpent({ app }: FoundApp, code: string): EnrollmentResult {
 
 function bindingStep(
   { account, app }: FoundApp,
-  request: EnrollRequest,
+  request: Pick<EnrollRequest, 'platform' | 'agentVersion' | 'connection' | 'proved'>,
   binding: Binding & { readonly provisional: boolean },
   claim: Claim,
   changes: Transition | undefined,

@@ -14,6 +14,8 @@ import { KEYS } from '../records/keys.ts';
  */
 
 const instant = z.int().min(0);
+/** A supervisor's file: the digest of its text, and that of all it was made from but the credential. */
+const file = z.looseObject({ digest: z.string(), settings: z.string() });
 export const bindingSchema = z.looseObject({
   kind: z.string(),
   namespace: z.string(),
@@ -25,7 +27,15 @@ export const bindingSchema = z.looseObject({
   /** The API key that works, and the Secret that holds it. */
   key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
   /** The generated secret whose hash is not registered yet; its Secret may have been written. */
-  pending: z.looseObject({ keyId: z.string().optional(), hash: z.string(), voids: z.string().optional() }).optional(),
+  pending: z
+    .looseObject({
+      keyId: z.string().optional(),
+      hash: z.string(),
+      voids: z.string().optional(),
+      /** Present where the secret is a credential, which stands in a supervisor's file as well. */
+      file: file.optional(),
+    })
+    .optional(),
   previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
   /** The Secret that holds what an app's daemon enrolls with. */
   secretName: z.string().optional(),
@@ -33,6 +43,8 @@ export const bindingSchema = z.looseObject({
   oldSecret: z.string().optional(),
   /** The enrollment code that was registered last. */
   code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
+  /** The credential with which the operator enrolled the app last, and the file that holds it. */
+  credential: z.looseObject({ hash: z.string(), file }).optional(),
 });
 export type BindingRecord = z.infer<typeof bindingSchema>;
 /** A binding as it was read, with its revision. */

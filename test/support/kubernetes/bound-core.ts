@@ -1,4 +1,5 @@
 import type { Caller } from '../../../src/domain/apps/apps.ts';
+import { enrollBound, type GeneratedCredential } from '../../../src/domain/devices/bound-enrollment.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
@@ -46,6 +47,8 @@ export async function operated(backend: Backend, everyReplicaKnows: () => boolea
     boundAccounts: accounts,
     keys: createBoundKeys(domain.mutations),
     boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues, mayRemember }),
+    enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential): Promise<void> =>
+      enrollBound({ ...domain.mutations, clockWatch, metrics: core.metrics }, caller, appId, credential),
     consents: createAppConsents({ ...domain.mutations, mayConsent: mayRemember }),
     gone: createGoneResources({ ...domain.mutations, mayRemember }),
     /** The caller of a commit after which the resource with this UID has the binding `after`. */

@@ -2,9 +2,11 @@ import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
 import { isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
-import { isFalse } from '../runtime/conditions.ts';
+import { isFalse, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
+import { credentialWish } from '../supervisor/credential-wish.ts';
+import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
 import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
@@ -13,7 +15,8 @@ import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
 /*
  * An app is created without a code. A code is generated and its hash is noted, then the code is written to the Secret,
  * and then that hash is registered. The process may end between any two: no code works that is in no Secret, and none
- * is made twice.
+ * is made twice. A credential for a supervisor goes the same way: its hash is noted, it is written to the Secret, and
+ * then the app is enrolled with that hash.
  */
 
 export type FleetAppStep =
@@ -22,9 +25,15 @@ export type FleetAppStep =
   /** Generates a code, notes its hash, and writes the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register' }
+  /** Generates a credential, notes its hash, and writes the Secret. */
+  | { readonly do: 'issueCredential' }
+  /** Enrolls the app with the credential that the Secret holds. */
+  | { readonly do: 'enroll' }
+  /** Writes the Secret of a supervisor as it should be, with the credential that it holds. */
+  | { readonly do: 'rewrite' }
   /** Voids the code that is in no Secret any more. */
   | { readonly do: 'void' }
-  /** Writes the Secret as it should be but for the code; a code that does not work any more is removed from it. */
+  /** Writes the Secret as it should be but for the code; a code or credential that does not belong there is removed. */
   | { readonly do: 'write'; readonly withoutCode: boolean }
   | { readonly do: 'revoke'; readonly after: BindingRecord | undefined }
   | { readonly do: 'delete' }
@@ -77,7 +86,10 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     if (fresh && spec.desiredState === 'Active') return { step: { do: 'create' } };
     return notReady('ChangedOutside', 'The app was deleted outside of Kubernetes. Change the spec to have a new one.');
   }
-  return follow(resource, { ...facts, binding, app }, fresh, now.at);
+  const known = { ...facts, binding, app };
+  return spec.secretFormat === 'opamp'
+    ? followCredential(resource, known, fresh, now.at)
+    : follow(resource, known, fresh, now.at);
 }
 
 function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
@@ -120,31 +132,74 @@ function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at:
   if (issue) return { step: { do: 'issue' } };
   if (code === 'open' && spec.enrollment?.secretRef === undefined) return { step: { do: 'void' } };
   if (code === 'open' && spec.enrollment?.issue === 'Never') return { step: { do: 'void' } };
-  const tidy = tidied(resource, facts, code === 'open' && inPlace);
-  if (tidy) return tidy;
-  if (fresh) return { step: { do: 'note', after: { ...record, generation: resource.generation } } };
-  return settledApp(resource, facts, ready, at);
+  const step = written(resource, facts, code === 'open' && inPlace);
+  return step ? { step } : finished(resource, facts, fresh, ready, at);
 }
 
-/** The next step until one Secret, under the name that the spec gives, holds what it should; undefined when it does. */
-function tidied(
-  { spec }: FleetAppResource,
-  { binding, secret, wanted }: AppFacts,
-  codeWorks: boolean,
-): AppDecision | undefined {
+/** As `follow`, where a supervisor's file with a credential stands in the Secret, in place of a code. */
+function followCredential(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at: number): AppDecision {
+  const { binding, app, secret, account } = facts;
   const { record } = binding;
+  const { credential, pending, ...rest } = record;
+  const inSecret = secret?.digests[CREDENTIAL_KEY];
+  const ours = credential !== undefined && app.credential === credential.hash;
+  const inPlace = ours && inSecret === credential.hash;
+  const disabled = account.is === 'ready' && account.account.record.disabled;
+  const { issue, ready } = credentialWish({ spec: resource.spec, app, fresh, ours, inPlace, disabled });
+  // The app was revoked, or a daemon has enrolled, since the credential was generated.
+  if (!issue && pending) return { step: { do: 'note', after: { ...rest, ...(credential && { credential }) } } };
+  if (pending?.file && inSecret === pending.hash) return { step: { do: 'enroll' } };
+  if (issue) return { step: { do: 'issueCredential' } };
+  if (codeStateOf(app, record.code, at) === 'open') return { step: { do: 'void' } };
+  const step = inPlace ? rewritten(facts, credential.file) : written(resource, facts, false);
+  return step ? { step } : finished(resource, facts, fresh, ready, at);
+}
+
+const hasAddress = ({ secret, wanted }: AppFacts): boolean =>
+  secret?.digests['appId'] === wanted.appId && secret.digests['serverUrl'] === wanted.serverUrl;
+
+/** The step after which the Secret that holds the credential is right; undefined where it is. */
+function rewritten(facts: AppFacts, file: { digest: string; settings: string }): FleetAppStep | undefined {
+  const { secret, wanted } = facts;
+  const isRight =
+    hasAddress(facts) &&
+    secret?.digests['enrollCode'] === undefined &&
+    secret?.digests[SUPERVISOR_KEY] === file.digest &&
+    file.settings === wanted.settings;
+  return isRight ? undefined : { do: 'rewrite' };
+}
+
+/** The step after which the Secret has no more secrets than the code that works; undefined where it is so. */
+function written({ spec }: FleetAppResource, facts: AppFacts, codeWorks: boolean): FleetAppStep | undefined {
+  if (spec.enrollment?.secretRef === undefined) return undefined;
+  const digests = facts.secret?.digests ?? {};
+  const withoutCode = digests['enrollCode'] !== undefined && !codeWorks;
+  const isRight =
+    hasAddress(facts) && !withoutCode && digests[CREDENTIAL_KEY] === undefined && digests[SUPERVISOR_KEY] === undefined;
+  return isRight ? undefined : { do: 'write', withoutCode };
+}
+
+/** The decision once the Secret of the spec is right: one of another name goes, the generation is noted, and no step is left. */
+function finished(
+  resource: FleetAppResource,
+  facts: AppFacts,
+  fresh: boolean,
+  ready: ConditionState,
+  at: number,
+): AppDecision {
+  const moved = movedSecret(resource, facts);
+  if (moved) return { step: moved };
+  const after = { ...facts.binding.record, generation: resource.generation };
+  return fresh ? { step: { do: 'note', after } } : settledApp(resource, facts, ready, at);
+}
+
+/** The next step until there is one Secret, under the name that the spec gives; undefined when it is so. */
+function movedSecret({ spec }: FleetAppResource, { binding: { record } }: AppFacts): FleetAppStep | undefined {
   const { oldSecret, secretName, ...rest } = record;
   const name = spec.enrollment?.secretRef?.name;
-  if (name !== undefined) {
-    const digests = secret?.digests ?? {};
-    const withoutCode = digests['enrollCode'] !== undefined && !codeWorks;
-    if (digests['appId'] !== wanted.appId || digests['serverUrl'] !== wanted.serverUrl || withoutCode) {
-      return { step: { do: 'write', withoutCode } };
-    }
-  }
   if (oldSecret !== undefined) {
     const after: BindingRecord = { ...rest, ...(secretName !== undefined && { secretName }) };
-    return { step: oldSecret === name ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after } };
+    return oldSecret === name ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after };
   }
   if (secretName === name) return undefined;
   const after: BindingRecord = {
@@ -152,5 +207,5 @@ function tidied(
     ...(name !== undefined && { secretName: name }),
     ...(secretName !== undefined && { oldSecret: secretName }),
   };
-  return { step: { do: 'note', after } };
+  return { do: 'note', after };
 }

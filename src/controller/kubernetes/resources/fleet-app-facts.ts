@@ -17,5 +17,10 @@ export interface FleetAppFacts {
   readonly seenAt: number | null;
   /** The Secret named in the spec; `wanted` has the digests of what it should hold. */
   readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
-  readonly wanted: { readonly appId: string; readonly serverUrl: string };
+  readonly wanted: {
+    readonly appId: string;
+    readonly serverUrl: string;
+    /** That of a supervisor's file but for the credential; `''` where the Secret is to have none. */
+    readonly settings: string;
+  };
 }

@@ -1,8 +1,8 @@
 import { codeExpiry } from '../../../domain/apps/app-state.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
 import { generateAppId } from '../../../domain/credentials/random-ids.ts';
-import type { Secret } from '../../../domain/credentials/secret.ts';
-import { generateEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
+import { Secret } from '../../../domain/credentials/secret.ts';
+import { generateCredential, generateEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Precondition } from '../../../domain/mutation/authority.ts';
@@ -10,6 +10,7 @@ import { mayChangeAs, type Owner } from '../../../domain/resource-bindings/adopt
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
+import { CREDENTIAL_KEY, SUPERVISOR_KEY, supervisorSettings, supervisorText } from '../supervisor/supervisor-secret.ts';
 import { accountOf, type AccountState } from './account-ref.ts';
 import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
@@ -42,7 +43,11 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     candidate: candidate?.record,
     seenAt: app && owner ? lastSeenAt(app.record, await owner.lastSeen()) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
-    wanted: { appId: tokenHash(appId), serverUrl: tokenHash(context.deviceUrl) },
+    wanted: {
+      appId: tokenHash(appId),
+      serverUrl: tokenHash(context.deviceUrl),
+      settings: spec.secretFormat === 'opamp' ? supervisorSettings(spec, context) : '',
+    },
   };
 }
 
@@ -86,8 +91,14 @@ async function act(
     }
     case 'register':
       return await register(resource, binding, facts, context);
+    case 'issueCredential':
+      return await issueCredential(resource, binding, context);
+    case 'enroll':
+      return await enroll(resource, binding, facts, context);
+    case 'rewrite':
+      return await rewrite(resource, binding, context);
     case 'write':
-      return await writeSecret(resource, binding, step.withoutCode ? undefined : 'kept', context);
+      return await writeSecret(resource, binding, {}, context, step.withoutCode ? undefined : 'enrollCode');
     case 'note':
       return await context.bindings.save(uid, binding, step.after);
     case 'removeSecret':
@@ -177,25 +188,26 @@ async function issue(
   const voids = before !== undefined && secret?.digests['enrollCode'] !== before ? { voids: before } : {};
   const pending = { hash: tokenHash(code.reveal()), ...voids };
   await context.bindings.save(resource.uid, binding, { ...binding.record, pending });
-  await writeSecret(resource, binding, code, context);
+  await writeSecret(resource, binding, { enrollCode: code }, context);
 }
 
-/** @param code `kept` leaves the one that the Secret holds; undefined removes it */
+/** Writes the id, the address and these values. @param keeps a key whose value stays as it is; all others go */
 async function writeSecret(
   { spec }: FleetAppResource,
   binding: Binding,
-  code: Secret | 'kept' | undefined,
+  values: Readonly<Record<string, Secret>>,
   context: ReconcileContext,
+  keeps?: string,
 ): Promise<void> {
   const name = spec.enrollment?.secretRef?.name;
   if (name === undefined) return;
   const held = Object.keys(context.secrets.known(name)?.digests ?? {});
-  const strays = held.filter((key) => code !== 'kept' || key !== 'enrollCode').map((key) => [key, undefined] as const);
+  const strays = held.filter((key) => key !== keeps).map((key) => [key, undefined] as const);
   await context.secrets.write(name, {
     ...Object.fromEntries(strays),
     appId: appIdOf(binding),
     serverUrl: context.deviceUrl,
-    ...(code !== undefined && code !== 'kept' && { enrollCode: code }),
+    ...values,
   });
 }
 
@@ -214,4 +226,50 @@ async function register(
   await context.boundApps.registerCode({ ...caller, origin }, appIdOf(binding), pending, app.status);
   const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a code for the app ${appIdOf(binding)}.`;
   context.event({ type: 'Normal', reason: 'CodeIssued', note });
+}
+
+/** The values of a supervisor's Secret, and how the binding knows them again. */
+function supervised(credential: Secret, { spec }: FleetAppResource, context: ReconcileContext) {
+  const text = supervisorText(spec, context, credential.reveal());
+  return {
+    values: { [CREDENTIAL_KEY]: credential, [SUPERVISOR_KEY]: new Secret(text) },
+    noted: {
+      hash: tokenHash(credential.reveal()),
+      file: { digest: tokenHash(text), settings: supervisorSettings(spec, context) },
+    },
+  };
+}
+
+async function issueCredential(resource: FleetAppResource, binding: Binding, context: ReconcileContext): Promise<void> {
+  const { values, noted } = supervised(generateCredential(context.random), resource, context);
+  await context.bindings.save(resource.uid, binding, { ...binding.record, pending: noted });
+  await writeSecret(resource, binding, values, context);
+}
+
+async function enroll(
+  { uid, generation, spec }: FleetAppResource,
+  binding: Binding,
+  { app }: FleetAppFacts,
+  context: ReconcileContext,
+): Promise<void> {
+  // A code that was issued before ends with the enrollment (A5).
+  const { pending, code: _ended, ...rest } = binding.record;
+  if (!pending?.file || !app) return;
+  const { hash, file } = pending;
+  const after: BindingRecord = { ...rest, generation, credential: { hash, file } };
+  const caller = await callerOf(context, uid, binding, context.bindings.precondition(uid, binding, after));
+  await context.enrollBound(caller, appIdOf(binding), { hash, before: app });
+  const note = `The Secret ${spec.enrollment?.secretRef?.name ?? ''} holds a credential of the app ${appIdOf(binding)}.`;
+  context.event({ type: 'Normal', reason: 'CredentialIssued', note });
+}
+
+/** Nothing is written where the Secret has lost the credential meanwhile: the next decision sees that. */
+async function rewrite(resource: FleetAppResource, binding: Binding, context: ReconcileContext): Promise<void> {
+  const name = resource.spec.enrollment?.secretRef?.name;
+  const credential = name === undefined ? undefined : await context.secrets.value(name, CREDENTIAL_KEY);
+  if (!credential) return;
+  const { values, noted } = supervised(credential, resource, context);
+  if (noted.hash !== binding.record.credential?.hash) return;
+  await writeSecret(resource, binding, values, context);
+  await context.bindings.save(resource.uid, binding, { ...binding.record, credential: noted });
 }

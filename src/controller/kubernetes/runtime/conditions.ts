@@ -49,6 +49,8 @@ export const STALLED: ReadonlySet<string> = new Set([
   'InvalidEndpoint',
   'ChangedOutside',
   'CodeExpired',
+  'CredentialLost',
+  'EnrolledOutside',
   'Revoked',
   'ManagedByAnother',
   'AccountMissing',

@@ -3,6 +3,7 @@ import type { Accounts } from '../../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../../domain/accounts/api-keys.ts';
 import type { Apps, Caller } from '../../../domain/apps/apps.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
+import type { GeneratedCredential } from '../../../domain/devices/bound-enrollment.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Precondition } from '../../../domain/mutation/authority.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
@@ -112,6 +113,8 @@ export interface DomainTools {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
+  /** Enrolls an app with a credential that is in a Secret; see `enrollBound` in domain/devices. */
+  readonly enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential) => Promise<void>;
   readonly goneResources: GoneResources;
 }
 
@@ -134,6 +137,8 @@ export interface ReconcileRun {
   readonly bindings: Bindings;
   /** The URL of the device listener, for daemons. */
   readonly deviceUrl: string;
+  /** The path of the OpAMP endpoint on the device listener. */
+  readonly opampPath: string;
   /** The origin of one mutation, now; its actor is `kubernetes:<namespace>/<kind>/<name>`. */
   origin(): Origin;
   /** The caller for a mutation of what belongs to the account. @throws StoreUnavailable */

@@ -1,4 +1,4 @@
-import type { Secret } from '../../../domain/credentials/secret.ts';
+import { Secret } from '../../../domain/credentials/secret.ts';
 import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
 import { SecretError, type SecretVerb } from '../client/secret-error.ts';
@@ -44,6 +44,11 @@ export interface Secrets {
    * @throws SecretError, `conflict` where it has changed since it was read; Error where it is not Muster's to write
    */
   write(name: string, values: Readonly<Record<string, Secret | string | undefined>>): Promise<void>;
+  /**
+   * Reads a value of an own Secret from the API server; undefined where there is none.
+   * @throws SecretError
+   */
+  value(name: string, key: string): Promise<Secret | undefined>;
   /** Removes an own Secret. Another's is left alone. @throws SecretError */
   remove(name: string): Promise<void>;
   /**
@@ -72,8 +77,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Makes the Secrets of one reconciliation. They keep the answers that are newer than memory until it ends. */
 export function createSecrets({ api, owned, namespace, owner, signal }: SecretsDeps): Secrets {
-  const learnt = new Map<string, KubeObject>();
-  const find = (name: string): KubeObject | undefined => learnt.get(name) ?? owned.get(name);
+  const learnt = new Map<string, KubeObject | undefined>();
+  const find = (name: string): KubeObject | undefined => (learnt.has(name) ? learnt.get(name) : owned.get(name));
   const isOwn = (object: KubeObject): boolean => ownersOf(object).some(({ uid }) => uid === owner.uid);
   const learn = (answer: KubeObject, read: KubeObject | undefined): void => {
     learnt.set(answer.metadata.name, withoutValues(answer));
@@ -118,6 +123,13 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       if (!isOwn(read)) throw new Error(`the Secret ${name} is not Muster's to write`);
       const merge = { data, metadata: { labels: { [OWNED_LABEL]: 'muster' } } };
       learn(await asked('write', name, api.patch(SECRETS, read, { merge }, signal)), read);
+    },
+    async value(name, key) {
+      const object = await asked('read', name, api.get(SECRETS, namespace, name, signal));
+      learnt.set(name, object && withoutValues(object));
+      if (!object || !isOwn(object)) return undefined;
+      const value = recordOf(object['data'])[key];
+      return typeof value === 'string' ? new Secret(Buffer.from(value, 'base64').toString()) : undefined;
     },
     async remove(name) {
       const read = find(name);

@@ -11,6 +11,39 @@ import {
   type KindSchema,
 } from './common.ts';
 
+/** A path in the pod that runs the supervisor. The collector would take `$` for a variable; it is doubled for it. */
+const absolutePath = z
+  .string()
+  .min(2)
+  .max(512)
+  .regex(/^[/][ -~]+$/);
+
+/** Where the image of the collector has its program, and where a supervisor keeps its state. */
+export const SUPERVISOR_DEFAULTS = {
+  executable: '/otelcol-contrib',
+  storageDirectory: '/var/lib/otelcol/supervisor',
+} as const;
+
+const opamp = z
+  .object({
+    executable: absolutePath
+      .default(SUPERVISOR_DEFAULTS.executable)
+      .describe("Path of the collector in the supervisor's container."),
+    storageDirectory: absolutePath
+      .default(SUPERVISOR_DEFAULTS.storageDirectory)
+      .describe('Directory in which the supervisor keeps what it has to know after a restart.'),
+    configFiles: z
+      .array(absolutePath.describe('Path of a file of the collector.'))
+      .max(16)
+      .optional()
+      .describe("The collector's own files, which the configuration of the fleet is merged into."),
+    authorityFile: absolutePath
+      .optional()
+      .describe("Path of the authority that signed the endpoint's certificate, where the system does not know it."),
+  })
+  .optional()
+  .describe("Paths in the supervisor's container, for the secretFormat opamp.");
+
 const spec = z
   .object({
     accountRef,
@@ -28,16 +61,30 @@ const spec = z
       .enum(['Active', 'Revoked'])
       .default('Active')
       .describe('Revoked: the daemon has no access, and its codes are void.'),
+    secretFormat: z
+      .enum(['enrollment', 'opamp'])
+      .default('enrollment')
+      .describe(
+        'enrollment: the Secret holds a code for a daemon to enroll with. opamp: Muster enrolls the app, and the Secret ' +
+          'holds a credential and the configuration of an OpAMP supervisor with it.',
+      ),
     enrollment: z
       .object({
         secretRef: z
           .object({ name: secretName.describe('Name of the Secret, in the same namespace.') })
           .optional()
-          .describe('The Secret that Muster creates, with appId, enrollCode and serverUrl, for envFrom.'),
+          .describe(
+            'The Secret that Muster creates: with appId, enrollCode and serverUrl, for envFrom; in the secretFormat opamp ' +
+              'with appId, serverUrl, credential and supervisor.yaml, for a volume.',
+          ),
         issue: z
           .enum(['Once', 'UntilEnrolled', 'Never'])
           .default('UntilEnrolled')
-          .describe('Once: one code, never renewed. UntilEnrolled: renewed before it expires, until it is used.'),
+          .describe(
+            'Once: one code, never renewed. UntilEnrolled: renewed before it expires, until it is used. In the ' +
+              'secretFormat opamp, Once: one credential; UntilEnrolled: another whenever the Secret has lost it.',
+          ),
+        opamp,
       })
       .meta(
         rules({
@@ -46,17 +93,30 @@ const spec = z
         }),
       )
       .optional()
-      .describe('How the daemon enrolls. No code is issued where this is absent.'),
+      .describe('How the daemon enrolls. Nothing is issued where this is absent.'),
     deletionPolicy: z
       .enum(['Delete', 'Revoke', 'Retain'])
       .default('Delete')
       .describe('What becomes of the app when this resource is deleted.'),
   })
   .meta(
-    rules(immutable('accountRef'), immutable('name'), immutable('adoptAppId'), {
-      rule: '!(has(self.name) && has(self.adoptAppId))',
-      message: 'name cannot be given with adoptAppId: an adopted app keeps its name',
-    }),
+    rules(
+      immutable('accountRef'),
+      immutable('name'),
+      immutable('adoptAppId'),
+      {
+        rule: '!(has(self.name) && has(self.adoptAppId))',
+        message: 'name cannot be given with adoptAppId: an adopted app keeps its name',
+      },
+      {
+        rule: "self.secretFormat != 'opamp' || has(self.enrollment)",
+        message: 'enrollment is required with secretFormat opamp',
+      },
+      {
+        rule: "self.secretFormat == 'opamp' || !has(self.enrollment) || !has(self.enrollment.opamp)",
+        message: 'enrollment.opamp is for secretFormat opamp alone',
+      },
+    ),
   )
   .describe('The app as it should be.');
 

@@ -23,6 +23,7 @@ const resourceWith = (
     'FleetApp',
     {
       accountRef: { name: 'acme' },
+      secretFormat: 'enrollment',
       desiredState: 'Active',
       deletionPolicy: 'Delete',
       enrollment: { issue: 'UntilEnrolled', secretRef: { name: 'box' } },
@@ -60,7 +61,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   candidate: undefined,
   seenAt: null,
   secret: { own: true, digests: WITH_CODE },
-  wanted: CONTENT,
+  wanted: { ...CONTENT, settings: '' },
   ...facts,
 });
 const decide = (resource: FleetAppResource, facts: FleetAppFacts, at = DAY) =>

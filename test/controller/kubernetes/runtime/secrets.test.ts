@@ -1,10 +1,33 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KubeApi, KubeObject } from '../../../../src/controller/kubernetes/client/kube-api.ts';
-import { createSecrets } from '../../../../src/controller/kubernetes/runtime/secrets.ts';
+import { createSecrets, withoutValues, type Secrets } from '../../../../src/controller/kubernetes/runtime/secrets.ts';
 
-/* Which Secrets are read as a collector's header, for the FleetOtelConfig `export`. */
+/* Which Secrets are read: as a collector's header, for the FleetOtelConfig `export`, and as an own one. */
 
-const never = (): Promise<never> => Promise.reject(new Error('a header is read, and nothing else'));
+const never = (): Promise<never> => Promise.reject(new Error('a Secret is read, and nothing else'));
+
+/** The Secrets of the FleetOtelConfig `export`, where the API server has this one. */
+function secretsOf(object: KubeObject | undefined, owned?: KubeObject): Secrets {
+  const api: KubeApi = {
+    list: never,
+    watch: () => {
+      throw new Error('nothing is watched');
+    },
+    get: () => Promise.resolve(object),
+    create: never,
+    patch: never,
+    remove: never,
+    isLeaving: never,
+    namespaceUid: never,
+  };
+  return createSecrets({
+    api,
+    owned: { get: () => owned, written: () => undefined },
+    namespace: 'team',
+    owner: { kind: 'FleetOtelConfig', name: 'export', uid: 'o' },
+    signal: new AbortController().signal,
+  });
+}
 
 /** The answer to a read of the header of a Secret with these labels and annotations. */
 async function headerOf(
@@ -24,25 +47,7 @@ async function headerOf(
     metadata: { ...metadata, labels, ...(annotations && { annotations }) },
     data: { header: Buffer.from('Bearer x').toString('base64') },
   };
-  const api: KubeApi = {
-    list: never,
-    watch: () => {
-      throw new Error('nothing is watched');
-    },
-    get: () => Promise.resolve(object),
-    create: never,
-    patch: never,
-    remove: never,
-    isLeaving: never,
-    namespaceUid: never,
-  };
-  const secrets = createSecrets({
-    api,
-    owned: { get: () => undefined, written: () => undefined },
-    namespace: 'team',
-    owner: { kind: 'FleetOtelConfig', name: 'export', uid: 'o' },
-    signal: new AbortController().signal,
-  });
+  const secrets = secretsOf(object);
   const value = await secrets.header('collector', 'header', endpoint);
   return typeof value === 'string' ? value : Buffer.from(value).toString();
 }
@@ -90,4 +95,37 @@ test.each([
 test('nor is it without the label', async () => {
   expect(await headerOf(ENDPOINT, to('export', ORIGIN), {})).toBe('NotLabelled');
   expect(await headerOf(ENDPOINT, to('export', ORIGIN), { 'muster.dev/auth-header': 'yes' })).toBe('NotLabelled');
+});
+
+describe('a value of an own Secret', () => {
+  const ownedBy = (uid: string): KubeObject => ({
+    metadata: {
+      name: 'box',
+      namespace: 'team',
+      uid: 'u',
+      resourceVersion: '1',
+      generation: 0,
+      finalizers: [],
+      ownerReferences: [{ apiVersion: 'muster.dev/v1beta1', kind: 'FleetOtelConfig', name: 'export', uid }],
+    },
+    data: { credential: Buffer.from('word').toString('base64') },
+  });
+
+  test('is read as a Secret, which nothing prints', async () => {
+    const value = await secretsOf(ownedBy('o')).value('box', 'credential');
+    expect(value?.reveal()).toBe('word');
+    expect(String(value)).toBe('[redacted]');
+    expect(await secretsOf(ownedBy('o')).value('box', 'other')).toBeUndefined();
+  });
+
+  test('is not read where the Secret has another owner', async () => {
+    expect(await secretsOf(ownedBy('another')).value('box', 'credential')).toBeUndefined();
+  });
+
+  test('of a Secret that is gone is none, and memory does not say otherwise from then on', async () => {
+    const secrets = secretsOf(undefined, withoutValues(ownedBy('o')));
+    expect(secrets.known('box')?.own).toBe(true);
+    expect(await secrets.value('box', 'credential')).toBeUndefined();
+    expect(secrets.known('box')).toBeUndefined();
+  });
 });
