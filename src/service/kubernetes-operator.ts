@@ -5,9 +5,6 @@ import { jitter } from '../time/jitter.ts';
 import type { Core } from './core.ts';
 import { createBindingServices, type DomainServices } from './domain-services.ts';
 
-/** The path of the OpAMP endpoint on the device listener. */
-const OPAMP_PATH = '/v1/opamp';
-
 /**
  * Makes the dependencies of the operator of custom resources, where this replica has the role. The client of Kubernetes
  * is loaded only then.
@@ -30,7 +27,7 @@ export async function openOperator(
   return {
     ...core,
     ...kubernetes,
-    opampPath: OPAMP_PATH,
+    opampPath: core.config.opamp.path,
     api: wrap(connectKubernetes({ ...core, kubeconfig: kubernetes.kubeconfig })),
     random: jitter,
     health: operatorHealth(),

@@ -38,8 +38,8 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'an account waits until all bodies of another one are inflated',
     file: 'src/api/http/content-encoding.ts',
-    search: 'inflating.tryRun(principal, ',
-    replacement: "inflating.tryRun('all', ",
+    search: 'queue.turns.tryRun(principal, ',
+    replacement: "queue.turns.tryRun('all', ",
     rule: 'H7: bodies are inflated one at a time, and each account has its turn.',
     caughtBy: ['test/api/http/content-encoding.test.ts'],
   },

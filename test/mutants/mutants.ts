@@ -6,6 +6,7 @@ import { HTTP } from './http.ts';
 import { KUBERNETES } from './kubernetes.ts';
 import type { Mutant } from './mutant.ts';
 import { NIGHTS } from './nights.ts';
+import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
 import { SECRETS } from './secrets.ts';
@@ -23,5 +24,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE,
   ...CONTROLLER,
   ...CLIENTS,
+  ...OPAMP,
   ...PANEL,
 ];
