@@ -28,7 +28,9 @@ export function supervisorFile(settings: SupervisorSettings): string {
     `  endpoint: ${collectorScalar(endpoint)}`,
     '  headers:',
     `    Authorization: [${collectorScalar(`Bearer ${credential}`)}]`,
-    ...(authorityFile === undefined ? [] : ['  tls:', `    ca_file: ${collectorScalar(authorityFile)}`]),
+    ...(authorityFile === undefined
+      ? []
+      : ['  tls:', `    ca_file: ${collectorScalar(authorityFile)}`, '    include_system_ca_certs_pool: true']),
     'capabilities:',
     '  accepts_remote_config: true',
     '  reports_remote_config: true',

@@ -8,8 +8,7 @@ import {
   type RemoteConfigStatus,
 } from '../../opamp/generated/opamp_pb.ts';
 
-/** Of an id; a longer one is none. */
-export const INSTANCE_BYTES = 16;
+const INSTANCE_BYTES = 16;
 
 /** The id of the instance, as 32 hex digits; undefined for one of another length, and for zeros alone. */
 export function instanceOf({ instanceUid }: Pick<AgentToServer, 'instanceUid'>): string | undefined {

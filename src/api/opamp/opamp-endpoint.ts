@@ -7,7 +7,7 @@ import { BadMessage, type AnswerFields } from '../../opamp/messages.ts';
 import { authenticated, authenticatedAgain } from '../device/authenticate.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
-import { agentReport, INSTANCE_BYTES, instanceOf } from './agent-report.ts';
+import { agentReport, instanceOf } from './agent-report.ts';
 import { newInstanceUid, reply, replyBadRequest } from './answer.ts';
 import { bootstrapAgent, codeOf } from './bootstrap.ts';
 import { pollSettings, type Settings } from './connection-settings.ts';
@@ -27,7 +27,7 @@ export interface OpampEndpoint {
 }
 
 export function createOpampEndpoint(deps: OpampDeps): OpampEndpoint {
-  const sequences = new Sequences();
+  const sequences = new Sequences(() => deps.fleet.memory.appCount);
   return {
     async handle(exchange) {
       // Stock agents repeat a 503 and drop what any other error was the answer to.
@@ -75,14 +75,13 @@ async function attend(exchange: Exchange, deps: OpampDeps, sequences: Sequences)
     deps.metrics.opampMessageEnded('unchanged');
     return reply(exchange, message.instanceUid, {});
   }
-  const instance = `${found.app.id} ${Buffer.from(message.instanceUid).toString('hex', 0, INSTANCE_BYTES)}`;
-  const report = agentReport(message, sequences.isGap(socket, instance, message));
+  const report = agentReport(message, sequences.isGap(socket, found.app.id, message));
   const bearer = bearerOf(exchange.request).token ?? '';
   const interval = deps.configs.pollIntervalSeconds(found.app.id);
   const settings = pollSettings(report.abilities, deps.connection, interval, bearer);
   const origin = exchange.origin(`device:${found.app.id}`);
   const attended = await exchange.inTimeIfLate(deps.agents.attend(found, report, settings, origin));
-  sequences.taken(socket, instance, message);
+  sequences.taken(socket, found.app.id, message);
   count(deps, attended);
   reply(exchange, message.instanceUid, answerOf(deps, message, attended, settings));
 }

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import type { AgentToServer } from '../../opamp/generated/opamp_pb.ts';
+import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
 import { fingerprintOf } from '../../packed/hash.ts';
-import { PackedNumbers } from '../../packed/number-map.ts';
 
-/** Numbers are compared as far as a float is exact: an agent that sends a message each second gets there in 285 million years. */
-const NUMBER_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+/** A place has 21 bits of the instance and 32 of its number: an agent that sends one a second is through after 136 years. */
+const NUMBERS = 2 ** 32;
+const INSTANCES = 2 ** 21;
 
 /**
  * The sequence numbers of agents. A number that is left out is a message that was lost, where it comes on the connection
@@ -14,23 +15,33 @@ const NUMBER_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 export class Sequences {
   /** Which instance sent the last message of a connection. */
   readonly #instances = new WeakMap<Socket, Uint8Array>();
-  /** By instance, the last number that this replica has taken, on whatever connection. */
-  readonly #last = new PackedNumbers();
+  /** By app, its last instance and the last number that this replica has taken of it, on whatever connection. */
+  readonly #last: ForgetfulNumbers;
 
-  /** Whether a message between the last one and this one is missing. @param instance of the app, as text */
-  isGap(socket: Socket, instance: string, { instanceUid, sequenceNum }: AgentToServer): boolean {
+  /** @param apps how many there are now */
+  constructor(apps: () => number) {
+    this.#last = new ForgetfulNumbers(apps);
+  }
+
+  /** Whether a message between the last one and this one is missing. */
+  isGap(socket: Socket, appId: string, { instanceUid, sequenceNum }: AgentToServer): boolean {
     const before = this.#instances.get(socket);
     if (!before || !Buffer.from(before).equals(instanceUid)) return false;
-    const last = this.#last.get(fingerprintOf(instance));
+    const last = this.#last.get(fingerprintOf(appId));
+    if (last === undefined || Math.floor(last / NUMBERS) !== instanceOf(instanceUid)) return false;
     // The same number is a repetition, a lower one an agent that has started anew and says so itself.
-    return last !== undefined && numberOf(sequenceNum) > last + 1;
+    return numberOf(sequenceNum) > (last % NUMBERS) + 1;
   }
 
   /** Notes a message that was taken: one that was refused may come again. */
-  taken(socket: Socket, instance: string, { instanceUid, sequenceNum }: AgentToServer): void {
+  taken(socket: Socket, appId: string, { instanceUid, sequenceNum }: AgentToServer): void {
     this.#instances.set(socket, instanceUid);
-    this.#last.set(fingerprintOf(instance), numberOf(sequenceNum));
+    this.#last.set(fingerprintOf(appId), instanceOf(instanceUid) * NUMBERS + numberOf(sequenceNum));
   }
 }
 
-const numberOf = (sequenceNum: bigint): number => Number(sequenceNum > NUMBER_MAX ? NUMBER_MAX : sequenceNum);
+/** The end of the id is random. */
+const instanceOf = (instanceUid: Uint8Array): number =>
+  instanceUid.length < 4 ? 0 : Buffer.from(instanceUid.slice(-4)).readUInt32BE() % INSTANCES;
+
+const numberOf = (sequenceNum: bigint): number => Number(sequenceNum < BigInt(NUMBERS) ? sequenceNum : NUMBERS - 1);

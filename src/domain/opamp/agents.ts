@@ -1,6 +1,6 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { fingerprintOf } from '../../packed/hash.ts';
-import { PackedNumbers } from '../../packed/number-map.ts';
+import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
 import { ABSENT, StoreUnavailable, type Expectation, type Write } from '../../store/port.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
@@ -75,10 +75,11 @@ export function createAgents(deps: AgentsDeps): Agents {
    * By app, the situation in which the store had all that it needs and the agent what it should. The store is read
    * again in any other one: other replicas hear of the agent, too.
    */
-  const complete = new PackedNumbers();
+  const apps = (): number => deps.fleet.memory.appCount;
+  const complete = new ForgetfulNumbers(apps);
   /** By app, the hashes of the configuration and of the interval that this replica offered last. */
-  const offered = new PackedNumbers();
-  const intervals = new PackedNumbers();
+  const offered = new ForgetfulNumbers(apps);
+  const intervals = new ForgetfulNumbers(apps);
 
   async function takeReport(
     found: FoundApp,
@@ -114,7 +115,7 @@ export function createAgents(deps: AgentsDeps): Agents {
 }
 
 /** Notes what an app is offered. @returns whether it is another thing than the last one */
-function isFirst(last: PackedNumbers, appId: string, what: string): boolean {
+function isFirst(last: ForgetfulNumbers, appId: string, what: string): boolean {
   const [app, now] = [fingerprintOf(appId), fingerprintOf(what)];
   if (last.get(app) === now) return false;
   last.set(app, now);

@@ -377,7 +377,9 @@ describe('the authority of the certificate', () => {
     const ca = relative(process.cwd(), paths.cert);
     const args = words('--app', one.appId, '--code-file', at('code'), '--device-url', url, '--ca-file', ca);
     expect(await run(args)).toMatchObject({ code: 0 });
-    expect(taken()).toMatchObject({ server: { endpoint: `${url}/v1/opamp`, tls: { ca_file: paths.cert } } });
+    expect(taken()).toMatchObject({
+      server: { endpoint: `${url}/v1/opamp`, tls: { ca_file: paths.cert, include_system_ca_certs_pool: true } },
+    });
   });
 
   test.each([
@@ -412,7 +414,9 @@ describe('the authority of the certificate', () => {
     expect(await musterHere(given, { XDG_CONFIG_HOME: folder, ...variables })).toMatchObject({ code: 0 });
     if (endpoint !== undefined) expect(taken()).toMatchObject({ server: { endpoint } });
     const { server } = taken() as { server: { tls?: unknown } };
-    expect(server.tls).toEqual(file === undefined ? undefined : { ca_file: at(file) });
+    expect(server.tls).toEqual(
+      file === undefined ? undefined : { ca_file: at(file), include_system_ca_certs_pool: true },
+    );
   });
 
   test('a listener of this machine whose certificate has other names needs an address', async () => {
