@@ -147,10 +147,11 @@ onEachBackend('the configuration of an agent', (backend) => {
     expect(offered(silent.first)).toContain('https://otel.example.com');
     expect((await silent.agent.say()).remoteConfig).toBeUndefined();
     await setOtel(muster, owner.apiKey, { endpoint: 'https://other.example.com' });
-    expect(offered(await silent.agent.say())).toContain('https://other.example.com');
+    const changed = await silent.agent.say();
+    expect(offered(changed)).toContain('https://other.example.com');
     expect((await silent.agent.say()).remoteConfig).toBeUndefined();
     // What an agent says against its own capabilities does not count.
-    await silent.agent.say({ remoteConfigStatus: { lastRemoteConfigHash: Buffer.from('9-x'), status: FAILED } });
+    expect((await silent.agent.acknowledge(changed, FAILED, 'broken')).remoteConfig).toBeUndefined();
     expect(await rolloutOf(muster, owner)).toMatchObject({ failed: 0 });
   });
 
