@@ -13,11 +13,14 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/debugexporter"
+	"go.opentelemetry.io/collector/exporter/nopexporter"
 	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/nopreceiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 )
 
 func main() {
@@ -40,13 +43,17 @@ func main() {
 }
 
 func factories() (otelcol.Factories, error) {
-	var all otelcol.Factories
+	all := otelcol.Factories{Telemetry: otelconftelemetry.NewFactory()}
 	var err error
-	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
+	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](
+		nopreceiver.NewFactory(),
+		otlpreceiver.NewFactory(),
+	); err != nil {
 		return all, err
 	}
 	if all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
 		debugexporter.NewFactory(),
+		nopexporter.NewFactory(),
 		otlphttpexporter.NewFactory(),
 	); err != nil {
 		return all, err

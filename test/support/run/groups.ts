@@ -168,8 +168,12 @@ export const SYSTEM: readonly string[] = [
   'test/monitoring/{live,faults}.test.ts',
 ];
 
-/** Tests on two real nodes, and on the image (`npm run test:nodes`). */
-export const NODES: readonly string[] = ['test/cluster/{image,nodes}/*.test.ts', 'test/cluster/image.test.ts'];
+/** Tests on two real nodes, on the image, and on the collector's supervisor (`npm run test:nodes`). */
+export const NODES: readonly string[] = [
+  'test/cluster/{image,nodes}/*.test.ts',
+  'test/cluster/image.test.ts',
+  'test/system/opamp/supervisor.test.ts',
+];
 
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
 export const LONGEST: readonly string[] = [
