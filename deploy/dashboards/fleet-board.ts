@@ -77,6 +77,16 @@ const polls = [
   ),
   lines(
     {
+      title: 'Messages of OpAMP by result',
+      description:
+        'unchanged is what agents at rest send; empty_offered are agents that could not load their configuration.',
+      unit: 'reqps',
+      stacked: true,
+    },
+    of(sum(rate('muster_opamp_messages_total'), 'result'), '{{result}}'),
+  ),
+  lines(
+    {
       title: 'Latency of polls that are not held',
       description: 'What a daemon waits for an answer that is there.',
       unit: 's',

@@ -115,7 +115,7 @@ describe('muster agent enroll', () => {
         accepts_opamp_connection_settings: false,
         reports_own_metrics: false,
       },
-      agent: { executable: at('otelcol'), config_files: [at('base.yaml')] },
+      agent: { executable: at('otelcol'), config_apply_timeout: '15s', config_files: [at('base.yaml')] },
       storage: { directory: at('dir', 'storage') },
     });
     expect([modeOf('dir'), modeOf('dir', 'credential'), modeOf('dir', 'supervisor.yaml')]).toEqual([
