@@ -106,8 +106,8 @@ export const OPAMP: readonly Mutant[] = [
   {
     name: 'messages that other connections have brought pass for lost ones',
     file: 'src/api/opamp/sequences.ts',
-    search: 'return last !== undefined && numberOf(sequenceNum) > last + 1;',
-    replacement: 'return last !== undefined && numberOf(sequenceNum) !== last + 1;',
+    search: 'return numberOf(sequenceNum) > (last % NUMBERS) + 1;',
+    replacement: 'return numberOf(sequenceNum) !== (last % NUMBERS) + 1;',
     rule: 'OpAMP: only a number that is left out is a gap.',
     caughtBy: [REPORTED],
   },
