@@ -241,6 +241,36 @@ describeWithHelm('a mistake in the values', () => {
       /deviceUrl/,
       { operator: { deviceUrl: 'https://devices' } },
     ],
+    [
+      'an OpAMP path of the device plane',
+      { opamp: { path: '/device/v1/opamp' } },
+      /opamp\.path: the paths below \/device/,
+      { opamp: { path: '/devices/opamp' } },
+    ],
+    [
+      'an OpAMP path that ends in a slash',
+      { opamp: { path: '/v1/opamp/' } },
+      /opamp\/path/,
+      { opamp: { path: '/opamp' } },
+    ],
+    [
+      'a bootstrap without an address',
+      { opamp: { bootstrap: 'on' } },
+      /opamp\.url: agents that come with a code/,
+      { opamp: { bootstrap: 'on', url: 'https://devices.example.com/v1/opamp' } },
+    ],
+    [
+      'a template of collectors that goes nowhere',
+      { opamp: { template: 'exporters: {otlphttp: {headers: $(MUSTER_HEADERS)}}' } },
+      /opamp\.template: it has no \$\(MUSTER_ENDPOINT\)/,
+      { opamp: { template: 'exporters: {otlphttp: {endpoint: $(MUSTER_ENDPOINT), headers: $(MUSTER_HEADERS)}}' } },
+    ],
+    [
+      'an authority that is no certificate',
+      { opamp: { ca: '/etc/ssl/ca.crt' } },
+      /opamp\/ca/,
+      { opamp: { ca: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n' } },
+    ],
   ])('%s', async (_what, refused, words, taken) => {
     await expect(template({ values: refused })).rejects.toThrow(words);
     expect(await template({ values: taken })).toContain('kind: Deployment');

@@ -68,6 +68,12 @@ describeWithHelm('the product', () => {
       panel: { existingSecret: 'panel' },
     },
     operator: { namespaceSelector: 'team' },
+    opamp: {
+      template: 'a: $(MUSTER_ENDPOINT)\nb: $(MUSTER_HEADERS)\n',
+      bootstrap: 'on',
+      url: 'https://devices.example.com/v1/opamp',
+      ca: '-----BEGIN CERTIFICATE-----\n',
+    },
     panel: {
       enabled: true,
       url: 'https://muster.example.com',

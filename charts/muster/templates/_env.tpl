@@ -49,8 +49,40 @@
 - name: MUSTER_KUBERNETES_DEVICE_URL
   value: {{ default (include "muster.deviceUrl" $root) .operator.deviceUrl | quote }}
 {{- end }}
+{{ include "muster.opampEnv" (dict "root" $root "roles" $.roles) }}
 {{ include "muster.configEnv" $root }}
 {{- end }}
+{{- end }}
+
+{{/* The environment of the OpAMP endpoint: dict root, roles. The operator writes its path into Secrets. */}}
+{{- define "muster.opampEnv" -}}
+{{- with .root.Values.opamp -}}
+- name: MUSTER_OPAMP_PATH
+  value: {{ .path | quote }}
+{{- if has "device" $.roles }}
+- name: MUSTER_OPAMP_BOOTSTRAP
+  value: {{ .bootstrap | quote }}
+{{- if .url }}
+- name: MUSTER_OPAMP_URL
+  value: {{ .url | quote }}
+{{- end }}
+{{- if trim .template }}
+- name: MUSTER_OPAMP_TEMPLATE_FILE
+  value: /etc/muster/opamp/template.yaml
+{{- end }}
+{{- if trim .ca }}
+- name: MUSTER_OPAMP_CA_FILE
+  value: /etc/muster/opamp/ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Not empty where a pod reads files of the OpAMP endpoint: dict root, roles. */}}
+{{- define "muster.opampFilesOf" -}}
+{{- with .root.Values.opamp -}}
+{{- if and (has "device" $.roles) (or (trim .template) (trim .ca)) }}yes{{ end -}}
+{{- end -}}
 {{- end }}
 
 {{/* Not empty where a pod signs people in at a provider: dict root, roles. */}}
@@ -208,6 +240,11 @@
   mountPath: /etc/muster/panel
   readOnly: true
 {{- end }}
+{{- if include "muster.opampFilesOf" . }}
+- name: opamp
+  mountPath: /etc/muster/opamp
+  readOnly: true
+{{- end }}
 {{- range $name := fromYamlArray (include "muster.listenersOf" .) }}
 {{- if include "muster.tlsSecret" (dict "root" $.root "name" $name) }}
 - name: tls-{{ $name }}
@@ -278,6 +315,11 @@
   configMap:
     name: {{ printf "%s-panel" (include "muster.fullname" $.root) | quote }}
 {{- end }}
+{{- end }}
+{{- if include "muster.opampFilesOf" . }}
+- name: opamp
+  configMap:
+    name: {{ printf "%s-opamp" (include "muster.fullname" .root) | quote }}
 {{- end }}
 {{- range $name := fromYamlArray (include "muster.listenersOf" .) }}
 {{- $tls := index $values.tls $name }}

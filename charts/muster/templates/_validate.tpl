@@ -51,6 +51,19 @@
 {{- fail "panel.enabled: set it to true, or leave ingress.panel and gateway.panel out" -}}
 {{- end -}}
 {{- end -}}
+{{- with .Values.opamp -}}
+{{- if hasPrefix "/device/" .path -}}
+{{- fail "opamp.path: the paths below /device are those of the device plane; take another, such as /v1/opamp" -}}
+{{- end -}}
+{{- if and (eq .bootstrap "on") (empty .url) -}}
+{{- fail "opamp.url: agents that come with a code need an address to be offered, as in https://devices.example.com/v1/opamp" -}}
+{{- end -}}
+{{- range $placeholder := list "$(MUSTER_ENDPOINT)" "$(MUSTER_HEADERS)" -}}
+{{- if and (trim $.Values.opamp.template) (not (contains $placeholder $.Values.opamp.template)) -}}
+{{- fail (printf "opamp.template: it has no %s, so that collectors would export nothing to the account's own" $placeholder) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- range $name := list "api" "device" "panel" -}}
 {{- $route := index $.Values.gateway $name -}}
 {{- if and $route.enabled (empty $route.parentRefs) -}}

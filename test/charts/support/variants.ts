@@ -12,6 +12,7 @@ const everywhere: Values = {
   crds: { keep: false },
   secrets: { keep: false },
   ingress: { api: { enabled: true, hosts: ['a.b'] }, device: { enabled: true, hosts: ['c.d'] } },
+  opamp: { template: 'a: $(MUSTER_ENDPOINT)\nb: $(MUSTER_HEADERS)\n', ca: '-----BEGIN CERTIFICATE-----\n' },
   tls: { api: { existingSecret: 'api' }, device: { existingSecret: 'device' }, ops: { existingSecret: 'ops' } },
   metrics: {
     serviceMonitor: { enabled: true },
