@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ROUTES as DEVICE_ROUTES } from '../src/api/device/device-plane.ts';
 import { HELD_ROUTE } from '../src/api/device/poll-config.ts';
+import { OPAMP_ROUTE } from '../src/api/opamp/opamp-endpoint.ts';
 import { OPERATIONS, PROBES, PUBLIC } from '../src/api/operator/ops-server.ts';
 import { ROUTES as V1_ROUTES } from '../src/api/v1/gateway.ts';
 import type { Series } from '../src/metrics/instruments.ts';
@@ -103,7 +104,7 @@ const code = (text: string): string => `\`${text}\``;
 
 function routePaths(): readonly string[] {
   const templates = [...V1_ROUTES, ...OPERATIONS, ...PROBES, ...PUBLIC, ...DEVICE_ROUTES].map(({ path }) => path);
-  return [...templates, HELD_ROUTE];
+  return [...templates, HELD_ROUTE, OPAMP_ROUTE];
 }
 
 const registered = z.object({
