@@ -239,6 +239,7 @@ export const COURSES: Readonly<Record<string, Course>> = {
     gauge('muster_heartbeat_flushes_total', '0+6x30 180x60', 'instance="a",result="failed"'),
     gauge('muster_heartbeat_flushes_total', '0x30 0+6x60', 'instance="a",result="written"'),
   ),
+  MusterCredentialShared: minutes('20m', '140m', gauge('muster_opamp_shared_credentials_total', '0x10 1x150')),
   MusterDetectionsDropped: minutes('20m', '80m', gauge('muster_detections_dropped_total', '0x10 5x100')),
 
   MusterInformerStale: minutes(

@@ -236,6 +236,21 @@ export const FLEET_CASES: AlertCases = {
       },
     ],
   },
+  MusterCredentialShared: {
+    fires: {
+      why: 'two instances have taken turns',
+      series: gauge('muster_opamp_shared_credentials_total', '0x10 1x60'),
+      at: '20m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'none has, and what was found before yesterday is over',
+        series: gauge('muster_opamp_shared_credentials_total', '3x200'),
+        at: '180m',
+      },
+    ],
+  },
   MusterDetectionsDropped: {
     fires: { why: 'five were', series: gauge('muster_detections_dropped_total', '0x10 5x30'), at: '20m' },
     labels: JOB,
