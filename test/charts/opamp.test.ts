@@ -45,9 +45,9 @@ describeWithHelm('OpAMP', () => {
     });
     for (const name of ['muster-controller', 'muster-api']) {
       const deployment = one(objects, 'Deployment', name);
-      expect(opampVariables(deployment), name).toEqual({ MUSTER_OPAMP_PATH: '/agents/opamp' });
+      expect(opampVariables(deployment), `in ${name}`).toEqual({ MUSTER_OPAMP_PATH: '/agents/opamp' });
       const volumes = listAt(deployment, 'spec', 'template', 'spec', 'volumes').map((volume) => at(volume, 'name'));
-      expect(volumes, name).not.toContain('opamp');
+      expect(volumes, `in ${name}`).not.toContain('opamp');
     }
     const pod = at(one(objects, 'Deployment', 'muster-device'), 'spec', 'template', 'spec');
     expect(listAt(pod, 'volumes')).toContainEqual({ name: 'opamp', configMap: { name: 'muster-opamp' } });

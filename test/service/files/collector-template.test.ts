@@ -1,0 +1,105 @@
+import { chmodSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigError } from '../../../src/config/config.ts';
+import { DEFAULT_TEMPLATE } from '../../../src/domain/opamp/collector-template.ts';
+import { createLog } from '../../../src/log.ts';
+import { watchedTemplate, type TemplateFile } from '../../../src/service/files/collector-template.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+
+/* CONTRACT.md#opamp-template: the file is read again while the service runs, and one that is wrong changes nothing. */
+
+const OTHER = `${DEFAULT_TEMPLATE}# another one\n`;
+const SECRET = 'Api-Key of-another-exporter';
+
+let dir: string;
+let path: string;
+let logged: string[];
+let clock: FakeClock;
+beforeEach(() => {
+  dir = scratchDirectory('muster');
+  path = join(dir, 'template.yaml');
+  logged = [];
+  clock = new FakeClock();
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const log = () => createLog('info', { write: (one) => void logged.push(one) });
+const says = (text: string): void => writeFileSync(path, text);
+function opened(text = DEFAULT_TEMPLATE): TemplateFile {
+  says(text);
+  return watchedTemplate({ template: { path, text } }, { clock, log: log() });
+}
+const errors = (): string[] => logged.filter((one) => (JSON.parse(one) as { level: string }).level === 'error');
+
+test('a template that has changed is in use since now', async () => {
+  const file = opened();
+  const before = file.inUse();
+  clock.advance(5000);
+  says(OTHER);
+  await file.reread();
+  expect(file.inUse().template.fingerprint).not.toBe(before.template.fingerprint);
+  expect(file.inUse().since).toBe(before.since + 5000);
+});
+
+test('one that was written again as it was has been in use since before, and nothing is logged', async () => {
+  const file = opened();
+  const before = file.inUse();
+  clock.advance(5000);
+  says(DEFAULT_TEMPLATE);
+  await file.reread();
+  expect(file.inUse()).toBe(before);
+  expect(logged).toEqual([]);
+});
+
+test('a mounted ConfigMap: the name leads to another file', async () => {
+  const file = opened();
+  writeFileSync(join(dir, 'next'), OTHER);
+  symlinkSync(join(dir, 'next'), join(dir, 'link'));
+  renameSync(join(dir, 'link'), path);
+  const { fingerprint } = file.inUse().template;
+  await file.reread();
+  expect(file.inUse().template.fingerprint).not.toBe(fingerprint);
+});
+
+describe('trouble keeps the template from before, and is told once, without what stands in the file', () => {
+  test.each<[string, () => void, RegExp]>([
+    ['not there', () => unlinkSync(path), /ENOENT/],
+    ['no YAML', () => says(`a: [${SECRET}\n`), /line \d+: it is no YAML/],
+    ['without an endpoint', () => says(`headers: $(MUSTER_HEADERS)\nb: ${SECRET}\n`), /has no \$\(MUSTER_ENDPOINT\)/],
+    ['one that others can write', () => (says(OTHER), chmodSync(path, 0o666)), /others can write/],
+    ['more than any template has', () => says(OTHER + '#'.repeat(70_000)), /more than 65536 bytes/],
+  ])('%s', async (_what, spoil, words) => {
+    const file = opened();
+    const before = file.inUse();
+    spoil();
+    await file.reread();
+    await file.reread();
+    expect(file.inUse()).toBe(before);
+    expect(file.trouble()).toMatch(words);
+    expect(errors()).toEqual([expect.stringMatching(words)]);
+    expect([file.trouble(), ...logged].join()).not.toContain(SECRET);
+
+    rmSync(path, { force: true });
+    says(OTHER);
+    await file.reread();
+    expect(file.trouble()).toBeUndefined();
+    expect(file.inUse().template.fingerprint).not.toBe(before.template.fingerprint);
+  });
+});
+
+test('at a start a wrong one is refused, without what stands in it', () => {
+  const start = (): TemplateFile => opened(`exporters: {}\nb: ${SECRET}\n`);
+  expect(start).toThrow(ConfigError);
+  expect(start).toThrow(/^MUSTER_OPAMP_TEMPLATE_FILE: the template has no \$\(MUSTER_ENDPOINT\)$/);
+});
+
+test('without a file the built-in one is in use, and stays', async () => {
+  const file = watchedTemplate({ template: undefined }, { clock, log: log() });
+  const before = file.inUse();
+  clock.advance(5000);
+  await file.reread();
+  expect(file.inUse()).toBe(before);
+  expect(file.trouble()).toBeUndefined();
+});
