@@ -39,9 +39,9 @@ describe('the templates of docs/OPAMP.md', () => {
   });
 });
 
-test('each other block of YAML is YAML', () => {
+test('the other block of YAML is a FleetApp', () => {
   const others = blocks.filter((block) => !templates.includes(block)).map((block) => parse(block) as unknown);
-  expect(others.map((block) => at(block, 'kind'))).toEqual(['FleetApp', 'Deployment']);
+  expect(others.map((block) => at(block, 'kind'))).toEqual(['FleetApp']);
 });
 
 test('the settings are those of the configuration', () => {
