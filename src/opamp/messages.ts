@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { SERVER_CAPABILITIES } from './capabilities.ts';
 import {
   AgentToServerSchema,
@@ -16,9 +16,18 @@ export class BadMessage extends Error {
   override readonly name = 'BadMessage';
 }
 
-/** The number of `AgentToServer.agent_description`, and the bytes that it may have: an object is made for each attribute. */
-const DESCRIPTION_FIELD = 3;
-const DESCRIPTION_BYTES_MAX = 32_768;
+/**
+ * The bytes that fields of `AgentToServer` may have, all of one number together: `instance_uid`, `agent_description`,
+ * `health`, `remote_config_status`. Each part of them may become an object.
+ */
+const BYTES_MAX: ReadonlyMap<number, readonly [name: string, bytes: number]> = new Map([
+  [1, ['instance_uid', 64]],
+  [3, ['agent_description', 32_768]],
+  [5, ['health', 131_072]],
+  [7, ['remote_config_status', 16_384]],
+]);
+/** A message has each field once, and there are fifteen. */
+const FIELDS_MAX = 100;
 
 /**
  * Reads a message of an agent. Fields that the schema does not have are skipped, the effective configuration among them:
@@ -27,8 +36,7 @@ const DESCRIPTION_BYTES_MAX = 32_768;
  */
 export function readAgentMessage(bytes: Uint8Array): AgentToServer {
   try {
-    // Most messages are heartbeats, which are shorter than the bound.
-    if (bytes.length > DESCRIPTION_BYTES_MAX) boundDescription(bytes);
+    boundFields(bytes);
     return fromBinary(AgentToServerSchema, bytes, { readUnknownFields: false });
   } catch (error) {
     if (error instanceof BadMessage) throw error;
@@ -36,17 +44,23 @@ export function readAgentMessage(bytes: Uint8Array): AgentToServer {
   }
 }
 
-function boundDescription(bytes: Uint8Array): void {
+/** A megabyte of tiny fields would take a tenth of a second: the walk over the fields is short, and comes first. */
+function boundFields(bytes: Uint8Array): void {
   const reader = new BinaryReader(bytes);
-  let described = 0;
-  while (reader.pos < reader.len) {
+  const sizes = new Map<number, number>();
+  for (let fields = 1; reader.pos < reader.len; fields += 1) {
+    if (fields > FIELDS_MAX) throw new BadMessage(`The message has more than ${FIELDS_MAX} fields.`);
     const [field, type] = reader.tag();
+    if (type === WireType.StartGroup)
+      throw new BadMessage('The message has a group, which the protocol does not know.');
     const start = reader.pos;
     reader.skip(type, field);
-    if (field === DESCRIPTION_FIELD) described += reader.pos - start;
+    const bound = BYTES_MAX.get(field);
+    if (!bound) continue;
+    const size = (sizes.get(field) ?? 0) + reader.pos - start;
+    if (size > bound[1]) throw new BadMessage(`${bound[0]} has more than ${bound[1]} bytes.`);
+    sizes.set(field, size);
   }
-  if (described <= DESCRIPTION_BYTES_MAX) return;
-  throw new BadMessage(`agent_description has more than ${DESCRIPTION_BYTES_MAX} bytes: describe the agent by fewer.`);
 }
 
 /** The fields of an answer beside the id of its agent and the capabilities, which each has. */
@@ -59,7 +73,12 @@ export type AnswerFields = Omit<
 export const answerBytes = (instanceUid: Uint8Array, fields: AnswerFields = {}): Uint8Array =>
   toBinary(
     ServerToAgentSchema,
-    create(ServerToAgentSchema, { ...fields, instanceUid, capabilities: SERVER_CAPABILITIES }),
+    create(ServerToAgentSchema, {
+      ...fields,
+      instanceUid,
+      // An error is told with nothing beside it.
+      ...(!fields.errorResponse && { capabilities: SERVER_CAPABILITIES }),
+    }),
   );
 
 /** A message of an agent in bytes; for those who act as one. */

@@ -2,6 +2,7 @@ import type { OtherRoute } from '../api/device/device-plane.ts';
 import type { DeviceDeps } from '../api/device/deps.ts';
 import { AwaitedBodies } from '../api/http/awaited-bodies.ts';
 import { InflateQueue } from '../api/http/content-encoding.ts';
+import { connectionSettings } from '../api/opamp/connection-settings.ts';
 import { createOpampEndpoint, OPAMP_ROUTE } from '../api/opamp/opamp-endpoint.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { createAgents } from '../domain/opamp/agents.ts';
@@ -27,6 +28,8 @@ export function opampRoute(
     keyRing,
     agents: createAgents({ ...device, metrics, mayKeep, template: inUse }),
     connection: config.opamp,
+    settings: connectionSettings(config.opamp),
+    isAlone: () => replicas.isAlone(),
     messages: new AwaitedBodies(LIMITS.opampBytesMax),
     inflating: new InflateQueue(INFLATING_MAX, LIMITS.opampBytesMax),
   });

@@ -112,7 +112,8 @@ function readAll(request: IncomingMessage): Buffer {
   return (request.read() as Buffer | null) ?? Buffer.alloc(0);
 }
 
-const CHUNKS_MAX = 64;
+/** What a body without a length counts, as it grows: most are small. */
+const RESERVED_BYTES: readonly number[] = [16_384, 65_536, 262_144];
 
 /** Gives the raw body, or why there is none. */
 function collect(
@@ -121,51 +122,74 @@ function collect(
   limits: BodyLimits,
   give: (body: Buffer | ReadBody) => void,
 ): void {
-  const length = Number(request.headers['content-length']);
+  const length = request.headers['content-length'];
   const deadline = systemClock.monotonic() + limits.totalMs;
-  let chunks: Buffer[] = [];
+  let held: Buffer = Buffer.alloc(0);
   let bytes = 0;
+  let reserved = 0;
+  let takenAt = systemClock.monotonic();
   let settled = false;
 
   const take = (chunk: Buffer): void => {
+    const before = bytes;
     bytes += chunk.length;
     if (bytes > limits.bytesMax) return giveUp(TOO_LARGE);
-    chunks.push(chunk);
-    // A chunk of one byte costs a hundred times as much.
-    if (chunks.length === CHUNKS_MAX) chunks = [Buffer.concat(chunks)];
-    if (bytes !== length) restartTimer();
+    takenAt = systemClock.monotonic();
+    if (bytes > reserved) reserve();
+    if (settled) return;
+    // Most bodies are one chunk. Others may be chunks of a byte: the room doubles, so that each byte is copied twice at most.
+    if (before === 0) {
+      held = chunk;
+      return;
+    }
+    if (bytes > held.length) {
+      const grown = Buffer.allocUnsafe(Math.min(limits.bytesMax, Math.max(2 * held.length, bytes)));
+      held.copy(grown, 0, 0, before);
+      held = grown;
+    }
+    chunk.copy(held, before);
   };
-  // One timer for both limits: the stall starts again with each chunk, the total does not.
-  const restartTimer = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(stall, Math.min(limits.stallMs, deadline - systemClock.monotonic()));
+  // One timer for both limits, which looks when the last chunk came: a timer a chunk would cost more than the chunk.
+  const look = (): void => {
+    const now = systemClock.monotonic();
+    const dueMs = Math.min(takenAt + limits.stallMs, deadline) - now;
+    if (dueMs <= 0) giveUp(TOO_SLOW);
+    else timer = setTimeout(look, dueMs);
   };
   const end = (): void => {
     settled = true;
     clearTimeout(timer);
     arrived?.();
-    give(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    const body = held.subarray(0, bytes);
+    // The request's listeners live as long as the request, and its body need not.
+    held = Buffer.alloc(0);
+    give(body);
   };
   const giveUp = (body: ReadBody): void => {
     if (settled) return;
     settled = true;
     clearTimeout(timer);
     arrived?.();
+    held = Buffer.alloc(0);
     request.off('data', take).off('end', end);
     // The rest must wait in the socket and not flow past: `sendResponse` drains it, and counts.
     request.pause();
     give(body);
   };
-  const stall = (): void => giveUp(TOO_SLOW);
   const breakOff = (): void => giveUp(BROKE_OFF);
-
-  let arrived: (() => void) | undefined;
-  let timer = setTimeout(stall, Math.min(limits.stallMs, limits.totalMs));
-  request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
-  const bytesMax = request.headers['content-length'] === undefined ? limits.bytesMax : length;
   // A stranger's own slow bodies are not an error of the service.
   const givenUp = principal === '' ? TOO_SLOW : OVERLOADED;
-  arrived = limits.awaited?.await(principal, bytesMax, () => giveUp(givenUp));
+  const reserve = (): void => {
+    reserved =
+      length === undefined ? (RESERVED_BYTES.find((step) => step >= bytes) ?? limits.bytesMax) : Number(length);
+    arrived?.();
+    arrived = limits.awaited?.await(principal, Math.min(reserved, limits.bytesMax), () => giveUp(givenUp));
+  };
+
+  let arrived: (() => void) | undefined;
+  let timer = setTimeout(look, Math.min(limits.stallMs, limits.totalMs));
+  request.on('data', take).on('end', end).on('close', breakOff).on(BODY_BROKEN, breakOff);
+  reserve();
 }
 
 type Inflated = Awaited<ReturnType<typeof inflate>>;

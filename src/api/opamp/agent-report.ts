@@ -17,7 +17,7 @@ export function instanceOf({ instanceUid }: Pick<AgentToServer, 'instanceUid'>):
 }
 
 /** What a message says, within bounds: texts are cut, and what is not known is left out. */
-export function agentReport(message: AgentToServer, gap: boolean): AgentReport {
+export function agentReport(message: AgentToServer): Omit<AgentReport, 'gap'> {
   const { capabilities, agentDescription, health, remoteConfigStatus } = message;
   return {
     instance: instanceOf(message),
@@ -26,11 +26,11 @@ export function agentReport(message: AgentToServer, gap: boolean): AgentReport {
       reportsConfig: can(capabilities, 'reportRemoteConfig'),
       acceptsSettings: can(capabilities, 'acceptConnectionSettings'),
       reportsHeartbeat: can(capabilities, 'reportHeartbeat'),
+      reportsHealth: can(capabilities, 'reportHealth'),
     },
     described: agentDescription && describedBy(agentDescription),
     health: health && { healthy: health.healthy, error: errorText(health.lastError) },
     config: remoteConfigStatus && configOf(remoteConfigStatus),
-    gap,
   };
 }
 
@@ -47,7 +47,8 @@ function attribute(
     .flatMap((attributes) => attributes.find((each) => each.key === key) ?? [])
     .map(({ value }) => value?.stringValue ?? '')
     .find((text) => text !== '');
-  return found?.slice(0, LIMITS.deviceTextCharactersMax).replaceAll(/[^\x20-\x7e]/g, '?');
+  const cut = found?.slice(0, LIMITS.deviceTextCharactersMax).replaceAll(/[^\x20-\x7e]/g, '?');
+  return cut === undefined ? undefined : Buffer.from(cut).toString();
 }
 
 const STATUSES = new Map<RemoteConfigStatuses, 'applying' | 'applied' | 'failed'>([
@@ -72,5 +73,6 @@ const isHashCharacter = (byte: number): boolean => byte > 0x20 && byte < 0x7f;
 
 /** An agent's own words, as of an acknowledgement. */
 function errorText(text: string): string | undefined {
-  return text === '' ? undefined : text.slice(0, LIMITS.ackErrorCharactersMax).toWellFormed();
+  // A copy: a part of a long text would keep all of it.
+  return text === '' ? undefined : Buffer.from(text.slice(0, LIMITS.ackErrorCharactersMax)).toString();
 }

@@ -7,7 +7,6 @@ import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
 import { describedBy, instanceOf } from './agent-report.ts';
 import { reply } from './answer.ts';
-import { wholeSettings } from './connection-settings.ts';
 import type { OpampDeps } from './deps.ts';
 import { readStrangersMessage } from './read-message.ts';
 
@@ -39,7 +38,7 @@ export async function bootstrapAgent(exchange: Exchange, deps: OpampDeps, enroll
   if (!enrolled) throw new HttpRefusal('overloaded');
   const credential = await enrolled;
   const interval = deps.configs.pollIntervalSeconds(appId);
-  const { message: connectionSettings } = wholeSettings(deps.connection, interval, credential.reveal());
+  const settings = deps.settings.whole(interval, credential.reveal());
   deps.metrics.opampMessageEnded('enrolled');
-  reply(exchange, message.instanceUid, { connectionSettings });
+  reply(exchange, message.instanceUid, { connectionSettings: settings.message() });
 }

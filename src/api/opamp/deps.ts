@@ -4,6 +4,7 @@ import type { KeyRing } from '../../domain/keys/key-ring.ts';
 import type { DeviceDeps } from '../device/deps.ts';
 import type { AwaitedBodies } from '../http/awaited-bodies.ts';
 import type { InflateQueue } from '../http/content-encoding.ts';
+import type { ConnectionSettings } from './connection-settings.ts';
 
 /** The connection settings that agents may be offered. */
 export interface OfferedConnection {
@@ -21,6 +22,9 @@ export interface OpampDeps extends DeviceDeps {
   readonly agents: Agents;
   readonly keyRing: KeyRing;
   readonly connection: OfferedConnection;
+  readonly settings: ConnectionSettings;
+  /** Whether no other replica takes messages. */
+  readonly isAlone: () => boolean;
   /** Bounds the messages that are waited for: they may be longer than other bodies. */
   readonly messages: AwaitedBodies;
   /** Bounds the compressed messages that wait for their turn. */

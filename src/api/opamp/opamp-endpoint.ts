@@ -1,8 +1,8 @@
+import type { AgentReport } from '../../domain/opamp/agent-state.ts';
 import type { Attended } from '../../domain/opamp/agents.ts';
 import type { OpampResult } from '../../domain/opamp/metrics.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { REPORT_FULL_STATE, REQUEST_INSTANCE_UID } from '../../opamp/capabilities.ts';
-import type { AgentToServer } from '../../opamp/generated/opamp_pb.ts';
 import { BadMessage, type AnswerFields } from '../../opamp/messages.ts';
 import { authenticated, authenticatedAgain } from '../device/authenticate.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
@@ -10,7 +10,7 @@ import { bearerOf } from '../http/request-headers.ts';
 import { agentReport, instanceOf } from './agent-report.ts';
 import { newInstanceUid, reply, replyBadRequest } from './answer.ts';
 import { bootstrapAgent, codeOf } from './bootstrap.ts';
-import { pollSettings, type Settings } from './connection-settings.ts';
+import type { Settings } from './connection-settings.ts';
 import type { OpampDeps } from './deps.ts';
 import { readMessage } from './read-message.ts';
 import { Sequences } from './sequences.ts';
@@ -27,7 +27,7 @@ export interface OpampEndpoint {
 }
 
 export function createOpampEndpoint(deps: OpampDeps): OpampEndpoint {
-  const sequences = new Sequences(() => deps.fleet.memory.appCount);
+  const sequences = new Sequences(() => deps.fleet.memory.appCount, deps.isAlone);
   return {
     async handle(exchange) {
       // Stock agents repeat a 503 and drop what any other error was the answer to.
@@ -59,31 +59,52 @@ function resultOf(error: unknown): OpampResult {
   return RESULT_OF_CODE.get(code) ?? 'unavailable';
 }
 
+/** What is kept of a message while the store is asked: its body, and what else it says, is not. */
+interface Said {
+  readonly report: Omit<AgentReport, 'gap'>;
+  readonly instanceUid: Uint8Array;
+  readonly sequenceNum: bigint;
+  readonly wantsUid: boolean;
+  readonly isFarewell: boolean;
+}
+
+async function readSaid(exchange: Exchange, deps: OpampDeps): Promise<Said> {
+  const message = await readMessage(exchange, deps);
+  const { instanceUid, sequenceNum, flags, agentDisconnect } = message;
+  return {
+    report: agentReport(message),
+    // A copy: the bytes of a message are a part of its body.
+    instanceUid: Uint8Array.from(instanceUid),
+    sequenceNum,
+    wantsUid: (flags & REQUEST_INSTANCE_UID) !== 0n || instanceOf(message) === undefined,
+    isFarewell: agentDisconnect !== undefined,
+  };
+}
+
 async function attend(exchange: Exchange, deps: OpampDeps, sequences: Sequences): Promise<void> {
   const first = await authenticated(exchange, deps);
-  const bodyIsThere = exchange.request.complete;
-  const message = await readMessage(exchange, deps);
-  // A body may take half a minute, and the credential may be revoked meanwhile (A12).
-  const found = bodyIsThere ? first : await exchange.inTime(authenticatedAgain(exchange, deps));
+  const { complete, headers, socket } = exchange.request;
+  const said = await readSaid(exchange, deps);
+  // A body may take half a minute, or wait to be inflated, and the credential may be revoked meanwhile (A12).
+  const isAtOnce = complete && headers['content-encoding'] === undefined;
+  const found = isAtOnce ? first : await exchange.inTime(authenticatedAgain(exchange, deps));
   if (found.app.connection === 'private') {
     deps.metrics.opampMessageEnded('bad_request');
-    return replyBadRequest(exchange, message.instanceUid, PRIVATE);
+    return replyBadRequest(exchange, said.instanceUid, PRIVATE);
   }
   deps.heartbeats.seen(found.app, deps.clock.now());
-  const { socket } = exchange.request;
-  if (message.agentDisconnect) {
+  if (said.isFarewell) {
     deps.metrics.opampMessageEnded('unchanged');
-    return reply(exchange, message.instanceUid, {});
+    return reply(exchange, said.instanceUid, {});
   }
-  const report = agentReport(message, sequences.isGap(socket, found.app.id, message));
+  const report = { ...said.report, gap: sequences.isGap(socket, found.app.id, said) };
   const bearer = bearerOf(exchange.request).token ?? '';
-  const interval = deps.configs.pollIntervalSeconds(found.app.id);
-  const settings = pollSettings(report.abilities, deps.connection, interval, bearer);
+  const settings = deps.settings.poll(report.abilities, deps.configs.pollIntervalSeconds(found.app.id), bearer);
   const origin = exchange.origin(`device:${found.app.id}`);
   const attended = await exchange.inTimeIfLate(deps.agents.attend(found, report, settings, origin));
-  sequences.taken(socket, found.app.id, message);
+  sequences.taken(socket, found.app.id, said);
   count(deps, attended);
-  reply(exchange, message.instanceUid, answerOf(deps, message, attended, settings));
+  reply(exchange, said.instanceUid, answerOf(deps, said, attended, settings));
 }
 
 const PRIVATE =
@@ -92,12 +113,11 @@ const PRIVATE =
 
 function answerOf(
   deps: OpampDeps,
-  message: AgentToServer,
+  { wantsUid }: Said,
   attended: Attended,
   settings: Settings | undefined,
 ): AnswerFields {
   const { offer, askFullState } = attended;
-  const wantsUid = (message.flags & REQUEST_INSTANCE_UID) !== 0n || instanceOf(message) === undefined;
   return {
     ...(offer && {
       remoteConfig: {
@@ -105,7 +125,7 @@ function answerOf(
         config: { configMap: { '': { body: Buffer.from(offer.body()), contentType: 'text/yaml' } } },
       },
     }),
-    ...(settings && attended.settings && { connectionSettings: settings.message }),
+    ...(settings && attended.settings && { connectionSettings: settings.message() }),
     ...(wantsUid && { agentIdentification: { newInstanceUid: newInstanceUid(deps.random, deps.clock.now()) } }),
     flags: askFullState ? REPORT_FULL_STATE : 0n,
   };

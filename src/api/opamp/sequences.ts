@@ -1,7 +1,12 @@
 import type { Socket } from 'node:net';
-import type { AgentToServer } from '../../opamp/generated/opamp_pb.ts';
 import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
 import { fingerprintOf } from '../../packed/hash.ts';
+
+/** A message, as far as its number goes. */
+interface Numbered {
+  readonly instanceUid: Uint8Array;
+  readonly sequenceNum: bigint;
+}
 
 /** A place has 21 bits of the instance and 32 of its number: an agent that sends one a second is through after 136 years. */
 const NUMBERS = 2 ** 32;
@@ -9,24 +14,29 @@ const INSTANCES = 2 ** 21;
 
 /**
  * The sequence numbers of agents. A number that is left out is a message that was lost, where it comes on the connection
- * of an earlier one: an agent behind a balancer comes on a new connection each time, and the numbers between are those
+ * of an earlier one, or no other replica is there: an agent behind a balancer comes on a new connection each time, and the numbers between are those
  * that other replicas have taken.
  */
 export class Sequences {
   /** Which instance sent the last message of a connection. */
-  readonly #instances = new WeakMap<Socket, Uint8Array>();
+  readonly #instances = new WeakMap<Socket, string>();
   /** By app, its last instance and the last number that this replica has taken of it, on whatever connection. */
   readonly #last: ForgetfulNumbers;
 
-  /** @param apps how many there are now */
-  constructor(apps: () => number) {
+  readonly #isAlone: () => boolean;
+
+  /**
+   * @param apps how many there are now
+   * @param isAlone whether no other replica takes messages: then a number is missing on whatever connection
+   */
+  constructor(apps: () => number, isAlone: () => boolean) {
     this.#last = new ForgetfulNumbers(apps);
+    this.#isAlone = isAlone;
   }
 
   /** Whether a message between the last one and this one is missing. */
-  isGap(socket: Socket, appId: string, { instanceUid, sequenceNum }: AgentToServer): boolean {
-    const before = this.#instances.get(socket);
-    if (!before || !Buffer.from(before).equals(instanceUid)) return false;
+  isGap(socket: Socket, appId: string, { instanceUid, sequenceNum }: Numbered): boolean {
+    if (!this.#isAlone() && this.#instances.get(socket) !== textOf(instanceUid)) return false;
     const last = this.#last.get(fingerprintOf(appId));
     if (last === undefined || Math.floor(last / NUMBERS) !== instanceOf(instanceUid)) return false;
     // The same number is a repetition, a lower one an agent that has started anew and says so itself.
@@ -34,11 +44,13 @@ export class Sequences {
   }
 
   /** Notes a message that was taken: one that was refused may come again. */
-  taken(socket: Socket, appId: string, { instanceUid, sequenceNum }: AgentToServer): void {
-    this.#instances.set(socket, instanceUid);
+  taken(socket: Socket, appId: string, { instanceUid, sequenceNum }: Numbered): void {
+    this.#instances.set(socket, textOf(instanceUid));
     this.#last.set(fingerprintOf(appId), instanceOf(instanceUid) * NUMBERS + numberOf(sequenceNum));
   }
 }
+
+const textOf = (instanceUid: Uint8Array): string => Buffer.from(instanceUid).toString('hex', 0, 16);
 
 /** The end of the id is random. */
 const instanceOf = (instanceUid: Uint8Array): number =>

@@ -60,6 +60,8 @@ const LEFT_OUT_RANGES: readonly string[] = [
   KEYS.rateWindows,
   KEYS.rateAges,
   KEYS.attemptedAll,
+  // What agents said then is not what they have now: they say it again.
+  KEYS.opampAgents,
   // A restore must bring no session and no link back to life.
   KEYS.sessions,
   KEYS.links,

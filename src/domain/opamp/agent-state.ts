@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
-import { offerFor, parseHash, type RemoteConfig } from './remote-config.ts';
+import { offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';
 
 /** What an agent can do, as far as it concerns Muster. */
 export interface AgentAbilities {
@@ -9,6 +9,7 @@ export interface AgentAbilities {
   readonly reportsConfig: boolean;
   readonly acceptsSettings: boolean;
   readonly reportsHeartbeat: boolean;
+  readonly reportsHealth: boolean;
 }
 
 /** A message of an agent, within bounds. What it leaves out has not changed. */
@@ -69,20 +70,20 @@ export function outcomeOf(
 ): Outcome {
   const next: Draft = { ...before };
   const isShared = takeInstance(next, report, now);
+  const { abilities } = report;
   if (report.described) next.described = withoutUndefined(report.described);
-  takeHealth(next, report, now);
+  if (abilities.reportsHealth) takeHealth(next, report, now);
   const acknowledged = takeConfig(next, report, wanted);
-  const { acceptsConfig, reportsConfig } = report.abilities;
-  // Who has described itself and said nothing of a configuration has none.
-  const known = { hash: next.config?.hash ?? (next.described && ''), failed: next.failed };
-  const offer = acceptsConfig ? offerFor(wanted, known) : undefined;
-  // An agent that does not say what it has is taken at its word that it accepts.
-  if (offer && !reportsConfig) next.config = { hash: offer.hash, status: 'offered' };
+  const askFullState = takeDebt(next, report, now);
+  const known = knownConfig(next);
+  const offer =
+    abilities.acceptsConfig && !(askFullState && known.hash === undefined)
+      ? offerTo(next, report, wanted, now)
+      : undefined;
+  if (offer) noteOffer(next, offer, abilities.reportsConfig);
   const offersSettings = settings !== undefined && next.settings !== settings;
   if (offersSettings) next.settings = settings;
-  const lacks = next.described === undefined;
-  const askFullState = (lacks || (report.gap && !report.described)) && mayAsk(next, now);
-  if (askFullState) next.askedAt = now;
+  const hasAnswered = !abilities.reportsConfig || next.offered === undefined;
   return {
     record: isSame(before, next) ? before : next,
     offer,
@@ -92,28 +93,91 @@ export function outcomeOf(
     askFullState,
     isShared,
     acknowledged,
-    isComplete: !lacks && (offer === undefined || !reportsConfig),
+    isComplete:
+      next.described !== undefined &&
+      next.owes !== true &&
+      (offer === undefined ? hasAnswered : !abilities.reportsConfig),
   };
+}
+
+/**
+ * Decides what an agent is offered. An offer that it has not answered may have been lost, or its answer may have been:
+ * then nobody knows what it has, and the offer is repeated. The empty one in place of a failed one is repeated only to an
+ * agent that says something of itself.
+ */
+function offerTo(next: Draft, report: AgentReport, wanted: RemoteConfig, now: number): RemoteConfig | undefined {
+  const known = knownConfig(next);
+  const offer = offerFor(wanted, next.offered === undefined ? known : { ...known, hash: undefined }, now);
+  const isRepeated = offer !== undefined && offer.hash === next.offered && parseHash(offer.hash)?.isEmptied === true;
+  return isRepeated && !report.config && !report.described ? undefined : offer;
+}
+
+/** An agent that has described itself and said nothing of a configuration has none. */
+const knownConfig = (record: Draft): KnownConfig => ({
+  hash: record.config?.hash ?? (record.described && ''),
+  failed: record.failed,
+});
+
+/** An agent that does not say what it has is taken at its word that it accepts. */
+function noteOffer(next: Draft, { hash }: RemoteConfig, reportsConfig: boolean): void {
+  if (reportsConfig) next.offered = hash;
+  else next.config = { hash, status: 'offered' };
+}
+
+/**
+ * Notes whether the agent owes its full state, and until it has come. @returns whether it is asked for now, once in ten
+ * minutes at most
+ */
+function takeDebt(next: Draft, report: AgentReport, now: number): boolean {
+  const { described, config, abilities } = report;
+  // An agent that has never had a configuration may say nothing of it.
+  const hasConfig = abilities.reportsConfig && next.config !== undefined;
+  const isFull = described !== undefined && (config !== undefined || !hasConfig);
+  const owes = !isFull && (next.owes === true || report.gap || next.described === undefined);
+  if (!owes) {
+    delete next.owes;
+    return false;
+  }
+  next.owes = true;
+  if (!mayAsk(next, now)) return false;
+  next.askedAt = now;
+  return true;
 }
 
 type Draft = { -readonly [Field in keyof OpampAgentRecord]: OpampAgentRecord[Field] };
 
 /**
- * Keeps the last two instances. A newer one replaces the older, as after a restart. Where the older one comes back, both
- * live: two machines use one credential.
+ * Keeps the last two instances. A newer one replaces the older, as after a restart, and starts anew: what the former one
+ * said does not hold for it, but for what it could not load. Where the older one comes back, both live: two machines use
+ * one credential. So do many that come without a word on themselves, which every agent that starts has.
  * @returns whether the audit is to be told, once an hour at most
  */
-function takeInstance(next: Draft, { instance }: AgentReport, now: number): boolean {
+function takeInstance(next: Draft, { instance, described }: AgentReport, now: number): boolean {
   const [newest, older] = next.instances;
   if (instance === undefined || instance === newest) return false;
-  if (instance !== older) {
-    next.instances = newest === undefined ? [instance] : [instance, newest];
-    // It starts anew, and says itself what it has.
-    return false;
+  // Machines that take turns would cost a write with each message.
+  const isTold = next.sharedAt !== undefined && now < next.sharedAt + HOUR_MS && now >= next.sharedAt;
+  if (instance === older) {
+    if (isTold) return false;
+    next.instances = [instance, newest ?? instance];
+    next.sharedAt = now;
+    return true;
   }
-  // Two that take turns would cost a write with each message.
-  if (next.sharedAt !== undefined && now < next.sharedAt + HOUR_MS) return false;
-  next.instances = [instance, newest ?? instance];
+  if (isTold && !described) return false;
+  next.instances = newest === undefined ? [instance] : [instance, newest];
+  for (const field of ['described', 'config', 'offered', 'health', 'settings', 'owes'] as const) delete next[field];
+  return newest !== undefined && !described && countStrangers(next, now);
+}
+
+/** One message may be lost with the words in it; so many within an hour are several machines. */
+const STRANGERS_MAX = 6;
+
+function countStrangers(next: Draft, now: number): boolean {
+  const { since, count } = next.strangers ?? { since: now, count: 0 };
+  const isOver = now >= since + HOUR_MS || now < since;
+  next.strangers = isOver ? { since: now, count: 1 } : { since, count: count + 1 };
+  if (next.strangers.count < STRANGERS_MAX) return false;
+  delete next.strangers;
   next.sharedAt = now;
   return true;
 }
@@ -134,6 +198,7 @@ function takeConfig(next: Draft, report: AgentReport, wanted: RemoteConfig): Out
   }
   const { hash, status, error } = config;
   if (next.config?.hash !== hash || next.config.status !== status) next.config = { hash, status };
+  delete next.offered;
   if (hash === '') return wanted.revision === 0 ? { status: 'applied', error: undefined } : undefined;
   const has = parseHash(hash);
   if (has?.key !== wanted.key || has.isEmptied) return undefined;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isAlias, isMap, parseDocument, visit, type Document, type Scalar } from 'yaml';
+import { isMap, isNode, isScalar, LineCounter, parseDocument, visit, type Document, type Scalar } from 'yaml';
 import { collectorScalar } from '../../opamp/collector-scalar.ts';
 import { LIMITS } from '../limits.ts';
 import type { DeliveredSettings } from '../otel-config/delivered-config.ts';
@@ -45,12 +45,13 @@ const SAMPLE: DeliveredSettings = {
  * @throws BadTemplate
  */
 export function collectorTemplate(text: string): CollectorTemplate {
-  const places = placesIn(documentOf(text));
+  const document = documentOf(text);
+  const places = placesIn(document);
   const missing = REQUIRED.find((name) => !places.some(({ placeholder }) => placeholder === name));
   if (missing !== undefined) throw new BadTemplate(`the template has no ${missing}`);
   const render = (settings: DeliveredSettings): string => rendered(text, places, settings);
   const sample = documentOf(render(SAMPLE));
-  if (JSON.stringify(sample.toJS()) !== expected(text)) {
+  if (JSON.stringify(sample.toJS()) !== expected(document)) {
     throw new BadTemplate('a placeholder does not stand for a value of its own');
   }
   return { fingerprint: createHash('sha256').update(text).digest('base64url').slice(0, 12), render };
@@ -60,18 +61,31 @@ function documentOf(text: string): Document.Parsed {
   if (Buffer.byteLength(text) > LIMITS.opampTemplateBytesMax) {
     throw new BadTemplate(`the template has more than ${LIMITS.opampTemplateBytesMax} bytes`);
   }
-  const document = parseDocument(text, { prettyErrors: true, logLevel: 'error' });
+  const lines = new LineCounter();
+  // The parser's own search for names that stand twice compares each with all others.
+  const document = parseDocument(text, { logLevel: 'error', uniqueKeys: false, lineCounter: lines });
+  const lineOf = (at: number): number => lines.linePos(at).line;
   const [fault] = [...document.errors, ...document.warnings];
-  if (fault) throw new BadTemplate(`line ${fault.linePos?.[0].line ?? 1}: it is no YAML (${fault.code})`);
+  if (fault) throw new BadTemplate(`line ${lineOf(fault.pos[0])}: it is no YAML (${fault.code})`);
   if (!isMap(document.contents)) throw new BadTemplate('the template must be a mapping');
   visit(document, {
     // Each alias may repeat a whole part: a few lines could become gigabytes.
-    Node(_, node) {
-      if (isAlias(node)) throw new BadTemplate('the template has an alias; write the value out');
+    Alias() {
+      throw new BadTemplate('the template has an alias; write the value out');
+    },
+    Map(_, { items }) {
+      const names = new Set<unknown>();
+      for (const { key } of items) {
+        const name = isScalar(key) ? key.value : key;
+        if (names.has(name)) throw new BadTemplate(`line ${lineOf(rangeStart(key))}: a field stands twice`);
+        names.add(name);
+      }
     },
   });
   return document;
 }
+
+const rangeStart = (node: unknown): number => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
 
 function placesIn(document: Document.Parsed): readonly Place[] {
   const places: Place[] = [];
@@ -120,7 +134,7 @@ function valueOf(placeholder: Placeholder, { endpoint, headers, evidenceLevel }:
 }
 
 /** The content that the template must have once the sample stands in it, as JSON; every `$` of a value is doubled. */
-function expected(text: string): string {
+function expected(document: Document.Parsed): string {
   const doubled = (value: string): string => value.replaceAll('$', '$$$$');
   const values: Readonly<Record<Placeholder, unknown>> = {
     '$(MUSTER_ENDPOINT)': doubled(SAMPLE.endpoint),
@@ -129,7 +143,7 @@ function expected(text: string): string {
       Object.entries(SAMPLE.headers).map(([name, value]) => [doubled(name), doubled(value)]),
     ),
   };
-  return JSON.stringify(documentOf(text).toJS(), (_, value: unknown) =>
+  return JSON.stringify(document.toJS(), (_, value: unknown) =>
     PLACEHOLDERS.some((name) => name === value) ? values[value as Placeholder] : value,
   );
 }

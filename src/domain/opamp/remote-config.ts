@@ -73,6 +73,9 @@ export const emptied = (config: RemoteConfig): RemoteConfig => ({
   body: () => EMPTY_CONFIGURATION,
 });
 
+/** Replicas have two templates for so long at most: a rolling update, or a mounted file that reaches them one by one. */
+const TEMPLATE_ROLLS_MS = 15 * 60_000;
+
 /** What is known of the configuration that an agent has. */
 export interface KnownConfig {
   /** The hash that it reported, or was offered; `''` where it has said that it has none. */
@@ -83,16 +86,20 @@ export interface KnownConfig {
 
 /**
  * Decides what an agent is offered: undefined where it has what it should. An earlier revision is never offered.
+ * @param now in milliseconds since 1970
  * @returns the configuration, or the empty one in its place where the agent could not load it
  */
-export function offerFor(wanted: RemoteConfig, known: KnownConfig): RemoteConfig | undefined {
+export function offerFor(wanted: RemoteConfig, known: KnownConfig, now: number): RemoteConfig | undefined {
   const offer = known.failed === wanted.key ? emptied(wanted) : wanted;
   if (known.hash === '' && wanted.revision === 0) return undefined;
   const has = known.hash === undefined ? undefined : parseHash(known.hash);
   if (!has) return offer;
   if (has.key === wanted.key) return has.isEmptied === (offer !== wanted) ? undefined : offer;
   const ofTemplate = parseHash(wanted.hash);
-  // Another replica has a newer template already, or this one is the older one of a rolling update.
-  const isNewerTemplate = has.content === ofTemplate?.content && has.templateSince > ofTemplate.templateSince;
+  // Another replica has a newer template already, or this one is the older one of a rolling update. That ends: afterwards
+  // what this replica has is the template, whichever process started last.
+  const isRecent = has.templateSince > now - TEMPLATE_ROLLS_MS && has.templateSince <= now + TEMPLATE_ROLLS_MS;
+  const isNewerTemplate =
+    isRecent && has.content === ofTemplate?.content && has.templateSince > ofTemplate.templateSince;
   return isNewerTemplate ? undefined : offer;
 }

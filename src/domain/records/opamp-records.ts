@@ -12,14 +12,18 @@ export const opampAgentSchema = z.looseObject({
   /** As it described itself; absent until it has. */
   described: z.looseObject({ platform: z.string().optional(), agentVersion: z.string().optional() }).optional(),
   /** The hash of the configuration that it last reported, or was offered where it reports none, and how that went. */
-  config: z
-    .looseObject({ hash: z.string(), status: z.enum(['offered', 'unset', 'applying', 'applied', 'failed']) })
-    .optional(),
+  config: z.looseObject({ hash: z.string(), status: z.string() }).optional(),
+  /** The hash of the last offer, until the agent has said what it did with it. */
+  offered: z.string().optional(),
   /** The configuration that it could not load, by its key: it gets the empty one in its place. */
   failed: z.string().optional(),
   health: z.looseObject({ healthy: z.boolean(), error: z.string().optional(), at: instant }).optional(),
   /** The hash of the connection settings that it was offered last. */
   settings: z.string().optional(),
+  /** Something that it said is missing: it is to be asked for its full state. */
+  owes: z.boolean().optional(),
+  /** Instances of the last hour that came without a word on themselves: since when, and how many. */
+  strangers: z.looseObject({ since: instant, count: z.int().min(0) }).optional(),
   /** When it was last asked for its full state. */
   askedAt: instant.optional(),
   /** When the audit was last told that two instances use the credential. */

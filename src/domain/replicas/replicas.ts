@@ -49,6 +49,8 @@ export interface Replicas {
    * Whether the clocks of the others contradict this replica's by more than 30 s (clock-skew.ts), as of the last round.
    */
   othersDisagree(): boolean;
+  /** Whether this replica was the only live one in the last round; false before the first. */
+  isAlone(): boolean;
   /** Removes this replica from the registry. Never throws. */
   release(): Promise<void>;
 }
@@ -103,6 +105,7 @@ class Registry implements Replicas {
   /** When the last read of the others began, on the monotonic clock. */
   #readAt: number;
   #disagree = false;
+  #others: number | undefined;
   readonly #tokens: ComparedTokens;
   #announcedTokens: AnnouncedTokens | undefined;
   /** What was learnt by question and answer: the skew of each replica, and when, on the monotonic clock. */
@@ -162,6 +165,10 @@ class Registry implements Replicas {
     return (await this.live()).every(({ knows }) => knows.includes(change));
   }
 
+  isAlone(): boolean {
+    return this.#others === 0;
+  }
+
   async #compareWithOthers(): Promise<void> {
     const { store, clock, log, metrics, replicaId } = this.#deps;
     const [before, begun] = [this.#readAt, clock.monotonic()];
@@ -169,6 +176,7 @@ class Registry implements Replicas {
     const [now, to] = [clock.monotonic(), clock.now()];
     this.#readAt = begun;
     const others = all.filter(({ record }) => record.replicaId !== replicaId);
+    this.#others = others.length;
     this.#tokens.compare(
       this.#announcedTokens,
       others.map(({ record }) => record),

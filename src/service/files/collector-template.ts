@@ -1,6 +1,11 @@
 import { ConfigError, type OpampConfig } from '../../config/config.ts';
 import { writableByOthers } from '../../config/trusted-file.ts';
-import { BadTemplate, collectorTemplate, DEFAULT_TEMPLATE } from '../../domain/opamp/collector-template.ts';
+import {
+  BadTemplate,
+  collectorTemplate,
+  DEFAULT_TEMPLATE,
+  type CollectorTemplate,
+} from '../../domain/opamp/collector-template.ts';
 import type { TemplateInUse } from '../../domain/opamp/remote-config.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Log } from '../../log.ts';
@@ -27,15 +32,33 @@ export function watchedTemplate(
   let why: string | undefined;
   if (!file) return { inUse: () => current, trouble: () => undefined, reread: () => Promise.resolve() };
   const { path } = file;
+  /** The text that was judged last, and what was wrong with it: it is judged once. */
+  let judged = { text: file.text, fault: undefined as string | undefined };
 
   async function take(): Promise<void> {
     const content = await boundedContent(path, LIMITS.opampTemplateBytesMax);
     const distrusted = writableByOthers(path);
     if (distrusted !== undefined) throw new Error(distrusted);
-    const template = collectorTemplate(content.toString('utf8'));
+    const text = content.toString('utf8');
+    if (text === judged.text) {
+      if (judged.fault !== undefined) throw new BadTemplate(judged.fault);
+      return;
+    }
+    const template = judge(text);
     if (template.fingerprint === current.template.fingerprint) return;
     current = { template, since: clock.now() };
     log.info({ path, template: template.fingerprint }, 'the template of the collectors has changed');
+  }
+
+  function judge(text: string): CollectorTemplate {
+    try {
+      const template = collectorTemplate(text);
+      judged = { text, fault: undefined };
+      return template;
+    } catch (error) {
+      judged = { text, fault: error instanceof Error ? error.message : 'it cannot be used' };
+      throw error;
+    }
   }
 
   const watched = watchedFile({

@@ -231,7 +231,7 @@ onEachBackend('the endpoint of OpAMP', (backend) => {
     const ids = runs(200);
     for (let n = 0; n < ids; n += 1) {
       agent.instanceUid = randomBytes(16);
-      await agent.say();
+      await agent.start();
     }
     const key = `opamp/${owner.accountId}/${appId}`;
     const kept = store.changes

@@ -8,6 +8,7 @@ import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
 import { purgeOtel, revoke, setOtel } from '../../support/service/daemon.ts';
 import { createApp, enroll, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 
 /** As it enrolled: no version is written in the background. */
@@ -17,11 +18,13 @@ const AS_ENROLLED = {
 };
 
 onEachBackend('where the store has trouble', (backend) => {
+  const clock = new FakeClock();
   let muster: Muster;
   let store: FaultyStore;
   let owner: Tenant;
   beforeAll(async () => {
     muster = await backend.fresh({
+      clock,
       env: { MUSTER_DEVICE_RATE_PER_MINUTE: '100000' },
       wrapStore: (real) => (store = faultyForRequests(real)),
     });
@@ -80,7 +83,9 @@ onEachBackend('where the store has trouble', (backend) => {
     const hash = purged.remoteConfig!.configHash;
     await agent.say({ remoteConfigStatus: { lastRemoteConfigHash: hash, status: RemoteConfigStatuses.APPLIED } });
     store.down.clear();
-    // What was not kept is offered again, and said again.
+    // What was not kept is offered again, and said again, but not with every poll.
+    expect((await agent.say()).remoteConfig).toBeUndefined();
+    clock.advance(600_000);
     const again = await agent.say();
     expect(offered(again)).toBe('{}\n');
     await agent.acknowledge(again);

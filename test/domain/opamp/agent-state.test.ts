@@ -12,7 +12,13 @@ const template = { template: collectorTemplate(DEFAULT_TEMPLATE), since: 1 };
 const settings = { enabled: true, endpoint: 'https://otel.example.com', headers: {}, evidenceLevel: 'hashes' } as const;
 const WANTED = remoteConfigOf({ revision: 3, name: '3-tag', changedAt: 1, settings: () => settings }, template);
 
-const ABLE = { acceptsConfig: true, reportsConfig: true, acceptsSettings: false, reportsHeartbeat: false };
+const ABLE = {
+  acceptsConfig: true,
+  reportsConfig: true,
+  acceptsSettings: false,
+  reportsHeartbeat: false,
+  reportsHealth: true,
+};
 const report = (more: Partial<AgentReport> = {}): AgentReport => ({
   instance: A,
   abilities: ABLE,

@@ -18,6 +18,8 @@ function content(revision: number, name: string, enabled = true): DeliveredConte
 }
 const config = (revision = 3, name = `${revision}-tag_-x`, template = TEMPLATE, since = 1000): RemoteConfig =>
   remoteConfigOf(content(revision, name), { template, since });
+/** Soon after the templates came into use. */
+const NOW_AT = 5000;
 const [OLD, NOW, NONE] = [config(2), config(3), config(0, '0')];
 const RENAMED = config(3, '3-tag_-x', OTHER_TEMPLATE, 2000);
 
@@ -75,8 +77,14 @@ describe('an agent is offered', () => {
     ['has it by a newer template than this replica has', RENAMED.hash, undefined, NOW, 'nothing'],
     ['has an older revision by a newer template', config(2, '2-tag', OTHER_TEMPLATE, 2000).hash, undefined, NOW, 'it'],
   ])('that %s', (_, hash, failedKey, wanted, expected) => {
-    const offer = offerFor(wanted, { hash, failed: failedKey });
+    const offer = offerFor(wanted, { hash, failed: failedKey }, NOW_AT);
     expect(offer?.hash).toBe({ it: wanted.hash, empty: emptied(wanted).hash, nothing: undefined }[expected]);
+  });
+
+  test('its own template, where it has had a newer one for a quarter of an hour: that is the one which is left', () => {
+    const known = { hash: RENAMED.hash, failed: undefined };
+    expect(offerFor(NOW, known, 2000 + 900_000 - 1)).toBeUndefined();
+    expect(offerFor(NOW, known, 2000 + 900_000)?.hash).toBe(NOW.hash);
   });
 
   test('one that is switched off as the empty one', () => {

@@ -56,6 +56,7 @@ function replica(
     everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
     registration: () => replicas.registration(),
     othersDisagree: () => replicas.othersDisagree(),
+    isAlone: () => replicas.isAlone(),
     publish: (observed) => replicas.publish(observed),
     clockHeard: (other, skewMs) => replicas.clockHeard(other, skewMs),
     skewOf: (other) => replicas.skewOf(other),

@@ -140,7 +140,7 @@ describe.skipIf(url === undefined)('agents of several replicas', () => {
     const found = await store?.get(key);
     await store?.commit({ expect: [{ key, revision: found?.revision ?? 0 }], write: [{ remove: key }] });
     await until(async () => {
-      await agent.say();
+      await agent.start();
       return (await kept()) !== undefined;
     });
   });
