@@ -325,6 +325,7 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'src/cli/connection/told.ts': 'asks for metrics, once and without a secret',
   'src/cli/commands/doctor/service.ts': 'asks a probe, once and without a secret',
   'src/cli/commands/service/status.ts': 'asks probes and metrics, once and without a secret',
+  'src/cli/simulation/opamp-exchange.ts': 'speaks OpAMP, which is none of the APIs of the client',
   'src/oidc/bounded-fetch.ts': 'is the fetch that openid-client and jose are given: it bounds what a provider answers',
   'bench/load.ts': 'must cost less than the service that it measures',
   'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',

@@ -3,12 +3,13 @@ import type { Attended } from '../../domain/opamp/agents.ts';
 import type { OpampResult } from '../../domain/opamp/metrics.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { REPORT_FULL_STATE, REQUEST_INSTANCE_UID } from '../../opamp/capabilities.ts';
+import { newInstanceUid } from '../../opamp/instance-uid.ts';
 import { BadMessage, type AnswerFields } from '../../opamp/messages.ts';
 import { authenticated, authenticatedAgain } from '../device/authenticate.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
 import { agentReport, instanceOf } from './agent-report.ts';
-import { newInstanceUid, reply, replyBadRequest } from './answer.ts';
+import { reply, replyBadRequest } from './answer.ts';
 import { bootstrapAgent, codeOf } from './bootstrap.ts';
 import type { Settings } from './connection-settings.ts';
 import type { OpampDeps } from './deps.ts';
@@ -126,7 +127,9 @@ function answerOf(
       },
     }),
     ...(settings && attended.settings && { connectionSettings: settings.message() }),
-    ...(wantsUid && { agentIdentification: { newInstanceUid: newInstanceUid(deps.random, deps.clock.now()) } }),
+    ...(wantsUid && {
+      agentIdentification: { newInstanceUid: newInstanceUid((count) => deps.random.bytes(count), deps.clock.now()) },
+    }),
     flags: askFullState ? REPORT_FULL_STATE : 0n,
   };
 }

@@ -16,6 +16,7 @@ const appIdOf = matching(/^[a-z0-9]{20}$/, 'An app id is 20 small letters and di
 const folderOf = matching(/./, 'It is the path of a folder.');
 const reportedOf = matching(/^[\x20-\x7e]{1,128}$/, 'It is 1 to 128 printable ASCII characters.');
 const DEVICE_URL = 'the device listener, in place of all others';
+const OPAMP_INTERVAL = 'of the heartbeats of OpAMP; what the service offers by default';
 const DAEMONS_MAX = 1000;
 const SECONDS_MAX = 86_400;
 
@@ -108,12 +109,20 @@ function pipelinesOf(text: string, before: readonly Pipeline[] = []): readonly P
 }
 
 function addSimulate(agent: Command, env: Environment): void {
-  const simulate = agent
-    .command('simulate')
+  const simulate = agent.command('simulate');
+  simulate
     .description('run many daemons in this process, and tell how long they waited for changes')
     .requiredOption('--count <number>', 'how many daemons', wholeNumber('daemons', DAEMONS_MAX))
     .option('--duration <seconds>', 'of polling; until Ctrl-C without it', wholeNumber('seconds', SECONDS_MAX))
     .option('--change-every <seconds>', 'change the configuration so often', wholeNumber('seconds', SECONDS_MAX))
+    .addOption(
+      simulate
+        .createOption('--protocol <protocol>', 'what they speak once they have enrolled')
+        .choices(['device', 'opamp'])
+        .default('device'),
+    )
+    .option('--interval <seconds>', OPAMP_INTERVAL, wholeNumber('seconds', SECONDS_MAX))
+    .option('--endpoint <url>', 'where agents of OpAMP ask; /v1/opamp of the device listener by default', endpointOf)
     .option('--device-url <url>', DEVICE_URL, urlOf)
     .option('--keep', 'leave the apps there at the end', false)
     .addHelpText('after', "\nIt makes an app for each daemon with the owner's API key, and deletes them at the end.");

@@ -1,3 +1,4 @@
+import { collectorScalar } from '../../opamp/collector-scalar.ts';
 import { Latencies } from './latencies.ts';
 
 /** Counts what a simulated fleet has done so far. */
@@ -18,11 +19,19 @@ export class FleetCounters {
   /** From a change to each daemon that received it. */
   readonly receipts = new Latencies();
   readonly #changedAt = new Map<string, number>();
+  /** The endpoints of the changes, the latest last. */
+  readonly #endpoints: string[] = [];
 
   /** A change begins to be carried out. @param endpoint tells it from others */
   changing(endpoint: string, at: number): void {
     this.changes += 1;
     this.#changedAt.set(endpoint, at);
+    this.#endpoints.push(endpoint);
+  }
+
+  /** The endpoint of the latest change that stands in a collector's configuration; undefined where none does. */
+  endpointIn(configuration: string): string | undefined {
+    return this.#endpoints.findLast((endpoint) => configuration.includes(collectorScalar(endpoint)));
   }
 
   /**
@@ -40,7 +49,7 @@ export class FleetCounters {
     const cutOff =
       this.revoked === 0 ? '0 cut off' : `${this.revoked} cut off (≤ ${Math.ceil(this.slowestCutOffMs)} ms)`;
     return (
-      `${this.polls} polls, ${this.unchanged} × 304, ${this.received} new · ${this.acknowledged} acks · ` +
+      `${this.polls} polls, ${this.unchanged} unchanged, ${this.received} new · ${this.acknowledged} acks · ` +
       `${this.changes} changes · ${cutOff} · ${this.enrolled} enrolled · ${this.upgrades} upgrades · ` +
       `${this.detections} detections`
     );

@@ -1,51 +1,27 @@
-import { DeviceClient, MusterError, type Poll } from '#client';
+import { DeviceClient, MusterError } from '#client';
 import { credentialHash, makeCredential } from '../agent/credential.ts';
-import { changedMs, outageBackoffMs, unchangedMs } from '../agent/pace.ts';
-import type { FleetCounters } from './counters.ts';
+import { outageBackoffMs } from '../agent/pace.ts';
+import { DevicePolling, PLATFORM } from './device-polling.ts';
+import { OpampPolling } from './opamp-polling.ts';
+import type { DaemonSurroundings, Polling } from './surroundings.ts';
 
 export interface Enrollment {
   readonly appId: string;
   readonly enrollCode: string;
 }
 
-/** What simulated daemons share. */
-export interface DaemonSurroundings {
-  /** The address of the device listener. */
-  readonly url: string;
-  /** Sends its requests; without it that of the platform. */
-  readonly fetch?: typeof fetch;
-  readonly counters: FleetCounters;
-  readonly clock: {
-    /** Milliseconds since 1970. */
-    now(): number;
-    monotonic(): number;
-    sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  };
-  readonly jitter: () => number;
-  readonly randomBytes: (count: number) => Buffer;
-  /** How long the service may hold a poll. */
-  readonly waitSeconds: number;
-  /** About how often a daemon reports a detection; undefined for never. */
-  readonly detectEveryMs?: number | undefined;
-}
-
-const PLATFORM = 'linux/amd64';
-
 /**
- * A simulated daemon: enrolls with its code, then polls, each time with the tag of what it has, and acknowledges what it
- * receives. It applies nothing; `muster agent run` is the one that does.
+ * A simulated daemon: enrolls with its code, then polls, on the device plane or as an agent of OpAMP, and acknowledges
+ * what it receives. It applies nothing; `muster agent run` is the one that does.
  */
 export class SimulatedDaemon {
   readonly #surroundings: DaemonSurroundings;
   readonly #device: DeviceClient;
   /** It makes its credential itself: the service keeps its hash alone, and a lost answer costs no code. */
   readonly #credential: string;
-  #etag: string | undefined;
-  /** The revision that it has received and the service has not been told of. */
-  #untold: number | undefined;
+  readonly #polling: Polling;
+  #pollIntervalSeconds = 0;
   #version = 0;
-  /** Polls in a row that brought a change and were not held. */
-  #unheld = 0;
   #detectAt: number;
 
   constructor(surroundings: DaemonSurroundings) {
@@ -57,6 +33,10 @@ export class SimulatedDaemon {
       credential: this.#credential,
       random: surroundings.jitter,
     });
+    const { opamp } = surroundings;
+    this.#polling = opamp
+      ? new OpampPolling(surroundings, opamp, this.#credential)
+      : new DevicePolling(surroundings, this.#device);
     this.#detectAt = this.#nextDetection();
   }
 
@@ -90,7 +70,7 @@ export class SimulatedDaemon {
   }
 
   async #enroll({ appId, enrollCode }: Enrollment, signal: AbortSignal): Promise<void> {
-    await this.#device.enrollDevice(
+    const { pollIntervalSeconds } = await this.#device.enrollDevice(
       {
         appId,
         enrollCode,
@@ -101,54 +81,14 @@ export class SimulatedDaemon {
       },
       { credential: this.#credential, signal },
     );
+    this.#pollIntervalSeconds = pollIntervalSeconds;
     this.#surroundings.counters.enrolled += 1;
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
-    const { clock, counters, waitSeconds } = this.#surroundings;
-    const startedAt = clock.monotonic();
-    const poll = await this.#device.pollConfig({
-      waitSeconds: this.#untold === undefined ? waitSeconds : 0,
-      platform: PLATFORM,
-      agentVersion: this.#agentVersion,
-      signal,
-      ...(this.#etag !== undefined && { etag: this.#etag }),
-    });
-    counters.polls += 1;
-    const tookMs = clock.monotonic() - startedAt;
-    this.#unheld = poll.changed && poll.retryAfterSeconds !== undefined ? this.#unheld + 1 : 0;
-    if (poll.changed) this.#take(poll);
-    if (this.#untold !== undefined) await this.#acknowledge(this.#untold, signal);
-    if (poll.changed) {
-      const pauseMs = changedMs(poll.retryAfterSeconds, this.#unheld);
-      if (pauseMs > 0) await clock.sleep(pauseMs, signal);
-    } else {
-      counters.unchanged += 1;
-      await clock.sleep(unchangedMs(poll.retryAfterSeconds, tookMs), signal);
-    }
-    if (clock.monotonic() >= this.#detectAt) await this.#detect(signal);
-  }
-
-  #take({ config, etag }: Extract<Poll, { changed: true }>): void {
-    const { clock, counters } = this.#surroundings;
-    counters.received += 1;
-    // What it finds at its enrollment has not just been changed.
-    if (this.#etag !== undefined) counters.receivedChange(config.otel.endpoint, config.revision, clock.monotonic());
-    this.#etag = etag;
-    this.#untold = config.revision;
-  }
-
-  /** What an outage leaves untold is told after the next poll. */
-  async #acknowledge(revision: number, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#device.acknowledgeConfig({ revision, status: 'applied' }, { signal });
-    } catch (error) {
-      // The service has another configuration by now.
-      if (error instanceof MusterError && error.status === 400) this.#untold = undefined;
-      throw error;
-    }
-    this.#untold = undefined;
-    this.#surroundings.counters.acknowledged += 1;
+    const daemon = { agentVersion: this.#agentVersion, pollIntervalSeconds: this.#pollIntervalSeconds };
+    await this.#polling.turn(daemon, signal);
+    if (this.#surroundings.clock.monotonic() >= this.#detectAt) await this.#detect(signal);
   }
 
   async #detect(signal: AbortSignal): Promise<void> {

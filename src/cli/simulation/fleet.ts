@@ -1,5 +1,6 @@
 import { MusterError, type OwnerClient, type StoreOtelConfigRequest } from '#client';
-import { SimulatedDaemon, type DaemonSurroundings, type Enrollment } from './daemon.ts';
+import { SimulatedDaemon, type Enrollment } from './daemon.ts';
+import type { DaemonSurroundings } from './surroundings.ts';
 
 /** What a simulated fleet does beside polling; what is undefined it never does. */
 export interface FleetPlan {

@@ -24,7 +24,7 @@ describe('the time until a change is received', () => {
 });
 
 describe('the live line', () => {
-  const counters = { toString: () => '12345 polls, 3 × 304' };
+  const counters = { toString: () => '12345 polls, 3 unchanged' };
 
   test('is rewritten in place on a terminal, and never wraps', () => {
     const { stderr, err } = recordedTerminal({ stderr: { isTTY: true, columns: 12 } });
@@ -35,6 +35,6 @@ describe('the live line', () => {
   test('is a line where it is no terminal', () => {
     const { stderr, err } = recordedTerminal();
     new LiveLine(counters, stderr)[Symbol.dispose]();
-    expect(err()).toBe('12345 polls, 3 × 304\n');
+    expect(err()).toBe('12345 polls, 3 unchanged\n');
   });
 });

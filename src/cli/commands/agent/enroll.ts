@@ -13,7 +13,14 @@ import { fetchTo } from '../../connection/fetch-to.ts';
 import { CommandFault, EXIT, fileTrouble } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';
-import { codeSource, commandFault, deviceAddress, surroundingsOf, type CodeOptions } from './surroundings.ts';
+import {
+  codeSource,
+  commandFault,
+  deviceAddress,
+  OPAMP_PATH,
+  surroundingsOf,
+  type CodeOptions,
+} from './surroundings.ts';
 
 export interface EnrollOptions extends CodeOptions {
   /** The folder of the credential and of the supervisor's configuration. */
@@ -26,9 +33,6 @@ export interface EnrollOptions extends CodeOptions {
   readonly configFile?: readonly string[];
   readonly storage?: string;
 }
-
-/** Where the service serves OpAMP, unless MUSTER_OPAMP_PATH says otherwise. */
-const OPAMP_PATH = '/v1/opamp';
 
 /**
  * `muster agent enroll --opamp`: enrolls on this machine, and writes the configuration of the OpAMP supervisor with the

@@ -1,7 +1,8 @@
 import type { OtelConfig, OwnerClient } from '#client';
+import { Slots } from '../../../concurrency/slots.ts';
 import { systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { jitter } from '../../../time/jitter.ts';
-import { trustAuthority } from '../../connection/address.ts';
+import { trustAuthority, type Address } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
 import { fetchTo } from '../../connection/fetch-to.ts';
 import type { Column } from '../../output/columns.ts';
@@ -9,11 +10,12 @@ import { printOne, refuseId } from '../../output/print.ts';
 import { FleetCounters } from '../../simulation/counters.ts';
 import { SimulatedFleet } from '../../simulation/fleet.ts';
 import { LiveLine } from '../../simulation/live-line.ts';
+import type { OpampSurroundings } from '../../simulation/surroundings.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
-import { CommandFault } from '../../terminal/exit.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';
-import { deviceAddress } from './surroundings.ts';
+import { deviceAddress, OPAMP_PATH } from './surroundings.ts';
 
 export interface SimulateOptions {
   readonly count: number;
@@ -21,6 +23,11 @@ export interface SimulateOptions {
   readonly duration?: number;
   /** Seconds. */
   readonly changeEvery?: number;
+  readonly protocol: 'device' | 'opamp';
+  /** Seconds between the messages of an agent of OpAMP. */
+  readonly interval?: number;
+  /** The whole URL of the endpoint of OpAMP. */
+  readonly endpoint?: string;
   readonly deviceUrl?: string;
   readonly keep: boolean;
 }
@@ -28,6 +35,8 @@ export interface SimulateOptions {
 /** How long a poll is held: as long as the service takes. */
 const WAIT_SECONDS = 50;
 const DETECT_EVERY_MS = 60_000;
+/** Messages of OpAMP that are under way at once: agents share the connections. */
+const MESSAGES_AT_ONCE = 64;
 /** A change that was given up may still be on its way for a while; how long, nobody knows. */
 const PUT_BACK_AGAIN_MS = 10_000;
 
@@ -37,11 +46,13 @@ const PUT_BACK_AGAIN_MS = 10_000;
  */
 export async function agentSimulate(call: Invocation, options: SimulateOptions): Promise<void> {
   const { clock, say } = call;
+  refuseOfOpamp(options);
   // Before an app is made, not after the work.
   refuseId(call.globals.output, { columns: COLUMNS });
   const owner = ownerOf(call, { patient: true });
   const address = deviceAddress(call, options.deviceUrl);
   trustAuthority(address);
+  const opamp = opampOf(address, options);
   const before = options.changeEvery === undefined ? undefined : await agreedConfig(call, owner);
   const random = systemRandom();
   const counters = new FleetCounters();
@@ -61,7 +72,9 @@ export async function agentSimulate(call: Invocation, options: SimulateOptions):
       jitter,
       randomBytes: (count) => random.bytes(count),
       waitSeconds: WAIT_SECONDS,
-      detectEveryMs: DETECT_EVERY_MS,
+      // Agents of OpAMP have none.
+      detectEveryMs: opamp ? undefined : DETECT_EVERY_MS,
+      opamp,
     },
   );
   const startedAt = clock.monotonic();
@@ -70,7 +83,8 @@ export async function agentSimulate(call: Invocation, options: SimulateOptions):
     using interruption = onInterruption(new CommandFault('stopped'));
     interruption.signal.addEventListener('abort', () => ending.abort(interruption.signal.reason), { once: true });
     try {
-      say(`${options.count} daemons poll at ${address.url}; their apps are ${prefix}-….`);
+      const what = opamp ? `agents of OpAMP poll at ${opamp.endpoint}` : `daemons poll at ${address.url}`;
+      say(`${options.count} ${what}; their apps are ${prefix}-….`);
       await simulated(call, fleet, counters, options, ending);
     } catch (error) {
       if (!ending.signal.aborted) throw error;
@@ -83,6 +97,20 @@ export async function agentSimulate(call: Invocation, options: SimulateOptions):
     columns: COLUMNS,
     item: summaryOf(options, counters, (clock.monotonic() - startedAt) / 1000),
   });
+}
+
+/** @throws CommandFault for an option that daemons of the device plane have no use for */
+function refuseOfOpamp({ protocol, interval, endpoint }: SimulateOptions): void {
+  if (protocol === 'opamp' || (interval === undefined && endpoint === undefined)) return;
+  throw new CommandFault('--interval and --endpoint are for --protocol opamp.', EXIT.usage);
+}
+
+function opampOf(address: Address, options: SimulateOptions): OpampSurroundings | undefined {
+  if (options.protocol !== 'opamp') return undefined;
+  const { endpoint = `${address.url}${OPAMP_PATH}`, interval: intervalSeconds } = options;
+  // The certificate and the keeper of the device listener are those of its own address alone.
+  const isThere = new URL(endpoint).origin === new URL(address.url).origin;
+  return { endpoint, fetch: isThere ? fetchTo(address) : fetch, intervalSeconds, slots: new Slots(MESSAGES_AT_ONCE) };
 }
 
 async function simulated(

@@ -12,6 +12,9 @@ import type { Invocation } from '../../terminal/invocation.ts';
 const COMMAND_MS = 60_000;
 const CODE_BYTES_MAX = 4096;
 
+/** Where the service serves OpAMP, unless MUSTER_OPAMP_PATH says otherwise. */
+export const OPAMP_PATH = '/v1/opamp';
+
 /** The device listener; `--device-url` comes before all others. @throws ConfigError; CommandFault */
 export const deviceAddress = (call: Invocation, deviceUrl: string | undefined): Address =>
   addressOf('device', {

@@ -58,6 +58,44 @@ test('daemons enroll, receive what is changed and acknowledge it; then the accou
   expect(await config()).toEqual(before);
 });
 
+test('agents of OpAMP do the same with the same counters', async () => {
+  await setOtel(muster, owner.apiKey);
+  const [before, first] = [await config(), await rollout()];
+  const opamp = ['--protocol', 'opamp', '--interval', '1'];
+  const simulating = simulate('--count', '5', '--change-every', '1', ...opamp, '-o', 'json');
+  await until(async () => {
+    const { applied, revision } = await rollout();
+    return applied === 5 && revision > first.revision;
+  });
+  process.emit('SIGINT');
+  const { code, stdout, stderr } = await simulating;
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/^5 agents of OpAMP poll at .*\/v1\/opamp; .*\n[\s\S]*deleted\.\n$/) as string,
+  });
+  const summary = JSON.parse(stdout) as Record<string, number>;
+  expect(summary).toMatchObject({ daemons: 5, enrolled: 5, failedPolls: 0, detections: 0 });
+  expect(summary['received']).toBeGreaterThanOrEqual(5);
+  expect(summary['acknowledged']).toBeGreaterThanOrEqual(5);
+  expect([await apps(), await config()]).toEqual([[], before]);
+});
+
+test('agents of OpAMP ask where --endpoint says, and enroll at the device listener', async () => {
+  await using proxy = await LossyProxy.before(muster.device);
+  const args = ['--count', '2', '--duration', '1', '--protocol', 'opamp', '--endpoint', `${proxy.url}/v1/opamp`];
+  expect(await simulate(...args, '--quiet', '-o', 'json')).toMatchObject({ code: 0, stderr: '' });
+  expect(new Set(proxy.seen.map(({ path }) => path))).toEqual(new Set(['/v1/opamp']));
+  expect(proxy.seen.length).toBeGreaterThanOrEqual(2);
+});
+
+test.each(['--interval', '--endpoint'])('%s without OpAMP is wrong usage, and leaves nothing', async (option) => {
+  const value = option === '--interval' ? '5' : 'http://127.0.0.1:1/v1/opamp';
+  const { code, stderr } = await simulate('--count', '1', '--duration', '1', option, value);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/are for --protocol opamp/);
+  expect(await apps()).toEqual([]);
+});
+
 test('a stored configuration is put back, its header included; --keep leaves the apps', async () => {
   await setOtel(muster, owner.apiKey, { authHeader: 'Bearer kept', evidenceLevel: 'full' });
   const before = await config();
@@ -99,6 +137,7 @@ test('a change that nobody has answered is told, and the configuration is put ba
     count: 1,
     duration: SECONDS,
     changeEvery: 1,
+    protocol: 'device',
     keep: false,
   });
   expect(await config()).toEqual(before);
@@ -148,6 +187,7 @@ test.each([
   [['--count', '0'], /whole number of daemons from 1 to 1000/],
   [['--count', '1001'], /whole number of daemons from 1 to 1000/],
   [[], /required option '--count/],
+  [['--count', '1', '--protocol', 'http'], /Allowed choices are device, opamp/],
 ])('%j is wrong usage', async (args, says) => {
   const { code, stderr } = await simulate(...args);
   expect(code).toBe(2);
