@@ -1,10 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DeviceClient } from '#client';
+import { exchange } from '../src/cli/simulation/opamp-exchange.ts';
 import { enrolled, newApp } from '../src/domain/apps/app-state.ts';
 import { generateAccountId, generateAppId, systemRandom } from '../src/domain/credentials/random-ids.ts';
 import { generateApiKey, generateCredential, generateEnrollCode, tokenHash } from '../src/domain/credentials/tokens.ts';
 import { put } from '../src/domain/records/codec.ts';
 import { KEYS } from '../src/domain/records/keys.ts';
 import { settleFormat } from '../src/domain/replicas/format.ts';
+import { AGENT_CAN } from '../src/opamp/capabilities.ts';
+import { newInstanceUid } from '../src/opamp/instance-uid.ts';
+import { agentMessageBytes, OPAMP_TYPE } from '../src/opamp/messages.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Store, Write } from '../src/store/port.ts';
 import { request } from './load.ts';
@@ -86,6 +91,67 @@ export interface Polling {
   readonly etag: string;
   /** A poll that will be answered 304. */
   readonly bytes: string;
+}
+
+/** An acknowledgement that tells nothing new, of each of the apps. */
+export async function acknowledgements(
+  ports: { device: number },
+  polling: readonly Polling[],
+): Promise<readonly string[]> {
+  const body = { revision: 0, status: 'applied' } as const;
+  const url = `http://127.0.0.1:${ports.device}`;
+  await Promise.all(polling.map(({ credential }) => new DeviceClient({ url, credential }).acknowledgeConfig(body)));
+  return polling.map(({ credential }) =>
+    request(
+      'POST',
+      '/device/v1/config/ack',
+      { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+      JSON.stringify(body),
+    ),
+  );
+}
+
+const ATTEMPTS_MAX = 30;
+
+/** The heartbeat of an agent of OpAMP on each of the apps, after all of its state: it tells nothing new. */
+export async function heartbeats(ports: { device: number }, polling: readonly Polling[]): Promise<readonly Buffer[]> {
+  const url = `http://127.0.0.1:${ports.device}/v1/opamp`;
+  const { signal } = new AbortController();
+  const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  return await Promise.all(
+    polling.map(async ({ credential }) => {
+      const agent = {
+        instanceUid: newInstanceUid((count) => random.bytes(count), Date.now()),
+        capabilities: AGENT_CAN.reportStatus | AGENT_CAN.acceptRemoteConfig | AGENT_CAN.reportRemoteConfig,
+      };
+      const state = agentMessageBytes({
+        ...agent,
+        sequenceNum: 1n,
+        agentDescription: {
+          identifyingAttributes: [attribute('service.version', '1.0.0')],
+          nonIdentifyingAttributes: [attribute('os.type', 'linux')],
+        },
+        remoteConfigStatus: {},
+      });
+      // A service that has just opened a large store may be behind it for a moment.
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await exchange({ url, credential, fetch }, state, signal);
+          break;
+        } catch (error) {
+          if (attempt === ATTEMPTS_MAX) throw error;
+          await sleep(1000);
+        }
+      }
+      const body = agentMessageBytes({ ...agent, sequenceNum: 2n });
+      const head = request('POST', '/v1/opamp', {
+        Authorization: `Bearer ${credential}`,
+        'Content-Type': OPAMP_TYPE,
+        'Content-Length': String(body.length),
+      });
+      return Buffer.concat([Buffer.from(head), body]);
+    }),
+  );
 }
 
 /** The first app of each account, after its first poll. */
