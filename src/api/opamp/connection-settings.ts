@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { AgentAbilities } from '../../domain/opamp/agent-state.ts';
 import type { AnswerFields } from '../../opamp/messages.ts';
-import type { OfferedConnection } from './deps.ts';
+
+/** The connection settings that agents may be offered. */
+export interface OfferedConnection {
+  /** The public URL of the endpoint; undefined where the installation states none. */
+  readonly url: string | undefined;
+  /** The authority that signed the endpoint's certificate, as PEM; undefined where the system of the agent knows it. */
+  readonly authority: Buffer | undefined;
+  /** Whether a code is taken in place of a credential. */
+  readonly bootstrap: boolean;
+}
 
 /** Connection settings for an agent, and their hash. */
 export interface Settings {

@@ -4,17 +4,7 @@ import type { KeyRing } from '../../domain/keys/key-ring.ts';
 import type { DeviceDeps } from '../device/deps.ts';
 import type { AwaitedBodies } from '../http/awaited-bodies.ts';
 import type { InflateQueue } from '../http/content-encoding.ts';
-import type { ConnectionSettings } from './connection-settings.ts';
-
-/** The connection settings that agents may be offered. */
-export interface OfferedConnection {
-  /** The public URL of the endpoint; undefined where the installation states none. */
-  readonly url: string | undefined;
-  /** The authority that signed the endpoint's certificate, as PEM; undefined where the system of the agent knows it. */
-  readonly authority: Buffer | undefined;
-  /** Whether a code is taken in place of a credential. */
-  readonly bootstrap: boolean;
-}
+import type { ConnectionSettings, OfferedConnection } from './connection-settings.ts';
 
 /** The services and values that the endpoint of OpAMP uses: those of the device plane, and its own. */
 export interface OpampDeps extends DeviceDeps {

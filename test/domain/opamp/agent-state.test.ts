@@ -30,6 +30,7 @@ const report = (more: Partial<AgentReport> = {}): AgentReport => ({
 });
 const described = { platform: 'linux', agentVersion: '1' };
 const SETTLED: OpampAgentRecord = { instances: [A], described, config: { hash: WANTED.hash, status: 'applied' } };
+const APPLIED = { hash: WANTED.hash, status: 'applied', error: undefined } as const;
 const outcome = (before: OpampAgentRecord | undefined, said: Partial<AgentReport> = {}, at = NOW, whole?: string) =>
   outcomeOf(before, report(said), WANTED, whole, at);
 
@@ -89,7 +90,9 @@ describe('the full state is asked for', () => {
     ['where the clock went back', { ...undescribed, askedAt: NOW + HOUR_MS }, {}, true],
     ['after a gap', SETTLED, { gap: true }, true],
     ['not after a gap within ten minutes', { ...SETTLED, askedAt: NOW - 1 }, { gap: true }, false],
-    ['not after a gap that comes with it', SETTLED, { gap: true, described }, false],
+    ['after a gap that a description alone comes with', SETTLED, { gap: true, described }, true],
+    ['not after a gap that it comes with', SETTLED, { gap: true, described, config: APPLIED }, false],
+    ['where it is owed since', { ...SETTLED, owes: true }, {}, true],
   ])('%s', (_, before, said, isAsked) => {
     const { askFullState, record } = outcome(before, said);
     expect([askFullState, record.askedAt === NOW]).toEqual([isAsked, isAsked]);

@@ -9,6 +9,7 @@ import { rolloutTotals } from '../../../src/domain/otel-config/rollout-totals.ts
 import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../../../src/domain/otel-config/rollout.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { OpampAgentRecord } from '../../../src/domain/records/opamp-records.ts';
 import { type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
@@ -98,6 +99,39 @@ test('an account that is not Enterprise rolls out to nobody, but keeps its revis
     stale: 0,
     failures: [],
     failuresByError: [],
+    acknowledged: [],
+    health: { healthy: 0, unhealthy: 0 },
+    unhealthy: [],
+  });
+});
+
+test('who runs what, and how the agents are', () => {
+  const devices: readonly Device[] = [
+    { ack: {} },
+    { ack: { revision: REVISION - 1 } },
+    { ack: { status: 'failed', error: 'unknown exporter' } },
+    { ack: { status: 'failed' } },
+    {},
+    { app: { status: 'revoked' }, ack: {} },
+  ];
+  const said = (more: Partial<OpampAgentRecord>): OpampAgentRecord => ({ instances: [], ...more });
+  const agents = new Map([
+    [app(1).id, said({ health: { healthy: true, at: 1 } })],
+    [app(2).id, said({ failed: `${REVISION}-tag~template`, health: { healthy: false, error: 'down', at: 2 } })],
+    [app(3).id, said({ failed: `${REVISION - 1}-tag~template` })],
+    [app(5).id, said({ health: { healthy: false, at: 3 } })],
+  ]);
+  expect(rolloutOf(factsOf(devices, { agents }))).toMatchObject({
+    acknowledged: [
+      { revision: REVISION, applied: 1, failed: 2 },
+      { revision: REVISION - 1, applied: 1, failed: 0 },
+    ],
+    failures: [
+      { appId: app(2).id, emptied: true },
+      { appId: app(3).id, emptied: false },
+    ],
+    health: { healthy: 1, unhealthy: 1 },
+    unhealthy: [{ appId: app(2).id, error: 'down', at: 2 }],
   });
 });
 
@@ -109,7 +143,7 @@ test('the newest 20 failures are named, newest first, and all are counted', () =
   expect(failed).toBe(25);
   expect(failures).toHaveLength(20);
   const sorted = devices
-    .map(({ ack: told }, i) => ({ appId: app(i).id, error: told?.error ?? '', at: told?.at ?? 0 }))
+    .map(({ ack: told }, i) => ({ appId: app(i).id, error: told?.error ?? '', at: told?.at ?? 0, emptied: false }))
     .toSorted((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
   expect(failures).toEqual(sorted.slice(0, 20));
 });
