@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts';
 const STATE = 'src/domain/opamp/agent-state.ts';
 const CONFIG = 'src/domain/opamp/remote-config.ts';
 const AGENTS = 'src/domain/opamp/agents.ts';
+const KEPT = 'src/domain/opamp/keep-report.ts';
 const ENDPOINT = 'src/api/opamp/opamp-endpoint.ts';
 const [STATE_TEST, CONFIG_TEST] = ['test/domain/opamp/agent-state.test.ts', 'test/domain/opamp/remote-config.test.ts'];
 const [OFFERS, REPORTED, REFUSALS, TROUBLE, BOOTSTRAP] = [
@@ -129,7 +130,7 @@ export const OPAMP: readonly Mutant[] = [
   },
   {
     name: 'a full store keeps a purge from the agents',
-    file: AGENTS,
+    file: KEPT,
     search: "if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;",
     replacement: 'throw error;',
     rule: 'OpAMP: a full store keeps no state of agents, and they are answered all the same.',

@@ -155,6 +155,18 @@ onEachBackend('what is lost, or comes late', (backend) => {
       expect((await answered).status).toBeLessThan(300);
       expect(Buffer.from(answer.bytes).toString()).not.toContain('collector-secret');
     });
+
+    test('what was written down as asked is asked, though all is decided once more', async () => {
+      await enterprise();
+      const { agent, first } = await startedAgent(muster, owner, REPORTS, STARTED);
+      await agent.acknowledge(first);
+      await setOtel(muster, owner.apiKey, { endpoint: 'https://other.example.com' });
+      agent.sequence += 5n;
+      const { answered } = meanwhile('commit', () => purgeOtel(muster, owner.apiKey));
+      const answer = await agent.say();
+      expect((await answered).status).toBe(200);
+      expect([offered(answer), asks(answer)]).toEqual(['{}\n', true]);
+    });
   });
 
   test('three machines that take turns are told, and cost no write with each message', async () => {

@@ -1,0 +1,162 @@
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { ABSENT, StoreUnavailable, type Entry, type Expectation, type Write } from '../../store/port.ts';
+import { acknowledge } from '../devices/acknowledge.ts';
+import { stillBound } from '../devices/authenticate.ts';
+import type { Reported } from '../devices/version-reports.ts';
+import type { FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { commitSteps } from '../mutation/commit.ts';
+import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
+import type { DeviceConfigs } from '../otel-config/delivered-config.ts';
+import { BadRecord, parseRecord, put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-records.ts';
+import { Busy } from '../refusal.ts';
+import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
+import type { OpampMetrics } from './metrics.ts';
+import { remoteConfigOf, type RemoteConfig, type TemplateInUse } from './remote-config.ts';
+
+/** Connection settings that an agent is to have. */
+export interface WantedSettings {
+  readonly hash: string;
+  /** They replace those that it has, which makes it connect anew: they are offered once. */
+  readonly isWhole: boolean;
+}
+
+/** The services, clock and metrics of the agents. */
+export interface AgentsDeps extends Omit<MutationDeps, 'metrics'> {
+  readonly metrics: MutationDeps['metrics'] & OpampMetrics;
+  readonly configs: Pick<DeviceConfigs, 'contentOf'>;
+  readonly template: () => TemplateInUse;
+  /** Whether every live replica knows the records. @throws StoreUnavailable; BadRecord */
+  readonly mayKeep: () => Promise<boolean>;
+  readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
+}
+
+/** The configuration that an agent should have now. @throws StoreUnavailable */
+export const wantedBy = ({ configs, template }: AgentsDeps, found: FoundApp): MaybePromise<RemoteConfig> =>
+  andThen(configs.contentOf(found), (content) => remoteConfigOf(content, template()));
+
+/** What was decided, and on what. */
+export interface Kept {
+  readonly outcome: Outcome;
+  /** The app and the configuration that it should have, as they are now. */
+  readonly current: FoundApp;
+  readonly wanted: RemoteConfig;
+  /** The store has it, or had nothing to learn. */
+  readonly isKept: boolean;
+}
+
+/**
+ * Writes what has changed, and decides by what the store has.
+ * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record under
+ * every attempt
+ */
+export async function keepReport(
+  deps: AgentsDeps,
+  found: FoundApp,
+  report: AgentReport,
+  settings: WantedSettings | undefined,
+  origin: Origin,
+): Promise<Kept> {
+  const key = KEYS.opampAgent(found.account.id, found.app.id);
+  const whole = settings?.isWhole ? settings.hash : undefined;
+  let earlier: Outcome | undefined;
+  for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
+    const before = readable(await deps.store.get(key));
+    const current = await stillBound(await deps.fleet.current(), found.app);
+    const wanted = await wantedBy(deps, current);
+    const outcome = outcomeOf(before.record, report, wanted, whole, origin.at);
+    const { acknowledged } = outcome;
+    if (acknowledged) {
+      await unlessFull(deps, origin, () =>
+        acknowledge(deps, current, { revision: wanted.revision, ...acknowledged }, origin),
+      );
+    }
+    const isSame = before.record === outcome.record;
+    const written = isSame
+      ? 'committed'
+      : await unlessFull(deps, origin, () => write(deps, current, before, outcome, origin));
+    if (written === 'conflict') continue;
+    // A purge, a downgrade or a revocation may have been answered since (A12, O10): nothing that it took away goes out.
+    if (outcome.offer && (await hasMoved(deps, current, wanted))) {
+      if (written === 'committed') earlier = withEarlier(outcome, earlier);
+      continue;
+    }
+    return { outcome: withEarlier(outcome, earlier), current, wanted, isKept: written === 'committed' };
+  }
+  throw new Busy('conflicts', 'The record changed under every attempt.');
+}
+
+/** What an earlier attempt has written down as done is done with this answer: no later one finds it to be due. */
+function withEarlier(outcome: Outcome, earlier: Outcome | undefined): Outcome {
+  if (!earlier) return outcome;
+  return {
+    ...outcome,
+    askFullState: outcome.askFullState || earlier.askFullState,
+    isShared: outcome.isShared || earlier.isShared,
+    settings: outcome.settings || earlier.settings,
+  };
+}
+
+/** @throws Refusal `invalid_credential` or `account_disabled` */
+async function hasMoved(deps: AgentsDeps, then: FoundApp, wanted: RemoteConfig): Promise<boolean> {
+  const now = await stillBound(await deps.fleet.current(), then.app);
+  return (await wantedBy(deps, now)).hash !== wanted.hash;
+}
+
+interface Before {
+  readonly record: OpampAgentRecord | undefined;
+  readonly revision: number;
+}
+
+/** A record that cannot be read is replaced: the agent is asked for all that was in it. */
+function readable(entry: Entry | undefined): Before {
+  if (!entry) return { record: undefined, revision: ABSENT };
+  try {
+    return parseRecord(opampAgentSchema, entry);
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    return { record: undefined, revision: entry.revision };
+  }
+}
+
+async function write(
+  deps: AgentsDeps,
+  { account, app }: FoundApp,
+  before: Before,
+  { record, isShared }: Outcome,
+  origin: Origin,
+): Promise<'committed' | 'conflict' | 'not kept'> {
+  // A replica of the version before would leave the record behind when it deletes the app.
+  if (before.revision === ABSENT && !(await deps.mayKeep())) return 'not kept';
+  const key = KEYS.opampAgent(account.id, app.id);
+  // The record must not outlive its app, nor be another machine's: an enrollment removes it.
+  const expect: readonly [Expectation, ...Expectation[]] = [
+    { key: KEYS.app(account.id, app.id), revision: app.revision },
+    { key: KEYS.account(account.id), revision: account.revision },
+    { key, revision: before.revision },
+  ];
+  const records: readonly Write[] = [put(key, record)];
+  if (!isShared) return (await deps.store.commit({ expect, write: records, quiet: true })).outcome;
+  const step = {
+    accountId: account.id,
+    action: 'credential.shared',
+    appId: app.id,
+    expect,
+    write: records,
+    result: undefined,
+  } as const;
+  return (await commitSteps(deps, [{ origin, step }], { quiet: true })) === 'conflict' ? 'conflict' : 'committed';
+}
+
+/** A full store takes no state of devices: the agent is answered all the same, so that a purge reaches it. */
+async function unlessFull<T>(deps: AgentsDeps, origin: Origin, work: () => Promise<T>): Promise<T | 'not kept'> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;
+    deps.log.info({ err: error, ...requestFields(origin) }, 'the state of an agent could not be kept');
+    return 'not kept';
+  }
+}
