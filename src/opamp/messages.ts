@@ -18,14 +18,17 @@ export class BadMessage extends Error {
 
 /**
  * The bytes that fields of `AgentToServer` may have, all of one number together: `instance_uid`, `agent_description`,
- * `health`, `remote_config_status`. Each part of them may become an object.
+ * `health`, `remote_config_status`, `agent_disconnect`. Each part of them may become an object.
  */
 const BYTES_MAX: ReadonlyMap<number, readonly [name: string, bytes: number]> = new Map([
   [1, ['instance_uid', 64]],
   [3, ['agent_description', 32_768]],
   [5, ['health', 131_072]],
   [7, ['remote_config_status', 16_384]],
+  [9, ['agent_disconnect', 64]],
 ]);
+/** `sequence_num`, `capabilities`, `flags`. The parser would read a number where the walk sees a field that is skipped. */
+const NUMBERS: ReadonlySet<number> = new Set([2, 4, 10]);
 /** A message has each field once, and there are fifteen. */
 const FIELDS_MAX = 100;
 
@@ -51,6 +54,8 @@ function boundFields(bytes: Uint8Array): void {
   for (let fields = 1; reader.pos < reader.len; fields += 1) {
     if (fields > FIELDS_MAX) throw new BadMessage(`The message has more than ${FIELDS_MAX} fields.`);
     const [field, type] = reader.tag();
+    const expected = NUMBERS.has(field) ? WireType.Varint : BYTES_MAX.has(field) ? WireType.LengthDelimited : type;
+    if (type !== expected) throw new BadMessage('A field of the message has another type than the protocol gives it.');
     if (type === WireType.StartGroup)
       throw new BadMessage('The message has a group, which the protocol does not know.');
     const start = reader.pos;

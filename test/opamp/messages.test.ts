@@ -93,6 +93,26 @@ describe('a message of an agent', () => {
     expect(() => readAgentMessage(Buffer.concat([part(17_000), part(17_000)]))).toThrow('32768 bytes');
   });
 
+  test.each([
+    [2, 'a number that holds fields, which the parser would read'],
+    [4, 'another one'],
+    [10, 'flags'],
+  ])('with field %i as bytes is refused: %s', (field) => {
+    const description = agentMessageBytes({ agentDescription: { identifyingAttributes: [{ key: 'x' }] } });
+    const hidden = Buffer.concat([Buffer.from([(field << 3) | 2, description.length]), description]);
+    expect(() => readAgentMessage(hidden)).toThrow('another type');
+  });
+
+  test.each([
+    [Buffer.alloc(202, Buffer.from([0x10, 1])), 'more than 100 fields'],
+    [Buffer.from([0x33, 0x34]), 'a group'],
+    [agentMessageBytes({ instanceUid: new Uint8Array(65) }), 'instance_uid'],
+    [agentMessageBytes({ health: { lastError: 'x'.repeat(131_072) } }), 'health'],
+    [agentMessageBytes({ remoteConfigStatus: { errorMessage: 'x'.repeat(16_384) } }), 'remote_config_status'],
+  ])('that says too much is refused: %#, %s', (bytes, why) => {
+    expect(() => readAgentMessage(bytes)).toThrow(why);
+  });
+
   test('of any bytes is read or refused, and nothing else', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {

@@ -143,7 +143,7 @@ function collect(
       return;
     }
     if (bytes > held.length) {
-      const grown = Buffer.allocUnsafe(Math.min(limits.bytesMax, Math.max(2 * held.length, bytes)));
+      const grown = Buffer.allocUnsafe(Math.max(bytes, Math.min(reserved, limits.bytesMax, 2 * held.length)));
       held.copy(grown, 0, 0, before);
       held = grown;
     }

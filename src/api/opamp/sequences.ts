@@ -21,22 +21,29 @@ export class Sequences {
   /** Which instance sent the last message of a connection. */
   readonly #instances = new WeakMap<Socket, string>();
   /** By app, its last instance and the last number that this replica has taken of it, on whatever connection. */
-  readonly #last: ForgetfulNumbers;
+  #last: ForgetfulNumbers;
+  readonly #apps: () => number;
 
   readonly #isAlone: () => boolean;
+  #wasAlone = false;
 
   /**
    * @param apps how many there are now
    * @param isAlone whether no other replica takes messages: then a number is missing on whatever connection
    */
   constructor(apps: () => number, isAlone: () => boolean) {
+    this.#apps = apps;
     this.#last = new ForgetfulNumbers(apps);
     this.#isAlone = isAlone;
   }
 
   /** Whether a message between the last one and this one is missing. */
   isGap(socket: Socket, appId: string, { instanceUid, sequenceNum }: Numbered): boolean {
-    if (!this.#isAlone() && this.#instances.get(socket) !== textOf(instanceUid)) return false;
+    const isAlone = this.#isAlone();
+    // What this replica took while others lived tells nothing of what they took.
+    if (isAlone && !this.#wasAlone) this.#last = new ForgetfulNumbers(this.#apps);
+    this.#wasAlone = isAlone;
+    if (!isAlone && this.#instances.get(socket) !== textOf(instanceUid)) return false;
     const last = this.#last.get(fingerprintOf(appId));
     if (last === undefined || Math.floor(last / NUMBERS) !== instanceOf(instanceUid)) return false;
     // The same number is a repetition, a lower one an agent that has started anew and says so itself.

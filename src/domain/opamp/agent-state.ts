@@ -48,6 +48,8 @@ export interface Outcome {
   readonly isShared: boolean;
   /** What it did with the current configuration, for the rollout. */
   readonly acknowledged: { readonly status: 'applied' | 'failed'; readonly error: string | undefined } | undefined;
+  /** It keeps what a replica with a newer template gave it, for as long as replicas may have two. */
+  readonly isWaiting: boolean;
   /** The store has all that the service needs: a message without news need not read the record. */
   readonly isComplete: boolean;
 }
@@ -84,6 +86,8 @@ export function outcomeOf(
   const offersSettings = settings !== undefined && next.settings !== settings;
   if (offersSettings) next.settings = settings;
   const hasAnswered = !abilities.reportsConfig || next.offered === undefined;
+  const isOfInstance = report.instance === undefined || next.instances[0] === report.instance;
+  const has = parseHash(known.hash ?? '');
   return {
     record: isSame(before, next) ? before : next,
     offer,
@@ -93,7 +97,9 @@ export function outcomeOf(
     askFullState,
     isShared,
     acknowledged,
+    isWaiting: abilities.acceptsConfig && !offer && has !== undefined && has.key !== wanted.key,
     isComplete:
+      isOfInstance &&
       next.described !== undefined &&
       next.owes !== true &&
       (offer === undefined ? hasAnswered : !abilities.reportsConfig),
@@ -107,10 +113,15 @@ export function outcomeOf(
  */
 function offerTo(next: Draft, report: AgentReport, wanted: RemoteConfig, now: number): RemoteConfig | undefined {
   const known = knownConfig(next);
+  if (next.offered !== undefined && isNewer(next.offered, wanted, known, now)) return undefined;
   const offer = offerFor(wanted, next.offered === undefined ? known : { ...known, hash: undefined }, now);
   const isRepeated = offer !== undefined && offer.hash === next.offered && parseHash(offer.hash)?.isEmptied === true;
   return isRepeated && !report.config && !report.described ? undefined : offer;
 }
+
+/** Another replica has offered it by a newer template, and is still to be answered. */
+const isNewer = (offered: string, wanted: RemoteConfig, known: KnownConfig, now: number): boolean =>
+  parseHash(offered)?.key !== wanted.key && offerFor(wanted, { ...known, hash: offered }, now) === undefined;
 
 /** An agent that has described itself and said nothing of a configuration has none. */
 const knownConfig = (record: Draft): KnownConfig => ({
@@ -161,12 +172,18 @@ function takeInstance(next: Draft, { instance, described }: AgentReport, now: nu
     if (isTold) return false;
     next.instances = [instance, newest ?? instance];
     next.sharedAt = now;
+    forget(next);
     return true;
   }
   if (isTold && !described) return false;
   next.instances = newest === undefined ? [instance] : [instance, newest];
-  for (const field of ['described', 'config', 'offered', 'health', 'settings', 'owes'] as const) delete next[field];
+  forget(next);
   return newest !== undefined && !described && countStrangers(next, now);
+}
+
+/** What another instance has said does not hold for this one. */
+function forget(next: Draft): void {
+  for (const field of ['described', 'config', 'offered', 'health', 'settings', 'owes'] as const) delete next[field];
 }
 
 /** One message may be lost with the words in it; so many within an hour are several machines. */
@@ -201,9 +218,11 @@ function takeConfig(next: Draft, report: AgentReport, wanted: RemoteConfig): Out
   delete next.offered;
   if (hash === '') return wanted.revision === 0 ? { status: 'applied', error: undefined } : undefined;
   const has = parseHash(hash);
+  // It may tell a replica that has another template.
+  const isOfRevision = has !== undefined && !has.isEmptied && has.content === parseHash(wanted.hash)?.content;
+  if (isOfRevision && status === 'failed') next.failed = has.key;
   if (has?.key !== wanted.key || has.isEmptied) return undefined;
-  if (status === 'failed') next.failed = has.key;
-  else if (status === 'applied' && next.failed === has.key) delete next.failed;
+  if (status === 'applied' && next.failed === has.key) delete next.failed;
   return status === 'applied' || status === 'failed' ? { status, error } : undefined;
 }
 

@@ -5,8 +5,8 @@ import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { requestFields, type Origin } from '../mutation/step.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
-import type { AgentReport, Outcome } from './agent-state.ts';
-import { keepReport, wantedBy, type AgentsDeps, type WantedSettings } from './keep-report.ts';
+import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
+import { hasMoved, keepReport, wantedBy, type AgentsDeps, type Kept, type WantedSettings } from './keep-report.ts';
 import type { RemoteConfig } from './remote-config.ts';
 
 /** What an agent is answered. */
@@ -70,20 +70,36 @@ export function createAgents(deps: AgentsDeps): Agents {
     return true;
   }
 
+  /**
+   * The offer to an agent that nothing can be kept of, and that was asked already: a purge must reach it. Each is made
+   * once.
+   */
+  async function unkeptOffer(kept: Kept, report: AgentReport, origin: Origin): Promise<RemoteConfig | undefined> {
+    const { outcome, current, wanted } = kept;
+    const { offer } = outcomeOf(outcome.record, report, wanted, undefined, origin.at);
+    if (!offer || !isFirst(offered, current.app.id, offer.hash)) return undefined;
+    return (await hasMoved(deps, current, wanted)) ? undefined : offer;
+  }
+
   async function takeReport(
     found: FoundApp,
     report: AgentReport,
     settings: WantedSettings | undefined,
     origin: Origin,
   ): Promise<Attended> {
-    const { outcome, current, wanted, isKept } = await keepReport(deps, found, report, settings, origin);
-    const { offer, isEmptied, hasOlder } = outcome;
+    const kept = await keepReport(deps, found, report, settings, origin);
+    const { outcome, current, wanted, isKept } = kept;
+    const { hasOlder } = outcome;
     const appId = current.app.id;
     const askFullState = outcome.askFullState && (isKept || mayAskUnkept(appId));
-    tell(deps, current, { ...outcome, askFullState }, origin);
+    const isAskedAlready = outcome.askFullState && !askFullState;
+    const offer = outcome.offer ?? (isAskedAlready ? await unkeptOffer(kept, report, origin) : undefined);
+    const isEmptied = outcome.isEmptied;
+    tell(deps, current, { ...outcome, askFullState, isShared: outcome.isShared && isKept }, origin);
     const now = situation(current, report, wanted, settings);
     const isSettled = isKept && outcome.isComplete && isVersionWritten(current, outcome.record);
-    const until = isSettled ? now : !isKept && !offer ? forNow(now) : undefined;
+    const isForNow = outcome.isWaiting || (!isKept && !offer);
+    const until = isForNow ? forNow(now) : isSettled ? now : undefined;
     settled.set(fingerprintOf(appId), until === undefined ? NOT_SETTLED : fingerprintOf(until));
     const hadOlder = offer !== undefined && isFirst(offered, appId, offer.hash) && hasOlder;
     // An interval is offered to whoever may have started anew, and once by each replica, which may have another one now.

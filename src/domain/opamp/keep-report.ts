@@ -99,8 +99,11 @@ function withEarlier(outcome: Outcome, earlier: Outcome | undefined): Outcome {
   };
 }
 
-/** @throws Refusal `invalid_credential` or `account_disabled` */
-async function hasMoved(deps: AgentsDeps, then: FoundApp, wanted: RemoteConfig): Promise<boolean> {
+/**
+ * Whether the configuration that an agent should have is another one by now.
+ * @throws Refusal `invalid_credential` or `account_disabled`; StoreUnavailable
+ */
+export async function hasMoved(deps: AgentsDeps, then: FoundApp, wanted: RemoteConfig): Promise<boolean> {
   const now = await stillBound(await deps.fleet.current(), then.app);
   return (await wantedBy(deps, now)).hash !== wanted.hash;
 }

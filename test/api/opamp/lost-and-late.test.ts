@@ -4,9 +4,9 @@ import { isLeftOut } from '../../../src/domain/backup/backup.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { AGENT_CAN, REPORT_FULL_STATE } from '../../../src/opamp/capabilities.ts';
 import { RemoteConfigStatuses, type ServerToAgent } from '../../../src/opamp/generated/opamp_pb.ts';
-import { described, offered, OpampAgent, post, REPORTS } from '../../support/opamp/agent.ts';
+import { described, hashOf, offered, OpampAgent, post, REPORTS } from '../../support/opamp/agent.ts';
 import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
-import { auditOf, changeAccount, purgeOtel, revoke, setOtel } from '../../support/service/daemon.ts';
+import { auditOf, changeAccount, metric, purgeOtel, revoke, setOtel } from '../../support/service/daemon.ts';
 import { createApp, enroll, tenant, type Answer, type Muster, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyForRequests, type FaultyStore, type Operation } from '../../support/store/faulty-store.ts';
@@ -167,6 +167,17 @@ onEachBackend('what is lost, or comes late', (backend) => {
       expect((await answered).status).toBe(200);
       expect([offered(answer), asks(answer)]).toEqual(['{}\n', true]);
     });
+
+    test('connection settings that were written down as offered are offered', async () => {
+      await enterprise();
+      const takes = REPORTS | AGENT_CAN.reportHeartbeat | AGENT_CAN.acceptConnectionSettings;
+      const agent = new OpampAgent(muster.device, await enroll(muster, await createApp(muster, owner.apiKey)), takes);
+      const { answered } = meanwhile('commit', () => purgeOtel(muster, owner.apiKey));
+      const first = await agent.say(STARTED);
+      expect((await answered).status).toBe(200);
+      expect([first.connectionSettings === undefined, offered(first)]).toEqual([false, '{}\n']);
+      expect((await agent.say(STARTED)).connectionSettings).toBeUndefined();
+    });
   });
 
   test('three machines that take turns are told, and cost no write with each message', async () => {
@@ -186,6 +197,38 @@ onEachBackend('what is lost, or comes late', (backend) => {
     expect(writes() - before).toBeLessThanOrEqual(3);
     const told = (await auditOf(muster, owner.accountId)).filter(({ action }) => action === 'credential.shared');
     expect(told).toHaveLength(1);
+  });
+
+  test('a machine that starts anew within the hour is not judged by the other one’s words', async () => {
+    await enterprise();
+    const { agent, first } = await startedAgent(muster, owner, REPORTS, STARTED);
+    await agent.acknowledge(first);
+    const [one, other] = [agent.instanceUid, randomBytes(16)];
+    agent.instanceUid = other;
+    await agent.say(STARTED);
+    agent.instanceUid = one;
+    await agent.say();
+    agent.instanceUid = other;
+    const again = await agent.say(STARTED);
+    if (again.remoteConfig) await agent.acknowledge(again);
+    // Its first message was lost.
+    agent.instanceUid = randomBytes(16);
+    const early = [await agent.say(), await agent.say()];
+    clock.advance(61 * 60_000);
+    expect(isHelped([...early, await agent.say(), await agent.say()])).toBe(true);
+  });
+
+  test('an older template that a replica has left behind is replaced after a quarter of an hour', async () => {
+    await enterprise();
+    const { agent, first } = await startedAgent(muster, owner, REPORTS, STARTED);
+    const [content = ''] = hashOf(first).split('~');
+    const hash = Buffer.from(`${content}~AAAAAAAAAAAA~${(clock.now() + 1000).toString(36)}`);
+    const said = await agent.say({
+      remoteConfigStatus: { lastRemoteConfigHash: hash, status: RemoteConfigStatuses.APPLIED },
+    });
+    expect([offered(said), offered(await agent.say())]).toEqual([undefined, undefined]);
+    clock.advance(16 * 60_000);
+    expect(offered(await agent.say())).toContain('otel.example.com');
   });
 
   describe('in a full store', () => {
@@ -212,6 +255,33 @@ onEachBackend('what is lost, or comes late', (backend) => {
       expect(answers.map(asks)).toEqual([true, false, false]);
       clock.advance(TEN_MINUTES_MS);
       expect(asks(await agent.say())).toBe(true);
+    });
+
+    test('a purge reaches an agent that is at rest', async () => {
+      await enterprise();
+      const agent = new OpampAgent(muster.device, await enroll(muster, await createApp(muster, owner.apiKey)));
+      fill();
+      expect(asks(await agent.say())).toBe(true);
+      await agent.acknowledge(await agent.start());
+      store.down.clear();
+      await purgeOtel(muster, owner.apiKey);
+      fill();
+      expect(isHelped([await agent.say(), await agent.say()])).toBe(true);
+    });
+
+    test('two machines on one credential are not counted with each message, since no audit has it', async () => {
+      await enterprise();
+      const { agent } = await startedAgent(muster, owner, REPORTS, STARTED);
+      const [one, other] = [agent.instanceUid, randomBytes(16)];
+      agent.instanceUid = other;
+      await agent.start();
+      const counted = await metric(muster, 'muster_opamp_shared_credentials_total');
+      fill();
+      for (const instanceUid of [one, other, one, other]) {
+        agent.instanceUid = instanceUid;
+        await agent.say();
+      }
+      expect(await metric(muster, 'muster_opamp_shared_credentials_total')).toBe(counted);
     });
   });
 

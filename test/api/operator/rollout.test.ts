@@ -21,6 +21,9 @@ interface Daemon extends Tenant {
   readonly credential: string;
 }
 
+/** None of the daemons speaks OpAMP, and no other tells its health. */
+const NO_AGENTS = { health: { healthy: 0, unhealthy: 0 }, unhealthy: [] };
+
 onEachBackend('the rollout of a configuration', (backend) => {
   const clock = new FakeClock();
   let muster: Muster;
@@ -64,8 +67,8 @@ onEachBackend('the rollout of a configuration', (backend) => {
     await revoke(muster, owner.apiKey, gone.appId);
     const at = new Date(clock.now());
     const failures = [
-      { appId: third.appId, error: '', at: at.toISOString() },
-      { appId: second.appId, error: 'no route', at: new Date(at.getTime() - 1).toISOString() },
+      { appId: third.appId, error: '', at: at.toISOString(), emptied: false },
+      { appId: second.appId, error: 'no route', at: new Date(at.getTime() - 1).toISOString(), emptied: false },
     ];
     expect(await rollout(owner)).toEqual({
       revision: 1,
@@ -79,6 +82,8 @@ onEachBackend('the rollout of a configuration', (backend) => {
         { error: '', devices: 1 },
         { error: 'no route', devices: 1 },
       ],
+      acknowledged: [{ revision: 1, applied: 1, failed: 2 }],
+      ...NO_AGENTS,
     });
 
     await acknowledge(second, { revision: 1, status: 'applied' });
@@ -121,7 +126,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
     await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
     const nothing = { applied: 0, failed: 0, pending: 0, stale: 0, failures: [], failuresByError: [] };
     const nobody = { revision: 1, devices: 0, ...nothing };
-    expect(await rollout(owner)).toEqual(nobody);
+    expect(await rollout(owner)).toEqual({ ...nobody, acknowledged: [], ...NO_AGENTS });
     await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
     expect(await rollout(owner)).toMatchObject({ devices: 1, failed: 1 });
   });
