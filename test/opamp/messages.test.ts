@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { parse as parseYaml } from 'yaml';
 import * as fc from 'fast-check';
-import { parse } from 'protobufjs';
+import { Namespace, parse, Type } from 'protobufjs';
 import { describe, expect, test } from 'vitest';
 import { collectorScalar } from '../../src/opamp/collector-scalar.ts';
 import { file_opamp } from '../../src/opamp/generated/opamp_pb.ts';
@@ -29,14 +29,12 @@ const shapesOf = (messages: readonly DescMessage[]): Readonly<Record<string, Sha
 describe('the generated messages', () => {
   test('are those of opamp.proto, field by field', () => {
     const { root } = parse(readFileSync(join(ROOT, 'src/opamp/opamp.proto'), 'utf8'), { keepCase: true });
-    const space = root.lookup('muster.opamp') as unknown as { nestedArray: readonly ProtoType[] };
+    const space = root.lookup('muster.opamp');
+    if (!(space instanceof Namespace)) throw new Error('opamp.proto has no package muster.opamp');
     const written = Object.fromEntries(
       space.nestedArray
-        .filter(({ fields }) => fields !== undefined)
-        .map(({ name, fields = {} }) => [
-          name,
-          Object.fromEntries(Object.values(fields).map((field) => [field.name, field.id])),
-        ]),
+        .filter((each) => each instanceof Type)
+        .map(({ name, fieldsArray }) => [name, Object.fromEntries(fieldsArray.map((field) => [field.name, field.id]))]),
     );
     const generated = Object.fromEntries(
       Object.entries(shapesOf(file_opamp.messages)).map(([name, shape]) => [
@@ -70,11 +68,6 @@ describe('the generated messages', () => {
     ]);
   });
 });
-
-interface ProtoType {
-  readonly name: string;
-  readonly fields?: Readonly<Record<string, { readonly name: string; readonly id: number }>>;
-}
 
 describe('a message of an agent', () => {
   test('with fields that are not known is read; these are skipped', () => {

@@ -18,7 +18,7 @@ export interface BodyLimits {
   readonly awaited?: AwaitedBodies;
   /** The limit of a compressed body as it is sent, where it is another one. */
   readonly compressedBytesMax?: number;
-  /** Where compressed bodies wait for their turn; together with all others where it is absent. */
+  /** The queue in which compressed bodies wait for their turn; without it they wait with those of all listeners. */
   readonly inflating?: InflateQueue;
   /** The body is no text: it is taken as it is. */
   readonly isBinary?: true;
@@ -112,7 +112,7 @@ function readAll(request: IncomingMessage): Buffer {
   return (request.read() as Buffer | null) ?? Buffer.alloc(0);
 }
 
-/** What a body without a length counts, as it grows: most are small. */
+/** A body without a length counts as much as the next of these steps, while it grows: most are small. */
 const RESERVED_BYTES: readonly number[] = [16_384, 65_536, 262_144];
 
 /** Gives the raw body, or why there is none. */

@@ -16,7 +16,7 @@ export function instanceOf({ instanceUid }: Pick<AgentToServer, 'instanceUid'>):
   return Buffer.from(instanceUid).toString('hex');
 }
 
-/** What a message says, within bounds: texts are cut, and what is not known is left out. */
+/** Makes the report of a message, within bounds: texts are cut, and nothing is taken that Muster does not know. */
 export function agentReport(message: AgentToServer): Omit<AgentReport, 'gap'> {
   const { capabilities, agentDescription, health, remoteConfigStatus } = message;
   return {

@@ -1,6 +1,7 @@
 import type { AgentReport } from '../../domain/opamp/agent-state.ts';
 import type { Attended } from '../../domain/opamp/agents.ts';
 import type { OpampResult } from '../../domain/opamp/metrics.ts';
+import { isEmptied } from '../../domain/opamp/remote-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { REPORT_FULL_STATE, REQUEST_INSTANCE_UID } from '../../opamp/capabilities.ts';
 import { newInstanceUid } from '../../opamp/instance-uid.ts';
@@ -60,7 +61,7 @@ function resultOf(error: unknown): OpampResult {
   return RESULT_OF_CODE.get(code) ?? 'unavailable';
 }
 
-/** What is kept of a message while the store is asked: its body, and what else it says, is not. */
+/** The part of a message that is kept while the store is asked; its body, and all else that it says, is not. */
 interface Said {
   readonly report: Omit<AgentReport, 'gap'>;
   readonly instanceUid: Uint8Array;
@@ -134,9 +135,9 @@ function answerOf(
   };
 }
 
-function count({ metrics, clock }: OpampDeps, { offer, isEmptied, isNews, hadOlder }: Attended): void {
+function count({ metrics, clock }: OpampDeps, { offer, isNews, hadOlder }: Attended): void {
   metrics.opampMessageEnded(
-    offer ? (isEmptied ? 'empty_offered' : 'config_offered') : isNews ? 'reported' : 'unchanged',
+    offer ? (isEmptied(offer) ? 'empty_offered' : 'config_offered') : isNews ? 'reported' : 'unchanged',
   );
   if (offer?.changedAt !== undefined && hadOlder) {
     metrics.revisionReceived(Math.max(0, clock.now() - offer.changedAt) / 1000);

@@ -8,14 +8,14 @@ interface Numbered {
   readonly sequenceNum: bigint;
 }
 
-/** A place has 21 bits of the instance and 32 of its number: an agent that sends one a second is through after 136 years. */
+/** A place has 21 bits of the instance and 32 of its number, which last for 136 years of a message a second. */
 const NUMBERS = 2 ** 32;
 const INSTANCES = 2 ** 21;
 
 /**
  * The sequence numbers of agents. A number that is left out is a message that was lost, where it comes on the connection
- * of an earlier one, or no other replica is there: an agent behind a balancer comes on a new connection each time, and the numbers between are those
- * that other replicas have taken.
+ * of an earlier one, or no other replica is there: an agent behind a balancer comes on a new connection each time, and
+ * the numbers between are those that other replicas have taken.
  */
 export class Sequences {
   /** Which instance sent the last message of a connection. */
@@ -23,7 +23,6 @@ export class Sequences {
   /** By app, its last instance and the last number that this replica has taken of it, on whatever connection. */
   #last: ForgetfulNumbers;
   readonly #apps: () => number;
-
   readonly #isAlone: () => boolean;
   #wasAlone = false;
 
@@ -40,12 +39,12 @@ export class Sequences {
   /** Whether a message between the last one and this one is missing. */
   isGap(socket: Socket, appId: string, { instanceUid, sequenceNum }: Numbered): boolean {
     const isAlone = this.#isAlone();
-    // What this replica took while others lived tells nothing of what they took.
+    // The numbers that this replica took while others lived tell nothing of those that they took.
     if (isAlone && !this.#wasAlone) this.#last = new ForgetfulNumbers(this.#apps);
     this.#wasAlone = isAlone;
     if (!isAlone && this.#instances.get(socket) !== textOf(instanceUid)) return false;
     const last = this.#last.get(fingerprintOf(appId));
-    if (last === undefined || Math.floor(last / NUMBERS) !== instanceOf(instanceUid)) return false;
+    if (last === undefined || Math.floor(last / NUMBERS) !== bitsOf(instanceUid)) return false;
     // The same number is a repetition, a lower one an agent that has started anew and says so itself.
     return numberOf(sequenceNum) > (last % NUMBERS) + 1;
   }
@@ -53,14 +52,14 @@ export class Sequences {
   /** Notes a message that was taken: one that was refused may come again. */
   taken(socket: Socket, appId: string, { instanceUid, sequenceNum }: Numbered): void {
     this.#instances.set(socket, textOf(instanceUid));
-    this.#last.set(fingerprintOf(appId), instanceOf(instanceUid) * NUMBERS + numberOf(sequenceNum));
+    this.#last.set(fingerprintOf(appId), bitsOf(instanceUid) * NUMBERS + numberOf(sequenceNum));
   }
 }
 
 const textOf = (instanceUid: Uint8Array): string => Buffer.from(instanceUid).toString('hex', 0, 16);
 
 /** The end of the id is random. */
-const instanceOf = (instanceUid: Uint8Array): number =>
+const bitsOf = (instanceUid: Uint8Array): number =>
   instanceUid.length < 4 ? 0 : Buffer.from(instanceUid.slice(-4)).readUInt32BE() % INSTANCES;
 
 const numberOf = (sequenceNum: bigint): number => Number(sequenceNum < BigInt(NUMBERS) ? sequenceNum : NUMBERS - 1);

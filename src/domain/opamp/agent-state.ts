@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
-import { offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';
+import { isEmptied, offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';
 
 /** What an agent can do, as far as it concerns Muster. */
 export interface AgentAbilities {
@@ -37,8 +37,6 @@ export interface Outcome {
   readonly record: OpampAgentRecord;
   /** The configuration that it is offered; undefined where it has what it should. */
   readonly offer: RemoteConfig | undefined;
-  /** It is offered the empty configuration, since it could not load the one that it should have. */
-  readonly isEmptied: boolean;
   /** It has an earlier revision. */
   readonly hasOlder: boolean;
   /** It is offered connection settings. */
@@ -91,8 +89,7 @@ export function outcomeOf(
   return {
     record: isSame(before, next) ? before : next,
     offer,
-    isEmptied: offer !== undefined && parseHash(offer.hash)?.isEmptied === true,
-    hasOlder: (parseHash(known.hash ?? '')?.revision ?? wanted.revision) < wanted.revision,
+    hasOlder: (has?.revision ?? wanted.revision) < wanted.revision,
     settings: offersSettings,
     askFullState,
     isShared,
@@ -115,7 +112,7 @@ function offerTo(next: Draft, report: AgentReport, wanted: RemoteConfig, now: nu
   const known = knownConfig(next);
   if (next.offered !== undefined && isNewer(next.offered, wanted, known, now)) return undefined;
   const offer = offerFor(wanted, next.offered === undefined ? known : { ...known, hash: undefined }, now);
-  const isRepeated = offer !== undefined && offer.hash === next.offered && parseHash(offer.hash)?.isEmptied === true;
+  const isRepeated = offer !== undefined && offer.hash === next.offered && isEmptied(offer);
   return isRepeated && !report.config && !report.described ? undefined : offer;
 }
 

@@ -10,7 +10,7 @@ import { hasMoved, keepReport, wantedBy, type AgentsDeps, type Kept, type Wanted
 import type { RemoteConfig } from './remote-config.ts';
 
 /** What an agent is answered. */
-export type Attended = Pick<Outcome, 'offer' | 'isEmptied' | 'settings' | 'askFullState'> & {
+export type Attended = Pick<Outcome, 'offer' | 'settings' | 'askFullState'> & {
   /** Whether the report had to be looked at; otherwise it was answered from memory. */
   readonly isNews: boolean;
   /** Whether the agent had an older revision than the one that it is offered now, for the first time. */
@@ -36,7 +36,6 @@ export interface Agents {
 
 const NOTHING_NEW: Attended = {
   offer: undefined,
-  isEmptied: false,
   settings: false,
   askFullState: false,
   isNews: false,
@@ -94,7 +93,6 @@ export function createAgents(deps: AgentsDeps): Agents {
     const askFullState = outcome.askFullState && (isKept || mayAskUnkept(appId));
     const isAskedAlready = outcome.askFullState && !askFullState;
     const offer = outcome.offer ?? (isAskedAlready ? await unkeptOffer(kept, report, origin) : undefined);
-    const isEmptied = outcome.isEmptied;
     tell(deps, current, { ...outcome, askFullState, isShared: outcome.isShared && isKept }, origin);
     const now = situation(current, report, wanted, settings);
     const isSettled = isKept && outcome.isComplete && isVersionWritten(current, outcome.record);
@@ -107,7 +105,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     const offersInterval = settings?.isWhole === false && (isNewInterval || report.described !== undefined);
     // Whole settings make an agent connect anew: they are offered only where that is remembered.
     const offersSettings = (outcome.settings && isKept) || offersInterval;
-    return { offer, isEmptied, settings: offersSettings, askFullState, isNews: true, hadOlder };
+    return { offer, settings: offersSettings, askFullState, isNews: true, hadOlder };
   }
 
   return {

@@ -218,6 +218,7 @@ describeOn('control plane', 'FleetApp of a supervisor', () => {
 
   test.each([
     [{ enrollment: { opamp: { executable: 'otelcol' } } }, 'spec.enrollment.opamp.executable'],
+    [{ enrollment: { opamp: { storageDirectory: '/a:b' } } }, 'spec.enrollment.opamp.storageDirectory'],
     [{ enrollment: { opamp: { storageDirectory: '/a\nb' } } }, 'spec.enrollment.opamp.storageDirectory'],
     [{ enrollment: { opamp: { configFiles: Array.from({ length: 17 }, () => '/a') } } }, 'must have at most 16 items'],
     [{ enrollment: null }, 'enrollment is required with secretFormat opamp'],

@@ -18,6 +18,13 @@ const absolutePath = z
   .max(512)
   .regex(/^[/][ -~]+$/);
 
+/** The supervisor and its collector read the paths of their own configurations as URIs, in which a colon ends a scheme. */
+const storagePath = z
+  .string()
+  .min(2)
+  .max(512)
+  .regex(/^[/][ -9;-~]+$/);
+
 /** Where the image of the collector has its program, and where a supervisor keeps its state. */
 export const SUPERVISOR_DEFAULTS = {
   executable: '/otelcol-contrib',
@@ -29,7 +36,7 @@ const opamp = z
     executable: absolutePath
       .default(SUPERVISOR_DEFAULTS.executable)
       .describe("Path of the collector in the supervisor's container."),
-    storageDirectory: absolutePath
+    storageDirectory: storagePath
       .default(SUPERVISOR_DEFAULTS.storageDirectory)
       .describe('Directory in which the supervisor keeps what it has to know after a restart.'),
     configFiles: z
