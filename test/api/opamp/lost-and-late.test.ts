@@ -156,6 +156,15 @@ onEachBackend('what is lost, or comes late', (backend) => {
       expect(Buffer.from(answer.bytes).toString()).not.toContain('collector-secret');
     });
 
+    test('a disabling that is answered before the commit refuses an agent that is offered nothing, too', async () => {
+      await enterprise();
+      const { agent, first } = await startedAgent(muster, owner, REPORTS, STARTED);
+      await agent.acknowledge(first);
+      const { answered } = meanwhile('commit', () => changeAccount(muster, owner.accountId, { disabled: true }));
+      expect(await agent.send({ health: { healthy: true } })).toMatchObject({ status: 401, code: 'account_disabled' });
+      expect((await answered).status).toBe(200);
+    });
+
     test('what was written down as asked is asked, though all is decided once more', async () => {
       await enterprise();
       const { agent, first } = await startedAgent(muster, owner, REPORTS, STARTED);
