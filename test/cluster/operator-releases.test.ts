@@ -154,6 +154,7 @@ describeOn('control plane', 'two releases that follow one namespace', () => {
     await team.apply('FleetAccount', 'acme', {});
     const series = 'muster_kubernetes_reconcile_failures_total{kind="FleetAccount",reason="ApiServerRefused"}';
     await team.eventually('the count', async () => (await call(`${other.ops}/metrics`)).text.includes(series));
+    await team.ready('facct', 'acme', 'Synced');
     expect([await accounts(one), await accounts(other)]).toEqual([['acme'], []]);
   });
 
