@@ -217,13 +217,12 @@ export class Endpoints {
     this.connecting ??= this.connectAny(deadlineIn(this.deadlineMs / 2)).finally(() => {
       this.connecting = undefined;
     });
-    const expiry = new AbortController();
-    const expired = sleep(leftMs(deadline), 'not connected in time', { signal: expiry.signal });
+    const { promise: expired, resolve } = Promise.withResolvers<string>();
+    const expiry = setTimeout(() => resolve('not connected in time'), leftMs(deadline));
     try {
       return await Promise.race([this.connecting, expired]);
     } finally {
-      expired.catch(() => undefined);
-      expiry.abort();
+      clearTimeout(expiry);
     }
   }
 
