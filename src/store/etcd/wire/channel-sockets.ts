@@ -17,12 +17,6 @@ export const SOCKETS = 'muster.sockets';
 export class ChannelSockets {
   readonly #open = new Set<Socket>();
   #ended = false;
-  #trouble: string | undefined;
-
-  /** Why the last attempt came to nothing; undefined before one has ended, and once one has succeeded. */
-  get trouble(): string | undefined {
-    return this.#trouble;
-  }
 
   /** @throws the error of the system, or Error once the channel is closed */
   async connect(address: TcpNetConnectOpts): Promise<Socket> {
@@ -36,12 +30,7 @@ export class ChannelSockets {
     socket.once('close', close);
     try {
       await once(socket, 'connect', { signal: closed.signal });
-      this.#trouble = undefined;
       return socket;
-    } catch (error) {
-      // This side gave it up.
-      if (error instanceof Error && error.name !== 'AbortError') this.#trouble = error.message;
-      throw error;
     } finally {
       socket.off('close', close);
     }

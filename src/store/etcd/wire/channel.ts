@@ -92,11 +92,10 @@ export class Connection implements ICallable<undefined> {
   async connect(deadline: Deadline): Promise<string | undefined> {
     const link = await this.open();
     if (await isReadyBy(link, deadline)) return undefined;
-    const { trouble } = link.sockets;
-    if (stateOf(link) !== CONNECTING) return trouble ?? this.troubleOf(link);
+    if (stateOf(link) !== CONNECTING) return this.troubleOf(link);
     // gRPC would wait for ever for a peer that accepted the connection and is silent.
     this.renew(link);
-    return trouble ?? 'the endpoint accepts connections and does not answer, or drops them silently';
+    return 'the endpoint accepts connections and does not answer, or drops them silently';
   }
 
   async exec<T>(_service: string, method: string, request: unknown, options: Partial<TimedOptions> = {}): Promise<T> {
@@ -171,7 +170,7 @@ export class Connection implements ICallable<undefined> {
     return this.link ?? Promise.reject(new Error('The connection is closed.'));
   }
 
-  /** Why TLS or HTTP/2 failed. gRPC gives the reason only to a call: a connection that just failed refuses it at once. */
+  /** gRPC gives the reason only to a call: a connection that just failed refuses it at once. */
   private async troubleOf(link: Link): Promise<string> {
     try {
       await this.call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
