@@ -47,16 +47,20 @@ onEachBackend('the log under a flood', (backend) => {
 
   test('an outage of the store for 30 s is one error with its cause, and one line when it ends', async () => {
     using _ = simulatedTimers();
+    let during: readonly Line[] = [];
     const lines = await linesOf(async () => {
       store.outage(true);
-      for (let second = 0; second < 30; second += 1) {
-        const asked = Array.from({ length: PER_SECOND }, () =>
-          call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey }),
-        );
-        for (const { status } of await Promise.all(asked)) expect([502, 429]).toContain(status);
-        clock.advance(1000);
-      }
+      during = await linesOf(async () => {
+        for (let second = 0; second < 30; second += 1) {
+          const asked = Array.from({ length: PER_SECOND }, () =>
+            call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey }),
+          );
+          for (const { status } of await Promise.all(asked)) expect([502, 429]).toContain(status);
+          clock.advance(1000);
+        }
+      });
       store.outage(false);
+      // Each look is a line, and how many there are depends on the machine.
       await until(async () => {
         clock.advance(60_000);
         return (await readiness(muster)) === 200;
@@ -71,7 +75,7 @@ onEachBackend('the log under a flood', (backend) => {
     const failed = lines.filter(({ msg, status }) => msg === 'slow or failed' && status === 502);
     const reasons = failed.map(({ reason }) => reason);
     expect(new Set(reasons)).toEqual(new Set(['store: unreachable']));
-    expect(times(lines, 'slow or failed')).toBeLessThanOrEqual(31 * SAMPLING.linesPerSecond);
+    expect(times(during, 'slow or failed')).toBeLessThanOrEqual(31 * SAMPLING.linesPerSecond);
     expect(JSON.stringify(lines)).not.toContain(apiKey);
   });
 
