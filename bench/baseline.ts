@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Etcd3 } from 'etcd3';
 import express from 'express';
+import { answerBench } from './answering.ts';
 
 /*
  * The baselines that Muster is compared with, in a process of its own: a bare Express hello, a raw node:http hello, and
@@ -32,5 +33,5 @@ const raw = createServer((_request, response) => {
 });
 
 const ports = { express: await listening(createServer(app)), raw: await listening(raw) };
-process.on('message', () => process.send?.({ cpu: process.cpuUsage(), rss: process.memoryUsage.rss() }));
+answerBench();
 process.send?.(ports);

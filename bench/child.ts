@@ -3,6 +3,8 @@ import { once } from 'node:events';
 
 export interface Cost {
   readonly cpu: NodeJS.CpuUsage;
+  /** Microseconds of the main thread. */
+  readonly mainMicros: number;
   readonly rss: number;
 }
 
@@ -25,9 +27,9 @@ export class Child<Ports> implements AsyncDisposable {
     return new Child(child, ports);
   }
 
-  /** Sends a message, and resolves with the answer. */
-  async ask<Told>(): Promise<Told> {
-    this.#process.send('cost');
+  /** Sends a question, and resolves with the answer. */
+  async ask<Told>(question = 'cost'): Promise<Told> {
+    this.#process.send(question);
     const [told] = (await once(this.#process, 'message')) as [Told];
     return told;
   }

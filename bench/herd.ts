@@ -7,6 +7,7 @@ import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type Shot } from './load.ts';
 import { polls, seed, type Seeded } from './seed.ts';
+import { startMuster } from './shots.ts';
 
 /*
  * `npm run bench:herd`: measures how a flood on the device listener slows the owners' requests in the same process.
@@ -19,27 +20,6 @@ const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 3000);
 const FLOODS = (process.env['BENCH_FLOODS'] ?? '1000,4000').split(',').map(Number);
 const OWNERS = 4;
 const ACCOUNTS = 2000;
-
-interface Ports {
-  readonly api: number;
-  readonly device: number;
-}
-
-function env(dataDir: string, store: string): NodeJS.ProcessEnv {
-  writeFileSync(join(dataDir, 'keys'), `1:${Buffer.alloc(32, 1).toString('base64')}\n`);
-  return {
-    MUSTER_DATA_DIR: dataDir,
-    MUSTER_STORE: store,
-    MUSTER_KEY_FILE: join(dataDir, 'keys'),
-    MUSTER_OPERATOR_TOKEN: 'bench-operator-token-0123456789abcdef',
-    MUSTER_API_LISTEN: '127.0.0.1:0',
-    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
-    MUSTER_OPS_LISTEN: '127.0.0.1:0',
-    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
-    MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
-    MUSTER_LOG_LEVEL: 'warn',
-  };
-}
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
@@ -63,7 +43,7 @@ const writing = ({ token, appId }: Seeded): Shot => ({
 });
 
 async function measure(name: string, dataDir: string, store: string, accounts: readonly Seeded[]): Promise<void> {
-  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, store));
+  await using muster = await startMuster(dataDir, store);
   const { api, device } = muster.ports;
   const file = join(dataDir, 'polls.json');
   const polling = await polls(muster.ports, accounts.slice(0, 200));

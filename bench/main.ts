@@ -5,7 +5,8 @@ import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type NextShot, type Shot } from './load.ts';
-import { acknowledgements, heartbeats, polls, seed, type Polling, type Seeded } from './seed.ts';
+import { acknowledgements, heartbeats, polls, seed, type Polling } from './seed.ts';
+import { create, eachItsOwn, hello, list, readOne, rotate, startMuster, type Baseline, type Ports } from './shots.ts';
 
 /*
  * `npm run bench [-- filter]`: every figure is a ratio against a baseline measured in the same run, the median of
@@ -18,17 +19,7 @@ const WARM_UP_MS = Number(process.env['BENCH_WARM_UP_MS'] ?? 5000);
 const CONNECTIONS = 64;
 const ACCOUNTS = 5000;
 const LARGE_ACCOUNTS = 120;
-const OPERATOR_TOKEN = 'bench-operator-token-0123456789abcdef';
 
-interface Ports {
-  readonly api: number;
-  readonly device: number;
-  readonly ops: number;
-}
-interface Baseline {
-  readonly express: number;
-  readonly raw: number;
-}
 interface Contender {
   readonly name: string;
   readonly child: Child<unknown>;
@@ -41,22 +32,6 @@ interface Measured extends LoadResult {
 }
 
 const [filter = ''] = process.argv.slice(2);
-
-function env(dataDir: string, store: string): NodeJS.ProcessEnv {
-  writeFileSync(join(dataDir, 'keys'), `1:${Buffer.alloc(32, 1).toString('base64')}\n`);
-  return {
-    MUSTER_DATA_DIR: dataDir,
-    MUSTER_STORE: store,
-    MUSTER_KEY_FILE: join(dataDir, 'keys'),
-    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
-    MUSTER_API_LISTEN: '127.0.0.1:0',
-    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
-    MUSTER_OPS_LISTEN: '127.0.0.1:0',
-    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
-    MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
-    MUSTER_LOG_LEVEL: 'warn',
-  };
-}
 
 async function measure(contender: Contender, ms = ROUND_MS): Promise<Measured> {
   const { child, port, connections = CONNECTIONS, next } = contender;
@@ -110,44 +85,13 @@ function verdict(wanted: Wanted | undefined, rate: number, cost: number): string
 
 const read1 = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** Takes each in turn, so that no account reaches the limit of its rate window and no device its rate limit. */
-function rotate<T>(items: readonly T[], shot: (item: T) => Shot): () => Shot {
-  const shots = items.map(shot);
-  let turn = 0;
-  return () => {
-    turn = (turn + 1) % shots.length;
-    const next = shots[turn];
-    if (!next) throw new Error('nothing to ask for');
-    return next;
-  };
-}
-
-function eachItsOwn(shots: readonly Shot[]): NextShot {
-  return (connection) => {
-    const shot = shots[connection % shots.length];
-    if (!shot) throw new Error('nothing to ask for');
-    return shot;
-  };
-}
-
-const bearer = ({ token }: Seeded): Record<string, string> => ({ Authorization: `Bearer ${token}` });
-const readOne = (account: Seeded): Shot => ({
-  bytes: request('GET', `/v1/apps/${account.appId}`, bearer(account)),
-  status: 200,
-});
-const create = (account: Seeded): Shot => ({
-  bytes: request('POST', '/v1/apps', bearer(account), '{"name":"bench"}'),
-  status: 201,
-});
-const list = (account: Seeded): Shot => ({ bytes: request('GET', '/v1/apps', bearer(account)), status: 200 });
-
 async function embedded(dataDir: string, baseline: Child<Baseline>): Promise<void> {
   const path = join(dataDir, 'bench.db');
   const [accounts = [], large = []] = await seed({ kind: 'sqlite', path }, [
     { accounts: ACCOUNTS, appsEach: 1 },
     { accounts: LARGE_ACCOUNTS, appsEach: 1000 },
   ]);
-  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `sqlite:${path}`));
+  await using muster = await startMuster(dataDir, `sqlite:${path}`);
   const { api } = muster.ports;
   const own = { child: muster, port: api };
   const { express } = hellos(baseline);
@@ -193,7 +137,7 @@ async function embeddedOpamp(muster: Child<Ports>, polling: readonly Polling[]):
 async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): Promise<void> {
   const choice = { kind: 'etcd', endpoints: [url], prefix: '/muster/' } as const;
   const [accounts = []] = await seed(choice, [{ accounts: ACCOUNTS, appsEach: 1 }]);
-  await using muster = await Child.start<Ports>('./server.ts', [], env(dataDir, `etcd:${url}`));
+  await using muster = await startMuster(dataDir, `etcd:${url}`);
   const own = { child: muster, port: muster.ports.api };
   const { express } = hellos(baseline);
   const transaction: Contender = {
@@ -214,7 +158,6 @@ async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): 
 }
 
 function hellos(baseline: Child<Baseline>): Record<'express' | 'raw', Contender> {
-  const hello: Shot = { bytes: request('GET', '/hello', {}), status: 200 };
   const next = (): Shot => hello;
   return {
     express: { name: 'bare Express', child: baseline, port: baseline.ports.express, next },

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { answerBench } from './answering.ts';
 
 /*
  * The least that a poll can cost on node:http: only the checks that Muster makes of a poll, and its answer, without a
@@ -58,4 +59,4 @@ const server = createServer({ optimizeEmptyRequests: true }, (request, response)
   response.writeHead(304, ['Cache-Control', 'no-store', 'X-Request-Id', requestId, 'ETag', known.etag]).end();
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ raw: (server.address() as AddressInfo).port }));
-process.on('message', () => process.send?.({ cpu: process.cpuUsage(), rss: process.memoryUsage.rss() }));
+answerBench();

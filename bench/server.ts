@@ -1,12 +1,10 @@
 import { readConfig } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
 import { startService } from '../src/service/service.ts';
+import { answerBench } from './answering.ts';
 
 /** Runs Muster as the environment configures it, in a process of its own, and reports its ports and its cost. */
 const config = readConfig(process.env);
 const service = await startService({ config, log: createLog(config.logLevel) });
-process.on('message', (message) => {
-  if (message === 'stop') void service.stop().then(() => process.disconnect());
-  else process.send?.({ cpu: process.cpuUsage(), rss: process.memoryUsage.rss() });
-});
+answerBench();
 process.send?.({ api: service.api.port, device: service.device.port, ops: service.ops.port });
