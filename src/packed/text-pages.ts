@@ -53,7 +53,8 @@ export class TextPages {
     words[start / 4 + 1] = key.length;
     words[start / 4 + 2] = valueBytes;
     bytes.write(key, start + HEADER_BYTES, 'latin1');
-    bytes.write(value, start + HEADER_BYTES + key.length, 'utf8');
+    // ASCII is the same in both encodings, and copied at once in this one.
+    bytes.write(value, start + HEADER_BYTES + key.length, valueBytes === value.length ? 'latin1' : 'utf8');
     return offset;
   }
 

@@ -59,6 +59,22 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/outages.test.ts'],
   },
   {
+    name: 'a page brings back what the watch has changed since it was read',
+    file: 'src/store/watch-cache/filler.ts',
+    search: 'if (entry.revision > (this.#changed?.get(entry.key) ?? 0)) sink.put(entry);',
+    replacement: 'sink.put(entry);',
+    rule: 'Watch cache: while memory is filled, the newest revision of a key wins.',
+    caughtBy: ['test/store/watch-cache/trouble.test.ts'],
+  },
+  {
+    name: 'only removals are noted while memory is filled',
+    file: 'src/store/watch-cache/filler.ts',
+    search: 'this.#changed?.set(change.key, change.revision);',
+    replacement: 'if (change.value === undefined) this.#changed?.set(change.key, change.revision);',
+    rule: 'Watch cache: while memory is filled, the newest revision of a key wins.',
+    caughtBy: ['test/store/watch-cache/trouble.test.ts'],
+  },
+  {
     name: 'memory that is behind the store is called fresh',
     file: 'src/store/watch-cache/watch-cache.ts',
     search: 'if (filler.filled && head.revision <= filler.applied) {',

@@ -50,8 +50,11 @@ export class Filler {
   #applied = 0;
   #filled = false;
   #listed = 0;
-  /** Keys removed while a listing is under way: a page that was read earlier must not bring them back. */
-  #removed: Map<string, number> | undefined;
+  /**
+   * The revisions of the keys that the watch changed or removed while a listing is under way: a page that was read
+   * earlier must not bring back what was there before. No page brings a key twice, so only these can be in memory.
+   */
+  #changed: Map<string, number> | undefined;
   #watch: OpenWatch | undefined;
 
   constructor(options: FillerOptions, listener: FillerListener, stop: AbortSignal) {
@@ -152,7 +155,7 @@ export class Filler {
     const start = await store.list({ prefix: HEAD_KEY, limit: 1 });
     const [since, head] = [start.revision, headOf(start)];
     this.#known = head;
-    this.#removed = new Map();
+    this.#changed = new Map();
     const watch = await this.#open(since + 1);
     this.#listed = await this.#listAll(watch);
     const then = await store.headAt(since);
@@ -162,7 +165,7 @@ export class Filler {
         'The store was restored or replaced while the watch cache was being filled.',
       );
     }
-    this.#removed = undefined;
+    this.#changed = undefined;
     this.#applied = Math.max(this.#applied, since);
     this.#filled = true;
     sink.settled();
@@ -204,8 +207,7 @@ export class Filler {
     const { sink } = this.#options;
     // The watch brings every head after its start; a newer one in a page belongs to changes that are yet to come.
     if (entry.key === HEAD_KEY) return;
-    const known = Math.max(sink.revisionOf(entry.key) ?? 0, this.#removed?.get(entry.key) ?? 0);
-    if (entry.revision > known) sink.put(entry);
+    if (entry.revision > (this.#changed?.get(entry.key) ?? 0)) sink.put(entry);
   }
 
   async #open(from: number): Promise<OpenWatch> {
@@ -226,11 +228,9 @@ export class Filler {
       if (change.key === HEAD_KEY) {
         if (change.value !== undefined) this.#known = { revision: change.revision, epochId: change.value };
       } else if ((sink.revisionOf(change.key) ?? 0) < change.revision) {
+        this.#changed?.set(change.key, change.revision);
         if (change.value !== undefined) sink.put({ ...change, value: change.value });
-        else {
-          sink.remove(change.key);
-          this.#removed?.set(change.key, change.revision);
-        }
+        else sink.remove(change.key);
       }
     }
     this.#applied = Math.max(this.#applied, batch.revision);
