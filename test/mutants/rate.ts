@@ -47,6 +47,14 @@ export const RATE: readonly Mutant[] = [
     caughtBy: ['test/domain/rate-window/kept-windows.test.ts'],
   },
   {
+    name: 'the last units are allotted although others share the window',
+    file: 'src/domain/rate-window/shared/decide.ts',
+    search: '!situation.mustReturn && !isShared(record, situation.replicaId)',
+    replacement: '!situation.mustReturn',
+    rule: 'H13: with few units left a replica that shares the window leases no more of them than wait.',
+    caughtBy: ['test/domain/rate-window/shared/shared-window.test.ts'],
+  },
+  {
     name: 'a lease is used while a commit that settles it is unanswered',
     file: 'src/domain/rate-window/shared/own-lease.ts',
     search: 'return lease && unanswered.length === 0 && now < lease.usedUntil ? lease.units - lease.spent : 0;',

@@ -32,6 +32,11 @@ export function desiredUnits(
   return Math.min(Math.max(share, predicted), Math.ceil(free * (1 - reserved)));
 }
 
+/** How many of the last free units a replica takes that shares the window with nobody: those that wait, at least. */
+export function lastUnits(free: number, waiting: number, { reserved, allotmentMax }: WindowRules): number {
+  return Math.min(allotmentMax, Math.max(waiting, Math.ceil(free * (1 - reserved))));
+}
+
 /** How many units a holder keeps of an allotment that others recall while there is much left. */
 export function keptUnits({ units, spent }: OwnLease, own: OwnCount, { firstMax }: WindowRules): number {
   return Math.min(Math.floor((units - spent) / 2), Math.max(firstMax, own.recent));

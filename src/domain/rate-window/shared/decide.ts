@@ -1,7 +1,7 @@
-import { desiredUnits, enoughOf, keptUnits, transferred } from './allotment-size.ts';
+import { desiredUnits, enoughOf, keptUnits, lastUnits, transferred } from './allotment-size.ts';
 import { countOf, type Count } from './count.ts';
 import { settled, usableUnits } from './own-lease.ts';
-import { pruned, type Lease, type WindowRecord } from './record.ts';
+import { isShared, pruned, type Lease, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Situation } from './situation.ts';
 
@@ -89,11 +89,18 @@ function takeAllotment(facts: Facts): Decision {
   return commit(facts, { units, refuses: situation.waiting - units });
 }
 
-/** While little is left: charges the waiting requests, and recalls the allotments of others. */
+/**
+ * While little is left: charges the waiting requests, and recalls the allotments of others. A replica that shares the
+ * window with nobody takes an allotment here, too: whoever comes recalls it, and until then no request needs a commit of
+ * its own.
+ */
 function charge(facts: Facts): Decision {
-  const { situation, rules, allotted } = facts;
+  const { situation, record, rules, allotted } = facts;
   const free = Math.max(0, facts.free);
   const charged = Math.min(situation.waiting, rules.allotmentMax);
+  if (free > charged && !situation.isStopping && !situation.mustReturn && !isShared(record, situation.replicaId)) {
+    return commit(facts, { units: lastUnits(free, charged, rules), isAllotment: true });
+  }
   const recalls = free < charged ? allotted.map(({ name }) => name) : [];
   // A damaged record is written anew once; otherwise it would refuse again and again.
   if (free === 0 && recalls.length === 0 && !situation.mustWrite) return { act: 'refuse' };

@@ -106,6 +106,31 @@ describe('what a replica does next', () => {
       { record: { ...NO_WINDOW, spent: spent(400) }, waiting: 3 },
       { act: 'commit', take: { units: 3, isAllotment: false } },
     ],
+    [
+      'a replica that shares the window with nobody takes an allotment of the last units, too, and leaves some',
+      { own: { live: 500, recent: 200, byBucket: new Map() }, waiting: 3 },
+      { act: 'commit', take: { units: 60, isAllotment: true }, refuses: 0 },
+    ],
+    [
+      'as many as wait, at least',
+      { own: { live: 550, recent: 200, byBucket: new Map() }, waiting: 45 },
+      { act: 'commit', take: { units: 45, isAllotment: true }, refuses: 0 },
+    ],
+    [
+      'where no more are free than wait, these are charged',
+      { own: { live: 597, recent: 200, byBucket: new Map() }, waiting: 5 },
+      { act: 'commit', take: { units: 3, isAllotment: false }, refuses: 2 },
+    ],
+    [
+      'a lease of another replica shares the window, although none of its units is spent',
+      { record: sharedByTen, own: { live: 500, recent: 200, byBucket: new Map() } },
+      { act: 'commit', take: { units: 1, isAllotment: false } },
+    ],
+    [
+      'a replica that stops takes no allotment of the last units',
+      { own: { live: 500, recent: 200, byBucket: new Map() }, isStopping: true, mustReturn: true },
+      { act: 'commit', take: { units: 1, isAllotment: false } },
+    ],
     ['with none left all are refused', { record: { ...NO_WINDOW, spent: spent(600) } }, { act: 'refuse' }],
     [
       'what this replica admitted counts by its own memory, for no longer than 60 s',
@@ -113,7 +138,7 @@ describe('what a replica does next', () => {
         record: { ...NO_WINDOW, spent: spent(600, 50_000, 'me') },
         own: { live: 500, recent: 0, byBucket: new Map() },
       },
-      { act: 'commit', take: { units: 1, isAllotment: false } },
+      { act: 'commit', take: { units: 60, isAllotment: true } },
     ],
     [
       'and no shorter',

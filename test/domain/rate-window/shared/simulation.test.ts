@@ -68,6 +68,16 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
     expect(many.refused.length).toBeGreaterThan(200);
   });
 
+  test('540 a minute on one replica cost it a commit for many of them, and all pass when another one takes over', async () => {
+    const at = (n: number): number => 1000 + (n * 60_000) / 540;
+    const bursts = Array.from({ length: 1500 }, (_, n) => ({ at: at(n), replica: n < 900 ? 0 : 1, requests: 1 }));
+    const few = await simulate({ seed: 1, faults: false, rules: WINDOW_RULES, replicas: 2, bursts });
+    expect({ refused: few.refused.length, failed: few.failed }).toEqual({ refused: 0, failed: 0 });
+    expect(overAdmissions(few)).toEqual([]);
+    const [alone = []] = few.writes.values();
+    expect(alone.filter((one) => one.at < at(900)).length).toBeLessThan(60);
+  });
+
   const BURSTS = [1, 2, 3, 4, 5].flatMap((replicas) => [0, 300].map((used) => ({ replicas, used })));
   test.each(BURSTS)('900 at once on $replicas replicas, $used used before: 600 pass, in all', async (burst) => {
     for (const concentrated of [true, false]) {
