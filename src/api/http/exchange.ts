@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inTime } from '../../concurrency/in-time.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { AttemptMetrics, FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
 import type { Deadlines } from '../../domain/limits.ts';
@@ -168,15 +169,8 @@ export class Exchange {
    * @param deadlineMs longer only for a route that bounds each of its many steps by a call of its own
    * @throws StoreUnavailable when the time is up; work that was begun may still happen, as after any outage
    */
-  async inTime<T>(work: Promise<T>, deadlineMs = this.#deps.deadlines.requestMs): Promise<T> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const late = (): void => reject(new RequestLate());
-    const timer = setTimeout(late, Math.max(0, deadlineMs - this.#storeMs));
-    try {
-      return await Promise.race([work, promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+  inTime<T>(work: Promise<T>, deadlineMs = this.#deps.deadlines.requestMs): Promise<T> {
+    return inTime(work, Math.max(0, deadlineMs - this.#storeMs), () => new RequestLate());
   }
 
   /**
