@@ -67,10 +67,11 @@ async function admit(deps: MutationDeps, originOf: (actor: string) => Origin, us
   const known = await ownerOf(deps, user.identity);
   if (known === undefined) await refuseManyUsers(deps);
   const origin = originOf(`user:${known ?? newId}`);
-  const userId = await mutate<string>(deps, origin, async (reader): Promise<Step<string> | Unchanged<string>> => {
+  const userId = await mutate<string>(deps, origin, async (): Promise<Step<string> | Unchanged<string>> => {
     const owner = await ownerOf(deps, user.identity);
     if (owner === undefined) return { ...creation(newId, user, origin.at), result: newId };
-    const before = await existingUser(reader, owner);
+    // Memory is asked for after the store: another sign-in may have made the user a moment ago.
+    const before = await existingUser(await deps.fleet.current(), owner);
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
     if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped))) return { unchanged: owner };
