@@ -13,8 +13,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'commits do not depend on the mark of the store',
     file: 'src/store/etcd/wire/marked.ts',
-    search: 'compare: [...(request.compare ?? []), condition], failure: otherwise',
-    replacement: 'compare: [...(request.compare ?? [])], failure: otherwise',
+    search: 'await send(Buffer.concat([request, condition]));',
+    replacement: 'await send(request);',
     rule: 'A14: nothing is written to an empty or another store.',
     caughtBy: ['test/store/etcd/marked.test.ts'],
   },
@@ -73,6 +73,14 @@ export const STORE: readonly Mutant[] = [
     replacement: 'if (change.value === undefined) this.#changed?.set(change.key, change.revision);',
     rule: 'Watch cache: while memory is filled, the newest revision of a key wins.',
     caughtBy: ['test/store/watch-cache/trouble.test.ts'],
+  },
+  {
+    name: 'an expectation of absence goes to etcd without its operand',
+    file: 'src/store/etcd/wire/txn.ts',
+    search: 'wire.integer(COMPARE_MOD_REVISION, revision);',
+    replacement: 'if (revision > 0) wire.integer(COMPARE_MOD_REVISION, revision);',
+    rule: 'A10: a key that a commit expects to be absent is compared, so that only one of two creates succeeds.',
+    caughtBy: ['test/store/etcd/wire/txn.test.ts'],
   },
   {
     name: 'memory that is behind the store is called fresh',

@@ -9,7 +9,7 @@ import type { Endpoints } from './wire/endpoints.ts';
 import { isInvalid, unavailable } from './wire/errors.ts';
 import type { KeySpace } from './wire/key-space.ts';
 import type { Marked } from './wire/marked.ts';
-import { encodeGroup, resultsOf } from './wire/txn.ts';
+import { decodeTxn, encodeGroup, resultsOf } from './wire/txn.ts';
 
 /**
  * While so many requests are under way, further commits wait and share the next one (docs/adr/0015-group-commit.md).
@@ -135,7 +135,7 @@ export class EtcdCommits {
       // A new epoch id for each request, which is sent once: it also tells this history from a restored one.
       const request = encodeGroup(this.keys, changes, randomBytes(EPOCH_ID_BYTES).toString('hex'));
       const answer = await this.marked.txn(request, async (marked) =>
-        this.endpoints.once('commit', async ({ kv }, options) => kv.txn(marked, options), deadline),
+        this.endpoints.once('commit', async (etcd, options) => etcd.txn(marked, options, decodeTxn), deadline),
       );
       const results = resultsOf(answer, members.length);
       for (const [index, member] of members.entries()) member.end(results[index]);

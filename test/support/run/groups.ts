@@ -124,6 +124,7 @@ export const QUICK: readonly string[] = [
   'test/store/etcd/batch.test.ts',
   'test/store/fullness.test.ts',
   'test/store/etcd/wire/range-codec.test.ts',
+  'test/store/etcd/wire/txn.test.ts',
   'test/store/health.test.ts',
   'test/store/outages.test.ts',
   'test/store/watch-cache/coalesced-read.test.ts',

@@ -5,7 +5,7 @@ import type { Endpoints } from '../wire/endpoints.ts';
 import { isLeaseGone } from '../wire/errors.ts';
 import { revisionFrom } from '../wire/key-space.ts';
 import type { Marked } from '../wire/marked.ts';
-import { equals } from '../wire/txn.ts';
+import { decodeTxn, encodeLeasedPut } from '../wire/txn.ts';
 
 /** A key of etcd, as far as it lies under one lease. */
 export class LeasedKey {
@@ -48,17 +48,14 @@ export class LeasedKey {
    * @throws StoreUnavailable when it is unknown whether the put happened
    */
   async put(value: string, revision: number, deadline: Deadline): Promise<number | 'conflict' | 'expired'> {
-    const request = {
-      compare: [equals(this.key, 'Mod', revision)],
-      success: [{ request_put: { key: this.key, value: Buffer.from(value), lease: this.leaseId } }],
-    };
+    const request = encodeLeasedPut(this.key, revision, value, this.leaseId);
     try {
       // The other half of the time is for reading whether the put happened.
       const until = deadlineIn(leftMs(deadline) / 2);
       const answer = await this.marked.txn(request, async (marked) =>
-        this.endpoints.once('hold', async ({ kv }, options) => kv.txn(marked, options), until),
+        this.endpoints.once('hold', async (etcd, options) => etcd.txn(marked, options, decodeTxn), until),
       );
-      return answer.succeeded ? revisionFrom(answer.header.revision) : 'conflict';
+      return answer.succeeded ? answer.revision : 'conflict';
     } catch (error) {
       if (error instanceof StoreUnavailable && isLeaseGone(error.cause)) return 'expired';
       const found = await this.find(deadline).catch(() => undefined);

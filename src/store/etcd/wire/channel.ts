@@ -102,7 +102,7 @@ export class Connection implements ICallable<undefined> {
     return this.decoded<T>(method, request, options, undefined);
   }
 
-  /** As `exec`, with a decoding of the caller's own. */
+  /** As `exec`, with a decoding of the caller's own. A request that is bytes already is sent as it is. */
   async decoded<T>(
     method: string,
     request: unknown,
@@ -213,6 +213,8 @@ export class Connection implements ICallable<undefined> {
   }
 }
 
+const asItIs = (request: unknown): Buffer => request as Buffer;
+
 interface Unary {
   readonly method: string;
   readonly request: unknown;
@@ -225,9 +227,10 @@ function start(client: Client, { method, request, metadata, decode }: Unary, don
   const unary = (client as unknown as { readonly [method: string]: UnaryCall })[method];
   if (!unary) throw new TypeError(`etcd has no method ${method}.`);
   const { path, requestSerialize } = unary;
+  const serialize = Buffer.isBuffer(request) ? asItIs : requestSerialize;
   return withoutStack(() =>
     decode
-      ? client.makeUnaryRequest(path, requestSerialize, decode, request, metadata, NO_OPTIONS, done)
+      ? client.makeUnaryRequest(path, serialize, decode, request, metadata, NO_OPTIONS, done)
       : unary.call(client, request, metadata, NO_OPTIONS, done),
   );
 }

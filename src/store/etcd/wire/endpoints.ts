@@ -51,7 +51,8 @@ export class Endpoint {
     return this.kvConnection.decoded('range', request, options, decode);
   }
 
-  async txn<T>(request: ITxnRequest, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
+  /** @param request an object, or the bytes of a TxnRequest */
+  async txn<T>(request: ITxnRequest | Buffer, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
     return this.kvConnection.decoded('txn', request, options, decode);
   }
 

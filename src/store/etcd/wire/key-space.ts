@@ -15,7 +15,12 @@ export class KeySpace {
   }
 
   bytes(key: string): Buffer {
-    return Buffer.from(this.prefix + key);
+    return Buffer.from(this.full(key));
+  }
+
+  /** The key as etcd has it. */
+  full(key: string): string {
+    return this.prefix + key;
   }
 
   key(bytes: Buffer): string {

@@ -1,11 +1,11 @@
-import type { ICompare, IRangeRequest, IRequestOp, ITxnRequest, ITxnResponse } from 'etcd3';
+import type { ICompare, IRangeRequest, IRequestOp } from 'etcd3';
 import type { StoreMark } from '../../mark.ts';
 import { StoreUnavailable } from '../../port.ts';
 import type { TimedOptions } from './deadline.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { KeySpace } from './key-space.ts';
 import { decodeEither, decodeRange, type FoundRange } from './range-codec.ts';
-import { equals } from './txn.ts';
+import { encodeCondition, equals, type TxnAnswer } from './txn.ts';
 
 /** A mark that was written anew is met once by each call; one that changes again and again is no record of ours. */
 const ATTEMPTS_MAX = 3;
@@ -41,28 +41,28 @@ export class Marked {
   }
 
   /**
-   * Sends a transaction that has no effect on a store without the mark.
+   * Sends a transaction, the bytes of a TxnRequest, that has no effect on a store without the mark.
    * @returns the answer; where a comparison of its own did not hold, `succeeded` is false
    * @throws StoreUnavailable `replaced`; the error of `send`
    */
-  async txn(request: ITxnRequest, send: (request: ITxnRequest) => Promise<ITxnResponse>): Promise<ITxnResponse> {
+  async txn(request: Buffer, send: (request: Buffer) => Promise<TxnAnswer>): Promise<TxnAnswer> {
     for (let attempt = 1; ; attempt += 1) {
-      const { condition, otherwise, text } = this.now();
-      if (!condition) return send(request);
-      const answer = await send({ ...request, compare: [...(request.compare ?? []), condition], failure: otherwise });
+      const text = this.mark?.text;
+      if (this.mark === undefined || text === undefined) return send(request);
+      const condition = encodeCondition(this.keys.full(this.mark.key), text);
+      const answer = await send(Buffer.concat([request, condition]));
       if (answer.succeeded) return answer;
-      const found = answer.responses[0]?.response_range.kvs[0]?.value.toString();
       // The mark is right: a comparison of the request's own did not hold.
-      if (found === text) return answer;
-      this.refuse(found, attempt);
+      if (answer.found === text) return answer;
+      this.refuse(answer.found, attempt);
     }
   }
 
-  private now(): { readonly text?: string; readonly condition?: ICompare; readonly otherwise: IRequestOp[] } {
+  private now(): { readonly condition?: ICompare; readonly otherwise: IRequestOp[] } {
     const text = this.mark?.text;
     if (this.mark === undefined || text === undefined) return { otherwise: [] };
     const key = this.keys.bytes(this.mark.key);
-    return { text, condition: equals(key, 'Value', Buffer.from(text)), otherwise: [{ request_range: { key } }] };
+    return { condition: equals(key, 'Value', Buffer.from(text)), otherwise: [{ request_range: { key } }] };
   }
 
   private refuse(found: string | undefined, attempt: number): void {

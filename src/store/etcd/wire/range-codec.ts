@@ -46,23 +46,20 @@ export function decodeEither(bytes: Buffer, prefixBytes: number): FoundEither {
     const tag = wire.varint();
     if (tag === HEADER) revision = headerRevision(wire);
     else if (tag === SUCCEEDED) succeeded = wire.varint() !== 0;
-    else if (tag === RESPONSES) range = rangeOf(wire, bytes);
+    else if (tag === RESPONSES) range = rangeOf(wire);
     else wire.skip(tag);
   }
   return { succeeded, found: { ...decodeRange(range, prefixBytes), revision } };
 }
 
 /** Reads the bytes of the range in a ResponseOp. */
-function rangeOf(wire: Wire, bytes: Buffer): Buffer {
+function rangeOf(wire: Wire): Buffer {
   const end = wire.end();
   let range = NOTHING;
   while (wire.at < end) {
     const tag = wire.varint();
-    if (tag === RESPONSE_RANGE) {
-      const rangeEnd = wire.end();
-      range = bytes.subarray(wire.at, rangeEnd);
-      wire.at = rangeEnd;
-    } else wire.skip(tag);
+    if (tag === RESPONSE_RANGE) range = wire.part();
+    else wire.skip(tag);
   }
   return range;
 }
@@ -88,7 +85,8 @@ const RESPONSE_RANGE = (1 << 3) | BYTES;
 /** Seven bits each: 49 bits are exact. */
 const SAFE_VARINT_BYTES = 7;
 
-function headerRevision(wire: Wire): number {
+/** Reads the revision of a ResponseHeader. */
+export function headerRevision(wire: Wire): number {
   const end = wire.end();
   let revision = 0;
   while (wire.at < end) {
@@ -148,6 +146,14 @@ export class Wire {
     const length = this.varint();
     if (this.at + length > this.#bytes.length) throw broken();
     return this.at + length;
+  }
+
+  /** Reads the bytes of a part, which are not copied. */
+  part(): Buffer {
+    const end = this.end();
+    const part = this.#bytes.subarray(this.at, end);
+    this.at = end;
+    return part;
   }
 
   /** Reads a text, without its first bytes. */
