@@ -27,6 +27,12 @@ export class Child<Ports> implements AsyncDisposable {
     return new Child(child, ports);
   }
 
+  /** @throws Error where the process could not be started */
+  get pid(): number {
+    if (this.#process.pid === undefined) throw new Error('the process has not started');
+    return this.#process.pid;
+  }
+
   /** Sends a question, and resolves with the answer. */
   async ask<Told>(question = 'cost'): Promise<Told> {
     this.#process.send(question);
