@@ -1,6 +1,7 @@
 import { Session, type Profiler } from 'node:inspector/promises';
 import process from 'node:process';
 import type { Cost } from './child.ts';
+import { Pauses } from './pauses.ts';
 
 /** What a profile came to, with the processor time of the same stretch. */
 export interface Profiled {
@@ -16,12 +17,14 @@ export function answerBench(): void {
   const session = new Session();
   session.connect();
   let mainBefore = 0;
+  let pauses: Pauses | undefined;
   const answers: Record<string, () => Promise<unknown>> = {
     cost: async (): Promise<Cost> => ({
       cpu: process.cpuUsage(),
       mainMicros: mainMicros(),
       rss: process.memoryUsage.rss(),
     }),
+    pauses: async () => (pauses ??= new Pauses()).take(),
     profile: async () => {
       await session.post('Profiler.enable');
       await session.post('Profiler.setSamplingInterval', { interval: SAMPLING_MICROS });
@@ -35,6 +38,8 @@ export function answerBench(): void {
       return { profile, mainMicros: micros };
     },
   };
+  // A bench that was stopped, or failed, leaves nothing behind.
+  process.once('disconnect', () => process.exit());
   process.on('message', (question: string) => {
     void answers[question]?.().then((answer) => process.send?.(answer));
   });

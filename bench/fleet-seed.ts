@@ -18,9 +18,17 @@ const anyHash = (): string => randomBytes(32).toString('base64url');
 
 /**
  * Writes a fleet straight into the store: accounts of 1000 apps, each enrolled with one credential, in key order, so
- * that a million take a minute or two. The credentials themselves are unknown; only their hashes exist.
+ * that a million take a minute or two.
+ *
+ * @param credentialHash the hash of the credential of each app by its number, from 0; where it is left out the
+ *   credentials themselves are unknown
  */
-export async function seedFleet(store: Store, apps: number, told: (apps: number) => void): Promise<void> {
+export async function seedFleet(
+  store: Store,
+  apps: number,
+  told: (apps: number) => void,
+  credentialHash: (app: number) => string = anyHash,
+): Promise<void> {
   await settleFormat(store);
   const format = await store.get(KEYS.format);
   if (!format) throw new Error('the store has no format');
@@ -28,7 +36,9 @@ export async function seedFleet(store: Store, apps: number, told: (apps: number)
   const ids = Array.from({ length: Math.ceil(apps / APPS_PER_ACCOUNT) }, () => generateAccountId(random)).sort();
   let under: Promise<unknown>[] = [];
   for (const [index, accountId] of ids.entries()) {
-    const writes = account(accountId, Math.min(APPS_PER_ACCOUNT, apps - index * APPS_PER_ACCOUNT), index);
+    const first = index * APPS_PER_ACCOUNT;
+    const hashOf = (slot: number): string => credentialHash(first + slot);
+    const writes = account(accountId, Math.min(APPS_PER_ACCOUNT, apps - first), index, hashOf);
     for (let i = 0; i < writes.length; i += WRITES_PER_COMMIT) {
       under.push(store.commit({ expect, write: writes.slice(i, i + WRITES_PER_COMMIT) }));
       if (under.length === COMMITS_AT_ONCE) {
@@ -41,7 +51,7 @@ export async function seedFleet(store: Store, apps: number, told: (apps: number)
   await Promise.all(under);
 }
 
-function account(accountId: string, apps: number, index: number): Write[] {
+function account(accountId: string, apps: number, index: number, hashOf: (slot: number) => string): Write[] {
   const at = Date.now();
   const configured = index % CONFIGURED_EVERY === 0;
   const writes: Write[] = [
@@ -56,7 +66,7 @@ function account(accountId: string, apps: number, index: number): Write[] {
   if (configured) writes.push(put(KEYS.otel(accountId), configuration(at)));
   const appIds = Array.from({ length: apps }, () => generateAppId(random)).sort();
   for (const [slot, appId] of appIds.entries()) {
-    const [code, credential] = [anyHash(), anyHash()];
+    const [code, credential] = [anyHash(), hashOf(slot)];
     const pending = newApp(`daemon ${slot}`, slot, at, { hash: code, issuedAt: at });
     const told = { platform: 'linux/amd64', agentVersion: '1.4.2', connection: 'cloud' } as const;
     writes.push(

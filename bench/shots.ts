@@ -19,8 +19,11 @@ export interface Baseline {
 }
 
 /** Starts Muster in a process of its own. @param store `sqlite:PATH` or `etcd:URL` */
-export const startMuster = async (dataDir: string, store: string): Promise<Child<Ports>> =>
-  await Child.start<Ports>('./server.ts', [], env(dataDir, store));
+export const startMuster = async (
+  dataDir: string,
+  store: string,
+  further: NodeJS.ProcessEnv = {},
+): Promise<Child<Ports>> => await Child.start<Ports>('./server.ts', [], { ...env(dataDir, store), ...further });
 
 function env(dataDir: string, store: string): NodeJS.ProcessEnv {
   writeFileSync(join(dataDir, 'keys'), `1:${Buffer.alloc(32, 1).toString('base64')}\n`);

@@ -5,6 +5,8 @@ export interface Figures {
   readonly residentBytes: number;
   readonly heapBytes: number;
   readonly storeRequests: number;
+  /** The reads of the store's state that requests share, whatever they ask for. */
+  readonly sharedReads: number;
   readonly heartbeatRecords: number;
   /** The requests by method; empty where the etcd was not started here. */
   readonly etcdRequests: ReadonlyMap<string, number>;
@@ -17,15 +19,16 @@ export async function figuresOf({ urls, etcdUrls }: Pick<Target, 'urls' | 'etcdU
     residentBytes: sum(text, 'process_resident_memory_bytes'),
     heapBytes: sum(text, 'nodejs_heap_size_used_bytes'),
     storeRequests: sum(text, 'muster_store_operation_duration_seconds_count'),
+    sharedReads: sum(text, 'muster_store_operation_duration_seconds_count', 'operation="head"'),
     heartbeatRecords: sum(text, 'muster_heartbeat_flushes_total'),
     etcdRequests: etcdRequests(members.join('\n')),
   };
 }
 
-/** Sums all series of that name, whatever their labels. */
-function sum(metrics: string, name: string): number {
-  const values = metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'));
-  return [...values].reduce((total, [, value]) => total + Number(value), 0);
+/** Sums all series of that name whose labels have the text, whatever the others are. */
+function sum(metrics: string, name: string, label = ''): number {
+  const values = metrics.matchAll(new RegExp(`^${name}(\\{[^}]*\\})? (\\S+)`, 'gm'));
+  return [...values].reduce((total, [, labels = '', value]) => total + (labels.includes(label) ? Number(value) : 0), 0);
 }
 
 function etcdRequests(metrics: string): ReadonlyMap<string, number> {

@@ -57,7 +57,7 @@ test('a device that is put again comes again', () => {
 });
 
 test('the report names the requests to etcd by method, without those before the polls', () => {
-  const figures = { residentBytes: 0, heapBytes: 0, storeRequests: 0, heartbeatRecords: 0 };
+  const figures = { residentBytes: 0, heapBytes: 0, storeRequests: 0, sharedReads: 0, heartbeatRecords: 0 };
   const requests = (...counts: [method: string, count: number][]) => ({ ...figures, etcdRequests: new Map(counts) });
   const polls = new Polls();
   polls.seconds = 1800;

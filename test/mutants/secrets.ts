@@ -148,6 +148,14 @@ export const SECRETS: readonly Mutant[] = [
     caughtBy: ['test/api/operator/api-key-expiry.test.ts'],
   },
   {
+    name: 'the last use of a key is left to other replicas for ever',
+    file: 'src/domain/accounts/key-uses.ts',
+    search: '[...taken.left].some((use) => isBehind(known.uses, use));',
+    replacement: 'false;',
+    rule: 'A15: the last use is known within 60 s.',
+    caughtBy: ['test/domain/accounts/key-uses.test.ts'],
+  },
+  {
     name: 'the last use of a key goes back with the clock',
     file: 'src/domain/accounts/key-uses.ts',
     search: 'keys.set(keyId, Math.max(at, keys.get(keyId) ?? 0));',

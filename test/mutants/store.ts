@@ -59,6 +59,22 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/outages.test.ts'],
   },
   {
+    name: 'a page on etcd ends where the guess of its range does',
+    file: 'src/store/etcd/bounded-pages.ts',
+    search: "if (typeof found !== 'string' && !found.more) continue;",
+    replacement: '',
+    rule: 'ADR 0050: a page is the one of the whole range, however its range was guessed.',
+    caughtBy: ['test/store/etcd/bounded-pages.test.ts'],
+  },
+  {
+    name: 'etcd counts all keys that follow a page',
+    file: 'src/store/etcd/bounded-pages.ts',
+    search: 'for (const bound of span ? boundsAfter(span, request) : []) {',
+    replacement: 'for (const bound of span ? boundsAfter(span, request).slice(2) : []) {',
+    rule: 'ADR 0050: a listing costs the keys that it returns, and not their square.',
+    caughtBy: ['test/store/etcd/bounded-pages.test.ts'],
+  },
+  {
     name: 'a page brings back what the watch has changed since it was read',
     file: 'src/store/watch-cache/filler.ts',
     search: 'if (entry.revision > (this.#changed?.get(entry.key) ?? 0)) sink.put(entry);',

@@ -11,9 +11,12 @@ export interface KeyUses {
   used(accountId: string, keyId: string): void;
   /** By key, at most a minute behind what other replicas have seen. @throws StoreUnavailable; BadRecord */
   lastUses(accountId: string): Promise<ReadonlyMap<string, number>>;
-  /** Writes what was noted since; what cannot be written is written by the next call. @throws StoreUnavailable; BadRecord */
+  /**
+   * Writes what was noted since, and leaves once what is little news; what cannot be written is written by the next call.
+   * @throws StoreUnavailable; BadRecord
+   */
   flush(): Promise<void>;
-  /** The same at the end of the process. Never throws. */
+  /** Writes all that was noted, at the end of the process. Never throws. */
   finish(): Promise<void>;
 }
 
@@ -25,21 +28,45 @@ export interface KeyUsesDeps {
   readonly keysOf: (accountId: string) => readonly string[];
 }
 
-/** So often uses are written: with a write that is late they are less than a minute behind. */
-export const KEY_USES_EVERY_MS = 30_000;
+/** So often uses are written: one that is left once, and then late, is in the store within a minute (A15). */
+export const KEY_USES_EVERY_MS = 25_000;
+/**
+ * A use that is so little later than the one in the store is left to the next write, once: as a rule another replica
+ * that serves the key has written a later one by then. So the keys of an account cost one write every 25 to 50 s, and not
+ * one every 25 s for each replica.
+ */
+export const LEFT_MS = KEY_USES_EVERY_MS;
 const WRITTEN_TOGETHER_MAX = 50;
 
 type Uses = ReadonlyMap<string, number>;
+
+/** What is not in the store yet of an account. */
+interface Noted {
+  readonly uses: Uses;
+  /** What the last call left to others, and is written by this one if they did not. */
+  readonly left: Uses;
+}
+const NONE: Uses = new Map();
+/** The store may have a later use already. */
+const isBehind = (known: Uses, [keyId, at]: readonly [string, number], byMs = 0): boolean =>
+  at - (known.get(keyId) ?? Number.NEGATIVE_INFINITY) > byMs;
 
 /** Creates the notes of this replica: one small record an account, by quiet commits, as with last contacts (ADR 0004). */
 export function createKeyUses(deps: KeyUsesDeps): KeyUses {
   const { store, clock, log } = deps;
   let noted = new Map<string, Map<string, number>>();
+  /** What was left to others, by account. */
+  let left = new Map<string, Uses>();
 
   function note(accountId: string, keyId: string, at: number): void {
     let keys = noted.get(accountId);
     if (!keys) noted.set(accountId, (keys = new Map<string, number>()));
     keys.set(keyId, Math.max(at, keys.get(keyId) ?? 0));
+  }
+
+  function noteAgain(accountId: string, { uses, left: before }: Noted): void {
+    for (const [keyId, at] of uses) note(accountId, keyId, at);
+    left.set(accountId, before);
   }
 
   async function read(accountId: string): Promise<{ uses: Uses; revision: number }> {
@@ -48,34 +75,42 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     return { uses: new Map(record?.record.keys), revision: record?.revision ?? ABSENT };
   }
 
-  /** @returns whether the uses are in the store; another replica may have come first */
-  async function write(accountId: string, uses: Uses): Promise<boolean> {
+  /** Writes the uses, or notes them again. @param isLast nothing is left to others */
+  async function write(accountId: string, taken: Noted, isLast: boolean): Promise<void> {
+    const { uses } = taken;
     const known = await read(accountId);
+    if (![...uses].some((use) => isBehind(known.uses, use))) return;
+    const isUrgent =
+      isLast ||
+      [...uses].some((use) => isBehind(known.uses, use, LEFT_MS)) ||
+      [...taken.left].some((use) => isBehind(known.uses, use));
+    if (!isUrgent) return noteAgain(accountId, { uses, left: uses });
     const alive = new Set([...deps.keysOf(accountId), ...uses.keys()]);
     const kept = new Map([...known.uses].filter(([keyId]) => alive.has(keyId)));
-    const later = laterOf(kept, uses);
-    if (later.size === known.uses.size && [...later].every(([keyId, at]) => known.uses.get(keyId) === at)) return true;
     const { outcome } = await store.commit({
       expect: [{ key: KEYS.keyUses(accountId), revision: known.revision }],
-      write: [put(KEYS.keyUses(accountId), { keys: [...later] })],
+      write: [put(KEYS.keyUses(accountId), { keys: [...laterOf(kept, uses)] })],
       quiet: true,
     });
-    return outcome === 'committed';
+    // Another replica came first.
+    if (outcome === 'conflict') noteAgain(accountId, taken);
   }
 
-  async function flush(): Promise<void> {
-    const taken = [...noted];
+  async function writeAll(isLast: boolean): Promise<void> {
+    const taken = [...noted].map(
+      ([accountId, uses]) => [accountId, { uses, left: left.get(accountId) ?? NONE }] as const,
+    );
     noted = new Map();
+    left = new Map();
     const faults: unknown[] = [];
     for (let start = 0; start < taken.length; start += WRITTEN_TOGETHER_MAX) {
-      const some = taken.slice(start, start + WRITTEN_TOGETHER_MAX);
-      const written = await Promise.allSettled(some.map(([accountId, uses]) => write(accountId, uses)));
-      for (const [index, result] of written.entries()) {
-        if (result.status === 'rejected') faults.push(result.reason);
-        else if (result.value) continue;
-        const [accountId = '', uses = new Map<string, number>()] = some[index] ?? [];
-        for (const [keyId, at] of uses) note(accountId, keyId, at);
-      }
+      const writes = taken.slice(start, start + WRITTEN_TOGETHER_MAX).map(async ([accountId, one]) => {
+        await write(accountId, one, isLast).catch((error: unknown) => {
+          noteAgain(accountId, one);
+          faults.push(error);
+        });
+      });
+      await Promise.all(writes);
     }
     if (faults.length > 0) throw faults[0];
   }
@@ -83,9 +118,9 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
   return {
     used: (accountId, keyId) => note(accountId, keyId, clock.now()),
     lastUses: async (accountId) => laterOf((await read(accountId)).uses, noted.get(accountId) ?? new Map()),
-    flush,
+    flush: async () => await writeAll(false),
     async finish() {
-      await flush().catch((error: unknown) =>
+      await writeAll(true).catch((error: unknown) =>
         log.warn({ err: error }, 'the last uses of API keys could not be written'),
       );
     },

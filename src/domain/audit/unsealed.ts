@@ -1,5 +1,5 @@
 import { pagesOf } from '../../store/pages.ts';
-import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBatch } from '../../store/port.ts';
+import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBatch } from '../../store/port.ts';
 import { openWatch, type OpenWatch } from '../../store/watch-handle.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
@@ -50,8 +50,8 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
   async function follow(): Promise<void> {
     if (watch && !watch.isOver) return;
     if (listedAt === undefined) {
-      const { revision } = await store.list({ prefix: KEYS.auditsAll, limit: 1, keysOnly: true });
-      delivered = revision;
+      // The revision of the store alone is wanted: etcd would count all keys of a larger range.
+      ({ revision: delivered } = await store.list({ prefix: HEAD_KEY, limit: 1, keysOnly: true }));
     }
     // The term may have ended meanwhile: a watch that is opened now would never be closed.
     if (isDisposed) throw new StoreUnavailable('closed', 'The watch of the audit is closed.');

@@ -18,13 +18,14 @@ import {
 } from '../port.ts';
 import { RetainedRevisions } from '../retained-revisions.ts';
 import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
+import { BoundedPages } from './bounded-pages.ts';
 import { EtcdCommits } from './group-commit.ts';
 import { EtcdHolds } from './lease/holds.ts';
 import type { UserAndPassword } from './wire/auth-token.ts';
 import type { Tls } from './wire/channel.ts';
 import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.ts';
 import { isCompacted, isFuture } from './wire/errors.ts';
-import { assertRevision, KeySpace, pageOf, pageRange } from './wire/key-space.ts';
+import { assertRevision, KeySpace, pageOf } from './wire/key-space.ts';
 import { Marked } from './wire/marked.ts';
 import { quotaLook } from './wire/quota.ts';
 import type { FoundRange } from './wire/range-codec.ts';
@@ -96,6 +97,7 @@ class EtcdStore implements Store {
   private readonly deadlineMs: number;
   private readonly headRequest: IRangeRequest;
   private readonly marked: Marked;
+  private readonly pages: BoundedPages;
   private readonly watches = new Set<Watch>();
   private readonly commits: EtcdCommits;
   private readonly holds: EtcdHolds;
@@ -110,6 +112,7 @@ class EtcdStore implements Store {
     this.fill = fill;
     this.deadlineMs = deadlineMs;
     this.marked = marked;
+    this.pages = new BoundedPages(keys);
     this.commits = new EtcdCommits({ keys, endpoints, marked, deadlineMs, fullness: fill });
     this.holds = new EtcdHolds(keys, endpoints, marked);
     this.headRequest = { key: keys.bytes(HEAD_KEY) };
@@ -121,15 +124,14 @@ class EtcdStore implements Store {
 
   async list(request: PageRequest): Promise<Page> {
     checkPageRequest(request);
-    const found = await this.range('list', pageRange(this.keys, request));
+    const found = await this.pages.find(request, async (range) => this.range('list', range));
     return pageOf(found, found.revision);
   }
 
   async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
     checkPageRequest(request);
     assertRevision(revision);
-    const pinned = { ...pageRange(this.keys, request), revision };
-    const found = await this.at('listAt', pinned);
+    const found = await this.pages.find(request, async (range) => this.at('listAt', { ...range, revision }));
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
     // The revision in the header is the store's newest one, not the one that was read.
     return found === 'compacted' ? found : pageOf(found, revision);

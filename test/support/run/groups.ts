@@ -236,6 +236,7 @@ export const SEEDED: readonly string[] = [
   'test/packed/table.test.ts',
   'test/service/replicas/metering-model.test.ts',
   'test/service/replicas/two-replicas.test.ts',
+  'test/store/etcd/bounded-pages.test.ts',
   'test/store/etcd/etcd-store.test.ts',
   'test/store/etcd/group-commit.test.ts',
   'test/store/sqlite/sqlite-store.test.ts',

@@ -1,5 +1,5 @@
 import type { Log } from '../../../log.ts';
-import type { Entry, Store, WatchBatch } from '../../../store/port.ts';
+import { HEAD_KEY, type Entry, type Store, type WatchBatch } from '../../../store/port.ts';
 import { openWatch } from '../../../store/watch-handle.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { KEYS } from '../../records/keys.ts';
@@ -91,7 +91,8 @@ export class WindowWatch {
   async #look(): Promise<number> {
     const { store, clock, revisions, putBack } = this.#deps;
     const before = revisions.latest;
-    const { revision } = await store.list({ prefix: KEYS.rateWindows, limit: 1, keysOnly: true });
+    // The revision of the store alone is wanted: etcd would count all keys of a larger range.
+    const { revision } = await store.list({ prefix: HEAD_KEY, limit: 1, keysOnly: true });
     if (revisions.found(revision, before)) putBack();
     this.#lookedAt = clock.monotonic();
     return revision;
