@@ -1,18 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Devices } from '../fleet/devices.ts';
+import type { Devices } from '../fleet/devices.ts';
 import { figuresOf } from '../fleet/figures.ts';
 import { pollAll, Polls } from '../fleet/polling.ts';
-import { openStore } from '../src/service/open-store.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
-import { seedFleet } from './fleet-seed.ts';
+import { QUOTA_BYTES, ready, seedDevices, urlsOf } from './million-fleet.ts';
 import type { Paused } from './pauses.ts';
 import { startMuster, type Ports } from './shots.ts';
 
@@ -28,9 +25,7 @@ const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 10);
 const ROUND_S = Number(process.env['BENCH_ROUND_S'] ?? 30);
 const WARM_UP_S = Number(process.env['BENCH_WARM_UP_S'] ?? 200);
 const LAG_MS = 20;
-const READY_EVERY_MS = 50;
 const CONNECTIONS = 256;
-const QUOTA_BYTES = 8_589_934_592;
 
 /** Keeps all threads of the process on one core. */
 function pin(pid: number | undefined, core: number): void {
@@ -44,13 +39,6 @@ interface Beside {
   readonly etcdUrl: string;
 }
 
-async function seedEtcd(url: string, devices: Devices): Promise<void> {
-  await using store = await openStore({ kind: 'etcd', endpoints: [url], prefix: '/muster/' });
-  const hashOf = (device: number): string => hash('sha256', devices.credential(device), 'base64url');
-  await seedFleet(store, devices.count, (apps) => process.stderr.write(`${apps} apps are in the store\n`), hashOf);
-  for (let device = 0; device < devices.count; device += 1) devices.enrolled(device, INTERVAL_S);
-}
-
 async function polled({ muster, etcdUrl }: Beside, devices: Devices, seconds: number) {
   const urls = urlsOf(muster);
   const polls = new Polls();
@@ -62,13 +50,6 @@ async function polled({ muster, etcdUrl }: Beside, devices: Devices, seconds: nu
   const requests = all - [...before.etcdRequests.values()].reduce((sum, count) => sum + count, 0);
   return { polls, reads: reads / polls.seconds, others: ((requests - reads) * 3600) / (DEVICES * polls.seconds) };
 }
-
-const url = (port: number): string => `http://127.0.0.1:${port}`;
-const urlsOf = ({ ports: { api, device, ops } }: Child<Ports>) => ({
-  api: url(api),
-  device: url(device),
-  ops: url(ops),
-});
 
 async function round(beside: Beside, devices: Devices): Promise<boolean> {
   const { muster, idle } = beside;
@@ -102,17 +83,17 @@ async function round(beside: Beside, devices: Devices): Promise<boolean> {
 const binary = findEtcd();
 if (binary === undefined) throw new Error(NO_ETCD);
 const dataDir = mkdtempSync(join(tmpdir(), 'muster-million-'));
-const devices = new Devices(DEVICES);
 try {
   await using cluster = await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${QUOTA_BYTES}`] });
   const { member } = cluster;
-  await seedEtcd(member.url, devices);
+  const choice = { kind: 'etcd', endpoints: [member.url], prefix: '/muster/' } as const;
+  const devices = await seedDevices(choice, DEVICES, INTERVAL_S);
   const startedAt = performance.now();
   await using muster = await startMuster(dataDir, `etcd:${member.url}`, {
     MUSTER_ETCD_QUOTA_BYTES: String(QUOTA_BYTES),
     MUSTER_POLL_INTERVAL_SECONDS: String(INTERVAL_S),
   });
-  while (!(await fetch(`${urlsOf(muster).ops}/readyz`)).ok) await sleep(READY_EVERY_MS);
+  await ready(muster);
   process.stdout.write(`Ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s.\n\n`);
   await using first = await Child.start<object>('./bare-loop.ts', []);
   await using second = await Child.start<object>('./bare-loop.ts', []);

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Devices } from '../fleet/devices.ts';
+import { pollAll, Polls } from '../fleet/polling.ts';
+import type { StoreChoice } from '../src/service/open-store.ts';
+import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
+import { EtcdCluster } from '../test/support/etcd/etcd.ts';
+import type { Child } from './child.ts';
+import { QUOTA_BYTES, ready, seedDevices, urlsOf } from './million-fleet.ts';
+import { startMuster, type Ports } from './shots.ts';
+
+/*
+ * `npm run bench:ready`: how long a replica takes from its start until it is ready, with a million enrolled apps in the
+ * store, and on etcd what the daemons of a replica that is ready see meanwhile.
+ */
+
+const APPS = Number(process.env['BENCH_APPS'] ?? 1_000_000);
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
+/** Few polls a second: what is measured is the wait, and not what two cores can do. */
+const INTERVAL_S = 2000;
+const WARM_UP_S = 5;
+const CONNECTIONS = 64;
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+const withRange = (values: readonly number[], digits: number): string =>
+  [median(values), Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits)).join(' | ');
+
+async function started(dataDir: string, store: string): Promise<{ muster: Child<Ports>; seconds: number }> {
+  const startedAt = performance.now();
+  const muster = await startMuster(dataDir, store, { MUSTER_ETCD_QUOTA_BYTES: String(QUOTA_BYTES) });
+  await ready(muster);
+  return { muster, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+/** Polls of a ready replica until the work is done. @returns the p99 in milliseconds */
+async function polledDuring(muster: Child<Ports>, devices: Devices, work: () => Promise<void>): Promise<number> {
+  const over = new AbortController();
+  const polls = new Polls();
+  const polling = pollAll({
+    urls: urlsOf(muster),
+    devices,
+    connections: CONNECTIONS,
+    seconds: undefined,
+    signal: over.signal,
+    polls,
+  });
+  await work();
+  over.abort();
+  await polling;
+  return polls.latencies.at(0.99);
+}
+
+const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/** Starts a replica again and again. */
+async function starts(name: string, dataDir: string, store: string): Promise<void> {
+  const seconds: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { muster, seconds: taken } = await started(dataDir, store);
+    await muster[Symbol.asyncDispose]();
+    seconds.push(taken);
+  }
+  process.stdout.write(`| ${name}, seconds until ready | ${withRange(seconds, 1)} |\n`);
+}
+
+async function onSqlite(dataDir: string): Promise<void> {
+  const path = join(dataDir, 'ready.db');
+  await seedDevices({ kind: 'sqlite', path }, APPS, INTERVAL_S);
+  await starts('embedded', dataDir, `sqlite:${path}`);
+}
+
+async function onEtcd(dataDir: string, binary: string): Promise<void> {
+  await using cluster = await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${QUOTA_BYTES}`] });
+  const { url } = cluster.member;
+  const choice: StoreChoice = { kind: 'etcd', endpoints: [url], prefix: '/muster/' };
+  const devices = await seedDevices(choice, APPS, INTERVAL_S);
+  await starts('etcd', dataDir, `etcd:${url}`);
+  const { muster: serving } = await started(dataDir, `etcd:${url}`);
+  await using _serving = serving;
+  await polledDuring(serving, devices, () => pause(WARM_UP_S));
+  const [alone, beside]: [number[], number[]] = [[], []];
+  const further = mkdtempSync(join(dataDir, 'further-'));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    alone.push(await polledDuring(serving, devices, () => pause(WARM_UP_S)));
+    const work = async (): Promise<void> => {
+      const { muster } = await started(further, `etcd:${url}`);
+      await muster[Symbol.asyncDispose]();
+    };
+    beside.push(await polledDuring(serving, devices, work));
+  }
+  process.stdout.write(`| p99 ms of polls of a ready replica | ${withRange(alone, 1)} |\n`);
+  process.stdout.write(`| the same while another replica starts | ${withRange(beside, 1)} |\n`);
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'muster-ready-'));
+try {
+  process.stdout.write(`| ${APPS} apps | median | lowest | highest |\n| --- | --- | --- | --- |\n`);
+  await onSqlite(dataDir);
+  const binary = findEtcd();
+  if (binary === undefined) process.stdout.write(`The part on etcd is left out: ${NO_ETCD}\n`);
+  else await onEtcd(dataDir, binary);
+} finally {
+  rmSync(dataDir, { recursive: true, force: true });
+}
