@@ -69,8 +69,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'etcd counts all keys that follow a page',
     file: 'src/store/etcd/bounded-pages.ts',
-    search: 'for (const bound of span ? boundsAfter(span, request) : []) {',
-    replacement: 'for (const bound of span ? boundsAfter(span, request).slice(2) : []) {',
+    search: 'for (const bound of listed ? boundsAfter(listed, request) : []) {',
+    replacement: 'for (const bound of listed ? [...boundsAfter(listed, request)].slice(3) : []) {',
     rule: 'ADR 0050: a listing costs the keys that it returns, and not their square.',
     caughtBy: ['test/store/etcd/bounded-pages.test.ts'],
   },

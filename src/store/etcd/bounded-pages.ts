@@ -16,9 +16,29 @@ export interface Span {
   readonly keys: number;
 }
 
-/** So many times the keys of a page are expected below the first bound, and below the second. */
-const PAGES_AHEAD = [8, 128] as const;
-/** A page of fewer keys says little about how densely the next ones are. */
+/** The first key of a page, and how many keys came before it in the same listing. */
+interface PageStart {
+  readonly first: string;
+  readonly before: number;
+}
+interface Listed {
+  readonly last: string;
+  readonly keys: number;
+  /** The latest pages of the listing, the last one first. */
+  readonly pages: readonly PageStart[];
+}
+
+/**
+ * A bound is where so many pages are expected, by the density of keys in so many of the latest pages. Pages within one
+ * account tell nothing about the next account; pages of many groups of keys tell little about any.
+ */
+const BOUNDS = [
+  { ahead: 4, measured: 8 },
+  { ahead: 4, measured: 64 },
+  { ahead: 32, measured: 64 },
+] as const;
+const PAGES_KEPT = 64;
+/** Fewer keys say little about how densely the next ones are. */
 const KEYS_MIN = 16;
 const REMEMBERED_MAX = 64;
 
@@ -31,15 +51,13 @@ const SHARED_DIGITS = 2;
 /** It comes after every character of a key, and is in none. */
 const AFTER_ALL = '\x7f';
 
-/** Returns bounds behind the span, the nearest first, each within the prefix; none where nothing can be foretold. */
-export function boundsAfter({ first, last, keys }: Span, { prefix, limit }: PageRequest): string[] {
-  if (keys < KEYS_MIN || !first.startsWith(prefix) || !last.startsWith(prefix)) return [];
+/** Returns where so many keys are expected behind the span, within the prefix; undefined where nothing can be foretold. */
+export function boundAfter({ first, last, keys }: Span, prefix: string, expected: number): string | undefined {
+  if (keys < KEYS_MIN || !first.startsWith(prefix) || !last.startsWith(prefix)) return undefined;
   const from = Math.max(prefix.length, sharedLength(first, last) - SHARED_DIGITS);
   const [lower, upper] = [numberAt(first, from), numberAt(last, from)];
-  if (upper <= lower) return [];
-  const widths = PAGES_AHEAD.map((pages) => Math.ceil(((upper - lower) / keys) * limit * pages));
-  const ends = widths.map((width) => upper + width).filter((end) => end < BASE ** DIGITS);
-  return ends.map((end) => last.slice(0, from) + textOf(end) + AFTER_ALL);
+  const end = upper + Math.ceil(((upper - lower) / keys) * expected);
+  return end > upper && end < BASE ** DIGITS ? last.slice(0, from) + textOf(end) + AFTER_ALL : undefined;
 }
 
 function sharedLength(one: string, other: string): number {
@@ -66,7 +84,7 @@ function textOf(number: number): string {
 export class BoundedPages {
   readonly #keys: KeySpace;
   /** What came before the cursors that were given out last. */
-  readonly #spans = new Map<string, Span>();
+  readonly #listed = new Map<string, Listed>();
 
   constructor(keys: KeySpace) {
     this.#keys = keys;
@@ -81,27 +99,38 @@ export class BoundedPages {
     ask: (range: IRangeRequest) => Promise<Found>,
   ): Promise<Found> {
     const whole = pageRange(this.#keys, request);
-    const span = request.after === undefined ? undefined : this.#spans.get(request.after);
-    for (const bound of span ? boundsAfter(span, request) : []) {
+    const listed = request.after === undefined ? undefined : this.#listed.get(request.after);
+    for (const bound of listed ? boundsAfter(listed, request) : []) {
       const found = await ask({ ...whole, range_end: this.#keys.bytes(bound) });
       if (typeof found !== 'string' && !found.more) continue;
-      this.#remember(found);
+      this.#remember(found, listed);
       return found;
     }
     const found = await ask(whole);
-    this.#remember(found);
+    this.#remember(found, listed);
     return found;
   }
 
-  #remember(found: FoundRange | string): void {
+  #remember(found: FoundRange | string, listed: Listed | undefined): void {
     if (typeof found === 'string' || !found.more) return;
     const { entries } = found;
     const [first, last] = [entries[0]?.key ?? '', entries.at(-1)?.key ?? ''];
-    this.#spans.delete(last);
-    this.#spans.set(last, { first, last, keys: entries.length });
-    for (const oldest of this.#spans.keys()) {
-      if (this.#spans.size <= REMEMBERED_MAX) break;
-      this.#spans.delete(oldest);
+    const before = listed?.keys ?? 0;
+    const pages = [{ first, before }, ...(listed?.pages ?? [])].slice(0, PAGES_KEPT);
+    this.#listed.delete(last);
+    this.#listed.set(last, { last, keys: before + entries.length, pages });
+    for (const oldest of this.#listed.keys()) {
+      if (this.#listed.size <= REMEMBERED_MAX) break;
+      this.#listed.delete(oldest);
     }
   }
+}
+
+/** Returns the bounds that a page may be asked with, one after the other. */
+function boundsAfter({ last, keys, pages }: Listed, { prefix, limit }: PageRequest): ReadonlySet<string> {
+  const bounds = BOUNDS.map(({ ahead, measured }) => {
+    const start = pages[Math.min(measured, pages.length) - 1];
+    return start && boundAfter({ first: start.first, last, keys: keys - start.before }, prefix, limit * ahead);
+  });
+  return new Set(bounds.filter((bound) => bound !== undefined));
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
 import {
@@ -185,12 +186,13 @@ export class Filler {
         throw new StoreUnavailable('failed', 'The watch ended while the watch cache was being filled.');
       }
       coming = page.next === undefined ? undefined : this.#page(page.next);
+      // The request leaves this process before the page at hand is applied, and requests of others go on.
+      await nextTurn();
       for (const entry of page.entries) {
         newest = Math.max(newest, entry.revision);
         this.#applyListed(entry);
       }
-      // Pages are paced by the event loop's turns: requests go on between them.
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
     return newest;
   }

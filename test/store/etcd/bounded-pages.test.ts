@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { generateAccountId, generateAppId, systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { BoundedPages, boundsAfter } from '../../../src/store/etcd/bounded-pages.ts';
+import { BoundedPages, boundAfter } from '../../../src/store/etcd/bounded-pages.ts';
 import { KeySpace } from '../../../src/store/etcd/wire/key-space.ts';
 import type { FoundRange } from '../../../src/store/etcd/wire/range-codec.ts';
 import { ABSENT, CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
@@ -70,17 +70,15 @@ describe('pages that are asked for in ranges that end soon', () => {
     );
   });
 
-  test('end behind the page and within its prefix, the nearest first', () => {
+  test('end behind the page and within its prefix', () => {
     const key = fc.tuple(word('ab'), word('az09-_')).map(([one, other]) => `p/${one}${other}`);
     fc.assert(
-      fc.property(key, key, fc.integer({ min: 1, max: 1000 }), (one, other, keys) => {
+      fc.property(key, key, fc.integer({ min: 16, max: 1000 }), (one, other, keys) => {
         const [first = '', last = ''] = [one, other].toSorted();
-        const bounds = boundsAfter({ first, last, keys }, { prefix: 'p/', limit: 1000 });
-        for (const bound of bounds) {
-          expect(bound > last).toBe(true);
-          expect(bound.startsWith('p/')).toBe(true);
-        }
-        expect(bounds).toEqual(bounds.toSorted());
+        const bound = boundAfter({ first, last, keys }, 'p/', 4000);
+        if (bound === undefined) return;
+        expect(bound > last).toBe(true);
+        expect(bound.startsWith('p/')).toBe(true);
       }),
       { numRuns: runs(1000) },
     );
