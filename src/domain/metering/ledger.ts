@@ -17,8 +17,8 @@ export interface LedgerDeps {
   readonly fence: readonly Expectation[];
 }
 
-/** How many ledger records one commit creates at most. */
-export const LEDGER_ENTRIES_PER_COMMIT = 50;
+/** How many ledger records one commit creates at most: the commits of others wait for it. */
+export const LEDGER_ENTRIES_PER_COMMIT = 20;
 
 const keyOf = ({ accountId, record }: LedgerEntry): string =>
   KEYS.ledger(monthOf(record.day), accountId, record.day.slice(-2));

@@ -17,7 +17,8 @@ export interface NightDeps extends LedgerDeps {
   readonly clock: Clock;
   readonly clockWatch: Pick<ClockWatch, 'trusted'>;
   /**
-   * The least pause between two batches; it is twice as long as the batch took, if that is more, so that writers go on.
+   * The least pause after the commit of a batch. It is twice as long as the commit took, if that is more, so that
+   * writers go on; within a batch they do as well. 0 meters the night in one go.
    */
   readonly pauseMs: number;
 }
@@ -38,11 +39,9 @@ export const isLate = (day: string, at: number): boolean => at > endOfDay(day) +
 const PAUSE_MAX_MS = 1000;
 const FRESH_ATTEMPTS_MAX = 20;
 const FRESH_PAUSE_MS = 50;
-/**
- * How many apps are read, or counted, in one turn of the event loop: a fraction of a millisecond, then requests go on.
- */
-const READ_PER_TURN = 5000;
-const COUNTED_PER_TURN = 500;
+/** After so many apps were read or counted, in a fraction of a millisecond, requests go on; an account is not divided. */
+const APPS_PER_TURN = 200;
+const TURN_PAUSE_MS = 1;
 
 /**
  * Records a night (M1 to M3) for every account that existed then. The day record must have moved on before: the state
@@ -57,11 +56,11 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
   for (let i = 0; i < accountIds.length; i += LEDGER_ENTRIES_PER_COMMIT) {
     signal.throwIfAborted();
     if (!deps.clockWatch.trusted()) return false;
-    const startedAt = deps.clock.monotonic();
     const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
     const entries = await countBatch(deps, night, batch);
     // An app of the batch may be unreadable, and so not in memory, and active all the same.
     if (memory.unreadableCount !== seen) return false;
+    const startedAt = deps.clock.monotonic();
     const newest = await recordNight(deps, entries, night.newest);
     if (newest === 'conflict') {
       Object.assign(night, { doneTo: '', newest: undefined });
@@ -100,10 +99,10 @@ async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>)
 async function countBatch(deps: NightDeps, night: Night, accountIds: readonly string[]): Promise<LedgerEntry[]> {
   const memory = await freshMemory(deps);
   const states: AccountNow[] = [];
-  const read = turns(READ_PER_TURN);
+  const worked = turns(deps, APPS_PER_TURN);
   for (const accountId of accountIds) {
     states.push(stateOf(memory, accountId));
-    await read(states.at(-1)?.active.length ?? 0);
+    await worked(states.at(-1)?.active.length ?? 0);
   }
   // The day is read last: every state is of this day or an earlier one, and later changes are in the list below.
   const today = memory.day()?.record.day;
@@ -111,23 +110,25 @@ async function countBatch(deps: NightDeps, night: Night, accountIds: readonly st
   const [first = '', last = ''] = [accountIds[0], accountIds.at(-1)];
   const changed = await changesSince(deps.store, night.day, today, { first, last });
   const entries: LedgerEntry[] = [];
-  const counted = turns(COUNTED_PER_TURN);
   for (const state of states) {
     const count = countNight(state, changed.get(state.accountId));
     entries.push({ accountId: state.accountId, record: recordOf(deps, night, count) });
-    await counted(state.active.length);
+    await worked(state.active.length);
   }
   return entries;
 }
 
-/** Lets the event loop turn whenever `workMax` has been done since it last did. */
-function turns(workMax: number): (work: number) => Promise<void> {
+/** Lets the work of others go on whenever `workMax` has been done since it last did, for twice as long as that took. */
+function turns({ clock, pauseMs }: NightDeps, workMax: number): (work: number) => Promise<void> {
   let done = 0;
+  let startedAt = clock.monotonic();
   return async (work) => {
     done += work;
     if (done < workMax) return;
     done = 0;
-    await nextTurn();
+    if (pauseMs > 0) await clock.sleep(Math.max(TURN_PAUSE_MS, 2 * (clock.monotonic() - startedAt)));
+    else await nextTurn();
+    startedAt = clock.monotonic();
   };
 }
 
