@@ -78,7 +78,8 @@ async function onEtcd(dataDir: string, binary: string): Promise<void> {
   const devices = await seedDevices(choice, APPS, INTERVAL_S);
   await starts('etcd', dataDir, `etcd:${url}`);
   const { muster: serving } = await started(dataDir, `etcd:${url}`);
-  await using _serving = serving;
+  await using stack = new AsyncDisposableStack();
+  stack.use(serving);
   await polledDuring(serving, devices, () => pause(WARM_UP_S));
   const [alone, beside]: [number[], number[]] = [[], []];
   const further = mkdtempSync(join(dataDir, 'further-'));
