@@ -39,6 +39,20 @@ interface Beside {
   readonly etcdUrl: string;
 }
 
+/** How often etcd's write-ahead log was synced, by the upper bound of the time that it took, in seconds. */
+async function syncs(etcdUrl: string): Promise<ReadonlyMap<number, number>> {
+  const text = await (await fetch(`${etcdUrl}/metrics`)).text();
+  const buckets = text.matchAll(/^etcd_disk_wal_fsync_duration_seconds_bucket\{le="([^"]+)"\} (\d+)/gm);
+  return new Map([...buckets].map(([, bound, count]) => [Number(bound === '+Inf' ? Infinity : bound), Number(count)]));
+}
+
+/** The upper bound, in milliseconds, of the longest sync between two looks; 0 where there was none. */
+function longestSyncMs(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
+  const countUpTo = (bound: number): number => (after.get(bound) ?? 0) - (before.get(bound) ?? 0);
+  const all = countUpTo(Infinity);
+  return all === 0 ? 0 : 1000 * ([...after.keys()].find((bound) => countUpTo(bound) === all) ?? Infinity);
+}
+
 async function polled({ muster, etcdUrl }: Beside, devices: Devices, seconds: number) {
   const urls = urlsOf(muster);
   const polls = new Polls();
@@ -55,6 +69,7 @@ async function round(beside: Beside, devices: Devices): Promise<boolean> {
   const { muster, idle } = beside;
   await Promise.all([muster, ...idle].map((child) => child.ask<Paused>('pauses')));
   const cpuBefore = await muster.cpuMicros();
+  const syncedBefore = await syncs(beside.etcdUrl);
   const { polls, reads, others } = await polled(beside, devices, ROUND_S);
   const share = ((await muster.cpuMicros()) - cpuBefore) / 1e6 / polls.seconds;
   const [own, ...bare] = await Promise.all([muster, ...idle].map((child) => child.ask<Paused>('pauses')));
@@ -73,6 +88,7 @@ async function round(beside: Beside, devices: Devices): Promise<boolean> {
     collections.join(', '),
     reads.toFixed(1),
     others.toPrecision(2),
+    `≤ ${longestSyncMs(syncedBefore, await syncs(beside.etcdUrl)).toFixed(0)}`,
     lag.toFixed(0),
     lag < LAG_MS ? '' : 'no',
   ];
@@ -102,7 +118,7 @@ try {
   const beside: Beside = { muster, idle: [first, second], etcdUrl: member.url };
   await polled(beside, devices, WARM_UP_S);
   const head =
-    'polls/s,refused,p50 ms,p99 ms,longest ms,core,loop ms,collections (ms),reads/s,others a device-hour,lag,counts';
+    'polls/s,refused,p50 ms,p99 ms,longest ms,core,loop ms,collections (ms),reads/s,others a device-hour,sync ms,lag,counts';
   process.stdout.write(`| ${head.split(',').join(' | ')} |\n|${' --- |'.repeat(head.split(',').length)}\n`);
   let counted = 0;
   for (let number = 0; number < ROUNDS; number += 1) counted += Number(await round(beside, devices));

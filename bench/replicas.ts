@@ -94,16 +94,16 @@ const binary = findEtcd();
 if (binary === undefined) throw new Error(NO_ETCD);
 const dataDir = mkdtempSync(join(tmpdir(), 'muster-replicas-'));
 try {
-  await using cluster = await EtcdCluster.start({ binary });
-  const { url } = cluster.member;
-  const [accounts = []] = await seed({ kind: 'etcd', endpoints: [url], prefix: '/muster/' }, [
-    { accounts: ACCOUNTS, appsEach: 1 },
-  ]);
   process.stdout.write(
     '| operation | replicas | per s | p99 ms | times one replica (range) |\n| --- | --- | --- | --- | --- |\n',
   );
   let alone: Map<string, Figures[]> | undefined;
   for (const count of REPLICAS) {
+    // An etcd of their own: others would wait for the units of replicas that were killed.
+    await using cluster = await EtcdCluster.start({ binary });
+    const { url } = cluster.member;
+    const choice = { kind: 'etcd', endpoints: [url], prefix: '/muster/' } as const;
+    const [accounts = []] = await seed(choice, [{ accounts: ACCOUNTS, appsEach: 1 }]);
     const figures = await measured(dataDir, url, count, accounts);
     alone ??= figures;
     for (const [name, rounds] of figures) tell(count, name, rounds, alone.get(name) ?? []);

@@ -75,6 +75,14 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/etcd/bounded-pages.test.ts'],
   },
   {
+    name: 'the comparison of memory with the store leaves etcd no pause',
+    file: 'src/store/watch-cache/digest.ts',
+    search: 'else await clock.sleep(PAUSE_FACTOR * (clock.monotonic() - startedAt), stop);',
+    replacement: 'else await nextTurn();',
+    rule: 'ADR 0050: reads of requests come between the pages of a comparison.',
+    caughtBy: ['test/store/watch-cache/digest.test.ts'],
+  },
+  {
     name: 'a page brings back what the watch has changed since it was read',
     file: 'src/store/watch-cache/filler.ts',
     search: 'if (entry.revision > (this.#changed?.get(entry.key) ?? 0)) sink.put(entry);',

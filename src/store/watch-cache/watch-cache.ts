@@ -121,7 +121,7 @@ export class WatchCache implements AsyncDisposable {
    * @throws StoreUnavailable when the store does not answer within its deadline
    */
   checkConsistency(): Promise<ConsistencyVerdict> {
-    return checkConsistency(this.#filler, this.#options);
+    return checkConsistency(this.#filler, this.#options, this.#stop.signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
