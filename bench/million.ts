@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Devices } from '../fleet/devices.ts';
-import { figuresOf } from '../fleet/figures.ts';
+import { etcdSyncs, figuresOf } from '../fleet/figures.ts';
 import { pollAll, Polls } from '../fleet/polling.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
@@ -39,13 +39,6 @@ interface Beside {
   readonly etcdUrl: string;
 }
 
-/** How often etcd's write-ahead log was synced, by the upper bound of the time that it took, in seconds. */
-async function syncs(etcdUrl: string): Promise<ReadonlyMap<number, number>> {
-  const text = await (await fetch(`${etcdUrl}/metrics`)).text();
-  const buckets = text.matchAll(/^etcd_disk_wal_fsync_duration_seconds_bucket\{le="([^"]+)"\} (\d+)/gm);
-  return new Map([...buckets].map(([, bound, count]) => [Number(bound === '+Inf' ? Infinity : bound), Number(count)]));
-}
-
 /** The upper bound, in milliseconds, of the longest sync between two looks; 0 where there was none. */
 function longestSyncMs(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   const countUpTo = (bound: number): number => (after.get(bound) ?? 0) - (before.get(bound) ?? 0);
@@ -69,7 +62,7 @@ async function round(beside: Beside, devices: Devices): Promise<boolean> {
   const { muster, idle } = beside;
   await Promise.all([muster, ...idle].map((child) => child.ask<Paused>('pauses')));
   const cpuBefore = await muster.cpuMicros();
-  const syncedBefore = await syncs(beside.etcdUrl);
+  const syncedBefore = await etcdSyncs(beside.etcdUrl);
   const { polls, reads, others } = await polled(beside, devices, ROUND_S);
   const share = ((await muster.cpuMicros()) - cpuBefore) / 1e6 / polls.seconds;
   const [own, ...bare] = await Promise.all([muster, ...idle].map((child) => child.ask<Paused>('pauses')));
@@ -88,7 +81,7 @@ async function round(beside: Beside, devices: Devices): Promise<boolean> {
     collections.join(', '),
     reads.toFixed(1),
     others.toPrecision(2),
-    `≤ ${longestSyncMs(syncedBefore, await syncs(beside.etcdUrl)).toFixed(0)}`,
+    `≤ ${longestSyncMs(syncedBefore, await etcdSyncs(beside.etcdUrl)).toFixed(0)}`,
     lag.toFixed(0),
     lag < LAG_MS ? '' : 'no',
   ];

@@ -25,6 +25,13 @@ export async function figuresOf({ urls, etcdUrls }: Pick<Target, 'urls' | 'etcdU
   };
 }
 
+/** How often etcd's write-ahead log was synced, by the upper bound of the time that it took, in seconds. */
+export async function etcdSyncs(etcdUrl: string): Promise<ReadonlyMap<number, number>> {
+  const text = await (await fetch(`${etcdUrl}/metrics`)).text();
+  const buckets = text.matchAll(/^etcd_disk_wal_fsync_duration_seconds_bucket\{le="([^"]+)"\} (\d+)/gm);
+  return new Map([...buckets].map(([, bound, count]) => [Number(bound === '+Inf' ? Infinity : bound), Number(count)]));
+}
+
 /** Sums all series of that name whose labels have the text, whatever the others are. */
 function sum(metrics: string, name: string, label = ''): number {
   const values = metrics.matchAll(new RegExp(`^${name}(\\{[^}]*\\})? (\\S+)`, 'gm'));

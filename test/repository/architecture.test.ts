@@ -328,6 +328,7 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'src/cli/simulation/opamp-exchange.ts': 'speaks OpAMP, which is none of the APIs of the client',
   'src/oidc/bounded-fetch.ts': 'is the fetch that openid-client and jose are given: it bounds what a provider answers',
   'bench/load.ts': 'must cost less than the service that it measures',
+  'bench/million-fleet.ts': 'asks a probe, so often that a start is measured by it',
   'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',
   'fleet/connections.ts': 'must cost less than the service that it drives',
   'src/service/etcd-probe.ts': 'asks which protocol etcd speaks at its address',
