@@ -80,6 +80,7 @@ test('the figures are sums over all series, and over the members of etcd', async
 nodejs_heap_size_used_bytes 5e6
 muster_store_operation_duration_seconds_count{operation="get"} 3
 muster_store_operation_duration_seconds_count{operation="commit"} 4
+muster_store_operation_duration_seconds_count{operation="head",result="ok"} 5
 muster_heartbeat_flushes_total{result="ok"} 2
 `,
     '/one/metrics': `grpc_server_handled_total{grpc_code="OK",grpc_method="Range",grpc_service="etcdserverpb.KV"} 5
@@ -97,7 +98,8 @@ grpc_server_handled_total{grpc_code="Canceled",grpc_method="Range",grpc_service=
   expect(await figuresOf(target)).toEqual({
     residentBytes: 7e6,
     heapBytes: 5e6,
-    storeRequests: 7,
+    storeRequests: 12,
+    sharedReads: 5,
     heartbeatRecords: 2,
     etcdRequests: new Map([['Range', 7]]),
   });
