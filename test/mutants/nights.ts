@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.ts';
 /** Metering, the bill and the audit. */
 export const NIGHTS: readonly Mutant[] = [
   {
+    name: 'a night reads the apps of a batch in one go',
+    file: 'src/domain/metering/meter-night.ts',
+    search: '    await read(apps);\n',
+    replacement: '',
+    rule: 'ADR 0008: others go on after 200 apps that were read, an account at least.',
+    caughtBy: ['test/domain/metering/night-pauses.test.ts'],
+  },
+  {
     name: 'the last change after a night tells what was before it',
     file: 'src/domain/metering/changes-since.ts',
     search: 'else if (!account.before.has(appId)) account.before.set(',

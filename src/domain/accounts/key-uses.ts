@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import { ABSENT, type Store } from '../../store/port.ts';
+import { ABSENT, StoreUnavailable, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -37,6 +37,7 @@ export const KEY_USES_EVERY_MS = 25_000;
  */
 export const LEFT_MS = KEY_USES_EVERY_MS;
 const WRITTEN_TOGETHER_MAX = 50;
+const ATTEMPTS_MAX = 5;
 
 type Uses = ReadonlyMap<string, number>;
 
@@ -57,6 +58,8 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
   let noted = new Map<string, Map<string, number>>();
   /** What was left to others, by account. */
   let left = new Map<string, Uses>();
+  /** What is being written: it is neither in the store nor noted. */
+  let leaving: ReadonlyMap<string, Uses> = new Map();
 
   function note(accountId: string, keyId: string, at: number): void {
     let keys = noted.get(accountId);
@@ -75,8 +78,8 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     return { uses: new Map(record?.record.keys), revision: record?.revision ?? ABSENT };
   }
 
-  /** Writes the uses, or notes them again. @param isLast nothing is left to others */
-  async function write(accountId: string, taken: Noted, isLast: boolean): Promise<void> {
+  /** Writes the uses, or leaves them once. @param isLast nothing is left to others */
+  async function write(accountId: string, taken: Noted, isLast: boolean, attempt = 1): Promise<void> {
     const { uses } = taken;
     const known = await read(accountId);
     if (![...uses].some((use) => isBehind(known.uses, use))) return;
@@ -92,14 +95,17 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
       write: [put(KEYS.keyUses(accountId), { keys: [...laterOf(kept, uses)] })],
       quiet: true,
     });
-    // Another replica came first.
-    if (outcome === 'conflict') noteAgain(accountId, taken);
+    if (outcome === 'committed') return;
+    // Another replica came first. The next round would be too late for a use that was left by the one before.
+    if (attempt < ATTEMPTS_MAX) return await write(accountId, taken, isLast, attempt + 1);
+    throw new StoreUnavailable('failed', 'Other replicas came first again and again.');
   }
 
   async function writeAll(isLast: boolean): Promise<void> {
     const taken = [...noted].map(
       ([accountId, uses]) => [accountId, { uses, left: left.get(accountId) ?? NONE }] as const,
     );
+    leaving = noted;
     noted = new Map();
     left = new Map();
     const faults: unknown[] = [];
@@ -112,12 +118,17 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
       });
       await Promise.all(writes);
     }
+    leaving = new Map();
     if (faults.length > 0) throw faults[0];
   }
 
   return {
     used: (accountId, keyId) => note(accountId, keyId, clock.now()),
-    lastUses: async (accountId) => laterOf((await read(accountId)).uses, noted.get(accountId) ?? new Map()),
+    async lastUses(accountId) {
+      // Taken before the read: what is written meanwhile is in neither of them afterwards.
+      const own = laterOf(leaving.get(accountId) ?? NONE, noted.get(accountId) ?? NONE);
+      return laterOf((await read(accountId)).uses, own);
+    },
     flush: async () => await writeAll(false),
     async finish() {
       await writeAll(true).catch((error: unknown) =>

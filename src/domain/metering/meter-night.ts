@@ -57,7 +57,7 @@ export async function meterNight(deps: NightDeps, night: Night, signal: AbortSig
     signal.throwIfAborted();
     if (!deps.clockWatch.trusted()) return false;
     const batch = accountIds.slice(i, i + LEDGER_ENTRIES_PER_COMMIT);
-    const entries = await countBatch(deps, night, batch);
+    const entries = await countBatch(deps, night, batch, signal);
     // An app of the batch may be unreadable, and so not in memory, and active all the same.
     if (memory.unreadableCount !== seen) return false;
     const startedAt = deps.clock.monotonic();
@@ -96,13 +96,20 @@ async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>)
   }
 }
 
-async function countBatch(deps: NightDeps, night: Night, accountIds: readonly string[]): Promise<LedgerEntry[]> {
+/** @throws the reason of the signal once it has aborted */
+async function countBatch(
+  deps: NightDeps,
+  night: Night,
+  accountIds: readonly string[],
+  signal: AbortSignal,
+): Promise<LedgerEntry[]> {
   const memory = await freshMemory(deps);
   const states: AccountNow[] = [];
-  const worked = turns(deps, APPS_PER_TURN);
+  const read = turns(deps, signal);
   for (const accountId of accountIds) {
-    states.push(stateOf(memory, accountId));
-    await worked(states.at(-1)?.active.length ?? 0);
+    const { state, apps } = stateOf(memory, accountId);
+    states.push(state);
+    await read(apps);
   }
   // The day is read last: every state is of this day or an earlier one, and later changes are in the list below.
   const today = memory.day()?.record.day;
@@ -110,35 +117,42 @@ async function countBatch(deps: NightDeps, night: Night, accountIds: readonly st
   const [first = '', last = ''] = [accountIds[0], accountIds.at(-1)];
   const changed = await changesSince(deps.store, night.day, today, { first, last });
   const entries: LedgerEntry[] = [];
+  const counted = turns(deps, signal);
   for (const state of states) {
     const count = countNight(state, changed.get(state.accountId));
     entries.push({ accountId: state.accountId, record: recordOf(deps, night, count) });
-    await worked(state.active.length);
+    await counted(state.active.length);
   }
   return entries;
 }
 
-/** Lets the work of others go on whenever `workMax` has been done since it last did, for twice as long as that took. */
-function turns({ clock, pauseMs }: NightDeps, workMax: number): (work: number) => Promise<void> {
+/** Lets the work of others go on after each `APPS_PER_TURN`, for twice as long as these took. */
+function turns({ clock, pauseMs }: NightDeps, signal: AbortSignal): (apps: number) => Promise<void> {
   let done = 0;
   let startedAt = clock.monotonic();
-  return async (work) => {
-    done += work;
-    if (done < workMax) return;
+  return async (apps) => {
+    done += apps;
+    if (done < APPS_PER_TURN) return;
     done = 0;
-    if (pauseMs > 0) await clock.sleep(Math.max(TURN_PAUSE_MS, 2 * (clock.monotonic() - startedAt)));
+    if (pauseMs > 0) await clock.sleep(pauseAfter(clock.monotonic() - startedAt, TURN_PAUSE_MS), signal);
     else await nextTurn();
+    signal.throwIfAborted();
     startedAt = clock.monotonic();
   };
 }
 
-function stateOf(memory: FleetMemory, accountId: string): AccountNow {
+/** The state of an account, and how many apps were read for it. */
+function stateOf(memory: FleetMemory, accountId: string): { state: AccountNow; apps: number } {
   const account = memory.account(accountId);
   // While memory is filled anew, an account may be there with only some of its apps.
   if (!account || !memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
   const active: string[] = [];
-  for (const app of account.apps()) if (app.status === 'active') active.push(app.id);
-  return { accountId, disabled: account.record.disabled, active };
+  let apps = 0;
+  for (const app of account.apps()) {
+    apps += 1;
+    if (app.status === 'active') active.push(app.id);
+  }
+  return { state: { accountId, disabled: account.record.disabled, active }, apps };
 }
 
 function recordOf(
@@ -151,6 +165,8 @@ function recordOf(
 }
 
 async function pause({ clock, pauseMs }: NightDeps, tookMs: number, signal: AbortSignal): Promise<void> {
-  if (pauseMs > 0) await clock.sleep(Math.min(Math.max(pauseMs, 2 * tookMs), PAUSE_MAX_MS), signal);
+  if (pauseMs > 0) await clock.sleep(pauseAfter(tookMs, pauseMs), signal);
   else await nextTurn();
 }
+
+const pauseAfter = (tookMs: number, leastMs: number): number => Math.min(Math.max(leastMs, 2 * tookMs), PAUSE_MAX_MS);

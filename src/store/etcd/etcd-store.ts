@@ -23,6 +23,7 @@ import { EtcdCommits } from './group-commit.ts';
 import { EtcdHolds } from './lease/holds.ts';
 import type { UserAndPassword } from './wire/auth-token.ts';
 import type { Tls } from './wire/channel.ts';
+import type { Deadline } from './wire/deadline.ts';
 import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.ts';
 import { isCompacted, isFuture } from './wire/errors.ts';
 import { assertRevision, KeySpace, pageOf } from './wire/key-space.ts';
@@ -124,14 +125,21 @@ class EtcdStore implements Store {
 
   async list(request: PageRequest): Promise<Page> {
     checkPageRequest(request);
-    const found = await this.pages.find(request, async (range) => this.range('list', range));
+    // However many questions a page takes: they are one call, with one deadline.
+    const found = await this.tracked(async () => {
+      const deadline = this.endpoints.deadline();
+      return this.pages.find(request, async (range) => this.found('list', range, deadline));
+    });
     return pageOf(found, found.revision);
   }
 
   async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
     checkPageRequest(request);
     assertRevision(revision);
-    const found = await this.pages.find(request, async (range) => this.at('listAt', { ...range, revision }));
+    const found = await this.tracked(async () => {
+      const deadline = this.endpoints.deadline();
+      return this.pages.find(request, async (range) => this.foundAt('listAt', { ...range, revision }, deadline));
+    });
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
     // The revision in the header is the store's newest one, not the one that was read.
     return found === 'compacted' ? found : pageOf(found, revision);
@@ -144,7 +152,7 @@ class EtcdStore implements Store {
   async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
     assertRevision(revision);
     const pinned = { ...this.headRequest, revision };
-    const found = await this.at('headAt', pinned);
+    const found = await this.tracked(async () => this.foundAt('headAt', pinned));
     return typeof found === 'string' ? found : headFrom(found);
   }
 
@@ -219,21 +227,32 @@ class EtcdStore implements Store {
   }
 
   private async range(operation: string, request: IRangeRequest): Promise<FoundRange> {
-    return this.tracked(async () =>
-      this.endpoints.repeatedly(operation, async (endpoint, options) => this.marked.range(endpoint, request, options)),
+    return this.tracked(async () => this.found(operation, request));
+  }
+
+  private async found(operation: string, request: IRangeRequest, deadline?: Deadline): Promise<FoundRange> {
+    return this.endpoints.repeatedly(
+      operation,
+      async (endpoint, options) => this.marked.range(endpoint, request, options),
+      deadline,
     );
   }
 
   /** Reads at a revision, which may be compacted or still to come. */
-  private async at(operation: string, request: IRangeRequest): Promise<FoundRange | 'compacted' | 'future'> {
-    return this.tracked(async () =>
-      this.endpoints.repeatedly(operation, async (endpoint, options) =>
+  private async foundAt(
+    operation: string,
+    request: IRangeRequest,
+    deadline?: Deadline,
+  ): Promise<FoundRange | 'compacted' | 'future'> {
+    return this.endpoints.repeatedly(
+      operation,
+      async (endpoint, options) =>
         this.marked.range(endpoint, request, options).catch((error: unknown) => {
           if (isCompacted(error)) return 'compacted';
           if (isFuture(error)) return 'future';
           throw error;
         }),
-      ),
+      deadline,
     );
   }
 

@@ -103,6 +103,26 @@ onEachStore('the uses of keys that replicas note', (stores) => {
     expect(store.calls.commit).toBeLessThanOrEqual(ROUNDS);
   });
 
+  test.each(['flush', 'finish'] as const)('get through where another replica comes first: %s', async (by) => {
+    await using store = faultyStore(await stores.open());
+    store.isAside = () => false;
+    const uses = replica(store);
+    uses.at(5, 'k1');
+    store.fates.push('conflict', 'conflict');
+    await uses[by]();
+    expect((await replica(store).lastUses('a')).get('k1')).toBe(5);
+  });
+
+  test('do not go back on the replica that saw them while they are written', async () => {
+    await using store = await stores.open();
+    const uses = replica(store);
+    uses.at(5, 'k1');
+    const writing = uses.flush();
+    const told = await uses.lastUses('a');
+    await writing;
+    expect(told.get('k1')).toBe(5);
+  });
+
   test('cost no write where nothing was used, and stay noted while none gets through', async () => {
     await using store = faultyStore(await stores.open());
     store.isAside = () => false;

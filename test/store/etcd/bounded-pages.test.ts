@@ -125,4 +125,15 @@ onEachStore('pages of a large range', (stores) => {
       expect(found.filter((key) => key !== HEAD_KEY)).toEqual(keys.toSorted());
     }
   });
+
+  test('ends with its page where the store is closed meanwhile, however many questions that takes', async () => {
+    const store = await stores.open();
+    const write = Array.from({ length: 95 }, (_, index) => ({ put: `p/${(index * 7919) % 99_991}`, value: '' }));
+    await store.commit({ expect: [{ key: 'none', revision: ABSENT }], write });
+    const { next = '' } = await store.list({ prefix: 'p/', limit: 50 });
+    const listing = store.list({ prefix: 'p/', limit: 50, after: next });
+    const closing = store[Symbol.asyncDispose]();
+    expect((await listing).entries).toHaveLength(45);
+    await closing;
+  });
 });

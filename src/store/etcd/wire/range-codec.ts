@@ -25,6 +25,7 @@ export function decodeRange(bytes: Buffer, prefixBytes: number): FoundRange {
     else if (tag === MORE) more = wire.varint() !== 0;
     else wire.skip(tag);
   }
+  wire.mustBeAt(bytes.length);
   return { entries, more, revision };
 }
 
@@ -49,6 +50,7 @@ export function decodeEither(bytes: Buffer, prefixBytes: number): FoundEither {
     else if (tag === RESPONSES) range = rangeOf(wire);
     else wire.skip(tag);
   }
+  wire.mustBeAt(bytes.length);
   return { succeeded, found: { ...decodeRange(range, prefixBytes), revision } };
 }
 
@@ -61,6 +63,7 @@ function rangeOf(wire: Wire): Buffer {
     if (tag === RESPONSE_RANGE) range = wire.part();
     else wire.skip(tag);
   }
+  wire.mustBeAt(end);
   return range;
 }
 
@@ -94,6 +97,7 @@ export function headerRevision(wire: Wire): number {
     if (tag === HEADER_REVISION) revision = wire.varint();
     else wire.skip(tag);
   }
+  wire.mustBeAt(end);
   return revision;
 }
 
@@ -107,6 +111,7 @@ function entry(wire: Wire, prefixBytes: number): Entry {
     else if (tag === MOD_REVISION) revision = wire.varint();
     else wire.skip(tag);
   }
+  wire.mustBeAt(end);
   return { key, value, revision };
 }
 
@@ -148,6 +153,11 @@ export class Wire {
     return this.at + length;
   }
 
+  /** @throws StoreUnavailable where what was read reached out of its part, or the bytes break off */
+  mustBeAt(end: number): void {
+    if (this.at !== end) throw broken();
+  }
+
   /** Reads the bytes of a part, which are not copied. */
   part(): Buffer {
     const end = this.end();
@@ -181,4 +191,5 @@ export class Wire {
   }
 }
 
-const broken = (): StoreUnavailable => new StoreUnavailable('failed', 'etcd sent an answer that cannot be read.');
+export const broken = (): StoreUnavailable =>
+  new StoreUnavailable('failed', 'etcd sent an answer that cannot be read.');

@@ -1,7 +1,7 @@
 import type { ICompare } from 'etcd3';
 import { HEAD_KEY, type Change, type CommitResult, type Write } from '../../port.ts';
 import type { KeySpace } from './key-space.ts';
-import { decodeRange, headerRevision, Wire } from './range-codec.ts';
+import { broken, decodeRange, headerRevision, Wire } from './range-codec.ts';
 
 /** The properties by which a key can be compared, and the field that carries the operand. */
 const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version', Value: 'value' } as const;
@@ -122,8 +122,12 @@ export function decodeTxn(bytes: Buffer): TxnAnswer {
         else if (kind === RESPONSE_RANGE) found ??= decodeRange(wire.part(), 0).entries[0]?.value;
         else wire.skip(kind);
       }
+      wire.mustBeAt(end);
     } else wire.skip(tag);
   }
+  wire.mustBeAt(bytes.length);
+  // The revision of a store that answers is 1 at least.
+  if (revision === 0) throw broken();
   return { succeeded, revision, nested, found };
 }
 
@@ -135,12 +139,17 @@ function nestedVerdict(wire: Wire): boolean {
     if (tag === SUCCEEDED) succeeded = wire.varint() !== 0;
     else wire.skip(tag);
   }
+  wire.mustBeAt(end);
   return succeeded;
 }
 
-/** The verdicts on the changes that were encoded. */
+/**
+ * The verdicts on the changes that were encoded; none where the condition of a group did not hold.
+ * @throws StoreUnavailable `failed` where the answer has another number of verdicts: whose they are is unknown
+ */
 export function resultsOf({ succeeded, revision, nested }: TxnAnswer, count: number): CommitResult[] {
-  const verdicts = count === 1 ? [succeeded] : nested.slice(0, count);
+  if (count > 1 && nested.length !== (succeeded ? count : 0)) throw broken();
+  const verdicts = count === 1 ? [succeeded] : nested;
   return verdicts.map((holds) => (holds ? { outcome: 'committed', revision } : { outcome: 'conflict' }));
 }
 

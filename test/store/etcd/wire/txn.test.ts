@@ -3,7 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { loadSync } from 'protobufjs';
 import { expect, test } from 'vitest';
 import { KeySpace } from '../../../../src/store/etcd/wire/key-space.ts';
-import { decodeTxn, encodeCondition, encodeGroup, encodeLeasedPut } from '../../../../src/store/etcd/wire/txn.ts';
+import {
+  decodeTxn,
+  encodeCondition,
+  encodeGroup,
+  encodeLeasedPut,
+  resultsOf,
+} from '../../../../src/store/etcd/wire/txn.ts';
 import { HEAD_KEY, StoreUnavailable, type Change, type Write } from '../../../../src/store/port.ts';
 
 /*
@@ -151,4 +157,29 @@ test.each([
   ['a number that breaks off', Buffer.of(0x10, 0x80)],
 ])('refuses %s', (_what, message) => {
   expect(() => decodeTxn(message)).toThrow(StoreUnavailable);
+});
+
+const HEADER_7 = [0x0a, 2, 0x18, 7];
+const SUCCEEDED = [0x10, 1];
+/** A response with the answer of a nested transaction that succeeded. */
+const NESTED = [0x1a, 4, 0x22, 2, 0x10, 1];
+
+test.each([
+  ['one change', [...HEADER_7, ...SUCCEEDED], 1, ['committed']],
+  ['two changes', [...HEADER_7, ...SUCCEEDED, ...NESTED, ...NESTED], 2, ['committed', 'committed']],
+  ['a group whose condition did not hold', HEADER_7, 2, []],
+])('an answer has the verdicts of %s', (_, bytes, count, verdicts) => {
+  expect(resultsOf(decodeTxn(Buffer.from(bytes)), count).map(({ outcome }) => outcome)).toEqual(verdicts);
+});
+
+test.each([
+  ['no header', SUCCEEDED, 1],
+  ['nothing at all', [], 1],
+  ['one verdict for two changes', [...HEADER_7, ...SUCCEEDED, 0x1a, 0, ...NESTED], 2],
+  ['a part that reaches out of the one around it', [...HEADER_7, 0x1a, 2, 0x22, 2, ...SUCCEEDED, ...NESTED], 2],
+  ['verdicts in a group that failed', [...HEADER_7, ...NESTED, ...NESTED], 2],
+  ['a skipped number that breaks off', [...HEADER_7, ...SUCCEEDED, 0x20, 0x80], 1],
+  ['a skipped fixed number that breaks off', [...HEADER_7, ...SUCCEEDED, 0x21, 0x80], 1],
+])('an answer that has %s has no verdicts', (_, bytes, count) => {
+  expect(() => resultsOf(decodeTxn(Buffer.from(bytes)), count)).toThrow(StoreUnavailable);
 });
