@@ -6,6 +6,7 @@ import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type Shot } from './load.ts';
+import { median } from './median.ts';
 import { polls, seed, type Seeded } from './seed.ts';
 import { startMuster } from './shots.ts';
 
@@ -20,8 +21,6 @@ const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 3000);
 const FLOODS = (process.env['BENCH_FLOODS'] ?? '1000,4000').split(',').map(Number);
 const OWNERS = 4;
 const ACCOUNTS = 2000;
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 /** Takes each account in its turn, so that none reaches the limit of its rate window. */
 function inTurn(accounts: readonly Seeded[], shot: (account: Seeded) => Shot): () => Shot {

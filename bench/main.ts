@@ -5,6 +5,7 @@ import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type NextShot, type Shot } from './load.ts';
+import { median, withRange } from './median.ts';
 import { NEAR_LIMIT_MS, NearLimit } from './near-limit.ts';
 import { acknowledgements, heartbeats, polls, seed, type Polling, type Seeded } from './seed.ts';
 import { create, eachItsOwn, hello, list, readOne, rotate, startMuster, type Baseline, type Ports } from './shots.ts';
@@ -42,8 +43,6 @@ async function measure(contender: Contender, ms = ROUND_MS): Promise<Measured> {
   return { ...result, microsPerOperation: ((await child.cpuMicros()) - before) / result.requests };
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
-
 /** The rate that is wanted, as a share of the baseline's, and above what share of its processor time it is too much. */
 type Wanted = number | { readonly rate?: number; readonly cpuAtMost: number };
 
@@ -74,10 +73,6 @@ async function compare(contender: Contender, baseline: Contender, wanted?: Wante
   ];
   process.stdout.write(`| ${row.join(' | ')} |\n`);
 }
-
-/** The median of the rounds, and the lowest and the highest of them. */
-const withRange = (values: readonly number[]): string =>
-  `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
 
 function verdict(wanted: Wanted | undefined, rate: number, cost: number): string {
   if (wanted === undefined) return '';

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ETCD_QUOTA_BYTES } from '../fleet/service.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
@@ -19,7 +20,6 @@ const APPS = Number(process.env['BENCH_APPS'] ?? 1_000_000);
 /** The number of starts that are measured, each in a new process. */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 1);
 const SEED_DEADLINE_MS = 60_000;
-const QUOTA_BYTES = 8 * 1024 ** 3;
 const [only = ''] = process.argv.slice(2);
 
 async function measured(choice: StoreChoice): Promise<Figures> {
@@ -82,9 +82,9 @@ try {
   if (only !== 'etcd') await bench('sqlite', { kind: 'sqlite', path: join(directory, 'fleet.db') });
   const binary = only === 'sqlite' ? undefined : findEtcd();
   if (binary !== undefined) {
-    const flags = [`--quota-backend-bytes=${QUOTA_BYTES}`];
+    const flags = [`--quota-backend-bytes=${ETCD_QUOTA_BYTES}`];
     await using cluster = await EtcdCluster.start({ binary, unsafeNoFsync: true, flags });
-    const place = { endpoints: [cluster.member.url], prefix: '/muster/', quotaBytes: QUOTA_BYTES };
+    const place = { endpoints: [cluster.member.url], prefix: '/muster/', quotaBytes: ETCD_QUOTA_BYTES };
     await bench('etcd', { kind: 'etcd', ...place });
   } else if (only !== 'sqlite') process.stdout.write(`The part on etcd is left out: ${NO_ETCD}\n`);
 } finally {

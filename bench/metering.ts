@@ -20,11 +20,12 @@ import { systemClock, type Clock } from '../src/time/clock.ts';
 import { DAY_MS, endOfDay } from '../src/time/utc-days.ts';
 import { findEtcd } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
+import { median, withRange } from './median.ts';
 
 /*
  * `npm run bench:metering`: measures the seconds and the extra memory of a night that is metered in one go, and the p99
- * of commits while a night is metered at its pace, compared with none (`-- paced`: that alone). Accounts have 1000 apps each. The apps are in
- * memory alone, since a night reads them nowhere else.
+ * of commits while a night is metered at its pace, compared with none (`-- paced`: that alone). Accounts have 1000 apps
+ * each. The apps are in memory alone, since a night reads them nowhere else.
  */
 
 const SIZES = (process.env['BENCH_SIZES'] ?? '10000,100000,1000000').split(',').map(Number);
@@ -176,8 +177,6 @@ async function alone(store: Store): Promise<number[]> {
 
 const p99 = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
-
 async function paced(name: string, choice: () => StoreChoice, apps: number): Promise<void> {
   const rounds: { readonly seconds: number; readonly without: number; readonly beside: number }[] = [];
   await using bench = await open(choice(), ROUNDS);
@@ -201,7 +200,7 @@ async function paced(name: string, choice: () => StoreChoice, apps: number): Pro
     `${median(rounds.map(({ seconds }) => seconds)).toFixed(1)} s`,
     `${median(rounds.map(({ without }) => without)).toFixed(1)} ms`,
     `${median(rounds.map(({ beside }) => beside)).toFixed(1)} ms`,
-    `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
+    withRange(ratios),
   );
 }
 

@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Devices } from '../fleet/devices.ts';
+import { localUrl, type Urls } from '../src/cli/connection/service-urls.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
 import type { Child } from './child.ts';
 import { seedFleet } from './fleet-seed.ts';
 import type { Ports } from './shots.ts';
 
-/** The quota of an etcd that holds a million devices, with its history. */
-export const QUOTA_BYTES = 8_589_934_592;
 const READY_EVERY_MS = 20;
 
 /** Writes so many devices straight into the store. @returns them, with their credentials */
@@ -22,8 +21,8 @@ export async function seedDevices(choice: StoreChoice, count: number, intervalSe
   return devices;
 }
 
-const url = (port: number): string => `http://127.0.0.1:${port}`;
-export const urlsOf = ({ ports: { api, device, ops } }: Child<Ports>) => ({
+const url = (port: number): string => localUrl('http', '127.0.0.1', port);
+export const urlsOf = ({ ports: { api, device, ops } }: Child<Ports>): Urls => ({
   api: url(api),
   device: url(device),
   ops: url(ops),

@@ -6,10 +6,11 @@ import process from 'node:process';
 import type { Devices } from '../fleet/devices.ts';
 import { etcdSyncs, figuresOf } from '../fleet/figures.ts';
 import { pollAll, Polls } from '../fleet/polling.ts';
+import { ETCD_QUOTA_BYTES } from '../fleet/service.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
-import { QUOTA_BYTES, ready, seedDevices, urlsOf } from './million-fleet.ts';
+import { ready, seedDevices, urlsOf } from './million-fleet.ts';
 import type { Paused } from './pauses.ts';
 import { startMuster, type Ports } from './shots.ts';
 
@@ -50,7 +51,7 @@ async function polled({ muster, etcdUrl }: Beside, devices: Devices, seconds: nu
   const urls = urlsOf(muster);
   const polls = new Polls();
   const before = await figuresOf({ urls, etcdUrls: [etcdUrl] });
-  await pollAll({ urls, devices, connections: CONNECTIONS, seconds, signal: AbortSignal.timeout(2 ** 31 - 1), polls });
+  await pollAll({ urls, devices, connections: CONNECTIONS, seconds, signal: new AbortController().signal, polls });
   const after = await figuresOf({ urls, etcdUrls: [etcdUrl] });
   const all = [...after.etcdRequests.values()].reduce((sum, count) => sum + count, 0);
   const reads = after.sharedReads - before.sharedReads;
@@ -93,13 +94,13 @@ const binary = findEtcd();
 if (binary === undefined) throw new Error(NO_ETCD);
 const dataDir = mkdtempSync(join(tmpdir(), 'muster-million-'));
 try {
-  await using cluster = await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${QUOTA_BYTES}`] });
+  await using cluster = await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${ETCD_QUOTA_BYTES}`] });
   const { member } = cluster;
   const choice = { kind: 'etcd', endpoints: [member.url], prefix: '/muster/' } as const;
   const devices = await seedDevices(choice, DEVICES, INTERVAL_S);
   const startedAt = performance.now();
   await using muster = await startMuster(dataDir, `etcd:${member.url}`, {
-    MUSTER_ETCD_QUOTA_BYTES: String(QUOTA_BYTES),
+    MUSTER_ETCD_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES),
     MUSTER_POLL_INTERVAL_SECONDS: String(INTERVAL_S),
   });
   await ready(muster);

@@ -6,6 +6,7 @@ import { chromium, type BrowserContext, type Page } from 'playwright-core';
 import { buildPages } from '../scripts/build-web.ts';
 import { seedAccount, userLink, type SeededAccount } from '../test/support/panel/seeded-panel.ts';
 import { MusterProcess } from '../test/support/service/muster-process.ts';
+import { median } from './median.ts';
 
 /*
  * `npm run bench:panel`: what the overview costs on its first load, with the processor throttled, beside an empty page of
@@ -92,8 +93,6 @@ async function manyApps(page: Page): Promise<void> {
     await route.fulfill({ response, json: { ...body, apps } });
   });
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function signedIn(context: BrowserContext, muster: MusterProcess): Promise<(path: string) => string> {
   const origin = muster.panel.replace('127.0.0.1', 'localhost');

@@ -9,6 +9,7 @@ import type { Profiled } from './answering.ts';
 import { Child, type Cost } from './child.ts';
 import { LAYERS, layerTimes, type Layer } from './layers.ts';
 import { load, type NextShot } from './load.ts';
+import { median } from './median.ts';
 import { polls, seed } from './seed.ts';
 import { create, eachItsOwn, hello, readOne, rotate, startMuster, type Baseline } from './shots.ts';
 
@@ -47,8 +48,6 @@ interface Round {
   readonly main: number;
   readonly all: number;
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function column({ name, child, port, next }: Operation): Promise<Column> {
   await load(port, CONNECTIONS, WARM_UP_MS, next);

@@ -2,13 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Devices } from '../fleet/devices.ts';
 import { pollAll, Polls } from '../fleet/polling.ts';
+import { ETCD_QUOTA_BYTES } from '../fleet/service.ts';
 import type { StoreChoice } from '../src/service/open-store.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import type { Child } from './child.ts';
-import { QUOTA_BYTES, ready, seedDevices, urlsOf } from './million-fleet.ts';
+import { median } from './median.ts';
+import { ready, seedDevices, urlsOf } from './million-fleet.ts';
 import { startMuster, type Ports } from './shots.ts';
 
 /*
@@ -23,13 +26,12 @@ const INTERVAL_S = 2000;
 const WARM_UP_S = 5;
 const CONNECTIONS = 64;
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 const withRange = (values: readonly number[], digits: number): string =>
   [median(values), Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits)).join(' | ');
 
 async function started(dataDir: string, store: string): Promise<{ muster: Child<Ports>; seconds: number }> {
   const startedAt = performance.now();
-  const muster = await startMuster(dataDir, store, { MUSTER_ETCD_QUOTA_BYTES: String(QUOTA_BYTES) });
+  const muster = await startMuster(dataDir, store, { MUSTER_ETCD_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES) });
   await ready(muster);
   return { muster, seconds: (performance.now() - startedAt) / 1000 };
 }
@@ -52,8 +54,6 @@ async function polledDuring(muster: Child<Ports>, devices: Devices, work: () => 
   return polls.latencies.at(0.99);
 }
 
-const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-
 /** Starts a replica again and again. */
 async function starts(name: string, dataDir: string, store: string): Promise<void> {
   const seconds: number[] = [];
@@ -72,7 +72,7 @@ async function onSqlite(dataDir: string): Promise<void> {
 }
 
 async function onEtcd(dataDir: string, binary: string): Promise<void> {
-  await using cluster = await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${QUOTA_BYTES}`] });
+  await using cluster = await EtcdCluster.start({ binary, flags: [`--quota-backend-bytes=${ETCD_QUOTA_BYTES}`] });
   const { url } = cluster.member;
   const choice: StoreChoice = { kind: 'etcd', endpoints: [url], prefix: '/muster/' };
   const devices = await seedDevices(choice, APPS, INTERVAL_S);
@@ -80,11 +80,11 @@ async function onEtcd(dataDir: string, binary: string): Promise<void> {
   const { muster: serving } = await started(dataDir, `etcd:${url}`);
   await using stack = new AsyncDisposableStack();
   stack.use(serving);
-  await polledDuring(serving, devices, () => pause(WARM_UP_S));
+  await polledDuring(serving, devices, () => sleep(WARM_UP_S * 1000));
   const [alone, beside]: [number[], number[]] = [[], []];
   const further = mkdtempSync(join(dataDir, 'further-'));
   for (let round = 0; round < ROUNDS; round += 1) {
-    alone.push(await polledDuring(serving, devices, () => pause(WARM_UP_S)));
+    alone.push(await polledDuring(serving, devices, () => sleep(WARM_UP_S * 1000)));
     const work = async (): Promise<void> => {
       const { muster } = await started(further, `etcd:${url}`);
       await muster[Symbol.asyncDispose]();

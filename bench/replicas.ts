@@ -7,6 +7,7 @@ import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import type { Child } from './child.ts';
 import { CpuShare } from './cpu-share.ts';
 import { load, type NextShot } from './load.ts';
+import { median, withRange } from './median.ts';
 import { polls, seed, type Seeded } from './seed.ts';
 import { create, eachItsOwn, readOne, rotate, startMuster, type Ports } from './shots.ts';
 
@@ -29,8 +30,6 @@ interface Figures {
   readonly p99: number;
 }
 type Work = readonly [name: string, port: keyof Ports, next: NextShot];
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function round(replicas: readonly Child<Ports>[], [, port, next]: Work, ms: number): Promise<Figures> {
   const connections = CONNECTIONS / replicas.length;
@@ -85,7 +84,7 @@ function tell(count: number, name: string, rounds: readonly Figures[], alone: re
     String(count),
     median(rates).toFixed(0),
     median(rounds.map(({ p99 }) => p99)).toFixed(0),
-    `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
+    withRange(ratios),
   ];
   process.stdout.write(`| ${cells.join(' | ')} |\n`);
 }

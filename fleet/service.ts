@@ -16,7 +16,7 @@ import type { FleetOptions } from './options.ts';
 
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 /** A million devices soon reach etcd's own bound of 2 GiB, which includes its history. */
-const ETCD_QUOTA_BYTES = 8_589_934_592;
+export const ETCD_QUOTA_BYTES = 8_589_934_592;
 
 /** The service that the fleet enrolls with. */
 export interface Target extends AsyncDisposable {

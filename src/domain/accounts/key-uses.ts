@@ -12,7 +12,8 @@ export interface KeyUses {
   /** By key, at most a minute behind what other replicas have seen. @throws StoreUnavailable; BadRecord */
   lastUses(accountId: string): Promise<ReadonlyMap<string, number>>;
   /**
-   * Writes what was noted since, and leaves once what is little news; what cannot be written is written by the next call.
+   * Writes what was noted since, and leaves once what is little later than in the store. What cannot be written is
+   * written by the next call.
    * @throws StoreUnavailable; BadRecord
    */
   flush(): Promise<void>;
@@ -32,8 +33,8 @@ export interface KeyUsesDeps {
 export const KEY_USES_EVERY_MS = 25_000;
 /**
  * A use that is so little later than the one in the store is left to the next write, once: as a rule another replica
- * that serves the key has written a later one by then. So the keys of an account cost one write every 25 to 50 s, and not
- * one every 25 s for each replica.
+ * that serves the key has written a later one by then. So the keys of an account cost one write every 25 to 50 s, and
+ * not one every 25 s for each replica.
  */
 export const LEFT_MS = KEY_USES_EVERY_MS;
 const WRITTEN_TOGETHER_MAX = 50;
@@ -41,14 +42,14 @@ const ATTEMPTS_MAX = 5;
 
 type Uses = ReadonlyMap<string, number>;
 
-/** What is not in the store yet of an account. */
+/** These uses of an account are not in the store yet. */
 interface Noted {
   readonly uses: Uses;
-  /** What the last call left to others, and is written by this one if they did not. */
+  /** The last call left these to others; this one writes them if the others did not. */
   readonly left: Uses;
 }
 const NONE: Uses = new Map();
-/** The store may have a later use already. */
+/** Whether the store knows an earlier use of the key, or one that is earlier by more than `byMs`. */
 const isBehind = (known: Uses, [keyId, at]: readonly [string, number], byMs = 0): boolean =>
   at - (known.get(keyId) ?? Number.NEGATIVE_INFINITY) > byMs;
 
@@ -56,9 +57,9 @@ const isBehind = (known: Uses, [keyId, at]: readonly [string, number], byMs = 0)
 export function createKeyUses(deps: KeyUsesDeps): KeyUses {
   const { store, clock, log } = deps;
   let noted = new Map<string, Map<string, number>>();
-  /** What was left to others, by account. */
+  /** The map holds, by account, what the last call left to others. */
   let left = new Map<string, Uses>();
-  /** What is being written: it is neither in the store nor noted. */
+  /** These uses are being written: they are neither in the store nor noted. */
   let leaving: ReadonlyMap<string, Uses> = new Map();
 
   function note(accountId: string, keyId: string, at: number): void {

@@ -5,7 +5,7 @@ import type { FoundRange } from './wire/range-codec.ts';
 
 /*
  * etcd counts every key of a range, however few it returns: a page costs the time of all pages that follow it. So a
- * page is asked for in a range that ends soon behind it, by how densely the keys of the page before were. Where that
+ * page is asked for in a range that ends soon behind it, by how densely the keys of the pages before were. Where that
  * range has more keys than the page takes, the page is the one that was wanted; otherwise a wider range is asked.
  */
 
@@ -21,6 +21,7 @@ interface PageStart {
   readonly first: string;
   readonly before: number;
 }
+/** What a listing has returned up to a cursor, which is its last key. */
 interface Listed {
   readonly last: string;
   readonly keys: number;
@@ -51,7 +52,7 @@ const SHARED_DIGITS = 2;
 /** It comes after every character of a key, and is in none. */
 const AFTER_ALL = '\x7f';
 
-/** Returns where so many keys are expected behind the span, within the prefix; undefined where nothing can be foretold. */
+/** Returns where so many keys are expected behind the span, within the prefix; undefined where that is unknown. */
 export function boundAfter({ first, last, keys }: Span, prefix: string, expected: number): string | undefined {
   if (keys < KEYS_MIN || !first.startsWith(prefix) || !last.startsWith(prefix)) return undefined;
   const from = Math.max(prefix.length, sharedLength(first, last) - SHARED_DIGITS);
@@ -83,7 +84,7 @@ function textOf(number: number): string {
 /** Finds pages in ranges that end soon behind them. */
 export class BoundedPages {
   readonly #keys: KeySpace;
-  /** What came before the cursors that were given out last. */
+  /** The map holds, by cursor, what came before the cursors that were given out last. */
   readonly #listed = new Map<string, Listed>();
 
   constructor(keys: KeySpace) {

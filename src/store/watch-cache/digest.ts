@@ -20,7 +20,7 @@ export function digestOf(held: Iterable<readonly [key: string, revision: number]
   return { count, sum };
 }
 
-/** etcd reads and counts thousands of keys for a page: with pauses three times as long, what requests read comes between. */
+/** etcd reads and counts thousands of keys for a page: pauses three times as long let in what requests read. */
 const PAUSE_FACTOR = 3;
 
 /**

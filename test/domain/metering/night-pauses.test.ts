@@ -1,94 +1,89 @@
 import { expect, test } from 'vitest';
-import { meterNight, type Night, type NightDeps } from '../../../src/domain/metering/meter-night.ts';
-import { createLog } from '../../../src/log.ts';
+import { meterNight } from '../../../src/domain/metering/meter-night.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Clock } from '../../../src/time/clock.ts';
+import { accountAt, appAt, ledgerOf, newId, replicaOn, write } from '../../support/metering/metering.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
-const PAUSE_MAX_MS = 1000;
 const ACCOUNTS = 20;
+const MANY = 250;
+const PAUSE_MAX_MS = 1000;
+const [NIGHT, TODAY] = ['2026-06-01', '2026-06-02'];
 
-interface Slept {
-  readonly ms: number;
-  /** The apps that were read since the pause before. */
+interface Options {
   readonly apps: number;
+  readonly status?: string;
+  /** How long each listing of the store takes by the night's clock. */
+  readonly listMs?: number;
+  readonly onPause?: () => void;
 }
 
-/** A night over 20 accounts by a clock that stands still but for pauses and listings. */
-function nightOf(
-  apps: readonly { id: string; status: string }[],
-  listMs: number,
-  onPause: () => void = () => undefined,
-) {
-  const slept: Slept[] = [];
-  const told = { commits: 0 };
-  let [now, read] = [0, 0];
-  const ids = Array.from({ length: ACCOUNTS }, (_, index) => `account${10 + index}`);
-  const memory = {
-    whole: true,
-    unreadableCount: 0,
-    unreadableAccounts: () => new Set<string>(),
-    accounts: () => ids.map((id) => ({ id, record: { createdAt: 0 } })),
-    account: () => ({
-      record: { disabled: false },
-      *apps() {
-        for (const app of apps) {
-          read += 1;
-          yield app;
-        }
-      },
-    }),
-    day: () => ({ record: { day: '2026-01-02' } }),
-  };
-  const sleep = async (ms: number): Promise<void> => {
-    slept.push({ ms, apps: read });
-    read = 0;
-    now += ms;
-    onPause();
-  };
-  const deps = {
-    fleet: { memory, current: async () => ({ atOnce: true }) },
-    clock: { now: () => now, monotonic: () => now, sleep },
-    clockWatch: { trusted: () => true },
-    pauseMs: 5,
-    log: createLog('silent'),
-    fence: [],
-    store: {
-      list: async () => ((now += listMs), { entries: [], revision: 1 }),
-      get: async () => undefined,
-      commit: async () => ((told.commits += 1), { outcome: 'committed', revision: 2 }),
+/** Meters a night of 20 accounts by a clock that moves with pauses and listings alone. */
+async function metered(signal: AbortSignal, { apps, status = 'active', listMs = 1, onPause }: Options) {
+  await using store = await openSqliteStore(':memory:');
+  const clock = new FakeClock(Date.parse(`${TODAY}T01:00:00Z`));
+  const accounts = Array.from({ length: ACCOUNTS }, newId);
+  await write(store, [
+    put(KEYS.day, { day: TODAY, since: NIGHT }),
+    ...accounts.flatMap((accountId) => [
+      accountAt(accountId, 0),
+      ...Array.from({ length: apps }, () => appAt(accountId, newId(), 0, status)),
+    ]),
+  ]);
+  await using replica = await replicaOn(store, clock);
+  await replica.caughtUp();
+  const pauses: number[] = [];
+  let elapsed = 0;
+  const ownClock: Clock = {
+    now: () => clock.now(),
+    monotonic: () => elapsed,
+    async sleep(ms) {
+      pauses.push(ms);
+      elapsed += ms;
+      onPause?.();
     },
-  } as unknown as NightDeps;
-  const night = { day: '2026-01-01', price: { price: '1.00', currency: 'EUR' }, doneTo: '' } as unknown as Night;
-  return { slept, told, meter: async (signal: AbortSignal) => await meterNight(deps, night, signal) };
+  };
+  const slow: Pick<Store, 'get' | 'commit' | 'list'> = {
+    get: async (key) => await store.get(key),
+    commit: async (change) => await store.commit(change),
+    async list(request) {
+      elapsed += listMs;
+      return await store.list(request);
+    },
+  };
+  const deps = { ...replica.deps, store: slow, clock: ownClock, fence: [], pauseMs: 5 };
+  const night = { day: NIGHT, price: { price: '1.50', currency: 'EUR' }, doneTo: '' };
+  const outcome = await meterNight(deps, night, signal).catch((error: unknown) => error);
+  return { outcome, pauses, recorded: (await ledgerOf(store)).size };
 }
 
-const apps = (count: number, status: string) =>
-  Array.from({ length: count }, (_, index) => ({ id: `app${index}`, status }));
+const unstopped = new AbortController().signal;
 
-test.each(['active', 'pending', 'revoked'])(
-  'a night pauses after each account with many %s apps, while it reads and after its commit',
-  async (status) => {
-    const { slept, told, meter } = nightOf(apps(1000, status), 1);
-    expect(await meter(new AbortController().signal)).toBe(true);
-    expect(slept.length).toBeGreaterThan(ACCOUNTS);
-    expect(Math.max(...slept.map((pause) => pause.apps))).toBe(1000);
-    expect(told.commits).toBe(1);
-  },
-);
+test('a night pauses after each account of many apps that it has read or counted, and after its commit', async () => {
+  const { outcome, pauses, recorded } = await metered(unstopped, { apps: MANY });
+  expect([outcome, recorded, pauses.length]).toEqual([true, ACCOUNTS, 2 * ACCOUNTS + 1]);
+});
+
+test.each(['pending', 'revoked'])('apps that are %s are read, too, and not counted', async (status) => {
+  const { outcome, pauses } = await metered(unstopped, { apps: MANY, status });
+  expect([outcome, pauses.length]).toEqual([true, ACCOUNTS + 1]);
+});
 
 test('a night goes on at once between small accounts', async () => {
-  const { slept, meter } = nightOf(apps(2, 'active'), 1);
-  await meter(new AbortController().signal);
-  expect(slept).toHaveLength(1);
+  expect((await metered(unstopped, { apps: 2 })).pauses).toHaveLength(1);
 });
 
 test('time for which a night waited for the store is no work, and no pause is longer than a second', async () => {
-  const { slept, meter } = nightOf(apps(50, 'active'), 30_000);
-  await meter(new AbortController().signal);
-  expect(Math.max(...slept.map(({ ms }) => ms))).toBeLessThan(PAUSE_MAX_MS);
+  const { pauses } = await metered(unstopped, { apps: MANY, listMs: 30_000 });
+  expect(Math.max(...pauses)).toBeLessThan(PAUSE_MAX_MS);
 });
 
 test('a night ends in the pause in which it is stopped, and records nothing', async () => {
   const stop = new AbortController();
-  const { slept, told, meter } = nightOf(apps(250, 'active'), 1, () => stop.abort(new Error('stopped')));
-  await expect(meter(stop.signal)).rejects.toThrow('stopped');
-  expect([slept.length, told.commits]).toEqual([1, 0]);
+  const stopped = new Error('stopped');
+  const { outcome, pauses, recorded } = await metered(stop.signal, { apps: MANY, onPause: () => stop.abort(stopped) });
+  expect([outcome, pauses.length, recorded]).toEqual([stopped, 1, 0]);
 });
