@@ -184,6 +184,26 @@ describe.skipIf(binary === undefined)(`a wire to etcd that fails${skipped}`, () 
     proxy.delayMs = 0;
   });
 
+  test('a connection that hangs while it is made is given up in time for another one', async () => {
+    await using proxy = await TcpProxy.before(cluster.member.port);
+    const heard = Promise.withResolvers<void>();
+    proxy.silence = 'everything';
+    proxy.heard = () => heard.resolve();
+    using timers = simulatedTimers();
+    const endpoints = openEndpoints({ urls: [proxy.url], tls: undefined, user: undefined, deadlineMs: 60_000 });
+    const [endpoint] = endpoints.all;
+    const connected = endpoint?.connect(deadlineIn(30_000));
+    await heard.promise;
+    proxy.silence = 'none';
+    await timers.advance(14_999);
+    expect(endpoint?.isReady).toBe(false);
+    await timers.advance(1);
+    expect(await connected).toBeUndefined();
+    expect(endpoint?.isReady).toBe(true);
+    endpoints.close();
+    proxy.cut();
+  });
+
   test('an endpoint that answers and cannot serve is left: reads go on elsewhere, a commit is not sent again', async () => {
     await using one = await TcpProxy.before(cluster.member.port);
     await using other = await TcpProxy.before(cluster.member.port);

@@ -6,7 +6,7 @@ import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { systemClock } from '../../../time/clock.ts';
 import type { Session } from './auth-token.ts';
 import { ChannelSockets, SOCKETS } from './channel-sockets.ts';
-import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
+import { DeadlineExceeded, deadlineIn, halfOf, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
 import { isGrpcTrouble, refusesToken } from './errors.ts';
 
 /** The certificates of a connection to etcd, as PEM. */
@@ -41,6 +41,9 @@ interface Link {
 const CONNECTING = 1;
 const READY = 2;
 const TROUBLE_MS = 50;
+const HANGS = 'the endpoint accepts connections and does not answer, or drops them silently';
+/** A peer that hangs gets at least so long, and half of the time that is left where that is more. */
+const ATTEMPT_MS_MIN = 1000;
 /** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};
 
@@ -88,14 +91,20 @@ export class Connection implements ICallable<undefined> {
     return this.link !== undefined && stateOf(this.link) === READY;
   }
 
-  /** Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. */
+  /**
+   * Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. An
+   * attempt that hangs is given up in time for another one: the next connection may get through.
+   */
   async connect(deadline: Deadline): Promise<string | undefined> {
-    const link = await this.open();
-    if (await isReadyBy(link, deadline)) return undefined;
-    if (stateOf(link) !== CONNECTING) return this.troubleOf(link);
-    // gRPC would wait for ever for a peer that accepted the connection and is silent.
-    this.renew(link);
-    return 'the endpoint accepts connections and does not answer, or drops them silently';
+    for (;;) {
+      const link = await this.open();
+      if (await isReadyBy(link, halfOf(deadline, ATTEMPT_MS_MIN))) return undefined;
+      const hangs = stateOf(link) === CONNECTING;
+      // gRPC would wait for ever for a peer that accepted the connection and is silent.
+      if (hangs) this.renew(link);
+      if (leftMs(deadline) > 0 && !this.closed) continue;
+      return hangs ? HANGS : this.troubleOf(link);
+    }
   }
 
   async exec<T>(_service: string, method: string, request: unknown, options: Partial<TimedOptions> = {}): Promise<T> {

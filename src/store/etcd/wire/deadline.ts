@@ -30,6 +30,10 @@ export const leftMs = (deadline: Deadline): number =>
   // The microsecond that is taken off exceeds the rounding error of the subtraction.
   Math.max(0, Math.ceil(deadline - systemClock.monotonic() - 0.001));
 
+/** The deadline at half of the time that is left, or after so many milliseconds where that is more; never a later one. */
+export const halfOf = (deadline: Deadline, msMin: number): Deadline =>
+  deadlineIn(Math.min(leftMs(deadline), Math.max(msMin, leftMs(deadline) / 2)));
+
 /** The error of a call that had no answer by its deadline, in the shape of gRPC's own. */
 export class DeadlineExceeded extends Error implements GrpcTrouble {
   readonly code = GRPC.deadlineExceeded;

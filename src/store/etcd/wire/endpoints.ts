@@ -4,7 +4,7 @@ import { jitter } from '../../../time/jitter.ts';
 import { StoreUnavailable } from '../../port.ts';
 import { Session, type UserAndPassword } from './auth-token.ts';
 import { Connection, type Tls } from './channel.ts';
-import { DeadlineExceeded, deadlineIn, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
+import { DeadlineExceeded, deadlineIn, halfOf, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
 import { refusesToken, unavailable } from './errors.ts';
 import { decodeStatus, type Status } from './status.ts';
 import type { WatchOutcome } from './watch.ts';
@@ -206,7 +206,7 @@ export class Endpoints {
 
   /** Gives the last endpoint to be tried all of the time that is left, and each one before it half of that time. */
   private shareOf(deadline: Deadline, attempt: number): Deadline {
-    return attempt >= this.all.length ? deadline : deadlineIn(Math.max(1, leftMs(deadline) / 2));
+    return attempt >= this.all.length ? deadline : halfOf(deadline, 1);
   }
 
   private pauseAfter(attempt: number): number {
