@@ -21,12 +21,17 @@ export class CpuShare implements Disposable {
     const isUnified = existsSync(join(ROOT, 'cgroup.controllers'));
     this.#folder = join(ROOT, isUnified ? '' : 'cpu', `muster-bench-${process.pid}-${name}`);
     mkdirSync(this.#folder);
-    if (isUnified) this.#write('cpu.max', `${quota} ${PERIOD_MICROS}`);
-    else {
-      this.#write('cpu.cfs_period_us', String(PERIOD_MICROS));
-      this.#write('cpu.cfs_quota_us', quota);
+    try {
+      if (isUnified) this.#write('cpu.max', `${quota} ${PERIOD_MICROS}`);
+      else {
+        this.#write('cpu.cfs_period_us', String(PERIOD_MICROS));
+        this.#write('cpu.cfs_quota_us', quota);
+      }
+      this.#write('cgroup.procs', String(pid));
+    } catch (error) {
+      rmdirSync(this.#folder);
+      throw error;
     }
-    this.#write('cgroup.procs', String(pid));
   }
 
   [Symbol.dispose](): void {

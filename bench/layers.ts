@@ -26,7 +26,7 @@ export interface LayerTimes {
 
 /** The first that fits a frame decides; a frame that none fits belongs to the layer of its caller. */
 const RULES: readonly (readonly [RegExp, Layer])[] = [
-  [/\/src\/metrics\/|\/src\/log\.ts|\/metrics\.ts$|node_modules\/(pino|@prometheus-io)/, 'metrics and log'],
+  [/\/src\/metrics\/|\/src\/log\.ts|\/metrics\.ts$|node_modules\/(pino|prom-client)/, 'metrics and log'],
   [/\/src\/domain\/records\//, 'encode and parse records'],
   [
     /\/src\/store\/|node_modules\/(@grpc|etcd3|@protobufjs|protobufjs|long|cockatiel)|internal\/http2/,
@@ -35,11 +35,8 @@ const RULES: readonly (readonly [RegExp, Layer])[] = [
   [/\/rate-window\/|\/v1\/rate-limit\.ts|device-rate-limit\.ts/, 'rate window'],
   [/\/authenticate\.ts|\/key-uses\.ts|recently-rejected\.ts/, 'authentication'],
   [/\/src\/api\/http\/(response|stream)\.ts/, 'answer'],
-  [/\/src\/domain\/(?!fleet\/|credentials\/)|\/v1\/operations\//, 'plan or operation'],
-  [
-    /\/src\/(api|domain|concurrency|time)\/|node_modules\/(express|router)|\/bench\/baseline\.ts/,
-    'HTTP: listener and gateway, or Express',
-  ],
+  [/\/src\/domain\/|\/v1\/operations\//, 'plan or operation'],
+  [/\/src\/api\/|node_modules\/(express|router)|\/bench\/baseline\.ts/, 'HTTP: listener and gateway, or Express'],
 ];
 /** Shared code that belongs to whoever calls it. */
 const OF_ITS_CALLER = /\/src\/(concurrency|time|text|packed)\/|\/src\/domain\/(fleet|credentials)\//;

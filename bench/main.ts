@@ -159,21 +159,14 @@ async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): 
   await compare({ ...own, name: 'etcd POST /v1/apps', next: rotate(accounts, create) }, transaction, 2.5);
 }
 
-/** Measures accounts that use 90 % of their rate, 80 % at the end: while the baseline has its rounds they rest. */
+/**
+ * Measures accounts that use 90 % of their rate, 80 % at the end: while the baseline has its rounds they rest. A poll has no
+ * part in the window of an account.
+ */
 async function etcdNearLimit(muster: Child<Ports>, accounts: readonly Seeded[], express: Contender): Promise<void> {
-  const { api, device } = muster.ports;
   const { next } = new NearLimit(accounts.map(readOne));
-  const own = { child: muster, port: api, warmUpMs: NEAR_LIMIT_MS, next };
+  const own = { child: muster, port: muster.ports.api, warmUpMs: NEAR_LIMIT_MS, next };
   await compare({ ...own, name: 'etcd GET near the limit' }, express, 0.9);
-  const name = 'etcd poll near the limit';
-  if (!name.includes(filter)) return;
-  const shots = (await polls(muster.ports, accounts.slice(0, CONNECTIONS))).map(({ bytes }) => ({
-    bytes,
-    status: 304,
-  }));
-  // The requests of the owners fill the windows, and those of the daemons are measured.
-  await load(api, CONNECTIONS, NEAR_LIMIT_MS, next);
-  await compare({ child: muster, port: device, name, next: eachItsOwn(shots) }, express, 1.5);
 }
 
 function hellos(baseline: Child<Baseline>): Record<'express' | 'raw', Contender> {
@@ -193,8 +186,8 @@ try {
   const binary = findEtcd();
   await using cluster = binary === undefined ? undefined : await EtcdCluster.start({ binary, members: 3 });
   await using baseline = await Child.start<Baseline>('./baseline.ts', cluster ? [cluster.member.url] : []);
-  if (filter === '' || filter.startsWith('embedded')) await embedded(dataDir, baseline);
-  if (cluster && (filter === '' || filter.startsWith('etcd'))) await onEtcd(dataDir, cluster.member.url, baseline);
+  if (!filter.startsWith('etcd')) await embedded(dataDir, baseline);
+  if (cluster && !filter.startsWith('embedded')) await onEtcd(dataDir, cluster.member.url, baseline);
   if (!cluster) process.stdout.write(`The part on etcd is left out: ${NO_ETCD}\n`);
 } finally {
   rmSync(dataDir, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import process from 'node:process';
 import type { Devices } from '../fleet/devices.ts';
 import { etcdSyncs, figuresOf } from '../fleet/figures.ts';
 import { pollAll, Polls } from '../fleet/polling.ts';
-import { ETCD_QUOTA_BYTES } from '../fleet/service.ts';
+import { ETCD_QUOTA_BYTES, QUOTA_ENV } from '../fleet/service.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
@@ -16,7 +16,7 @@ import { startMuster, type Ports } from './shots.ts';
 
 /*
  * `npm run bench:million`: what a million daemons that poll every 180 s see of one replica on one core, with an etcd of
- * one member on another. Beside them two processes do nothing, one on each core: a round in which the machine itself
+ * one member on another, which the daemons share. Beside them two processes do nothing, one on each core: a round in which the machine itself
  * kept one of them from running for longer than `LAG_MS` tells nothing about the service, and does not count.
  */
 
@@ -100,7 +100,7 @@ try {
   const devices = await seedDevices(choice, DEVICES, INTERVAL_S);
   const startedAt = performance.now();
   await using muster = await startMuster(dataDir, `etcd:${member.url}`, {
-    MUSTER_ETCD_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES),
+    ...QUOTA_ENV,
     MUSTER_POLL_INTERVAL_SECONDS: String(INTERVAL_S),
   });
   await ready(muster);

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Devices } from '../fleet/devices.ts';
 import { pollAll, Polls } from '../fleet/polling.ts';
-import { ETCD_QUOTA_BYTES } from '../fleet/service.ts';
+import { ETCD_QUOTA_BYTES, QUOTA_ENV } from '../fleet/service.ts';
 import type { StoreChoice } from '../src/service/open-store.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
@@ -31,7 +31,7 @@ const withRange = (values: readonly number[], digits: number): string =>
 
 async function started(dataDir: string, store: string): Promise<{ muster: Child<Ports>; seconds: number }> {
   const startedAt = performance.now();
-  const muster = await startMuster(dataDir, store, { MUSTER_ETCD_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES) });
+  const muster = await startMuster(dataDir, store, QUOTA_ENV);
   await ready(muster);
   return { muster, seconds: (performance.now() - startedAt) / 1000 };
 }

@@ -17,6 +17,8 @@ import type { FleetOptions } from './options.ts';
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 /** A million devices soon reach etcd's own bound of 2 GiB, which includes its history. */
 export const ETCD_QUOTA_BYTES = 8_589_934_592;
+/** It, as a service has it in its environment. */
+export const QUOTA_ENV = { MUSTER_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES) } as const;
 
 /** The service that the fleet enrolls with. */
 export interface Target extends AsyncDisposable {
@@ -40,7 +42,7 @@ export async function openTarget(options: FleetOptions): Promise<Target> {
     ...process.env,
     MUSTER_DATA_DIR: dataDir,
     MUSTER_STORE: etcd ? `etcd:${etcd.urls.join(',')}` : `sqlite:${join(dataDir, 'muster.db')}`,
-    MUSTER_ETCD_QUOTA_BYTES: String(ETCD_QUOTA_BYTES),
+    ...QUOTA_ENV,
     MUSTER_KEY_FILE: keyFile,
     MUSTER_OPERATOR_TOKEN: operatorToken,
     MUSTER_POLL_INTERVAL_SECONDS: String(options.interval),

@@ -175,4 +175,12 @@ export const HTTP: readonly Mutant[] = [
     rule: 'Bounds of a listener: a quarter of all connections is free for those that have not authenticated a request.',
     caughtBy: ['test/api/listener/newcomers.test.ts', 'test/api/listener/seats-model.test.ts'],
   },
+  {
+    name: 'a request whose work has ended keeps its timer',
+    file: 'src/concurrency/in-time.ts',
+    search: '        clearTimeout(timer);\n        resolve(value);',
+    replacement: '        resolve(value);',
+    rule: 'Bounds of a listener: nothing of a request is left once it is answered.',
+    caughtBy: ['test/concurrency/in-time.test.ts'],
+  },
 ];

@@ -189,6 +189,14 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/api/panel/provider-users.test.ts'],
   },
   {
+    name: 'a first sign-in looks for the user that another one made in memory as it is',
+    file: 'src/domain/users/provider-users.ts',
+    search: 'await existingUser(await deps.fleet.current(), owner);',
+    replacement: 'await existingUser(deps.fleet.memory, owner);',
+    rule: 'P6: a user who can sign in is not told that he is disabled.',
+    caughtBy: ['test/api/panel/provider-users.test.ts'],
+  },
+  {
     name: 'a callback with the state of another sign-in reaches the provider',
     file: 'src/api/panel/operations/provider.ts',
     search: "if (!flow || request.query.get('state') !== flow.state)",

@@ -55,6 +55,22 @@ export const RATE: readonly Mutant[] = [
     caughtBy: ['test/domain/rate-window/shared/shared-window.test.ts'],
   },
   {
+    name: 'a replica that is to return its units takes the last ones ahead',
+    file: 'src/domain/rate-window/shared/decide.ts',
+    search: 'free > charged && !situation.mustReturn && !isShared',
+    replacement: 'free > charged && !isShared',
+    rule: 'H13: a replica whose units are recalled, or that stops, leases no more than wait.',
+    caughtBy: ['test/domain/rate-window/shared/shared-window.test.ts'],
+  },
+  {
+    name: 'the last units are allotted where all of them are waited for',
+    file: 'src/domain/rate-window/shared/decide.ts',
+    search: 'free > charged && !situation',
+    replacement: 'free >= charged && !situation',
+    rule: 'H13: with few units left a replica takes some ahead only where more are free than wait.',
+    caughtBy: ['test/domain/rate-window/shared/shared-window.test.ts'],
+  },
+  {
     name: 'a lease is used while a commit that settles it is unanswered',
     file: 'src/domain/rate-window/shared/own-lease.ts',
     search: 'return lease && unanswered.length === 0 && now < lease.usedUntil ? lease.units - lease.spent : 0;',

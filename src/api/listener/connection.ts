@@ -25,7 +25,6 @@ class Pending {
   constructor(response: ServerResponse, begin: Begin) {
     this.response = response;
     this.begin = begin;
-    this.closed = undefined;
   }
 }
 

@@ -4,16 +4,20 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { put } from '../../../src/domain/records/codec.ts';
+import type { Identity } from '../../../src/domain/records/user-records.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { CLIENT_SECRET, RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
 import { ask, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, problemOf, signing, type Signing } from '../../support/panel/signing.ts';
 import { call, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { faultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const MINUTE_MS = 60_000;
+const IDENTITIES = KEYS.identity('');
 
 /** Links the identity that the provider names to the user of a session. @returns where the browser came to */
 async function linked(it: Signing, token: string): Promise<URL> {
@@ -32,6 +36,14 @@ async function linked(it: Signing, token: string): Promise<URL> {
 
 const unlinked = (it: Signing, token: string): Promise<Answer> =>
   ask(it.panel, { token }, '/me/provider', { method: 'DELETE' });
+
+/** Puts a user who has the identity into the store. @returns the user's id */
+async function putLinked(store: Store, identity: Identity): Promise<string> {
+  const userId = await putUser(store, { record: { identities: [identity] } });
+  const key = identityKey(identity);
+  await store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, { userId })] });
+  return userId;
+}
 
 const passwordUser = (it: Signing): Promise<string> =>
   putUser(it.panel.store, { name: 'Ann', record: { password: { hash: 'x', at: 1 } } });
@@ -83,12 +95,39 @@ onEachBackend('the users of a provider', (backend) => {
     expect(bodies[0]?.['userId']).toBeTypeOf('string');
   });
 
+  test('a first sign-in that another one overtakes finds the user, though the watch has not told of him', async () => {
+    let [asked, userId, issuer] = [0, '', ''];
+    const wrapStore = (opened: Store): Store => {
+      const faulty = faultyStore(opened);
+      return wrappedStore(faulty, {
+        get: async (key) => {
+          // It has looked whether there is a user, and looks again as it plans its change.
+          if (key.startsWith(IDENTITIES) && (asked += 1) === 2) {
+            faulty.deaf = true;
+            userId = await putLinked(opened, { issuer, subject: 'ann' });
+          }
+          return await faulty.get(key);
+        },
+        commit: async (change) => {
+          if (change.write.some((write) => 'put' in write && write.put === KEYS.user(userId))) {
+            faulty.deaf = false;
+            faulty.sever();
+          }
+          return await faulty.commit(change);
+        },
+      });
+    };
+    await using it = await signing({ backend, wrapStore });
+    ({ issuer } = it.provider);
+    const { token } = await it.signIn();
+    expect(asked).toBe(2);
+    expect((await meOf(it, token)).body).toMatchObject({ userId });
+  });
+
   test('whoever has the same subject at another provider is somebody else', async () => {
     await using it = await signing({ backend });
     const identity = { issuer: 'https://elsewhere.example.com', subject: 'ann' };
-    const userId = await putUser(it.panel.store, { record: { identities: [identity] } });
-    const key = identityKey(identity);
-    await it.panel.store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, { userId })] });
+    const userId = await putLinked(it.panel.store, identity);
     const { at, token } = await it.signIn();
     expect(at.pathname).toBe('/');
     const { body } = await meOf(it, token);

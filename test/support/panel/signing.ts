@@ -27,6 +27,7 @@ export interface SigningOptions {
   readonly clock?: Clock;
   /** Without one the store is embedded. */
   readonly backend?: Backend;
+  readonly wrapStore?: MusterOptions['wrapStore'];
 }
 
 /** Writes the client's secret into a file of its own. @returns its path */
@@ -37,7 +38,7 @@ export function secretFile(folder = scratchDirectory('oidc')): string {
 }
 
 /** Starts both. The groups `platform`, `owners` and `staff` give the roles of operator, owner and viewer. */
-export async function signing({ clock, backend }: SigningOptions = {}): Promise<Signing> {
+export async function signing({ clock, backend, wrapStore }: SigningOptions = {}): Promise<Signing> {
   const folder = scratchDirectory('oidc');
   // The provider must know the panel's address before the panel has one.
   const [port = 0] = await freePorts(1);
@@ -51,6 +52,7 @@ export async function signing({ clock, backend }: SigningOptions = {}): Promise<
   const optionsAt = (panelPort: number): MusterOptions => ({
     ...place,
     ...(clock && { clock }),
+    ...(wrapStore && { wrapStore }),
     env: {
       ...place.env,
       MUSTER_PANEL_LISTEN: `127.0.0.1:${panelPort}`,

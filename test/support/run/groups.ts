@@ -33,6 +33,7 @@ export const QUICK: readonly string[] = [
   'test/cli/terminal/globals.test.ts',
   'test/cli/terminal/terminal.test.ts',
   'test/concurrency/fair-queue.test.ts',
+  'test/concurrency/in-time.test.ts',
   'test/concurrency/shared-runs.test.ts',
   'test/concurrency/slots.test.ts',
   'test/concurrency/turn-queue.test.ts',

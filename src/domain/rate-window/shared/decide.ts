@@ -98,7 +98,7 @@ function charge(facts: Facts): Decision {
   const { situation, record, rules, allotted } = facts;
   const free = Math.max(0, facts.free);
   const charged = Math.min(situation.waiting, rules.allotmentMax);
-  if (free > charged && !situation.isStopping && !situation.mustReturn && !isShared(record, situation.replicaId)) {
+  if (free > charged && !situation.mustReturn && !isShared(record, situation.replicaId)) {
     return commit(facts, { units: lastUnits(free, charged, rules), isAllotment: true });
   }
   const recalls = free < charged ? allotted.map(({ name }) => name) : [];

@@ -21,14 +21,14 @@ export interface WindowRules {
   /** How far the wall clocks differ at most, where an older version wrote the record. */
   readonly clocksDifferMs: number;
 
-  /** With more than these left a replica takes an allotment ahead; with fewer it charges what it admits. */
+  /** With more than these left a replica takes an allotment ahead; with fewer it charges what it admits, unless it is alone. */
   readonly allotmentAboveLeft: number;
   /** The most units of one allotment, and of the first one of a replica whose recent use does not call for more. */
   readonly allotmentMax: number;
   readonly firstMax: number;
   /** The second allotment within a minute has at least so many units, where they are free. */
   readonly secondMin: number;
-  /** The part of what is free that a first allotment leaves to others. */
+  /** The part of what is free that a first allotment, or one of the last units, leaves to others. */
   readonly reserved: number;
   /** A replica whose allotment is smaller than this recalls one of another replica at once. */
   readonly scantMax: number;

@@ -127,9 +127,14 @@ describe('what a replica does next', () => {
       { act: 'commit', take: { units: 1, isAllotment: false } },
     ],
     [
-      'a replica that stops takes no allotment of the last units',
-      { own: { live: 500, recent: 200, byBucket: new Map() }, isStopping: true, mustReturn: true },
+      'a replica that is to return what it has takes no allotment of the last units',
+      { own: { live: 500, recent: 200, byBucket: new Map() }, mustReturn: true },
       { act: 'commit', take: { units: 1, isAllotment: false } },
+    ],
+    [
+      'where no more are left than wait there is nothing to allot',
+      { own: { live: 500, recent: 200, byBucket: new Map() }, waiting: 100 },
+      { act: 'commit', take: { units: 100, isAllotment: false } },
     ],
     ['with none left all are refused', { record: { ...NO_WINDOW, spent: spent(600) } }, { act: 'refuse' }],
     [
