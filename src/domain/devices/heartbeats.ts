@@ -35,7 +35,10 @@ export interface HeartbeatDeps {
   readonly metrics: HeartbeatMetrics;
 }
 
-const CONCURRENT_FLUSHES = 16;
+/** So many accounts share a commit of the store, as a rule; what they cost is the longest that requests wait for a round. */
+const ACCOUNTS_AT_ONCE = 16;
+/** The part of the time between two rounds over which a round is spread. */
+const SPREAD = 1 / 5;
 
 /** Store-wide errors end the round; otherwise every account would wait for its own deadline. */
 const STORE_WIDE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
@@ -43,7 +46,7 @@ const endsRound = (error: unknown): boolean => error instanceof StoreUnavailable
 
 /** Creates the collector of contacts; see `Heartbeats`. */
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
-  let pending = new Map<string, PackedNumbers>();
+  const pending = new Map<string, PackedNumbers>();
 
   function seen(app: AppEntry, at: number): void {
     let slots = pending.get(app.accountId);
@@ -57,29 +60,40 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     pending.set(accountId, slots);
   }
 
-  async function flush(signal?: AbortSignal): Promise<number> {
-    // While memory is being filled, an app that is missing may still be listed: its contact must not be dropped.
-    if (!deps.memory.whole) return 0;
-    const round = [...pending];
-    pending = new Map();
+  /** @returns the bytes written */
+  async function flushOne(accountId: string, isOver: () => boolean): Promise<number> {
+    const slots = pending.get(accountId);
+    if (!slots) return 0;
+    pending.delete(accountId);
+    try {
+      const written = await flushAccount(deps, accountId, slots, isOver);
+      if (written === undefined) putBack(accountId, slots);
+      return written ?? 0;
+    } catch (error) {
+      putBack(accountId, slots);
+      throw error;
+    }
+  }
+
+  /** @param spreadMs the time over which the accounts of a round are spread, so that requests go on between them */
+  async function flush(signal?: AbortSignal, spreadMs = 0): Promise<number> {
+    const { memory, clock } = deps;
+    const startedAt = clock.monotonic();
+    const round = [...pending.keys()];
     let bytes = 0;
     const failures: unknown[] = [];
-    const isOver = (): boolean => signal?.aborted === true || failures.some(endsRound);
-    const workers = Array.from({ length: CONCURRENT_FLUSHES }, async () => {
-      for (let next = isOver() ? undefined : round.pop(); next; next = isOver() ? undefined : round.pop()) {
-        const [accountId, slots] = next;
-        try {
-          const written = await flushAccount(deps, accountId, slots, isOver);
-          if (written === undefined) putBack(accountId, slots);
-          else bytes += written;
-        } catch (error) {
-          failures.push(error);
-          putBack(accountId, slots);
-        }
+    // While memory is being filled, an app that is missing may still be listed: its contact must not be dropped.
+    const isOver = (): boolean => signal?.aborted === true || !memory.whole || failures.some(endsRound);
+    for (let next = 0; next < round.length && !isOver(); next += ACCOUNTS_AT_ONCE) {
+      const pauseMs = startedAt + (spreadMs * next) / round.length - clock.monotonic();
+      if (pauseMs > 0) await clock.sleep(pauseMs, signal);
+      if (isOver()) break;
+      const accountIds = round.slice(next, next + ACCOUNTS_AT_ONCE);
+      for (const one of await Promise.allSettled(accountIds.map(async (id) => flushOne(id, isOver)))) {
+        if (one.status === 'fulfilled') bytes += one.value;
+        else failures.push(one.reason);
       }
-    });
-    await Promise.all(workers);
-    for (const [accountId, slots] of round) putBack(accountId, slots);
+    }
     logFailures(failures);
     return bytes;
   }
@@ -95,14 +109,16 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     seen,
     flush,
     async run(signal) {
-      let pauseMs: number = LIMITS.heartbeatFlushMs;
+      let [everyMs, pauseMs]: [number, number] = [LIMITS.heartbeatFlushMs, LIMITS.heartbeatFlushMs];
       while (!signal.aborted) {
         await deps.clock.sleep(pauseMs, signal);
         if (signal.aborted) return;
-        const bytes = await flush(signal);
-        // Rounds that write much come less often.
+        const startedAt = deps.clock.monotonic();
+        const bytes = await flush(signal, everyMs * SPREAD);
+        // Rounds that write much come less often. A contact waits for a round, and until its account's turn in it.
         const stretch = Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax);
-        pauseMs = Math.min(LIMITS.heartbeatFlushMaxMs, LIMITS.heartbeatFlushMs * Math.max(1, stretch));
+        everyMs = Math.min(LIMITS.heartbeatFlushMaxMs / (1 + SPREAD), LIMITS.heartbeatFlushMs * Math.max(1, stretch));
+        pauseMs = Math.max(everyMs / 2, everyMs - (deps.clock.monotonic() - startedAt));
       }
     },
     async finish() {

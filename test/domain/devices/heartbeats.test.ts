@@ -169,12 +169,15 @@ describe('many accounts on a store in trouble', () => {
     const log = createLog('info', { write: (line) => void logged.push(line) });
     const beats = createHeartbeats({ store: faulty, memory, clock, log, metrics: createMetrics('test') });
     const { record } = app(0);
-    for (const accountId of accountIds) {
-      memory.put({ key: KEYS.account(accountId), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
-      memory.put({ key: KEYS.app(accountId, 'a'.repeat(20)), value: JSON.stringify(record), revision: 2 });
-      beats.seen(appEntry('a'.repeat(20), accountId, { record, revision: 2 }), 1000);
-    }
-    return { clock, faulty, logged, beats };
+    const fill = (): void => {
+      for (const accountId of accountIds) {
+        memory.put({ key: KEYS.account(accountId), value: JSON.stringify(ACCOUNT_RECORD), revision: 1 });
+        memory.put({ key: KEYS.app(accountId, 'a'.repeat(20)), value: JSON.stringify(record), revision: 2 });
+      }
+    };
+    fill();
+    for (const accountId of accountIds) beats.seen(appEntry('a'.repeat(20), accountId, { record, revision: 2 }), 1000);
+    return { clock, faulty, logged, beats, fill };
   }
 
   test('a round ends at the first outage, says so once, and leaves everything to the next', async () => {
@@ -220,6 +223,38 @@ describe('many accounts on a store in trouble', () => {
     await beats.finish();
     expect(faulty.calls.commit).toBe(MANY);
     expect(clock.sleeping).toBe(0);
+  });
+
+  test('a round of many accounts is spread over a fifth of the time until the next one, and all of it is written', async () => {
+    const { clock, faulty, beats } = many();
+    const stopping = new AbortController();
+    const running = beats.run(stopping.signal);
+    clock.advance(LIMITS.heartbeatFlushMs);
+    // Sixteen accounts are due every 64 ms; this clock lets pauses of less than 100 ms pass at once.
+    await until(() => faulty.calls.commit === 32 && clock.sleeping > 0);
+    clock.advance(LIMITS.heartbeatFlushMs / 10);
+    await until(() => faulty.calls.commit === 288 && clock.sleeping > 0);
+    clock.advance(LIMITS.heartbeatFlushMs / 10);
+    await until(() => faulty.calls.commit === MANY);
+    stopping.abort();
+    await running;
+  });
+
+  test('memory that is dropped between two accounts of a round costs no contact', async () => {
+    const { clock, faulty, beats, fill } = many();
+    const stopping = new AbortController();
+    const running = beats.run(stopping.signal);
+    clock.advance(LIMITS.heartbeatFlushMs);
+    await until(() => faulty.calls.commit === 32 && clock.sleeping > 0);
+    memory.clear();
+    stopping.abort();
+    await running;
+    expect(await beats.flush()).toBe(0);
+    expect(faulty.calls.commit).toBe(32);
+    fill();
+    memory.settled();
+    await beats.finish();
+    expect(faulty.calls.commit).toBe(MANY);
   });
 
   test('a round under way when the process stops begins no further account', async () => {
