@@ -69,6 +69,11 @@ describeOn('control plane', 'the operator, where a step fails', () => {
     front.seen
       .filter(({ method, path }) => method === 'PATCH' && path.endsWith(`/${plural}/${name}/status`))
       .map(({ body }) => readyOf(JSON.parse(body) as Told)?.reason);
+  /** The same, once the last one has this reason: the front notes a write when it is answered, which others may see before. */
+  const writtenUpTo = async (plural: string, reason: string): Promise<readonly (string | undefined)[]> => {
+    await team.eventually(`the front to note ${reason}`, async () => written(plural).at(-1) === reason);
+    return written(plural);
+  };
   const failures = async (kind: string, reason: string): Promise<number> => {
     const { text } = await call(`${muster.ops}/metrics`);
     const series = `muster_kubernetes_reconcile_failures_total{kind="${kind}",reason="${reason}"}`;
@@ -104,7 +109,7 @@ describeOn('control plane', 'the operator, where a step fails', () => {
     await applyKey();
     await team.ready('fkey', name, 'SecretWriteFailed');
     await team.eventually('further attempts', () => attempts() >= 4);
-    expect(written('fleetapikeys')).toEqual(['SecretWriteFailed']);
+    expect(await writtenUpTo('fleetapikeys', 'SecretWriteFailed')).toEqual(['SecretWriteFailed']);
     expect(await team.events(name)).toEqual(['SecretWriteFailed']);
     await rights.allow('writes');
     await team.ready('fkey', name, 'Issued');
@@ -212,17 +217,17 @@ describeOn('control plane', 'the operator, where a step fails', () => {
   test('an outage of the store for a moment changes nothing; one that lasts is told of, and passes', async () => {
     await applyApp();
     const { status } = await team.ready('fapp', name, 'CodeIssued');
-    const before = written('fleetapps').length;
+    const before = (await writtenUpTo('fleetapps', 'CodeIssued')).length;
+    const failed = await failures('FleetApp', 'StoreUnavailable');
     store.down.add('commit');
     await applyApp({ desiredState: 'Revoked' });
-    const failed = await failures('FleetApp', 'StoreUnavailable');
     await team.eventually('one failure', async () => (await failures('FleetApp', 'StoreUnavailable')) > failed);
     expect(written('fleetapps')).toHaveLength(before);
     const told = await team.ready('fapp', name, 'StoreUnavailable');
     expect(told.status['appId']).toBe(status['appId']);
     store.down.clear();
     await team.ready('fapp', name, 'Revoked');
-    expect(written('fleetapps').slice(before)).toEqual(['StoreUnavailable', 'Revoked']);
+    expect((await writtenUpTo('fleetapps', 'Revoked')).slice(before)).toEqual(['StoreUnavailable', 'Revoked']);
   });
 
   test('a configuration whose header cannot be read says so, and promises nothing', async () => {
