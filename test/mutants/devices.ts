@@ -3,6 +3,22 @@ import type { Mutant } from './mutant.ts';
 /** The device plane. */
 export const DEVICES: readonly Mutant[] = [
   {
+    name: 'a round of last contacts goes on while memory is filled anew',
+    file: 'src/domain/devices/heartbeats.ts',
+    search: 'signal?.aborted === true || !memory.whole ||',
+    replacement: 'signal?.aborted === true ||',
+    rule: 'A13: no contact is dropped because its app is not in memory yet.',
+    caughtBy: ['test/domain/devices/heartbeats.test.ts'],
+  },
+  {
+    name: 'the next round of last contacts waits for its whole time after this one',
+    file: 'src/domain/devices/heartbeats.ts',
+    search: 'everyMs - tookMs',
+    replacement: 'everyMs',
+    rule: 'A13: lastSeenAt is at most 15 s behind, 60 s in a large fleet.',
+    caughtBy: ['test/domain/devices/heartbeats.test.ts'],
+  },
+  {
     name: 'an older contact overwrites a later one',
     file: 'src/domain/devices/heartbeats.ts',
     search: 'if (!alive.has(slot) || at <= (merged.get(slot) ?? 0)) continue;',

@@ -60,8 +60,8 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     pending.set(accountId, slots);
   }
 
-  /** @returns the bytes written */
-  async function flushOne(accountId: string, isOver: () => boolean): Promise<number> {
+  /** Adds an error to the failures. @returns the bytes written */
+  async function flushOne(accountId: string, isOver: () => boolean, failures: unknown[]): Promise<number> {
     const slots = pending.get(accountId);
     if (!slots) return 0;
     pending.delete(accountId);
@@ -71,7 +71,8 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
       return written ?? 0;
     } catch (error) {
       putBack(accountId, slots);
-      throw error;
+      failures.push(error);
+      return 0;
     }
   }
 
@@ -89,10 +90,8 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
       if (pauseMs > 0) await clock.sleep(pauseMs, signal);
       if (isOver()) break;
       const accountIds = round.slice(next, next + ACCOUNTS_AT_ONCE);
-      for (const one of await Promise.allSettled(accountIds.map(async (id) => flushOne(id, isOver)))) {
-        if (one.status === 'fulfilled') bytes += one.value;
-        else failures.push(one.reason);
-      }
+      const written = await Promise.all(accountIds.map(async (id) => flushOne(id, isOver, failures)));
+      bytes += written.reduce((sum, one) => sum + one, 0);
     }
     logFailures(failures);
     return bytes;
@@ -115,10 +114,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
         if (signal.aborted) return;
         const startedAt = deps.clock.monotonic();
         const bytes = await flush(signal, everyMs * SPREAD);
-        // Rounds that write much come less often. A contact waits for a round, and until its account's turn in it.
-        const stretch = Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax);
-        everyMs = Math.min(LIMITS.heartbeatFlushMaxMs / (1 + SPREAD), LIMITS.heartbeatFlushMs * Math.max(1, stretch));
-        pauseMs = Math.max(everyMs / 2, everyMs - (deps.clock.monotonic() - startedAt));
+        ({ everyMs, pauseMs } = paceAfter(bytes, deps.clock.monotonic() - startedAt));
       }
     },
     async finish() {
@@ -128,6 +124,16 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
       over.abort();
     },
   };
+}
+
+/**
+ * When the next round begins: `everyMs` after the one before began, and `pauseMs` after it ended. Rounds that wrote much
+ * come less often. A contact waits for a round, and until its account's turn in it.
+ */
+export function paceAfter(bytes: number, tookMs: number): { readonly everyMs: number; readonly pauseMs: number } {
+  const stretch = Math.max(1, Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax));
+  const everyMs = Math.min(LIMITS.heartbeatFlushMaxMs / (1 + SPREAD), LIMITS.heartbeatFlushMs * stretch);
+  return { everyMs, pauseMs: Math.max(everyMs / 2, everyMs - tookMs) };
 }
 
 /**

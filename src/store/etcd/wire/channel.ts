@@ -42,7 +42,7 @@ const CONNECTING = 1;
 const READY = 2;
 const TROUBLE_MS = 50;
 const HANGS = 'the endpoint accepts connections and does not answer, or drops them silently';
-/** A peer that hangs gets at least so long, and half of the time that is left where that is more. */
+/** A peer that hangs gets half of the time that is left, or so long where that is more: within 1 s there is one attempt. */
 const ATTEMPT_MS_MIN = 1000;
 /** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};
