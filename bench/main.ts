@@ -160,8 +160,8 @@ async function onEtcd(dataDir: string, url: string, baseline: Child<Baseline>): 
 }
 
 /**
- * Measures accounts that use 90 % of their rate, 80 % at the end: while the baseline has its rounds they rest. A poll has no
- * part in the window of an account.
+ * Measures accounts that use 90 % of their rate, 80 % at the end: while the baseline has its rounds they rest. A poll
+ * has no part in the window of an account.
  */
 async function etcdNearLimit(muster: Child<Ports>, accounts: readonly Seeded[], express: Contender): Promise<void> {
   const { next } = new NearLimit(accounts.map(readOne));

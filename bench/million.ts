@@ -16,8 +16,9 @@ import { startMuster, type Ports } from './shots.ts';
 
 /*
  * `npm run bench:million`: what a million daemons that poll every 180 s see of one replica on one core, with an etcd of
- * one member on another, which the daemons share. Beside them two processes do nothing, one on each core: a round in which the machine itself
- * kept one of them from running for longer than `LAG_MS` tells nothing about the service, and does not count.
+ * one member on another, which the daemons share. Beside them two processes do nothing, one on each core: a round in
+ * which the machine itself kept one of them from running for longer than `LAG_MS` tells nothing about the service, and
+ * does not count.
  */
 
 const DEVICES = Number(process.env['BENCH_DEVICES'] ?? 1_000_000);

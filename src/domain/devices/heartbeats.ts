@@ -35,7 +35,7 @@ export interface HeartbeatDeps {
   readonly metrics: HeartbeatMetrics;
 }
 
-/** So many accounts share a commit of the store, as a rule; what they cost is the longest that requests wait for a round. */
+/** So many accounts share a commit of the store, as a rule; requests wait for no more of a round than these cost. */
 const ACCOUNTS_AT_ONCE = 16;
 /** The part of the time between two rounds over which a round is spread. */
 const SPREAD = 1 / 5;
@@ -108,7 +108,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
     seen,
     flush,
     async run(signal) {
-      let [everyMs, pauseMs]: [number, number] = [LIMITS.heartbeatFlushMs, LIMITS.heartbeatFlushMs];
+      let { everyMs, pauseMs } = paceAfter(0, 0);
       while (!signal.aborted) {
         await deps.clock.sleep(pauseMs, signal);
         if (signal.aborted) return;

@@ -31,9 +31,9 @@ function firstAfter(sorted: readonly number[], instant: number): number {
   return low;
 }
 
-export function overAdmissions({ admitted, rateError }: History): string[] {
-  // A replica counts exactly 60 s, by its own clock, as long as it shares the window with nobody.
-  const windowMs = WINDOW_MS * (1 - rateError);
+export function overAdmissions({ admitted, writes, rateError }: History): string[] {
+  // A replica that shares the window with nobody counts exactly 60 s, by its own clock.
+  const windowMs = writes.size === 1 ? WINDOW_MS * (1 - rateError) : WINDOW_MS;
   const over = admitted.findIndex((at, index) => (admitted[index + MAX] ?? Number.POSITIVE_INFINITY) - at < windowMs);
   if (over < 0) return [];
   const [first = 0, last = 0] = [admitted[over], admitted[over + MAX]];

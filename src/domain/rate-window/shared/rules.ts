@@ -21,7 +21,7 @@ export interface WindowRules {
   /** How far the wall clocks differ at most, where an older version wrote the record. */
   readonly clocksDifferMs: number;
 
-  /** With more than these left a replica takes an allotment ahead; with fewer it charges what it admits, unless it is alone. */
+  /** With more than these left a replica takes an allotment ahead; with fewer, unless alone, it charges what it admits. */
   readonly allotmentAboveLeft: number;
   /** The most units of one allotment, and of the first one of a replica whose recent use does not call for more. */
   readonly allotmentMax: number;

@@ -42,7 +42,7 @@ const CONNECTING = 1;
 const READY = 2;
 const TROUBLE_MS = 50;
 const HANGS = 'the endpoint accepts connections and does not answer, or drops them silently';
-/** A peer that hangs gets half of the time that is left, or so long where that is more: within 1 s there is one attempt. */
+/** No attempt to connect is shorter: half of the time that is left is spent on each of them, and all of it on the last. */
 const ATTEMPT_MS_MIN = 1000;
 /** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};
@@ -102,7 +102,7 @@ export class Connection implements ICallable<undefined> {
       const hangs = stateOf(link) === CONNECTING;
       // gRPC would wait for ever for a peer that accepted the connection and is silent.
       if (hangs) this.renew(link);
-      if (leftMs(deadline) > 0 && !this.closed) continue;
+      if (leftMs(deadline) >= ATTEMPT_MS_MIN && !this.closed) continue;
       return hangs ? HANGS : this.troubleOf(link);
     }
   }

@@ -30,9 +30,11 @@ export const leftMs = (deadline: Deadline): number =>
   // The microsecond that is taken off exceeds the rounding error of the subtraction.
   Math.max(0, Math.ceil(deadline - systemClock.monotonic() - 0.001));
 
-/** The deadline at half of the time that is left, or after so many milliseconds where that is more; never a later one. */
-export const halfOf = (deadline: Deadline, msMin: number): Deadline =>
-  deadlineIn(Math.min(leftMs(deadline), Math.max(msMin, leftMs(deadline) / 2)));
+/** The deadline at half of the time that is left; the whole one where a half is shorter than so many milliseconds. */
+export function halfOf(deadline: Deadline, msMin: number): Deadline {
+  const half = leftMs(deadline) / 2;
+  return half < msMin ? deadline : deadlineIn(half);
+}
 
 /** The error of a call that had no answer by its deadline, in the shape of gRPC's own. */
 export class DeadlineExceeded extends Error implements GrpcTrouble {

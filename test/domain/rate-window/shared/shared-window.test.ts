@@ -127,6 +127,11 @@ describe('what a replica does next', () => {
       { act: 'commit', take: { units: 1, isAllotment: false } },
     ],
     [
+      'a replica that stops takes no allotment of the last units',
+      { own: { live: 500, recent: 200, byBucket: new Map() }, isStopping: true, mustReturn: true },
+      { act: 'commit', take: { units: 1, isAllotment: false } },
+    ],
+    [
       'a replica that is to return what it has takes no allotment of the last units',
       { own: { live: 500, recent: 200, byBucket: new Map() }, mustReturn: true },
       { act: 'commit', take: { units: 1, isAllotment: false } },
