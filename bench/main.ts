@@ -6,6 +6,7 @@ import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { Child } from './child.ts';
 import { load, request, type LoadResult, type NextShot, type Shot } from './load.ts';
 import { median, withRange } from './median.ts';
+import { ready } from './million-fleet.ts';
 import { NEAR_LIMIT_MS, NearLimit } from './near-limit.ts';
 import { acknowledgements, heartbeats, polls, seed, type Polling, type Seeded } from './seed.ts';
 import { create, eachItsOwn, hello, list, readOne, rotate, startMuster, type Baseline, type Ports } from './shots.ts';
@@ -20,7 +21,7 @@ const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 1500);
 const WARM_UP_MS = Number(process.env['BENCH_WARM_UP_MS'] ?? 5000);
 const CONNECTIONS = 64;
 const ACCOUNTS = 5000;
-const LARGE_ACCOUNTS = 120;
+const LARGE_ACCOUNTS = 200;
 
 interface Contender {
   readonly name: string;
@@ -100,8 +101,26 @@ async function embedded(dataDir: string, baseline: Child<Baseline>): Promise<voi
   const polling = await polls(muster.ports, accounts.slice(0, CONNECTIONS));
   await embeddedPolls(dataDir, muster, baseline, polling);
   await embeddedOpamp(muster, polling);
-  await compare({ ...own, name: 'embedded POST /v1/apps', next: rotate(accounts, create) }, express, 0.5);
+  await embeddedCreates({ ...own, name: 'embedded POST /v1/apps', next: rotate(accounts, create) }, express);
   await compare({ ...own, name: 'embedded GET /v1/apps of 1000', next: rotate(large, list) }, express, 0.5);
+}
+
+/** Measures creates by bare Express, and by the same service over a store that keeps nothing of them. */
+async function embeddedCreates(creates: Contender, express: Contender): Promise<void> {
+  await compare(creates, express, { rate: 0.5, cpuAtMost: 4 });
+  const dataDir = mkdtempSync(join(tmpdir(), 'muster-bench-'));
+  try {
+    const path = join(dataDir, 'nothing.db');
+    const [accounts = []] = await seed({ kind: 'sqlite', path }, [{ accounts: ACCOUNTS, appsEach: 1 }]);
+    await using child = await startMuster(dataDir, `sqlite:${path}`, { BENCH_KEEPS_NOTHING: 'true' });
+    // Memory is filled from the store, which does not know of the creates.
+    await ready(child);
+    const { api: port } = child.ports;
+    const same = { name: 'the same, keeping nothing', child, port, next: rotate(accounts, create) };
+    await compare({ ...creates, name: 'embedded POST /v1/apps, by its store' }, same, 0.8);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
 }
 
 /** Measures polls with one daemon on each connection, as daemons connect. */
