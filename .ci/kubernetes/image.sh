@@ -7,9 +7,14 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 . "$scripts/storage.sh"
 cd "${1:-$scripts/../..}"
 
+# Another tree need not have all of them.
+parts=(bin src clients/typescript/{package.json,src} package.json package-lock.json tsconfig.json web)
+for script in build-web compile-image; do
+  if [ -e "scripts/$script.ts" ]; then parts+=("scripts/$script.ts"); fi
+done
 contents=$({
-  find .dockerignore deploy/Dockerfile package.json package-lock.json bin src clients/typescript/package.json \
-    clients/typescript/src tsconfig.json scripts/build-web.ts web -path web/dist -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+  find .dockerignore deploy/Dockerfile "${parts[@]}" -path web/dist -prune -o -type f -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum
   sha256sum <"$scripts/base-image.sh"
 } | sha256sum | cut -c1-16)
 name=localhost/muster:$contents

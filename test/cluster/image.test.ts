@@ -58,6 +58,17 @@ describeOn('image', 'the image', () => {
     expect(told).toMatch(/^ok +service/m);
   });
 
+  test('takes up what Node compiled when it was built', async () => {
+    const { container } = await running('65532:0');
+    await using _ = container;
+    const told = await container.exec('sh', '-c', 'NODE_DEBUG_NATIVE=COMPILE_CACHE muster --version 2>&1');
+    const lines = told.split('\n').filter((line) => /code cache for .*\/app\//.test(line));
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.filter((line) => !line.includes('was accepted'))).toEqual([]);
+    const kept = await container.exec('sh', '-c', 'stat -c "%U %a" /app/compiled /app/compiled/*/* | sort -u');
+    expect(kept).toBe('root 644\nroot 755\n');
+  });
+
   test('is by default a user with a number that is not root', async () => {
     expect((await podman('image', 'inspect', '--format={{.Config.User}}', image.name)).trim()).toBe('65532:0');
   });

@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,7 +26,9 @@ import { MainProgram } from '../../support/service/main-program.ts';
 const run = promisify(execFile);
 const root = scratchDirectory('image');
 const app = join(root, 'app');
-afterAll(() => rmSync(root, { recursive: true }));
+/** Not in memory, from which nothing may be run on some machines. */
+const bin = mkdtempSync(join(tmpdir(), 'image-bin-'));
+afterAll(() => [root, bin].forEach((folder) => rmSync(folder, { recursive: true })));
 
 interface Step {
   /** The name of its stage; undefined for that of the image. */
@@ -69,10 +82,17 @@ function copy(words: string, folder: string, from: string, filter: (path: string
 beforeAll(async () => {
   const folderOf = (stage: string | undefined): string => (stage === undefined ? app : join(root, stage));
   const stages = [...new Set(STEPS.map(({ stage }) => stage))];
-  expect(stages).toEqual(['dependencies', 'pages', undefined]);
+  expect(stages).toEqual(['dependencies', 'pages', 'compiled', undefined]);
   for (const stage of stages) mkdirSync(folderOf(stage));
+  // A step runs as the user of the image, who may look neither here nor, perhaps, where this Node is.
+  cpSync(process.execPath, join(bin, 'node'));
+  for (const folder of [root, bin]) chmodSync(folder, 0o755);
+  const env = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
   for (const { stage, keyword, words } of STEPS) {
     const folder = folderOf(stage);
+    const [base] = words.split(' ');
+    if (keyword === 'FROM' && stages.includes(base))
+      cpSync(folderOf(base), folder, { recursive: true, verbatimSymlinks: true });
     if (keyword === 'WORKDIR') expect(words).toBe('/app');
     const from = /^--from=(\S+) /.exec(words)?.[1];
     if (keyword === 'COPY' && from !== undefined) copy(words, folder, folderOf(from), () => true);
@@ -80,7 +100,7 @@ beforeAll(async () => {
     // Those of the image change its system, which here is the machine's.
     if (keyword === 'RUN' && stage !== undefined) {
       expect(words, 'it stays below its folder').not.toMatch(/(?:^|[\s'"=])(?:\/|\.\.|~|\$)/);
-      await run('sh', ['-ec', words], { cwd: folder });
+      await run('sh', ['-ec', words], { cwd: folder, env });
     }
   }
 });
@@ -94,6 +114,21 @@ test('the client of the command line is there, where npm links it', () => {
 test('of the reference page there is what is served, and its licence', () => {
   const files = readdirSync(join(app, 'node_modules/swagger-ui-dist')).filter((name) => !/license|notice/i.test(name));
   expect(files.toSorted()).toEqual(['package.json', 'swagger-ui-bundle.js', 'swagger-ui.css']);
+});
+
+test('what Node has compiled is there for the user of the image, and others may read it alone', () => {
+  const env = STEPS.find(({ keyword }) => keyword === 'ENV')?.words ?? '';
+  expect(env).toMatch(/ NODE_COMPILE_CACHE=\/app\/compiled /);
+  const [folder = '', ...others] = readdirSync(join(app, 'compiled'));
+  const { words: user = '' } = STEPS.find(({ keyword }) => keyword === 'USER') ?? {};
+  // Without the rights of root it is made for whoever runs this.
+  const uid = process.getuid?.() === 0 ? user.split(':')[0] : process.getuid?.();
+  expect([folder, others]).toEqual([expect.stringMatching(new RegExp(`^v24\\..*-${uid}$`)), []]);
+  const modes = readdirSync(join(app, 'compiled', folder)).map(
+    (name) => statSync(join(app, 'compiled', folder, name)).mode,
+  );
+  expect(modes.length).toBeGreaterThan(500);
+  expect(modes.filter((mode) => (mode & 0o777) !== 0o644)).toEqual([]);
 });
 
 test('what the image starts serves, and ends with 0 at SIGTERM', async () => {
