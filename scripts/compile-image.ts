@@ -9,12 +9,11 @@ import { createInterface } from 'node:readline';
 /*
  * `node scripts/compile-image.ts FOLDER`: a step of deploy/Dockerfile. It starts Muster and ends it, so that Node keeps
  * in the folder what it compiles at a start, and opens the folder to all readers. Node takes it up again only under the
- * same path, with the same version, and as the same user: as root, this makes it for the user of the image.
+ * same path, with the same version, and as the same user: as root, this makes it for the user of the image. What is
+ * loaded later, as the client of Kubernetes, is left out: its thousand small files would be a third of the folder.
  */
 
 const USER = 65532;
-/** What `serve` loads where it is configured, and what takes the longest to compile. */
-const LOADED_LATER = './src/controller/kubernetes/client/http-kube-api.ts';
 
 const [name = ''] = process.argv.slice(2);
 if (name === '') throw new Error('name the folder: node scripts/compile-image.ts FOLDER');
@@ -55,9 +54,13 @@ mkdirSync(folder);
 try {
   if (isRoot) for (const path of [folder, dataDir]) chownSync(path, USER, 0);
   await serveOnce();
-  await ended(spawn(process.execPath, ['--input-type=module', '--eval', `await import('${LOADED_LATER}')`], options));
   const kept = readdirSync(folder, { recursive: true, withFileTypes: true });
-  for (const entry of kept) chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  for (const entry of kept) {
+    const path = join(entry.parentPath, entry.name);
+    chmodSync(path, entry.isDirectory() ? 0o755 : 0o644);
+    if (isRoot) chownSync(path, 0, 0);
+  }
+  if (isRoot) chownSync(folder, 0, 0);
   if (!kept.some((entry) => entry.isFile())) throw new Error(`Node has kept nothing in ${folder}`);
 } finally {
   rmSync(dataDir, { recursive: true });
