@@ -92,6 +92,17 @@ export class AccountMemory implements AccountReader {
     return Array.from(this.#held(), (row) => this.#table.app(row, this.id));
   }
 
+  get appCount(): number {
+    return this.#appCount;
+  }
+
+  /** The ids of its active apps, in no particular order. A night asks all accounts for them. */
+  activeIds(): string[] {
+    const ids: string[] = [];
+    for (const row of this.#held()) if (this.#table.isActive(row)) ids.push(this.#table.idOf(row));
+    return ids;
+  }
+
   /** The slots of its apps, in no particular order. */
   slots(): Iterable<number> {
     return Array.from(this.#held(), (row) => this.#table.slotOf(row));

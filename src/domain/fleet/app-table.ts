@@ -41,6 +41,7 @@ class PackedApp implements AppEntry {
 
 const STATUSES = ['pending', 'active', 'revoked'] as const;
 const STATUS_BITS = 3;
+const ACTIVE = STATUSES.indexOf('active');
 const CLOUD = 4;
 const OPEN_CODES = 8;
 const PROVISIONAL = 16;
@@ -101,6 +102,10 @@ export class AppTable {
 
   idOf(row: number): string {
     return this.#rows.keyOf(row);
+  }
+
+  isActive(row: number): boolean {
+    return ((this.#flags[row] ?? 0) & STATUS_BITS) === ACTIVE;
   }
 
   revisionOf(row: number): number {

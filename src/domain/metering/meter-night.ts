@@ -146,13 +146,8 @@ function stateOf(memory: FleetMemory, accountId: string): { state: AccountNow; a
   const account = memory.account(accountId);
   // While memory is filled anew, an account may be there with only some of its apps.
   if (!account || !memory.whole) throw new StoreUnavailable('timeout', 'Memory is being filled anew.');
-  const active: string[] = [];
-  let apps = 0;
-  for (const app of account.apps()) {
-    apps += 1;
-    if (app.status === 'active') active.push(app.id);
-  }
-  return { state: { accountId, disabled: account.record.disabled, active }, apps };
+  const { record, appCount } = account;
+  return { state: { accountId, disabled: record.disabled, active: account.activeIds() }, apps: appCount };
 }
 
 function recordOf(
