@@ -46,6 +46,13 @@ export class Child<Ports> implements AsyncDisposable {
     return cost.cpu.user + cost.cpu.system;
   }
 
+  /** Lets the process end by itself. Node then keeps what it has compiled, where it is told to. */
+  async leave(): Promise<void> {
+    const exited = once(this.#process, 'exit');
+    this.#process.disconnect();
+    await exited;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const exited = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');

@@ -79,6 +79,8 @@ interface Pass {
 export function createRewrap(deps: RewrapDeps, fence: readonly Expectation[]): () => Promise<void> {
   let pass: Pass | undefined;
   return async () => {
+    // A large fleet fills memory for longer than `whole` waits, which is no failure: the next round looks again.
+    if (!deps.fleet.memory.whole) return;
     // A configuration that memory does not have yet may be sealed under any key.
     const active = (await deps.fleet.whole()).activeKey();
     if (!active) return;

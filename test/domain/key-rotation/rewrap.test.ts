@@ -69,18 +69,19 @@ async function leading(
   fence: readonly Expectation[] = [],
   onUnreadable: (error: unknown) => void = (error) => expect.unreachable(String(error)),
   storeMs = 60_000,
+  from: 'filled' | 'filling' = 'filled',
 ) {
   const memory = new FleetMemory({ onUnreadable });
   const log = createLog('silent');
   const [clock, metrics] = [new FakeClock(), createMetrics('test')];
   const watchCache = new WatchCache({ store, sink: memory, clock, log, metrics, groups: CACHED_GROUPS });
   watchCache.start();
-  await until(() => watchCache.ready);
+  if (from === 'filled') await until(() => watchCache.ready);
   const fleet = createFleet(store, watchCache, memory, { storeMs });
   const counted = { rewrapped: 0 };
   const rewrapped = (count: number): void => void (counted.rewrapped += count);
   const round = createRewrap({ store, fleet, envelope: envelopeOf(...known), clock, log, rewrapped }, fence);
-  return { round, counted, clock, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
+  return { round, counted, clock, watchCache, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
 }
 
 async function noted(store: Store): Promise<RewrappedRecord | undefined> {
@@ -185,6 +186,20 @@ onEachStore('the rewrap', (stores) => {
     await commitAll(store, [accountPut(1), otelPut(1, 1)]);
     await expect(leader.round()).rejects.toThrow('behind');
     expect(await noted(store)).toBeUndefined();
+  });
+
+  test('while memory is being filled a round does nothing and is no failure, and the one afterwards is complete', async () => {
+    await using store = faultyStore(await stores.open());
+    await seeded(store, 2, 0);
+    const passOn = store.stall('list');
+    await using leader = await leading(store, [1, 2], [], undefined, 100, 'filling');
+    store.changes.length = 0;
+    await leader.round();
+    expect([leader.counted.rewrapped, store.changes]).toEqual([0, []]);
+    passOn();
+    await until(() => leader.watchCache.ready);
+    await leader.round();
+    expect(leader.counted.rewrapped).toBe(2);
   });
 
   test('a leader without the old key records what is left, and finishes once the key is back', async () => {
