@@ -9,7 +9,7 @@ export interface Shot {
 /** @param connection its number, for callers that bind requests to a connection */
 export type NextShot = (connection: number) => Shot;
 
-/** Each connection reads into the same memory again and again: a buffer for every piece would cost more than a server. */
+/** A connection reads into the same memory again and again: a buffer for every piece would cost more than a server. */
 const READ_BYTES = 64 * 1024;
 
 export interface LoadResult {

@@ -12,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const OWN = fileURLToPath(import.meta.url);
-// A package of npm has JavaScript; a checkout and the image have TypeScript.
+// A checkout has TypeScript; a package of npm and the image have JavaScript.
 const MAIN = ['src/cli/main.ts', 'dist/src/cli/main.js'].map((path) => join(ROOT, path)).find(existsSync);
 const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 const NODE_MAJOR = 24;

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import process from 'node:process';
 import * as z from 'zod';
 import { buildPages } from './build-web.ts';
+import { compile } from './compile.ts';
 
 /*
  * `npm run pack [-- FOLDER]` makes the package @muster/muster: src and the client compiled to JavaScript, the pages
@@ -22,7 +23,7 @@ const own = z
 const destination = resolve(process.argv[2] ?? join(ROOT, 'dist-pack'));
 const staged = mkdtempSync(join(tmpdir(), 'muster-pack-'));
 try {
-  compile(join(staged, 'dist'));
+  compile(join(staged, 'dist'), { declarations: true });
   cpSync(join(ROOT, 'bin'), join(staged, 'bin'), { recursive: true });
   cpSync(join(ROOT, 'docs/PACKAGE.md'), join(staged, 'README.md'));
   for (const name of ['CHANGELOG.md', 'LICENSE']) {
@@ -35,23 +36,6 @@ try {
   process.stdout.write(`${join(destination, pack())}\n`);
 } finally {
   rmSync(staged, { recursive: true });
-}
-
-function compile(dist: string): void {
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', dist], {
-    stdio: ['ignore', 2, 'inherit'],
-  });
-  for (const file of globSync('src/**/*.{html,css,js,svg}', { cwd: ROOT })) {
-    mkdirSync(dirname(join(dist, file)), { recursive: true });
-    cpSync(join(ROOT, file), join(dist, file));
-  }
-  // It stands where package.json of the repository stands beside src: src/version.ts reads it, and Node the imports.
-  writeJson(join(dist, 'package.json'), {
-    type: 'module',
-    version: own.version,
-    imports: { '#client': './clients/typescript/src/index.js' },
-  });
 }
 
 /** What npm is told: no script that runs at an installation, and none of what only the repository needs. */

@@ -7,14 +7,13 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 . "$scripts/storage.sh"
 cd "${1:-$scripts/../..}"
 
-# Another tree need not have all of them.
-parts=(bin src clients/typescript/{package.json,src} package.json package-lock.json tsconfig.json web)
-for script in build-web compile-image; do
-  if [ -e "scripts/$script.ts" ]; then parts+=("scripts/$script.ts"); fi
+parts=(.dockerignore deploy/Dockerfile package.json package-lock.json bin src clients/typescript/{package.json,src} web)
+# Another tree need not have all of these.
+for part in tsconfig.json tsconfig.build.json scripts/build-web.ts scripts/compile.ts; do
+  if [ -e "$part" ]; then parts+=("$part"); fi
 done
 contents=$({
-  find .dockerignore deploy/Dockerfile "${parts[@]}" -path web/dist -prune -o -type f -print0 |
-    LC_ALL=C sort -z | xargs -0 sha256sum
+  find "${parts[@]}" -path web/dist -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
   sha256sum <"$scripts/base-image.sh"
 } | sha256sum | cut -c1-16)
 name=localhost/muster:$contents

@@ -39,7 +39,7 @@ export interface CoreOptions {
   readonly signal?: AbortSignal;
   /** Is told what the start waits for. */
   readonly progress?: StartProgress;
-  /** For tests that bring faults to the store. */
+  /** For tests that bring faults to the store, and for benchmarks. */
   readonly wrapStore?: (store: Store) => Store;
 }
 

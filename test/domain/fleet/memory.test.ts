@@ -77,6 +77,7 @@ const appStep = fc.record({
   account: fc.nat(1),
   app: fc.nat(4),
   credential: fc.option(fc.nat(2), { nil: undefined }),
+  status: fc.constantFrom('pending', 'active', 'revoked'),
   name: fc.constantFrom('', 'ü', 'a "name" that is longer than those before it'),
   gone: fc.boolean(),
 });
@@ -103,7 +104,8 @@ test('apps are found by account, by id and by the credential of now, whatever co
           continue;
         }
         const credential = step.credential === undefined ? undefined : CREDENTIALS[step.credential];
-        const record = { ...app, name: step.name, slot: index, ...(credential !== undefined && { credential }) };
+        const { name, status } = step;
+        const record = { ...app, name, status, slot: index, ...(credential !== undefined && { credential }) };
         memory.put({ key, value: JSON.stringify(record), revision });
         model.set(key, { accountId, appId, record, revision });
         if (credential !== undefined) bound.set(credential, key);
@@ -123,6 +125,8 @@ test('apps are found by account, by id and by the credential of now, whatever co
         const own = [...model.values()].filter(({ accountId }) => accountId === id);
         const apps = memory.account(id)?.apps() ?? [];
         expect(apps.map((held) => held.id).sort()).toEqual(own.map(({ appId }) => appId).sort());
+        const active = apps.filter(({ record }) => record.status === 'active').map((held) => held.id);
+        expect([memory.account(id)?.appCount, memory.account(id)?.activeIds()]).toEqual([apps.length, active]);
         for (const held of apps) expect(held.record).toEqual(model.get(KEYS.app(id, held.id))?.record);
         const held = new Map(memory.held(KEYS.apps(id).slice(0, -5))) as ReadonlyMap<string, number>;
         for (const { appId, revision } of own) expect(held.get(KEYS.app(id, appId))).toBe(revision);

@@ -1,16 +1,5 @@
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -26,9 +15,7 @@ import { MainProgram } from '../../support/service/main-program.ts';
 const run = promisify(execFile);
 const root = scratchDirectory('image');
 const app = join(root, 'app');
-/** Not in memory, from which nothing may be run on some machines. */
-const bin = mkdtempSync(join(tmpdir(), 'image-bin-'));
-afterAll(() => [root, bin].forEach((folder) => rmSync(folder, { recursive: true })));
+afterAll(() => rmSync(root, { recursive: true }));
 
 interface Step {
   /** The name of its stage; undefined for that of the image. */
@@ -82,17 +69,10 @@ function copy(words: string, folder: string, from: string, filter: (path: string
 beforeAll(async () => {
   const folderOf = (stage: string | undefined): string => (stage === undefined ? app : join(root, stage));
   const stages = [...new Set(STEPS.map(({ stage }) => stage))];
-  expect(stages).toEqual(['dependencies', 'pages', 'compiled', undefined]);
+  expect(stages).toEqual(['dependencies', 'built', undefined]);
   for (const stage of stages) mkdirSync(folderOf(stage));
-  // A step runs as the user of the image, who may look neither here nor, perhaps, where this Node is.
-  cpSync(process.execPath, join(bin, 'node'));
-  for (const folder of [root, bin]) chmodSync(folder, 0o755);
-  const env = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
   for (const { stage, keyword, words } of STEPS) {
     const folder = folderOf(stage);
-    const [base] = words.split(' ');
-    if (keyword === 'FROM' && stages.includes(base))
-      cpSync(folderOf(base), folder, { recursive: true, verbatimSymlinks: true });
     if (keyword === 'WORKDIR') expect(words).toBe('/app');
     const from = /^--from=(\S+) /.exec(words)?.[1];
     if (keyword === 'COPY' && from !== undefined) copy(words, folder, folderOf(from), () => true);
@@ -100,35 +80,23 @@ beforeAll(async () => {
     // Those of the image change its system, which here is the machine's.
     if (keyword === 'RUN' && stage !== undefined) {
       expect(words, 'it stays below its folder').not.toMatch(/(?:^|[\s'"=])(?:\/|\.\.|~|\$)/);
-      await run('sh', ['-ec', words], { cwd: folder, env });
+      await run('sh', ['-ec', words], { cwd: folder });
     }
   }
 });
 
-test('the client of the command line is there, where npm links it', () => {
-  const link = join(app, 'node_modules/@muster/client');
-  expect(existsSync(join(link, 'package.json'))).toBe(true);
-  expect(existsSync(join(app, 'clients/typescript/src/index.ts'))).toBe(true);
+test('the program is JavaScript alone, with the client of the command line: no start strips types', () => {
+  const sources = globSync('{bin,dist}/**/*.{ts,tsx}', { cwd: app });
+  expect(sources).toEqual([]);
+  for (const path of ['src/cli/main.js', 'clients/typescript/src/index.js', 'web/dist/index.html']) {
+    expect([path, existsSync(join(app, 'dist', path))]).toEqual([path, true]);
+  }
+  expect(readdirSync(app).toSorted()).toEqual(['bin', 'dist', 'node_modules', 'package.json']);
 });
 
 test('of the reference page there is what is served, and its licence', () => {
   const files = readdirSync(join(app, 'node_modules/swagger-ui-dist')).filter((name) => !/license|notice/i.test(name));
   expect(files.toSorted()).toEqual(['package.json', 'swagger-ui-bundle.js', 'swagger-ui.css']);
-});
-
-test('what Node has compiled is there for the user of the image, and others may read it alone', () => {
-  const env = STEPS.find(({ keyword }) => keyword === 'ENV')?.words ?? '';
-  expect(env).toMatch(/ NODE_COMPILE_CACHE=\/app\/compiled /);
-  const [folder = '', ...others] = readdirSync(join(app, 'compiled'));
-  const { words: user = '' } = STEPS.find(({ keyword }) => keyword === 'USER') ?? {};
-  // Without the rights of root it is made for whoever runs this.
-  const uid = process.getuid?.() === 0 ? user.split(':')[0] : process.getuid?.();
-  expect([folder, others]).toEqual([expect.stringMatching(new RegExp(`^v24\\..*-${uid}$`)), []]);
-  const modes = readdirSync(join(app, 'compiled', folder)).map(
-    (name) => statSync(join(app, 'compiled', folder, name)).mode,
-  );
-  expect(modes.length).toBeGreaterThan(500);
-  expect(modes.filter((mode) => (mode & 0o777) !== 0o644)).toEqual([]);
 });
 
 test('what the image starts serves, and ends with 0 at SIGTERM', async () => {

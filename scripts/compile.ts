@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
+import * as z from 'zod';
+
+/*
+ * `node scripts/compile.ts FOLDER` makes JavaScript of src and of the client, for the image (deploy/Dockerfile): a start
+ * would otherwise strip the types of 700 files first. `bin/muster.mjs` runs it where there is no src.
+ */
+
+const ROOT = resolve(import.meta.dirname, '..');
+const own = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+/** Compiles src and the client into the folder, beside the other files of src, and with a package.json of its own. */
+export function compile(dist: string, options: { readonly declarations: boolean }): void {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const settings = ['-p', join(ROOT, 'tsconfig.build.json'), '--declaration', String(options.declarations)];
+  execFileSync(process.execPath, [compiler, ...settings, '--outDir', dist], { stdio: ['ignore', 2, 'inherit'] });
+  for (const file of globSync('src/**/*.{html,css,js,svg}', { cwd: ROOT })) {
+    mkdirSync(dirname(join(dist, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(dist, file));
+  }
+  // It stands where package.json of the repository stands beside src: src/version.ts reads it, and Node the imports.
+  const manifest = {
+    type: 'module',
+    version: own.version,
+    imports: { '#client': './clients/typescript/src/index.js' },
+  };
+  writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) throw new Error('name the folder: node scripts/compile.ts FOLDER');
+  compile(resolve(folder), { declarations: false });
+}
