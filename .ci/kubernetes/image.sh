@@ -7,9 +7,9 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 . "$scripts/storage.sh"
 cd "${1:-$scripts/../..}"
 
-parts=(.dockerignore deploy/Dockerfile package.json package-lock.json bin src clients/typescript/{package.json,src} web)
+parts=(.dockerignore deploy/Dockerfile package.json package-lock.json bin src clients/typescript/{package.json,src})
 # Another tree need not have all of these.
-for part in tsconfig.json tsconfig.build.json scripts/build-web.ts scripts/compile.ts; do
+for part in web tsconfig.json tsconfig.build.json scripts/build-web.ts scripts/compile.ts; do
   if [ -e "$part" ]; then parts+=("$part"); fi
 done
 contents=$({

@@ -33,6 +33,12 @@ test('its queries read only series that exist', () => {
   expect(unknown).toEqual([]);
 });
 
+test('what it runs in a pod is there: the command, and no source', () => {
+  const inPods = [...text.matchAll(/kubectl .*\bexec\b.* -- (.*)$/gm)].map(([, command = '']) => command);
+  expect(inPods.length).toBeGreaterThan(1);
+  expect(inPods.filter((command) => !command.startsWith('muster '))).toEqual([]);
+});
+
 describe.each(alerts)('$alert', ({ alert, annotations }) => {
   test('its runbook_url leads to its section', () => {
     const anchor = new URL(annotations.runbook_url).hash.slice(1);

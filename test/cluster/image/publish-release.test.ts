@@ -38,6 +38,9 @@ const PARTS = [
   'deploy',
   'scripts',
   'src',
+  'tsconfig.build.json',
+  'tsconfig.json',
+  'web',
 ];
 
 interface Published {

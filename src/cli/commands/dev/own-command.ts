@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Environment } from '../../terminal/terminal.ts';
 import { shellWord } from '../../../text/shell-words.ts';
 
-/** The program that a person starts: in a checkout and in the image beside `src`, in the package beside `dist`. */
+/** The program that a person starts: in a checkout beside `src`, in the image and the package beside `dist`. */
 const PROGRAM = ['../../../..', '../../../../..']
   .map((root) => resolve(import.meta.dirname, root, 'bin/muster.mjs'))
   .find((path) => existsSync(path));
