@@ -25,6 +25,22 @@ export const OPAMP: readonly Mutant[] = [
     caughtBy: [CONFIG_TEST, OFFERS],
   },
   {
+    name: 'what an agent could not load is never tried again, though its account was downgraded since',
+    file: STATE,
+    search: '  forgetFailed(next, wanted);\n',
+    replacement: '',
+    rule: 'OpAMP: what an agent could not load is forgotten once another content is wanted, and tried once when it comes back.',
+    caughtBy: [STATE_TEST, OFFERS],
+  },
+  {
+    name: 'what an agent could not load is tried again and again while replicas have two templates',
+    file: STATE,
+    search: 'if (next.failed?.startsWith(`${content}~`) === false)',
+    replacement: 'if (content !== undefined && next.failed !== wanted.key)',
+    rule: 'OpAMP: another template of the same content does not make an agent try again what it could not load.',
+    caughtBy: [STATE_TEST],
+  },
+  {
     name: 'an agent that has it already is offered it again where the template was loaded at another time',
     file: CONFIG,
     search: 'if (has.key === wanted.key) return',

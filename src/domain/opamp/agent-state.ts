@@ -73,6 +73,7 @@ export function outcomeOf(
   const { abilities } = report;
   if (report.described) next.described = withoutUndefined(report.described);
   if (abilities.reportsHealth) takeHealth(next, report, now);
+  forgetFailed(next, wanted);
   const acknowledged = takeConfig(next, report, wanted);
   const askFullState = takeDebt(next, report, now);
   const known = knownConfig(next);
@@ -201,6 +202,16 @@ function takeHealth(next: Draft, { health }: AgentReport, now: number): void {
   const { healthy, error } = health;
   if (next.health?.healthy === healthy && next.health.error === error) return;
   next.health = { healthy, ...(error !== undefined && { error }), at: now };
+}
+
+/**
+ * Forgets what the agent could not load once another content is wanted. Where that one comes back, as after a downgrade
+ * and an upgrade, the agent tries it once more: its acknowledgement is gone, too. Another template of the same content
+ * is not enough: while replicas have two, each would have the agent try again what failed at the other.
+ */
+function forgetFailed(next: Draft, wanted: RemoteConfig): void {
+  const content = parseHash(wanted.hash)?.content ?? '';
+  if (next.failed?.startsWith(`${content}~`) === false) delete next.failed;
 }
 
 function takeConfig(next: Draft, report: AgentReport, wanted: RemoteConfig): Outcome['acknowledged'] {

@@ -15,7 +15,7 @@ export const opampAgentSchema = z.looseObject({
   config: z.looseObject({ hash: z.string(), status: z.string() }).optional(),
   /** The hash of the last offer, until the agent has said what it did with it. */
   offered: z.string().optional(),
-  /** The configuration that it could not load, by its key: it gets the empty one in its place. */
+  /** The key of what it could not load, until another content is wanted: it gets the empty one in its place. */
   failed: z.string().optional(),
   health: z.looseObject({ healthy: z.boolean(), error: z.string().optional(), at: instant }).optional(),
   /** The hash of the connection settings that it was offered last. */

@@ -119,6 +119,49 @@ onEachBackend('the configuration of an agent', (backend) => {
     expect(await rolloutOf(muster, owner)).toMatchObject({ failed: 0, applied: 1, failures: [] });
   });
 
+  test('one that it could not load is tried once more after a downgrade and an upgrade, and the rollout says how that went', async () => {
+    await enterprise();
+    await setOtel(muster, owner.apiKey);
+    const { agent, first } = await agentOf();
+    await agent.acknowledge(await agent.acknowledge(first, FAILED, 'unknown exporter'));
+    const offeredAgain = async () => {
+      await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
+      await agent.acknowledge(await agent.say());
+      await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
+      const again = await agent.say();
+      expect(hashOf(again)).toBe(hashOf(first));
+      expect(await rolloutOf(muster, owner)).toMatchObject({ pending: 1 });
+      return again;
+    };
+    const emptied = await agent.acknowledge(await offeredAgain(), FAILED, 'still unknown');
+    expect(hashOf(emptied)).toBe(`${hashOf(first)}~empty`);
+    await agent.acknowledge(emptied);
+    expect((await agent.say()).remoteConfig).toBeUndefined();
+    // Neither the empty one in its place nor a restart leads to another try.
+    agent.sequence = 0n;
+    expect(offered(await agent.start())).toBe('{}\n');
+    expect(await rolloutOf(muster, owner)).toMatchObject({
+      failed: 1,
+      pending: 0,
+      failures: [{ error: 'still unknown', emptied: true }],
+    });
+    await agent.acknowledge(await offeredAgain());
+    expect(await rolloutOf(muster, owner)).toMatchObject({ applied: 1, failed: 0, pending: 0 });
+    expect((await agent.say()).remoteConfig).toBeUndefined();
+  });
+
+  test('it is tried once more, too, where the agent had nothing to give back while the account was downgraded', async () => {
+    await enterprise();
+    await setOtel(muster, owner.apiKey);
+    const { agent, first } = await agentOf();
+    await agent.acknowledge(first, FAILED, 'unknown exporter');
+    await changeAccount(muster, owner.accountId, { entitlement: 'standard' });
+    agent.sequence = 0n;
+    expect((await agent.start()).remoteConfig).toBeUndefined();
+    await changeAccount(muster, owner.accountId, { entitlement: 'enterprise' });
+    expect(hashOf(await agent.say())).toBe(hashOf(first));
+  });
+
   test('where the empty one fails, too, nothing more is offered', async () => {
     await enterprise();
     await setOtel(muster, owner.apiKey);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeOf, type AgentReport } from '../../../src/domain/opamp/agent-state.ts';
 import { collectorTemplate, DEFAULT_TEMPLATE } from '../../../src/domain/opamp/collector-template.ts';
-import { remoteConfigOf } from '../../../src/domain/opamp/remote-config.ts';
+import { emptied, remoteConfigOf, type RemoteConfig } from '../../../src/domain/opamp/remote-config.ts';
 import type { OpampAgentRecord } from '../../../src/domain/records/opamp-records.ts';
 
 const NOW = Date.UTC(2026, 5, 1);
@@ -130,6 +130,117 @@ describe('an acknowledgement', () => {
     ['', 'applied', undefined],
     ['?', 'applied', undefined],
   ] as const)('%s %s → %s', (hash, status, acknowledged) => expect(of(hash, status)).toBe(acknowledged));
+});
+
+describe('what it could not load', () => {
+  const wantedAs = (name: string, since = 1, text = DEFAULT_TEMPLATE): RemoteConfig =>
+    remoteConfigOf(
+      { revision: Number.parseInt(name, 10), name, changedAt: 1, settings: () => settings },
+      { template: collectorTemplate(text), since },
+    );
+  const NEVER = wantedAs('0');
+  const MENDED = wantedAs('3-tag', 2, `${DEFAULT_TEMPLATE}# mended\n`);
+  const EMPTIED: OpampAgentRecord = {
+    instances: [A],
+    described,
+    config: { hash: emptied(WANTED).hash, status: 'applied' },
+    failed: WANTED.key,
+  };
+  const nothing = { described, config: { hash: '', status: 'unset', error: undefined } } as const;
+
+  test.each<[string, Partial<AgentReport>, RemoteConfig, 'kept' | 'forgotten', string | undefined]>([
+    ['it is wanted still', {}, WANTED, 'kept', undefined],
+    ['it is wanted of a new instance', { instance: B, ...nothing }, WANTED, 'kept', emptied(WANTED).hash],
+    ['the never-stored one is wanted, as after a downgrade', {}, NEVER, 'forgotten', NEVER.hash],
+    [
+      'the never-stored one is wanted of a new instance, which has nothing to give back',
+      { instance: B, ...nothing },
+      NEVER,
+      'forgotten',
+      undefined,
+    ],
+    [
+      'the never-stored one is wanted, and the agent says late that it failed',
+      { config: { ...APPLIED, status: 'failed' } },
+      NEVER,
+      'forgotten',
+      NEVER.hash,
+    ],
+    [
+      'the never-stored one is wanted of an agent that no longer reports what it has',
+      { abilities: { ...ABLE, reportsConfig: false } },
+      NEVER,
+      'forgotten',
+      NEVER.hash,
+    ],
+    [
+      'the never-stored one is wanted of an agent that no longer accepts any',
+      { abilities: { ...ABLE, acceptsConfig: false } },
+      NEVER,
+      'forgotten',
+      undefined,
+    ],
+    ['another revision is wanted', {}, wantedAs('4-tag'), 'forgotten', wantedAs('4-tag').hash],
+    [
+      'the same revision with another tag is wanted, as after a restore',
+      {},
+      wantedAs('3-ta'),
+      'forgotten',
+      wantedAs('3-ta').hash,
+    ],
+    ['another template is wanted, of which other replicas may have the former', {}, MENDED, 'kept', MENDED.hash],
+  ])('where %s', (_, said, wanted, kept, offers) => {
+    const { record, offer } = outcomeOf(EMPTIED, report(said), wanted, undefined, NOW);
+    expect([record.failed, offer?.hash]).toEqual([kept === 'kept' ? WANTED.key : undefined, offers]);
+  });
+
+  /** An agent that fails with one configuration, loads all others, and may lose an answer. @returns how often it tried */
+  function failingAgent(failing: RemoteConfig) {
+    let record: OpampAgentRecord = { instances: [A], described };
+    let has: AgentReport['config'];
+    let tries = 0;
+    return {
+      tries: () => tries,
+      failed: () => record.failed,
+      poll(wanted: RemoteConfig, { isLost = false, at = NOW } = {}): void {
+        const decided = outcomeOf(record, report({ config: has }), wanted, undefined, at);
+        record = decided.record;
+        has = undefined;
+        if (!decided.offer || isLost) return;
+        const { hash } = decided.offer;
+        const fails = hash === failing.hash;
+        if (fails) tries += 1;
+        has = { hash, status: fails ? 'failed' : 'applied', error: undefined };
+      },
+    };
+  }
+
+  test('is tried once after each upgrade, however many polls and lost answers there are', () => {
+    const agent = failingAgent(WANTED);
+    for (const upgrades of [1, 2, 3]) {
+      for (const isLost of [true, false, false, false, false]) agent.poll(WANTED, { isLost });
+      expect([agent.tries(), agent.failed()]).toEqual([upgrades, WANTED.key]);
+      for (const isLost of [true, false, false]) agent.poll(NEVER, { isLost });
+      expect(agent.failed()).toBeUndefined();
+    }
+  });
+
+  test('is tried once where the offer in between was lost, too', () => {
+    const agent = failingAgent(WANTED);
+    for (let poll = 0; poll < 4; poll += 1) agent.poll(WANTED);
+    agent.poll(NEVER, { isLost: true });
+    for (let poll = 0; poll < 6; poll += 1) agent.poll(WANTED);
+    expect([agent.tries(), agent.failed()]).toEqual([2, WANTED.key]);
+  });
+
+  test('is tried once while a template rolls, and where an old replica is left over for longer', () => {
+    const [old, next] = [wantedAs('3-tag', NOW - 2), wantedAs('3-tag', NOW - 1, `${DEFAULT_TEMPLATE}# next\n`)];
+    const agent = failingAgent(next);
+    for (const at of [NOW, NOW + HOUR_MS]) {
+      for (let turn = 0; turn < 4; turn += 1) for (const wanted of [old, next, next, old]) agent.poll(wanted, { at });
+      expect([agent.tries(), agent.failed()]).toEqual([1, next.key]);
+    }
+  });
 });
 
 test('fields of a later version survive', () => {
