@@ -4,6 +4,7 @@ import { generateAccountId, generateAppId, systemRandom } from '../src/domain/cr
 import { put } from '../src/domain/records/codec.ts';
 import { KEYS } from '../src/domain/records/keys.ts';
 import { settleFormat } from '../src/domain/replicas/format.ts';
+import { expectRevision } from '../src/store/entry.ts';
 import type { Store, Write } from '../src/store/port.ts';
 
 const random = systemRandom();
@@ -32,7 +33,7 @@ export async function seedFleet(
   await settleFormat(store);
   const format = await store.get(KEYS.format);
   if (!format) throw new Error('the store has no format');
-  const expect = [{ key: KEYS.format, revision: format.revision }] as const;
+  const expect = [expectRevision(KEYS.format, format.revision)] as const;
   const ids = Array.from({ length: Math.ceil(apps / APPS_PER_ACCOUNT) }, () => generateAccountId(random)).sort();
   let under: Promise<unknown>[] = [];
   for (const [index, accountId] of ids.entries()) {

@@ -1,4 +1,4 @@
-import { recordRefOf } from '../src/domain/fleet/account-memory.ts';
+import { recordRefOf } from '../src/domain/fleet/record-ref.ts';
 import {
   ABSENT,
   HEAD_KEY,

@@ -152,7 +152,7 @@ async function settled(fleet: Fleet, apps: number): Promise<void> {
   for (;;) {
     await fleet.current();
     let seen = 0;
-    for (const account of fleet.memory.accounts()) if (account.lastSeenRevision > 0) seen += 1;
+    for (const account of fleet.memory.accounts()) if (account.lastSeen().revision > 0) seen += 1;
     if (seen >= apps / 1000) return;
     await sleep(20);
   }

@@ -14,7 +14,7 @@ import { CACHED_GROUPS, KEYS } from '../src/domain/records/keys.ts';
 import { createLog } from '../src/log.ts';
 import { createMetrics } from '../src/metrics/service-metrics.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
-import { ABSENT, type Store } from '../src/store/port.ts';
+import { expectAbsent, type Store } from '../src/store/port.ts';
 import { WatchCache } from '../src/store/watch-cache/watch-cache.ts';
 import { systemClock, type Clock } from '../src/time/clock.ts';
 import { DAY_MS, endOfDay } from '../src/time/utc-days.ts';
@@ -68,7 +68,7 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
   };
   await recordPrice(store, { price: '1.50', currency: 'EUR' }, NOON, []);
   const day = put(KEYS.day, { day: DAY, since: DAY });
-  await store.commit({ expect: [{ key: KEYS.day, revision: ABSENT }], write: [day] });
+  await store.commit({ expect: [expectAbsent(KEYS.day)], write: [day] });
   return {
     store,
     memory,
@@ -160,7 +160,7 @@ async function writers(store: Store, over: () => boolean): Promise<number[]> {
       const key = `bench/${(number += 1)}`;
       const startedAt = performance.now();
       await store.commit({
-        expect: [{ key, revision: ABSENT }],
+        expect: [expectAbsent(key)],
         write: [put(key, { at: number, text: 'x'.repeat(300) })],
       });
       times.push(performance.now() - startedAt);

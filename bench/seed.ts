@@ -11,6 +11,7 @@ import { AGENT_CAN } from '../src/opamp/capabilities.ts';
 import { newInstanceUid } from '../src/opamp/instance-uid.ts';
 import { agentMessageBytes, OPAMP_TYPE } from '../src/opamp/messages.ts';
 import { openStore, type StoreChoice } from '../src/service/open-store.ts';
+import { expectRevision } from '../src/store/entry.ts';
 import type { Store, Write } from '../src/store/port.ts';
 import { request } from './load.ts';
 
@@ -51,7 +52,7 @@ export async function seed(choice: StoreChoice, plans: readonly SeedPlan[]): Pro
 async function commit(store: Store, write: readonly Write[]): Promise<void> {
   const format = await store.get(KEYS.format);
   if (!format) throw new Error('the store has no format');
-  await store.commit({ expect: [{ key: KEYS.format, revision: format.revision }], write });
+  await store.commit({ expect: [expectRevision(KEYS.format, format.revision)], write });
 }
 
 function account(writes: Write[], apps: number): Seeded {

@@ -1,7 +1,7 @@
 import { KEYS } from '../domain/records/keys.ts';
 import { leaderSchema } from '../domain/records/records.ts';
 import type { Log } from '../log.ts';
-import type { Expectation, Held, Store } from '../store/port.ts';
+import { expectHeld, type Expectation, type Held, type Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { LeaderMetrics } from './metrics.ts';
 
@@ -66,7 +66,7 @@ async function serve(
   work: (term: Term) => Promise<void>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const fence = [{ key: KEYS.leader, revision: held.revision }];
+  const fence = [expectHeld(KEYS.leader, held)];
   log.info({ term: held.revision }, 'this controller leads');
   metrics.leads(true);
   try {

@@ -82,7 +82,7 @@ export function panelDeps(
   if (panel.passwords && !argon2IsThere()) {
     throw new ConfigError('MUSTER_PANEL_PASSWORDS: this Node has no Argon2 (24.7 and newer have); set it to off');
   }
-  const { mutations, links, ways } = shared.domain;
+  const { mutations, links, userDeps } = shared.domain;
   const countReviews = createReviewCounts(core);
   const rateFill = (accountId: string): number => shared.rateWindow.fills().get(accountId) ?? 0;
   const watched = createWatchedReads({
@@ -93,7 +93,7 @@ export function panelDeps(
     rateFill,
   });
   const url = (): string => panelUrlOf(core, port());
-  const providerUsers = createProviderUsers({ ...mutations, ways });
+  const providerUsers = createProviderUsers(userDeps);
   const refreshTokens = createRefreshTokens(core);
   const settings = panel.provider;
   const provider = settings && { client: createProviderClient({ provider: settings, panelUrl: url, clock }), settings };
@@ -111,9 +111,9 @@ export function panelDeps(
       sealedCookies: createSealedCookies({ keyRing, random, clock }),
       random,
       passwords: createPasswords({ random }),
-      passkeys: createPasskeys({ ...mutations, ways }),
+      passkeys: createPasskeys(userDeps),
       signIns: createSignIns(core),
-      acceptLink: createAcceptLink({ ...mutations, links }),
+      acceptLink: createAcceptLink({ ...userDeps, links }),
       setPassword: (origin, change) => setPassword(mutations, origin, change),
       signInRate: createSignInRate({ clock }),
       spentChallenges: createSpentChallenges(),

@@ -3,8 +3,7 @@ import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createLinks, type Links } from '../domain/users/links.ts';
 import { createMembers, type Members } from '../domain/users/members.ts';
 import { createUserDeletion, type UserDeletion } from '../domain/users/user-deletion.ts';
-import type { SignInWays } from '../domain/users/user-state.ts';
-import { createUsers, type Users } from '../domain/users/users.ts';
+import { createNewcomers, createUsers, type UserDeps, type Users } from '../domain/users/users.ts';
 
 /** The services on the people who use the panel, which the operator API has as well. */
 export interface UserServices {
@@ -12,19 +11,18 @@ export interface UserServices {
   readonly userDeletion: UserDeletion;
   readonly members: Members;
   readonly links: Links;
-  /** Undefined where the panel is not served here. */
-  readonly ways: SignInWays | undefined;
+  readonly userDeps: UserDeps;
 }
 
 /** Makes the services on people; see `UserServices`. */
 export function createUserServices(mutations: MutationDeps, { panel }: Pick<Config, 'panel'>): UserServices {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
-  const deps = { ...mutations, ways };
+  const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers() };
   return {
     users: createUsers(deps),
     userDeletion: createUserDeletion(deps),
     members: createMembers(deps),
-    links: createLinks(mutations),
-    ways,
+    links: createLinks(deps),
+    userDeps: deps,
   };
 }

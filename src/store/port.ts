@@ -1,3 +1,5 @@
+import type { Entry, Expectation } from './entry.ts';
+
 /**
  * The store port: what Muster asks of the place where its records lie. Two back-ends keep these promises, `sqlite` and
  * `etcd`, and both run the suite in test/store/conformance/conformance.ts.
@@ -10,21 +12,17 @@
  * The embedded store answers each call from the file, without a deadline.
  */
 
-/** A value at rest, with the store revision of its last write. */
-export interface Entry {
-  readonly key: string;
-  readonly value: string;
-  readonly revision: number;
-}
-
-/** The revision that stands for "no such key" in an expectation. */
-export const ABSENT = 0;
-
-/** The condition of a commit: the key still is at this revision, or is `ABSENT`. */
-export interface Expectation {
-  readonly key: string;
-  readonly revision: number;
-}
+export {
+  ABSENT,
+  absentSnapshot,
+  committedSnapshot,
+  expectAbsent,
+  expectAsFound,
+  expectHeld,
+  expectUnchanged,
+  snapshotOf,
+} from './entry.ts';
+export type { Entry, Expectation, made, Snapshot } from './entry.ts';
 
 /** One effect of a commit. `removeAll` removes every key that starts with the prefix and counts as one operation. */
 export type Write =

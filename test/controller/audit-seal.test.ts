@@ -7,6 +7,7 @@ import { sealSchema } from '../../src/domain/records/audit-records.ts';
 import { parseRecord } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
+import { expectRevision } from '../../src/store/entry.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealAll, sealer, tamper, writeEntry } from '../support/records/audit.ts';
 import { entriesOf } from '../support/service/accounts.ts';
@@ -98,7 +99,7 @@ onEachStore('sealing the audit', (stores) => {
     const clock = new FakeClock();
     const held = await store.hold(KEYS.leader, '{}', 7000);
     if (held === 'taken') expect.unreachable('nobody leads');
-    const fence = [{ key: KEYS.leader, revision: held.revision }];
+    const fence = [expectRevision(KEYS.leader, held.revision)];
     await using leader = sealer(store, clock, fence);
     await writeEntry(store, clock.now());
     await sealAll(store, leader);
@@ -110,7 +111,7 @@ onEachStore('sealing the audit', (stores) => {
     if (next === 'taken') expect.unreachable('it was released');
     await leader.round();
     expect(await verifyAudit(store, ACCOUNT), 'another leads').toMatchObject({ entries: 1, unsealed: 1 });
-    await using other = sealer(store, clock, [{ key: KEYS.leader, revision: next.revision }]);
+    await using other = sealer(store, clock, [expectRevision(KEYS.leader, next.revision)]);
     await sealAll(store, other);
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ entries: 2, unsealed: 0, faults: [] });
   });

@@ -3,7 +3,8 @@ import { lead, type Term } from '../../src/controller/leader.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
-import { ABSENT, type Held, type Store } from '../../src/store/port.ts';
+import { expectRevision } from '../../src/store/entry.ts';
+import { ABSENT, expectAbsent, type Held, type Store } from '../../src/store/port.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../../src/store/wrapped.ts';
@@ -58,13 +59,13 @@ const passUntil = (clock: FakeClock, holds: () => boolean): Promise<void> =>
   });
 
 const write = (store: Store, term: Term, key: string): ReturnType<Store['commit']> =>
-  store.commit({ expect: [{ key, revision: ABSENT }, ...term.fence], write: [{ put: key, value: '1' }], quiet: true });
+  store.commit({ expect: [expectAbsent(key), ...term.fence], write: [{ put: key, value: '1' }], quiet: true });
 
 /** Removes the key without its holder, as its expiry does. */
 async function removeLeader(store: Store): Promise<void> {
   const held = await store.get(KEYS.leader);
   await store.commit({
-    expect: [{ key: KEYS.leader, revision: held?.revision ?? ABSENT }],
+    expect: [expectRevision(KEYS.leader, held?.revision ?? ABSENT)],
     write: [{ remove: KEYS.leader }],
     quiet: true,
   });
@@ -111,7 +112,7 @@ onEachStore('leadership', (stores) => {
     const other = await store.hold(KEYS.leader, '{}', 5000);
     if (other === 'taken') throw new Error('the key was free');
     expect(await write(store, before, 'with-another-leading')).toEqual({ outcome: 'conflict' });
-    const now: Term = { fence: [{ key: KEYS.leader, revision: other.revision }], signal: before.signal };
+    const now: Term = { fence: [expectRevision(KEYS.leader, other.revision)], signal: before.signal };
     expect(await write(store, now, 'by-the-other')).toMatchObject({ outcome: 'committed' });
     await other.release();
   });

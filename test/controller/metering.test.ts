@@ -4,6 +4,7 @@ import { meteringReconciler } from '../../src/controller/metering.ts';
 import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/metering/ledger.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
+import { expectRevision } from '../../src/store/entry.ts';
 import type { Store, Write } from '../../src/store/port.ts';
 import { StoreUnavailable } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -124,7 +125,7 @@ onEachStore('a night', (stores) => {
     await replica.meter();
     const metered = await store.get(KEYS.metered);
     await store.commit({
-      expect: [{ key: KEYS.metered, revision: metered?.revision ?? 0 }],
+      expect: [expectRevision(KEYS.metered, metered?.revision ?? 0)],
       write: [{ remove: KEYS.metered }],
     });
     await replica.meter();
@@ -445,7 +446,7 @@ onEachStore('two controllers', (stores) => {
     const expected = await seeded(store);
     const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
     await write(store, [put(KEYS.leader, { replicaId: 'one', since: 1 })]);
-    const fence = [{ key: KEYS.leader, revision: (await store.get(KEYS.leader))?.revision ?? 0 }];
+    const fence = [expectRevision(KEYS.leader, (await store.get(KEYS.leader))?.revision ?? 0)];
     await using old = await replicaOn(store, clock);
     await using next = await replicaOn(store, clock);
     // Its second commit is on the way when another one comes to lead: the day has moved on, and no more.
@@ -463,7 +464,7 @@ onEachStore('two controllers', (stores) => {
     expect(commits).toBeGreaterThan(2);
     expect(await ledgerOf(store)).toEqual(new Map());
     expect(await store.get(KEYS.metered)).toBeUndefined();
-    const term = [{ key: KEYS.leader, revision: (await store.get(KEYS.leader))?.revision ?? 0 }];
+    const term = [expectRevision(KEYS.leader, (await store.get(KEYS.leader))?.revision ?? 0)];
     await next.meter(term);
     expect(await countsOf(store)).toEqual(expected);
   });

@@ -6,7 +6,7 @@ import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { boundedByFullness } from '../../src/domain/fullness/bounded-store.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { ABSENT } from '../../src/store/port.ts';
+import { expectAbsent } from '../../src/store/port.ts';
 import { ACCOUNT } from '../support/records/audit.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
@@ -21,7 +21,7 @@ onEachStore('the clean-up of a nearly full store', (stores) => {
     const account = { name: '', entitlement: 'standard', disabled: false, createdAt: 1 };
     const app = { ...newApp('', 0, 1, { hash: 'none', issuedAt: 1 }), codes };
     for (const record of [put(KEYS.account(ACCOUNT), account), put(KEYS.app(ACCOUNT, 'app'), app)]) {
-      await faulty.commit({ expect: [{ key: record.put, revision: ABSENT }], write: [record] });
+      await faulty.commit({ expect: [expectAbsent(record.put)], write: [record] });
       const entry = await faulty.get(record.put);
       if (entry) memory.put(entry);
     }

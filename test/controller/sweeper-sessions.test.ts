@@ -7,7 +7,7 @@ import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../src/log.ts';
-import { ABSENT, type Store } from '../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../src/store/port.ts';
 import { entriesOf } from '../support/service/accounts.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
@@ -54,7 +54,7 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
 
   /** @param isKnown whether memory has it as well */
   async function write(key: string, record: object, isKnown = key.startsWith('d/')): Promise<void> {
-    await store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, record)] });
+    await store.commit({ expect: [expectAbsent(key)], write: [put(key, record)] });
     const written = await store.get(key);
     if (isKnown && written) memory.put(written);
   }

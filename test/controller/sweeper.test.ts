@@ -10,6 +10,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { appSchema, type AppRecord } from '../../src/domain/records/records.ts';
 import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../src/log.ts';
+import { expectRevision } from '../../src/store/entry.ts';
 import { ABSENT, type Expectation, type Store } from '../../src/store/port.ts';
 import { write as writeAll } from '../support/metering/metering.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealNow, writeEntry } from '../support/records/audit.ts';
@@ -64,7 +65,7 @@ onEachStore('the clean-up', (stores) => {
 
   async function write(key: string, record: object): Promise<void> {
     const entry = await opened.get(key);
-    const expected = { key, revision: entry?.revision ?? ABSENT };
+    const expected = expectRevision(key, entry?.revision ?? ABSENT);
     await opened.commit({ expect: [expected], write: [put(key, record)] });
     const written = await opened.get(key);
     if (key.startsWith('d/') && written) memory.put(written);
@@ -110,7 +111,7 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.app(ACCOUNT, APP), withCodes(now));
     const changed = { ...withCodes(now), name: 'renamed' };
     const entry = await opened.get(KEYS.app(ACCOUNT, APP));
-    const expected = { key: KEYS.app(ACCOUNT, APP), revision: entry?.revision ?? ABSENT };
+    const expected = expectRevision(KEYS.app(ACCOUNT, APP), entry?.revision ?? ABSENT);
     await opened.commit({ expect: [expected], write: [put(expected.key, changed)] });
     await sweeper.reconcile(signal);
     expect(await readApp(APP)).toEqual(changed);
@@ -320,7 +321,7 @@ onEachStore('the clean-up', (stores) => {
     await writeEntry(opened, 1);
     await sealNow(opened, clock);
     const before = await entriesOf(opened, '');
-    await started([{ key: KEYS.leader, revision: 1 }]).reconcile(signal);
+    await started([expectRevision(KEYS.leader, 1)]).reconcile(signal);
     expect(await entriesOf(opened, '')).toEqual(before);
     expect([...gone.values()].every((count) => count === 0)).toBe(true);
   });

@@ -64,7 +64,7 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'creates do not expect the count that they read',
     file: 'src/domain/mutation/account-queue.ts',
-    search: 'expect: [{ key: KEYS.counters(accountId), revision: read.counters.revision }],',
+    search: 'expect: [expectUnchanged(read.counters)],',
     replacement: 'expect: [],',
     rule: 'A10: the limit of 1000 apps is exact under concurrent creates over all replicas.',
     caughtBy: [
@@ -76,8 +76,8 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a refusal of a create is decided from the reader that authenticated it',
     file: 'src/domain/mutation/account-queue.ts',
-    search: 'const isCurrent = !handed.atOnce;',
-    replacement: 'const isCurrent = true;',
+    search: 'isCurrent: !handed.atOnce,',
+    replacement: 'isCurrent: true,',
     rule: 'A10: what another replica deleted before a create has made room for it.',
     caughtBy: ['test/domain/mutation/account-queue.test.ts'],
   },
@@ -96,7 +96,7 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a change does not expect the API key that asked for it',
     file: 'src/domain/mutation/authority.ts',
-    search: '      { key: KEYS.apiKey(accountId, keyId), revision: found.key.revision },\n',
+    search: 'expectUnchanged(found.key), ',
     replacement: '',
     rule: 'A12: a revoked API key changes nothing, not even by a commit that was under way.',
     caughtBy: ['test/domain/mutation/mutation.test.ts'],

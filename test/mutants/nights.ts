@@ -21,12 +21,9 @@ export const NIGHTS: readonly Mutant[] = [
   {
     name: 'a second run writes over the ledger',
     file: 'src/domain/metering/ledger.ts',
-    search: 'const [first, ...others] = entries.map((entry) => ({ key: keyOf(entry), revision: ABSENT }));',
+    search: 'const [first, ...others] = entries.map((entry) => expectAbsent(keyOf(entry)));',
     replacement: `const [first, ...others] = await Promise.all(
-    entries.map(async (entry) => ({
-      key: keyOf(entry),
-      revision: (await store.get(keyOf(entry)))?.revision ?? ABSENT,
-    })),
+    entries.map(async (entry) => (await store.get(keyOf(entry))) ?? expectAbsent(keyOf(entry))),
   );`,
     rule: 'M2: a record of the ledger is created only if it is absent.',
     caughtBy: ['test/controller/metering.test.ts'],

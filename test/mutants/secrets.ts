@@ -150,7 +150,7 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'the last use of a key is left to other replicas for ever',
     file: 'src/domain/accounts/key-uses.ts',
-    search: '[...taken.left].some((use) => isBehind(known.uses, use));',
+    search: '[...taken.left].some((use) => isBehind(known.record, use));',
     replacement: 'false;',
     rule: 'A15: the last use is known within 60 s.',
     caughtBy: ['test/domain/accounts/key-uses.test.ts'],

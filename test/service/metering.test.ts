@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
+import { expectRevision } from '../../src/store/entry.ts';
 import type { Change, CommitResult, Store } from '../../src/store/port.ts';
 import { dayAt, endOfDay, startOfDay } from '../../src/time/utc-days.ts';
 import { countsOf, digestOf, HOUR_MS, ledgerOf, MINUTE_MS } from '../support/metering/metering.ts';
@@ -177,7 +178,7 @@ onEachBackend('a night through the front door', (backend) => {
       clock.advance(200);
       // Another replica ends the day.
       const day = await store.get(KEYS.day);
-      const expectDay = { key: KEYS.day, revision: day?.revision ?? 0 };
+      const expectDay = expectRevision(KEYS.day, day?.revision ?? 0);
       await store.commit({ expect: [expectDay], write: [put(KEYS.day, { day: NEXT, since: DAY })] });
     };
     expect((await revoke(muster, owner.apiKey, app.appId)).status).toBe(200);
@@ -196,7 +197,7 @@ onEachBackend('a night through the front door', (backend) => {
     goTo(clock, MIDNIGHT - 100);
     // Another replica has ended the day.
     const day = await store.get(KEYS.day);
-    const expectDay = { key: KEYS.day, revision: day?.revision ?? 0 };
+    const expectDay = expectRevision(KEYS.day, day?.revision ?? 0);
     await store.commit({ expect: [expectDay], write: [put(KEYS.day, { day: NEXT, since: DAY })] });
     await tenant(muster);
     await metered(running, DAY);

@@ -3,6 +3,7 @@ import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
 import { FORMAT_CHECK_EVERY_MS } from '../../src/domain/replicas/format.ts';
+import { expectRevision } from '../../src/store/entry.ts';
 import type { Store } from '../../src/store/port.ts';
 import { call, createApp, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
@@ -19,7 +20,7 @@ async function raise(store: Store): Promise<void> {
   if (!entry) throw new Error('the store has no format');
   const { record, revision } = parseRecord(formatSchema, entry);
   const { outcome } = await store.commit({
-    expect: [{ key: KEYS.format, revision }],
+    expect: [expectRevision(KEYS.format, revision)],
     write: [put(KEYS.format, { ...record, format: FORMAT + 1, migratingFrom: FORMAT })],
   });
   expect(outcome).toBe('committed');

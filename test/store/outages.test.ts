@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { instrumented } from '../../src/store/instrumented.ts';
 import { OUTAGE_MS, Outages, type CallKind } from '../../src/store/outages.ts';
-import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { wrappedStore } from '../../src/store/wrapped.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
@@ -147,7 +147,7 @@ describe('a store that answers reads and no writes', () => {
   });
 
   test.each([
-    ['commit', (store: Store) => store.commit({ expect: [{ key: 'k', revision: ABSENT }], write: [] })],
+    ['commit', (store: Store) => store.commit({ expect: [expectAbsent('k')], write: [] })],
     ['hold', (store: Store) => store.hold('k', '', 1000)],
   ] as const)('shows by a %s', async (operation, call) => {
     const { clock, told, outages } = observed();

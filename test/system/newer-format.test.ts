@@ -7,6 +7,7 @@ import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
 import { openStore } from '../../src/service/open-store.ts';
+import { expectRevision } from '../../src/store/entry.ts';
 import { connectRaw } from '../support/http/raw-http.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
 import { call, KEY_FILE_TEXT, tenant } from '../support/service/muster.ts';
@@ -52,7 +53,7 @@ describe.skipIf(url === undefined)('when a newer Muster raises the format of the
     const entry = await store.get(KEYS.format);
     const { record, revision } = entry ? parseRecord(formatSchema, entry) : expect.unreachable('no format');
     const raised = put(KEYS.format, { ...record, format: FORMAT + 1, migratingFrom: FORMAT });
-    await store.commit({ expect: [{ key: KEYS.format, revision }], write: [raised] });
+    await store.commit({ expect: [expectRevision(KEYS.format, revision)], write: [raised] });
 
     const ended = Promise.all(all.map((muster) => muster.ended()));
     await expect.poll(async () => (await call(`${api.ops}/readyz`)).text).toContain('draining');

@@ -6,7 +6,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { DEADLINES } from '../../src/domain/limits.ts';
 import { FORMAT } from '../../src/domain/records/records.ts';
 import { openStore } from '../../src/service/open-store.ts';
-import { ABSENT } from '../../src/store/port.ts';
+import { expectAbsent } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { entriesOf } from '../support/service/accounts.ts';
@@ -124,7 +124,7 @@ async function keysOf(etcd: EtcdCluster): Promise<string[]> {
 
 async function removeKeys(etcd: EtcdCluster): Promise<void> {
   await using root = await openStore({ kind: 'etcd', endpoints: etcd.urls, prefix: '/' });
-  const expect = [{ key: 'none', revision: ABSENT }] as const;
+  const expect = [expectAbsent('none')] as const;
   await root.commit({ expect, write: [{ removeAll: 'muster/' }], quiet: true });
 }
 
@@ -136,6 +136,6 @@ async function idOf(etcd: EtcdCluster): Promise<string> {
 
 async function formatIt(etcd: EtcdCluster): Promise<void> {
   await using store = await open(etcd);
-  const expect = [{ key: KEYS.format, revision: ABSENT }] as const;
+  const expect = [expectAbsent(KEYS.format)] as const;
   await store.commit({ expect, write: [put(KEYS.format, { format: FORMAT })] });
 }

@@ -1,11 +1,20 @@
-import { ABSENT, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { attemptedSchema, type AttemptedRecord, type Attempts } from '../records/attempt-records.ts';
-import { BadRecord, parseRecord, put } from '../records/codec.ts';
+import {
+  absent,
+  BadRecord,
+  justCommitted,
+  parseRecord,
+  put,
+  versioned,
+  withRecord,
+  type Versioned,
+} from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ReplicaRecord } from '../records/replica-records.ts';
 import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
@@ -53,7 +62,7 @@ export class AuditedAttempts {
   /** What replicas published last, by replica and account: one that has ended since publishes nothing any more. */
   readonly #published = new Map<string, Seen>();
   /** What this term knows to be entered, or dropped, with the revision of the record. */
-  readonly #known = new Map<string, { readonly record: AttemptedRecord; readonly revision: number }>();
+  readonly #known = new Map<string, Versioned<AttemptedRecord>>();
 
   constructor(deps: AuditedAttemptsDeps) {
     this.#deps = deps;
@@ -95,31 +104,31 @@ export class AuditedAttempts {
     const entry = auditEntry(random, origin, { accountId: of, ...told(of, fresh) });
     try {
       const result = await store.commit({
-        expect: [{ key: KEYS.attempted(of), revision: known.revision }, { key: entry.put, revision: ABSENT }, ...fence],
+        expect: [expectUnchanged(known), expectAbsent(entry.put), ...fence],
         write: [put(KEYS.attempted(of), record), entry],
         quiet: true,
       });
       // A conflict is another leader, or this commit with a lost answer: the record tells.
-      if (result.outcome === 'committed') this.#known.set(of, { record, revision: result.revision });
+      if (result.outcome === 'committed') this.#known.set(of, justCommitted(KEYS.attempted(of), record, result));
       else this.#known.delete(of);
     } catch (error) {
       this.#known.delete(of);
       if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
       // It is not tried again for an hour, like one that was written.
-      this.#known.set(of, { record, revision: known.revision });
+      this.#known.set(of, withRecord(known, record));
       metrics.attemptsDropped();
     }
   }
 
-  async #read(of: string): Promise<{ record: AttemptedRecord; revision: number }> {
+  async #read(of: string): Promise<Versioned<AttemptedRecord>> {
     const entry = await this.#deps.store.get(KEYS.attempted(of));
     const none = { at: 0, counted: {} };
-    if (!entry) return { record: none, revision: ABSENT };
+    if (!entry) return absent<AttemptedRecord>(KEYS.attempted(of), none);
     try {
       return parseRecord(attemptedSchema, entry);
     } catch (error) {
       // The next entry replaces it: a damaged record must not silence every account.
-      if (error instanceof BadRecord) return { record: none, revision: entry.revision };
+      if (error instanceof BadRecord) return versioned<AttemptedRecord>(entry, none);
       throw error;
     }
   }

@@ -1,6 +1,6 @@
+import { expectAbsent, expectUnchanged } from '../../store/port.ts';
 import * as z from 'zod';
 import type { Listed, PageOf } from '../../store/pages.ts';
-import { ABSENT } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
@@ -137,8 +137,8 @@ export async function creationStep(
     action: 'account.created',
     detail: { entitlement },
     countsAt: creation.at,
-    expect: [{ key: KEYS.account(accountId), revision: ABSENT }, ...creation.expect],
-    write: [put(KEYS.account(accountId), record), put(KEYS.counters(accountId), NO_COUNTERS.record), ...creation.write],
+    expect: [expectAbsent(KEYS.account(accountId)), ...creation.expect],
+    write: [put(KEYS.account(accountId), record), put(KEYS.counters(accountId), NO_COUNTERS), ...creation.write],
     result: accountView({ id: accountId, record }),
   };
 }
@@ -181,7 +181,7 @@ async function change(
       },
       ...(changes && { countsAt: changes.at }),
       withdraws: disabled && !before.disabled,
-      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
+      expect: [expectUnchanged(account), ...(changes?.expect ?? [])],
       write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
       result,
     };

@@ -1,5 +1,5 @@
+import { expectAbsent, expectUnchanged } from '../../store/port.ts';
 import * as z from 'zod';
-import { ABSENT } from '../../store/port.ts';
 import { Secret } from '../credentials/secret.ts';
 import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
@@ -166,11 +166,7 @@ export async function keyCreationStep(
     accountId: account.id,
     action: 'key.created',
     detail: { keyId },
-    expect: [
-      { key: KEYS.account(account.id), revision: account.revision },
-      { key: KEYS.counters(account.id), revision: counters.revision },
-      { key: KEYS.keyLocator(keyId), revision: ABSENT },
-    ],
+    expect: [expectUnchanged(account), expectUnchanged(counters), expectAbsent(KEYS.keyLocator(keyId))],
     write: [
       put(KEYS.apiKey(account.id, keyId), record),
       put(KEYS.keyLocator(keyId), { accountId: account.id }),
@@ -195,7 +191,7 @@ async function revoke(
       accountId,
       action: 'key.revoked',
       detail: { keyId },
-      expect: [{ key: KEYS.apiKey(accountId, keyId), revision: key.revision }],
+      expect: [expectUnchanged(key)],
       write: [{ remove: KEYS.apiKey(accountId, keyId) }],
       result: undefined,
     });

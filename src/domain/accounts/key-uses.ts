@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../store/port.ts';
+import { expectUnchanged, StoreUnavailable, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { keyUsesSchema } from '../records/records.ts';
 
@@ -73,26 +73,26 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     left.set(accountId, before);
   }
 
-  async function read(accountId: string): Promise<{ uses: Uses; revision: number }> {
-    const entry = await store.get(KEYS.keyUses(accountId));
-    const record = entry && parseRecord(keyUsesSchema, entry);
-    return { uses: new Map(record?.record.keys), revision: record?.revision ?? ABSENT };
+  async function read(accountId: string): Promise<Versioned<Uses>> {
+    const key = KEYS.keyUses(accountId);
+    const entry = await store.get(key);
+    return entry ? versioned(entry, new Map(parseRecord(keyUsesSchema, entry).record.keys)) : absent(key, NONE);
   }
 
   /** Writes the uses, or leaves them once. @param isLast nothing is left to others */
   async function write(accountId: string, taken: Noted, isLast: boolean, attempt = 1): Promise<void> {
     const { uses } = taken;
     const known = await read(accountId);
-    if (![...uses].some((use) => isBehind(known.uses, use))) return;
+    if (![...uses].some((use) => isBehind(known.record, use))) return;
     const isUrgent =
       isLast ||
-      [...uses].some((use) => isBehind(known.uses, use, LEFT_MS)) ||
-      [...taken.left].some((use) => isBehind(known.uses, use));
+      [...uses].some((use) => isBehind(known.record, use, LEFT_MS)) ||
+      [...taken.left].some((use) => isBehind(known.record, use));
     if (!isUrgent) return noteAgain(accountId, { uses, left: uses });
     const alive = new Set([...deps.keysOf(accountId), ...uses.keys()]);
-    const kept = new Map([...known.uses].filter(([keyId]) => alive.has(keyId)));
+    const kept = new Map([...known.record].filter(([keyId]) => alive.has(keyId)));
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.keyUses(accountId), revision: known.revision }],
+      expect: [expectUnchanged(known)],
       write: [put(KEYS.keyUses(accountId), { keys: [...laterOf(kept, uses)] })],
       quiet: true,
     });
@@ -128,7 +128,7 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     async lastUses(accountId) {
       // Taken before the read: what is written meanwhile is in neither of them afterwards.
       const own = laterOf(leaving.get(accountId) ?? NONE, noted.get(accountId) ?? NONE);
-      return laterOf((await read(accountId)).uses, own);
+      return laterOf((await read(accountId)).record, own);
     },
     flush: async () => await writeAll(false),
     async finish() {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ABSENT, type Store, type Write } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Store, type Write } from '../../store/port.ts';
 import { generateAppId } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
@@ -95,7 +95,7 @@ export async function ownApp(
   const app = await authorised.account.app(appId);
   if (!app) throw new Refusal('not_found');
   if ('precondition' in caller.authority) caller.authority.mayChange?.(app.record);
-  const expectApp = { key: KEYS.app(caller.accountId, appId), revision: app.revision };
+  const expectApp = expectUnchanged(app);
   return { ...authorised, app, expect: [...authorised.expect, expectApp] };
 }
 
@@ -106,7 +106,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
   const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
 
-  const plan: CountersPlan<CreatedApp> = async (reader, _account, counters) => {
+  const plan: CountersPlan<CreatedApp> = async (reader, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
@@ -116,7 +116,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
       accountId,
       action: 'app.created',
       appId,
-      expect: [...expect, { key, revision: ABSENT }],
+      expect: [...expect, expectAbsent(key)],
       write: [put(key, newApp(name, counters.nextSlot, origin.at, code)), ...write],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
       result: created,
@@ -161,7 +161,7 @@ async function issueCodeOnce(
 ): Promise<IssuedCode> {
   const { accountId, origin } = caller;
   const issue = issuing(deps, caller, appId);
-  const plan: CountersPlan<IssuedCode> = async (reader, _account, counters) => {
+  const plan: CountersPlan<IssuedCode> = async (reader, counters) => {
     await authorisedBy(reader, accountId, caller.authority);
     const found = await deps.idempotency.find(accountId, asked, origin.at, reader);
     if ('answer' in found) return { unchanged: readCode(found.answer) };
@@ -218,7 +218,7 @@ async function revoke(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
 /** A9: one commit removes all of the app; the audit stays, and the status change that metering needs. */
 async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<void> {
   const { accountId, origin } = caller;
-  const plan: CountersPlan<boolean> = async (reader, _account, counters) => {
+  const plan: CountersPlan<boolean> = async (reader, counters) => {
     const { app, expect, write: preconditionWrites } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
     const gone = await appTransition(deps, reader, app, 'none', origin.at);

@@ -1,4 +1,4 @@
-import type { Expectation, Store } from '../../store/port.ts';
+import { expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -32,11 +32,7 @@ export async function removePastCredentials(
       .filter((entry) => entry !== undefined)
       .filter((entry) => parseRecord(credentialSchema, entry).record.appId === appId);
     const { outcome } = await store.commit({
-      expect: [
-        { key: first.key, revision: first.revision },
-        ...own.map(({ key, revision }) => ({ key, revision })),
-        ...fence,
-      ],
+      expect: [expectUnchanged(first), ...own.map(expectUnchanged), ...fence],
       write: [...page.entries, ...own].map(({ key }) => ({ remove: key })),
     });
     if (outcome === 'committed') gone += page.entries.length;

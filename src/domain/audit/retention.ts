@@ -1,4 +1,4 @@
-import type { Expectation, Store } from '../../store/port.ts';
+import { expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import { auditKey, chainSchema, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
 import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -93,9 +93,9 @@ const brokenAt = ({ accountId }: Cutting, number: number): BadRecord =>
 
 type Written = Parameters<Store['commit']>[0]['write'];
 
-async function commit({ store, fence, accountId, chain }: Cutting, write: Written, entries: number): Promise<Cut> {
+async function commit({ store, fence, chain }: Cutting, write: Written, entries: number): Promise<Cut> {
   const result = await store.commit({
-    expect: [{ key: KEYS.chain(accountId), revision: chain.revision }, ...fence],
+    expect: [expectUnchanged(chain), ...fence],
     write,
     quiet: true,
   });

@@ -1,8 +1,8 @@
 import { pagesOf } from '../../store/pages.ts';
-import { ABSENT, PAGE_ENTRIES_MAX, type Expectation, type Store } from '../../store/port.ts';
+import { PAGE_ENTRIES_MAX, expectAbsent, expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { chainSchema, suffixOf, type ChainRecord } from '../records/audit-records.ts';
-import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { absent, BadRecord, justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
 
@@ -52,7 +52,7 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
     const { block, chain } = sealed(head.record, portion, clock.now());
     const key = KEYS.seal(accountId, block.number);
     const result = await store.commit({
-      expect: [{ key: KEYS.chain(accountId), revision: head.revision }, { key, revision: ABSENT }, ...fence],
+      expect: [expectUnchanged(head), expectAbsent(key), ...fence],
       write: [put(key, block), put(KEYS.chain(accountId), chain)],
       quiet: true,
     });
@@ -60,7 +60,7 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
       await refuseForeignBlock(store, accountId, head, key);
       return ended(true);
     }
-    head = { record: chain, revision: result.revision };
+    head = justCommitted(head.key, chain, result);
     entries += portion.length;
   }
   return ended(more);
@@ -71,8 +71,9 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
  * @throws BadRecord; StoreUnavailable
  */
 export async function readChain(store: Store, accountId: string): Promise<Versioned<ChainRecord>> {
-  const entry = await store.get(KEYS.chain(accountId));
-  return entry ? parseRecord(chainSchema, entry) : { record: emptyChain(accountId), revision: ABSENT };
+  const key = KEYS.chain(accountId);
+  const entry = await store.get(key);
+  return entry ? parseRecord(chainSchema, entry) : absent(key, emptyChain(accountId));
 }
 
 /** Throws where the next block exists though the head did not move: no later round could seal either. */

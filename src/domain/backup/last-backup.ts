@@ -1,4 +1,4 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectAsFound, type Store } from '../../store/port.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { lastBackupSchema } from '../records/records.ts';
@@ -13,7 +13,7 @@ export async function noteBackup(store: Store, at: number): Promise<void> {
   const before = entry && parseRecord(lastBackupSchema, entry);
   if (before && before.record.at >= at) return;
   await store.commit({
-    expect: [{ key: KEYS.lastBackup, revision: before?.revision ?? ABSENT }],
+    expect: [expectAsFound(KEYS.lastBackup, before)],
     write: [put(KEYS.lastBackup, { ...before?.record, at })],
     quiet: true,
   });

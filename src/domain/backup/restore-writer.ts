@@ -1,4 +1,11 @@
-import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
+import {
+  expectAbsent,
+  StoreUnavailable,
+  type Change,
+  type Expectation,
+  type Store,
+  type Write,
+} from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { hasRoomFor } from '../fullness/room.ts';
 
@@ -82,7 +89,7 @@ export class RestoreWriter {
         `The store is ${Math.floor(fullness * 100)} % full, too small for this backup: empty it, give it more room, and restore again.`,
       );
     }
-    const absent = batch.map((one) => ({ key: one.put, revision: ABSENT }));
+    const absent = batch.map((one) => expectAbsent(one.put));
     return await commitOnce(this.#store, this.#clock, { expect: [this.#fence, ...absent], write: batch }, async () => {
       return (await this.#store.get(first.put))?.revision;
     });

@@ -1,5 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
-import { ABSENT, CACHED_PREFIX, type Entry, type Expectation, type Store } from '../../store/port.ts';
+import {
+  CACHED_PREFIX,
+  committedSnapshot,
+  expectAbsent,
+  expectUnchanged,
+  type Entry,
+  type Expectation,
+  type Store,
+} from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { withThrough } from '../audit/chain.ts';
 import { generateMarker } from '../credentials/random-ids.ts';
@@ -163,15 +171,15 @@ async function begin(deps: RestoreDeps, header: BackupHeader, sum: string): Prom
   const mark = { at: clock.now(), backupOf: header.at, sha256: sum, marker: generateMarker(random) };
   const write = put(KEYS.restoring, mark);
   const expect = [
-    { key: KEYS.restoring, revision: ABSENT },
+    expectAbsent(KEYS.restoring),
     // A service that started meanwhile has written it.
-    { key: KEYS.format, revision: ABSENT },
+    expectAbsent(KEYS.format),
   ] as const;
   const revision = await commitOnce(store, clock, { expect, write: [write] }, async () => {
     const entry = await store.get(KEYS.restoring);
     return entry?.value === write.value ? entry.revision : undefined;
   });
-  return { key: KEYS.restoring, revision };
+  return expectUnchanged(committedSnapshot(KEYS.restoring, { outcome: 'committed', revision }));
 }
 
 /** Writes everything but the heads of the audit chains, which it returns, and the unsealed audit entries. */
@@ -218,7 +226,7 @@ async function writeUnsealed(
 async function finish(deps: RestoreDeps, fence: Expectation, header: BackupHeader): Promise<void> {
   const { store, clock, random, storeId = generateMarker(random) } = deps;
   const change = {
-    expect: [fence, { key: KEYS.format, revision: ABSENT }],
+    expect: [fence, expectAbsent(KEYS.format)],
     write: [put(KEYS.format, { format: header.recordsFormat, storeId }), { remove: KEYS.restoring }],
   } as const;
   await commitOnce(store, clock, change, async () => (await store.get(KEYS.format))?.revision);

@@ -1,4 +1,4 @@
-import type { Store } from '../../store/port.ts';
+import { expectUnchanged, type Store } from '../../store/port.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { SessionEntry } from '../fleet/reader.ts';
 import { KEYS } from '../records/keys.ts';
@@ -14,7 +14,7 @@ const SESSIONS_PER_PIECE_MAX = 500;
  */
 export function endedSessionsSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
   async function remove(sessions: readonly SessionEntry[]): Promise<number> {
-    const [first, ...others] = sessions.map(({ id, revision }) => ({ key: KEYS.session(id), revision }));
+    const [first, ...others] = sessions.map(expectUnchanged);
     if (!first) return 0;
     const { outcome } = await store.commit({
       expect: [first, ...others, ...fence],
@@ -74,12 +74,12 @@ export function signInNotesSweep({ store, fence }: SweepDeps, memory: FleetMemor
         ...(after !== '' && { after }),
       });
       let gone = 0;
-      for (const { key, revision } of page.entries) {
+      for (const entry of page.entries) {
         if (signal.aborted) break;
-        const id = key.slice(note.prefix.length);
+        const id = entry.key.slice(note.prefix.length);
         if (note.isThere(memory, id) || (await isThere(store, note.of(id)))) continue;
-        const write = [{ remove: key }];
-        const { outcome } = await store.commit({ expect: [{ key, revision }, ...fence], write, quiet: true });
+        const write = [{ remove: entry.key }];
+        const { outcome } = await store.commit({ expect: [expectUnchanged(entry), ...fence], write, quiet: true });
         if (outcome === 'committed') gone += 1;
       }
       if (page.next !== undefined) return { gone, next: `${place}:${page.next}` };

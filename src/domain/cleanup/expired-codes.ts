@@ -1,3 +1,4 @@
+import { expectUnchanged } from '../../store/port.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withoutExpiredCodes } from '../apps/app-state.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
@@ -20,7 +21,7 @@ const ACCOUNTS_PER_TURN = 50;
 export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
   async function spend(apps: readonly AppEntry[], now: number): Promise<number> {
     const keyOf = ({ accountId, id }: AppEntry): string => KEYS.app(accountId, id);
-    const [first, ...others] = apps.map((app) => ({ key: keyOf(app), revision: app.revision }));
+    const [first, ...others] = apps.map((app) => expectUnchanged(app));
     if (!first) return 0;
     const { outcome } = await store.commit({
       expect: [first, ...others, ...fence],

@@ -1,4 +1,4 @@
-import type { Entry, Expectation, Store, Write } from '../../store/port.ts';
+import { expectUnchanged, type Entry, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { DAY_MS, HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
 import { attemptedSchema } from '../records/attempt-records.ts';
@@ -38,7 +38,7 @@ function recordSweep({ store, clock, fence }: SweepDeps, rule: RecordSweep): Swe
     );
     const entries = found.filter(({ companion }) => companion !== undefined).map(({ entry }) => entry);
     const companions = found.map((each) => each.companion).filter((each) => each !== undefined);
-    const [first, ...others] = entries.map(({ key, revision }) => ({ key, revision }));
+    const [first, ...others] = entries.map(expectUnchanged);
     if (!first) return 0;
     const { outcome } = await store.commit({
       expect: [first, ...others, ...companions.flatMap(({ expect }) => expect), ...fence],
@@ -109,7 +109,7 @@ async function slotOf(store: Store, entry: Entry): Promise<Companion> {
   const key = KEYS.idempotencySlot(accountId, parseRecord(idempotencyRecordSchema, entry).record.slot);
   const slot = await store.get(key);
   if (!slot || parseRecord(idempotencySlotSchema, slot).record.key !== name) return { expect: [], write: [] };
-  return { expect: [{ key, revision: slot.revision }], write: [{ remove: key }] };
+  return { expect: [expectUnchanged(slot)], write: [{ remove: key }] };
 }
 
 /** Removes notes of refused enrollments: an enrollment uses the note of the last hour alone. */

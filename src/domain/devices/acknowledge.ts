@@ -1,4 +1,4 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectAsFound, expectUnchanged, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FoundApp } from '../fleet/reader.ts';
@@ -40,7 +40,7 @@ export async function acknowledge(
     const current = await stillBound(await deps.fleet.current(), app);
     // Memory changes meanwhile: the revision that the commit expects and the content it decides by are read in one
     // moment.
-    const expectAccount = { key: KEYS.account(account.id), revision: current.account.revision };
+    const expectAccount = expectUnchanged(current.account);
     if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
     const record: AckRecord = {
       revision: ack.revision,
@@ -48,9 +48,9 @@ export async function acknowledge(
       ...(ack.error !== undefined && { error: ack.error }),
       at: origin.at,
     };
-    const expectApp = { key: KEYS.app(account.id, app.id), revision: current.app.revision };
+    const expectApp = expectUnchanged(current.app);
     const { outcome } = await deps.store.commit({
-      expect: [expectApp, expectAccount, { key, revision: kept?.revision ?? ABSENT }],
+      expect: [expectApp, expectAccount, expectAsFound(key, kept)],
       write: [put(key, record)],
       quiet: true,
     });

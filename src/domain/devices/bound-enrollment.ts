@@ -1,9 +1,11 @@
 import { withCode } from '../apps/app-state.ts';
 import { ownApp, type Caller } from '../apps/apps.ts';
 import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import { appEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import type { LeadingStep } from '../mutation/step.ts';
+import { withRecord } from '../records/codec.ts';
 import type { AppRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { enrollmentStep, type EnrollmentDeps } from './enrollment.ts';
@@ -48,7 +50,7 @@ export async function enrollBound(
       const step = await enrollmentStep(
         deps,
         reader,
-        { account, app: { ...app, record: withCode(app.record, code) } },
+        { account, app: appEntry(app.id, app.accountId, withRecord(app, withCode(app.record, code))) },
         { platform, agentVersion, connection: 'cloud', proved: true },
         { code: code.hash, credential: hash, at: origin.at, provisional: false },
       );

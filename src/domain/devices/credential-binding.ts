@@ -1,4 +1,4 @@
-import { ABSENT, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { bindingConfirmed, credentialTaken } from '../apps/app-state.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
@@ -18,8 +18,8 @@ import { authenticateDevice } from './authenticate.ts';
 
 /** The right to bind a hash, with what the commit relies on and removes. */
 export interface Claim {
-  /** The revision of `cred/<hash>`; `ABSENT` where there is none. */
-  readonly revision: number;
+  /** `cred/<hash>` is as it was found. */
+  readonly expect: Expectation;
   /** Writes beside the binding itself. */
   readonly write: readonly Write[];
   /** The app that loses the hash. */
@@ -34,8 +34,6 @@ export interface Loser {
   readonly write: readonly Write[];
 }
 
-const FREE: Claim = { revision: ABSENT, write: [], from: undefined };
-
 /**
  * Whether the app may bind the hash: nobody has, or whoever has yields, since this enrollment proves the credential.
  * The commit expects the record as it was found here, so that two at once cannot both bind.
@@ -48,31 +46,34 @@ export async function claimOf(
   credential: string,
   proved: boolean,
 ): Promise<Claim | undefined> {
-  const entry = await store.get(KEYS.credential(credential));
-  if (!entry) return FREE;
+  const key = KEYS.credential(credential);
+  const free: Claim = { expect: expectAbsent(key), write: [], from: undefined };
+  const entry = await store.get(key);
+  if (!entry) return free;
   const { record, revision } = parseRecord(credentialSchema, entry);
+  const expect = expectUnchanged(entry);
   const yields = proved && record.provisional === true;
   if (record.appId === app.id) {
     // It was bound to this app after the app was read: the same request was faster elsewhere. That is no reason to
     // refuse it: the commit conflicts, and the next attempt finds a replay.
-    if (revision > app.revision) return FREE;
+    if (revision > app.revision) return free;
     // A credential that its app has lost, by a revocation or a swap, never comes back to it.
-    return yields && app.record.credential === credential ? { revision, write: [], from: undefined } : undefined;
+    return yields && app.record.credential === credential ? { expect, write: [], from: undefined } : undefined;
   }
   const { accountId, appId } = record;
   const owner = await store.get(KEYS.app(accountId, appId));
   // The id of an app is never used again: a record that leads to a deleted app binds nothing.
-  if (!owner) return { revision, write: [{ remove: KEYS.pastCredential(appId, credential) }], from: undefined };
+  if (!owner) return { expect, write: [{ remove: KEYS.pastCredential(appId, credential) }], from: undefined };
   if (!yields) return undefined;
   const { record: before } = parseRecord(appSchema, owner);
   const isCurrent = before.credential === credential;
   return {
-    revision,
+    expect,
     write: [],
     from: {
       accountId,
       appId,
-      expect: { key: owner.key, revision: owner.revision },
+      expect: expectUnchanged(owner),
       // The app is written also where only a past credential goes: a deletion that has listed it must conflict.
       write: [
         put(owner.key, isCurrent ? credentialTaken(before) : before),
@@ -106,10 +107,7 @@ export async function confirmed(
       const { provisional: _, ...final } = bound.record;
       const [ofApp, locator] = [KEYS.app(account.id, app.id), KEYS.credential(hash)];
       await store.commit({
-        expect: [
-          { key: ofApp, revision: app.revision },
-          { key: locator, revision: bound.revision },
-        ],
+        expect: [expectUnchanged(app), expectUnchanged(bound)],
         write: [put(ofApp, bindingConfirmed(app.record)), put(locator, final)],
         room: UNAUDITED_ROOMS.bindingConfirmed,
       });

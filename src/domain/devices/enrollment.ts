@@ -1,4 +1,4 @@
-import { ABSENT, type Write } from '../../store/port.ts';
+import { expectAsFound, expectUnchanged, type Write } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { enrolled } from '../apps/app-state.ts';
 import type { Secret } from '../credentials/secret.ts';
@@ -203,12 +203,7 @@ function bindingStep(
       ...(from && { tookFrom: from.appId }),
     },
     ...(changes && { countsAt: changes.at }),
-    expect: [
-      { key: KEYS.account(account.id), revision: account.revision },
-      { key: KEYS.app(account.id, app.id), revision: app.revision },
-      { key: locator, revision: claim.revision },
-      ...(changes?.expect ?? []),
-    ],
+    expect: [expectUnchanged(account), expectUnchanged(app), claim.expect, ...(changes?.expect ?? [])],
     write,
     ...(from && { first: [losing(from, app.id)] }),
     result: from ? 'took_over' : 'enrolled',
@@ -265,10 +260,7 @@ async function audit(
     appId,
     detail: { reason },
     // The commit expects the app: a note must not outlive its deletion.
-    expect: [
-      { key, revision: note?.revision ?? ABSENT },
-      { key: KEYS.app(accountId, appId), revision: app.revision },
-    ],
+    expect: [expectAsFound(key, note), expectUnchanged(app)],
     write: [put(key, { at: origin.at })],
     result: undefined,
   };

@@ -1,14 +1,13 @@
 import type { Log } from '../../log.ts';
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
-import { ABSENT, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
+import { expectUnchanged, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { packLastSeen, unpackLastSeen } from '../fleet/last-seen-codec.ts';
+import { lastSeenIn, packLastSeen } from '../fleet/last-seen-codec.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { lastSeenSchema } from '../records/records.ts';
 import type { HeartbeatMetrics } from './metrics.ts';
 
 /**
@@ -149,40 +148,29 @@ async function flushAccount(
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.slots());
-  const known = { seen: account.lastSeen(), revision: account.lastSeenRevision };
-  const written = await write(deps, accountId, known, slots, alive);
+  const written = await write(deps, accountId, account.lastSeen(), slots, alive);
   if (written !== 'conflict') return written;
   if (isOver()) return undefined;
   // The round of another replica is newer than memory.
-  const stored = await storedSeen(deps.store, accountId);
+  const key = KEYS.lastSeen(accountId);
+  const stored = lastSeenIn(key, await deps.store.get(key));
   if (isOver()) return undefined;
   const again = await write(deps, accountId, stored, slots, alive);
   return again === 'conflict' ? undefined : again;
-}
-
-interface Known {
-  readonly seen: Numbers;
-  readonly revision: number;
-}
-
-async function storedSeen(store: Store, accountId: string): Promise<Known> {
-  const entry = await store.get(KEYS.lastSeen(accountId));
-  if (!entry) return { seen: new Map(), revision: ABSENT };
-  return { seen: unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed), revision: entry.revision };
 }
 
 /** @returns the bytes written */
 async function write(
   deps: HeartbeatDeps,
   accountId: string,
-  known: Known,
+  known: Versioned<Numbers>,
   slots: Numbers,
   alive: ReadonlySet<number>,
 ): Promise<number | 'conflict'> {
-  const merged = merge(known.seen, slots, alive);
+  const merged = merge(known.record, slots, alive);
   if (!merged) return 0;
   const record = put(KEYS.lastSeen(accountId), { packed: packLastSeen(merged) });
-  const expect = { key: KEYS.lastSeen(accountId), revision: known.revision };
+  const expect = expectUnchanged(known);
   const { outcome } = await deps.store.commit({ expect: [expect], write: [record], quiet: true });
   const bytes = outcome === 'committed' ? record.value.length : 0;
   deps.metrics.heartbeatsFlushed(1, bytes, outcome === 'committed' ? 'written' : 'conflict');

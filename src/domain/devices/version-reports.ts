@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../store/port.ts';
+import { expectUnchanged, StoreUnavailable } from '../../store/port.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -45,10 +45,7 @@ export function createVersionReports(
         action: 'app.reported',
         appId: now.app.id,
         detail: { platform, agentVersion },
-        expect: [
-          { key: KEYS.app(now.account.id, now.app.id), revision: now.app.revision },
-          { key: KEYS.account(now.account.id), revision: now.account.revision },
-        ],
+        expect: [expectUnchanged(now.app), expectUnchanged(now.account)],
         write: [put(KEYS.app(now.account.id, now.app.id), { ...now.app.record, platform, agentVersion })],
         result: undefined,
       };

@@ -1,7 +1,7 @@
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { withRoom } from '../../packed/table.ts';
-import type { Entry } from '../../store/port.ts';
-import { parseRecord, type Versioned } from '../records/codec.ts';
+import type { Entry, made } from '../../store/port.ts';
+import { absent, parseRecord, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import {
   accountSchema,
@@ -18,129 +18,47 @@ import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-r
 import type { AppTable } from './app-table.ts';
 import { eachLastSeen } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
-
-/** A parsed key of the cached range: the account, the kind of record, and which one. */
-export interface RecordRef {
-  readonly accountId: string;
-  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen' | 'members';
-  /** The id of the API key or app; `''` for records of which an account has one. */
-  readonly id: string;
-}
-
-function endOfPart(key: string, start: number): number {
-  const slash = key.indexOf('/', start);
-  return slash < 0 ? key.length : slash;
-}
-
-/** Parses a key; undefined for a key that no account has, or of a kind that this program does not know. */
-export function recordRefOf(key: string): RecordRef | undefined {
-  if (!key.startsWith(KEYS.accounts)) return undefined;
-  // By hand, without `split`: a start parses a million keys.
-  const afterId = endOfPart(key, KEYS.accounts.length);
-  const afterKind = endOfPart(key, afterId + 1);
-  const accountId = key.slice(KEYS.accounts.length, afterId);
-  const kind = afterId === key.length ? 'account' : key.slice(afterId + 1, afterKind);
-  const id = key.slice(afterKind + 1, endOfPart(key, afterKind + 1));
-  switch (kind) {
-    case 'account':
-    case 'key':
-    case 'app':
-    case 'otel':
-    case 'tally':
-    case 'seen':
-    case 'members':
-      return { accountId, kind, id };
-    default:
-      return undefined;
-  }
-}
+import type { RecordRef } from './record-ref.ts';
 
 let versions = 0;
 
-/** The records of one account in memory. Other records may come before the account's own, while `revision` is 0. */
-export class AccountMemory implements AccountReader {
+/**
+ * The records of one account in memory, which change with every batch of the watch. Other records may come before the
+ * account's own. Nobody outside of this folder holds one: requests and plans hold its `view`.
+ */
+export class AccountMemory {
   readonly id: string;
-  record: AccountRecord = { name: '', entitlement: 'standard', disabled: true, createdAt: 0 };
-  revision = 0;
-  lastSeenRevision = 0;
-  /** Changes with every app and last contact. No two states in this process share one, not even after a new listing. */
-  appsVersion = (versions += 1);
   /** The account's number in the memory, which is the group of its apps in the table. */
   readonly number: number;
-  readonly #table: AppTable;
-  /** Rows of the account's apps in the table, the first `#appCount` of them. */
+  readonly table: AppTable;
+  /** The account with its record as it is now; undefined while there is none. */
+  view: AccountView | undefined;
+  /** Changes with every app and last contact. No two states in this process share one, not even after a new listing. */
+  appsVersion = (versions += 1);
+  appCount = 0;
+  readonly keys = new Map<string, ApiKeyEntry>();
+  otel: Versioned<OtelRecord> | undefined;
+  counters: Versioned<CountersRecord> | undefined;
+  seen: Versioned<Numbers> | undefined;
+  members: Versioned<MembersRecord> | undefined;
+  /** Rows of the account's apps in the table, the first `appCount` of them. */
   #rows = NO_ROWS;
-  #appCount = 0;
-  readonly #keys = new Map<string, ApiKeyEntry>();
-  #otel: Versioned<OtelRecord> | undefined;
-  #counters: Versioned<CountersRecord> = NO_COUNTERS;
-  #seen: Numbers = NOTHING_SEEN;
-  #members: Versioned<MembersRecord> = NO_MEMBERS;
 
   constructor(id: string, number: number, table: AppTable) {
     this.id = id;
     this.number = number;
-    this.#table = table;
-  }
-
-  app(appId: string): AppEntry | undefined {
-    const row = this.#table.find(appId, this.number);
-    return row < 0 ? undefined : this.#table.recent(row, this.id);
-  }
-
-  apps(): readonly AppEntry[] {
-    return Array.from(this.#held(), (row) => this.#table.app(row, this.id));
-  }
-
-  get appCount(): number {
-    return this.#appCount;
-  }
-
-  /** The ids of its active apps, in no particular order. A night asks all accounts for them. */
-  activeIds(): string[] {
-    const ids: string[] = [];
-    for (const row of this.#held()) if (this.#table.isActive(row)) ids.push(this.#table.idOf(row));
-    return ids;
-  }
-
-  /** The slots of its apps, in no particular order. */
-  slots(): Iterable<number> {
-    return Array.from(this.#held(), (row) => this.#table.slotOf(row));
-  }
-
-  apiKey(keyId: string): ApiKeyEntry | undefined {
-    return this.#keys.get(keyId);
-  }
-
-  apiKeys(): readonly ApiKeyEntry[] {
-    return [...this.#keys.values()];
-  }
-
-  otel(): Versioned<OtelRecord> | undefined {
-    return this.#otel;
-  }
-
-  counters(): Versioned<CountersRecord> {
-    return this.#counters;
-  }
-
-  members(): Versioned<MembersRecord> {
-    return this.#members;
-  }
-
-  lastSeen(): Numbers {
-    return this.#seen;
+    this.table = table;
   }
 
   /** @throws BadRecord, and then holds what it held before */
   put({ kind, id }: RecordRef, entry: Entry): void {
     switch (kind) {
       case 'account': {
-        Object.assign(this, parseRecord(accountSchema, entry));
+        this.view = new AccountView(this, parseRecord(accountSchema, entry));
         break;
       }
       case 'key': {
-        this.#keys.set(id, { id, ...parseRecord(apiKeySchema, entry) });
+        this.keys.set(id, { id, ...parseRecord(apiKeySchema, entry) });
         break;
       }
       case 'app': {
@@ -149,22 +67,21 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'otel': {
-        this.#otel = parseRecord(otelSchema, entry);
+        this.otel = parseRecord(otelSchema, entry);
         break;
       }
       case 'tally': {
-        this.#counters = parseRecord(countersSchema, entry);
+        this.counters = parseRecord(countersSchema, entry);
         break;
       }
       case 'members': {
-        this.#members = parseRecord(membersSchema, entry);
+        this.members = parseRecord(membersSchema, entry);
         break;
       }
       case 'seen': {
-        const seen = new PackedNumbers({ expected: this.#appCount });
+        const seen = new PackedNumbers({ expected: this.appCount });
         eachLastSeen(parseRecord(lastSeenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
-        this.#seen = seen;
-        this.lastSeenRevision = entry.revision;
+        this.seen = versioned(entry, seen);
         this.appsVersion = versions += 1;
         break;
       }
@@ -174,11 +91,11 @@ export class AccountMemory implements AccountReader {
   drop({ kind, id }: RecordRef): void {
     switch (kind) {
       case 'account': {
-        this.revision = 0;
+        this.view = undefined;
         break;
       }
       case 'key': {
-        this.#keys.delete(id);
+        this.keys.delete(id);
         break;
       }
       case 'app': {
@@ -187,20 +104,19 @@ export class AccountMemory implements AccountReader {
         break;
       }
       case 'otel': {
-        this.#otel = undefined;
+        this.otel = undefined;
         break;
       }
       case 'tally': {
-        this.#counters = NO_COUNTERS;
+        this.counters = undefined;
         break;
       }
       case 'members': {
-        this.#members = NO_MEMBERS;
+        this.members = undefined;
         break;
       }
       case 'seen': {
-        this.#seen = NOTHING_SEEN;
-        this.lastSeenRevision = 0;
+        this.seen = undefined;
         this.appsVersion = versions += 1;
         break;
       }
@@ -211,52 +127,125 @@ export class AccountMemory implements AccountReader {
   revisionOf({ kind, id }: RecordRef): number {
     switch (kind) {
       case 'account':
-        return this.revision;
+        return this.view?.revision ?? 0;
       case 'key':
-        return this.#keys.get(id)?.revision ?? 0;
+        return this.keys.get(id)?.revision ?? 0;
       case 'app':
-        return this.#table.revisionOf(this.#table.find(id, this.number));
+        return this.table.revisionOf(this.table.find(id, this.number));
       case 'otel':
-        return this.#otel?.revision ?? 0;
+        return this.otel?.revision ?? 0;
       case 'tally':
-        return this.#counters.revision;
+        return this.counters?.revision ?? 0;
       case 'members':
-        return this.#members.revision;
+        return this.members?.revision ?? 0;
       case 'seen':
-        return this.lastSeenRevision;
+        return this.seen?.revision ?? 0;
     }
   }
 
   *held(): Iterable<readonly [key: string, revision: number]> {
-    if (this.revision > 0) yield [KEYS.account(this.id), this.revision];
-    for (const key of this.#keys.values()) yield [KEYS.apiKey(this.id, key.id), key.revision];
-    for (const row of this.#held()) yield [KEYS.app(this.id, this.#table.idOf(row)), this.#table.revisionOf(row)];
-    if (this.#otel) yield [KEYS.otel(this.id), this.#otel.revision];
-    if (this.#counters.revision > 0) yield [KEYS.counters(this.id), this.#counters.revision];
-    if (this.#members.revision > 0) yield [KEYS.members(this.id), this.#members.revision];
-    if (this.lastSeenRevision > 0) yield [KEYS.lastSeen(this.id), this.lastSeenRevision];
+    for (const row of this.rows()) yield [KEYS.app(this.id, this.table.idOf(row)), this.table.revisionOf(row)];
+    for (const one of [this.view, this.otel, this.counters, this.members, this.seen, ...this.keys.values()]) {
+      if (one) yield [one.key, one.revision];
+    }
   }
 
-  #held(): Uint32Array {
-    return this.#rows.subarray(0, this.#appCount);
+  rows(): Uint32Array {
+    return this.#rows.subarray(0, this.appCount);
   }
 
   #putApp(id: string, entry: Entry): void {
-    const known = this.#table.find(id, this.number);
-    const row = this.#table.put(known, this.number, id, entry);
+    const known = this.table.find(id, this.number);
+    const row = this.table.put(known, this.number, id, entry);
     if (known >= 0) return;
-    this.#rows = withRoom(this.#rows, Uint32Array, this.#appCount);
-    this.#rows[this.#appCount] = row;
-    this.#appCount += 1;
+    this.#rows = withRoom(this.#rows, Uint32Array, this.appCount);
+    this.#rows[this.appCount] = row;
+    this.appCount += 1;
   }
 
   #dropApp(id: string): void {
-    const row = this.#table.find(id, this.number);
+    const row = this.table.find(id, this.number);
     if (row < 0) return;
-    this.#table.remove(row);
-    this.#appCount -= 1;
+    this.table.remove(row);
+    this.appCount -= 1;
     // The last row moves to the gap.
-    this.#rows[this.#rows.indexOf(row)] = this.#rows[this.#appCount] ?? 0;
+    this.#rows[this.#rows.indexOf(row)] = this.#rows[this.appCount] ?? 0;
+  }
+}
+
+/**
+ * An account with its record as memory held it when the account was asked for: another record of it is another view. The
+ * account's other records are read as memory holds them when they are asked for; each answer is a snapshot, too.
+ */
+export class AccountView implements AccountReader {
+  declare readonly [made]: 'snapshot';
+  readonly id: string;
+  readonly key: string;
+  readonly record: AccountRecord;
+  readonly revision: number;
+  readonly #memory: AccountMemory;
+
+  constructor(memory: AccountMemory, { key, record, revision }: Versioned<AccountRecord>) {
+    this.id = memory.id;
+    this.key = key;
+    this.record = record;
+    this.revision = revision;
+    this.#memory = memory;
+  }
+
+  app(appId: string): AppEntry | undefined {
+    const { table, number } = this.#memory;
+    const row = table.find(appId, number);
+    return row < 0 ? undefined : table.recent(row, this.id);
+  }
+
+  apps(): readonly AppEntry[] {
+    return Array.from(this.#memory.rows(), (row) => this.#memory.table.app(row, this.id));
+  }
+
+  get appCount(): number {
+    return this.#memory.appCount;
+  }
+
+  get appsVersion(): number {
+    return this.#memory.appsVersion;
+  }
+
+  /** The ids of its active apps, in no particular order. A night asks all accounts for them. */
+  activeIds(): string[] {
+    const { table } = this.#memory;
+    const ids: string[] = [];
+    for (const row of this.#memory.rows()) if (table.isActive(row)) ids.push(table.idOf(row));
+    return ids;
+  }
+
+  /** The slots of its apps, in no particular order. */
+  slots(): Iterable<number> {
+    return Array.from(this.#memory.rows(), (row) => this.#memory.table.slotOf(row));
+  }
+
+  apiKey(keyId: string): ApiKeyEntry | undefined {
+    return this.#memory.keys.get(keyId);
+  }
+
+  apiKeys(): readonly ApiKeyEntry[] {
+    return [...this.#memory.keys.values()];
+  }
+
+  otel(): Versioned<OtelRecord> | undefined {
+    return this.#memory.otel;
+  }
+
+  counters(): Versioned<CountersRecord> {
+    return this.#memory.counters ?? absent(KEYS.counters(this.id), NO_COUNTERS);
+  }
+
+  members(): Versioned<MembersRecord> {
+    return this.#memory.members ?? absent(KEYS.members(this.id), NO_MEMBERS);
+  }
+
+  lastSeen(): Versioned<Numbers> {
+    return this.#memory.seen ?? absent(KEYS.lastSeen(this.id), NOTHING_SEEN);
   }
 }
 

@@ -2,13 +2,15 @@ import { PackedIndex } from '../../packed/hash-index.ts';
 import { hashOfBytes, hashOfText, isTextAt } from '../../packed/hash.ts';
 import { PackedTable, withRoom } from '../../packed/table.ts';
 import type { PackedText } from '../../packed/text-pages.ts';
-import type { Entry } from '../../store/port.ts';
+import type { Entry, made } from '../../store/port.ts';
+import { KEYS } from '../records/keys.ts';
 import type { AppRecord } from '../records/records.ts';
 import { readSummary, type AppSummary } from './app-summary.ts';
 import type { AppEntry } from './reader.ts';
 
 /** An app as memory held it when it was asked for. Its record is parsed at the first use. */
 class PackedApp implements AppEntry {
+  declare readonly [made]: 'snapshot';
   readonly id: string;
   readonly accountId: string;
   readonly revision: number;
@@ -30,6 +32,10 @@ class PackedApp implements AppEntry {
     this.hasOpenCodes = (flags & OPEN_CODES) !== 0;
     this.isProvisional = (flags & PROVISIONAL) !== 0;
     this.#text = text;
+  }
+
+  get key(): string {
+    return KEYS.app(this.accountId, this.id);
   }
 
   /** The text needs no check: it was judged when it was put into memory. */

@@ -1,4 +1,4 @@
-import type { RecordRef } from './account-memory.ts';
+import type { RecordRef } from './record-ref.ts';
 import type { UserRef } from './user-memory.ts';
 
 /**

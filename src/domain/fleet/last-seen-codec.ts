@@ -1,4 +1,7 @@
 import type { Numbers } from '../../packed/number-map.ts';
+import type { Entry } from '../../store/port.ts';
+import { absent, parseRecord, versioned, type Versioned } from '../records/codec.ts';
+import { lastSeenSchema } from '../records/records.ts';
 
 /**
  * The last contacts of an account's devices, by slot. `packLastSeen` makes one small text of them. Behind the newest
@@ -31,6 +34,12 @@ export function unpackLastSeen(packed: string): Map<number, number> {
   eachLastSeen(packed, (slot, at) => seen.set(slot, at));
   return seen;
 }
+
+/** The last contacts of a stored record; none where there is no such key. @throws BadRecord; RangeError */
+export const lastSeenIn = (key: string, entry: Entry | undefined): Versioned<Numbers> =>
+  entry
+    ? versioned(entry, unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed))
+    : absent<Numbers>(key, new Map());
 
 /**
  * Calls `take` for each slot in ascending order, with its last contact.

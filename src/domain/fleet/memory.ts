@@ -6,10 +6,11 @@ import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type { OperatorsRecord } from '../records/user-records.ts';
-import { AccountMemory, recordRefOf, type RecordRef } from './account-memory.ts';
+import { AccountMemory, type AccountView } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import { ChangeNotices, type FleetListener, type RecordListener } from './change-notices.ts';
 import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp, SessionEntry, UserEntry } from './reader.ts';
+import { recordRefOf, type RecordRef } from './record-ref.ts';
 import { SingletonRecords } from './singleton-records.ts';
 import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
 
@@ -71,13 +72,12 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return (this.#options.clock ?? systemClock).now();
   }
 
-  account(accountId: string): AccountMemory | undefined {
-    const account = this.#accounts.get(accountId);
-    return account && account.revision > 0 ? account : undefined;
+  account(accountId: string): AccountView | undefined {
+    return this.#accounts.get(accountId)?.view;
   }
 
-  *accounts(): Iterable<AccountMemory> {
-    for (const account of this.#accounts.values()) if (account.revision > 0) yield account;
+  *accounts(): Iterable<AccountView> {
+    for (const { view } of this.#accounts.values()) if (view) yield view;
   }
 
   /** Accounts of which a record of these kinds cannot be read: memory does not hold all of them. */
@@ -113,7 +113,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#users.user(userId);
   }
 
-  get userCount(): number {
+  userCount(): number {
     return this.#users.userCount;
   }
 
@@ -134,7 +134,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   }
 
   /** The accounts that have the user among their members. */
-  *accountsOfMember(userId: string): Iterable<AccountMemory> {
+  *accountsOfMember(userId: string): Iterable<AccountView> {
     for (const accountId of this.#users.accountsOf(userId)) {
       const account = this.account(accountId);
       if (account) yield account;
@@ -151,9 +151,8 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 
   #found(row: number): FoundApp | undefined {
     if (row < 0) return undefined;
-    const account = this.#numbered[this.#apps.accountOf(row)];
-    if (!account || account.revision === 0) return undefined;
-    return { account, app: this.#apps.recent(row, account.id) };
+    const account = this.#numbered[this.#apps.accountOf(row)]?.view;
+    return account && { account, app: this.#apps.recent(row, account.id) };
   }
 
   // The watch cache calls the members below.
@@ -272,4 +271,4 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 const refOf = (key: string): RecordRef | UserRef | undefined => recordRefOf(key) ?? userRefOf(key);
 
 const memberIds = (account: AccountMemory): readonly string[] =>
-  account.members().record.members.map(({ userId }) => userId);
+  (account.members?.record.members ?? []).map(({ userId }) => userId);

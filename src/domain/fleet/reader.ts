@@ -15,12 +15,11 @@ export interface AppEntry extends Versioned<AppRecord>, AppSummary {
   readonly accountId: string;
 }
 
-export const appEntry = (id: string, accountId: string, { record, revision }: Versioned<AppRecord>): AppEntry => ({
+export const appEntry = (id: string, accountId: string, read: Versioned<AppRecord>): AppEntry => ({
   id,
   accountId,
-  record,
-  revision,
-  ...summaryOf(record),
+  ...read,
+  ...summaryOf(read.record),
 });
 
 export interface ApiKeyEntry extends Versioned<ApiKeyRecord> {
@@ -35,7 +34,10 @@ export interface SessionEntry extends Versioned<SessionRecord> {
   readonly id: string;
 }
 
-/** One account as of a revision no older than the moment when the reader was asked for. */
+/**
+ * One account as of a revision no older than the moment when the reader was asked for. Its record and those that it
+ * answers are snapshots: none of them changes, and a later answer may be a newer one.
+ */
 export interface AccountReader extends Versioned<AccountRecord> {
   readonly id: string;
   app(appId: string): MaybePromise<AppEntry | undefined>;
@@ -46,7 +48,7 @@ export interface AccountReader extends Versioned<AccountRecord> {
   otel(): MaybePromise<Versioned<OtelRecord> | undefined>;
   counters(): MaybePromise<Versioned<CountersRecord>>;
   /** Last contacts by slot, as written to the store. */
-  lastSeen(): MaybePromise<Numbers>;
+  lastSeen(): MaybePromise<Versioned<Numbers>>;
   /** The members by invitation; without a record where the account never had one. */
   members(): MaybePromise<Versioned<MembersRecord>>;
   /** Changes whenever an app or a last contact does; undefined in a reader of the store, which does not count. */
@@ -74,7 +76,12 @@ export interface FleetReader {
   appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
   appById(appId: string): MaybePromise<FoundApp | undefined>;
   user(userId: string): MaybePromise<UserEntry | undefined>;
+  users(): MaybePromise<Iterable<UserEntry>>;
+  userCount(): MaybePromise<number>;
   session(sessionId: string): MaybePromise<SessionEntry | undefined>;
+  sessionsOf(userId: string): MaybePromise<Iterable<SessionEntry>>;
+  /** The accounts that have the user among their members by invitation. */
+  accountsOfMember(userId: string): MaybePromise<Iterable<AccountReader>>;
   /** The users whom somebody made operators. */
   operators(): MaybePromise<Versioned<OperatorsRecord>>;
   /** The day that changes of a status are stamped with; undefined before the first one. */

@@ -1,6 +1,6 @@
 import type { Numbers } from '../../packed/number-map.ts';
-import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
-import { parseRecord, type Versioned } from '../records/codec.ts';
+import { PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type made, type Store } from '../../store/port.ts';
+import { absent, parseRecord, type Versioned } from '../records/codec.ts';
 import { daySchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import {
@@ -10,7 +10,6 @@ import {
   countersSchema,
   credentialSchema,
   keyLocatorSchema,
-  lastSeenSchema,
   NO_COUNTERS,
   otelSchema,
   type AccountRecord,
@@ -27,7 +26,7 @@ import {
   userSchema,
   type MembersRecord,
 } from '../records/user-records.ts';
-import { unpackLastSeen } from './last-seen-codec.ts';
+import { lastSeenIn } from './last-seen-codec.ts';
 import type { FleetMemory } from './memory.ts';
 import {
   appEntry,
@@ -37,6 +36,9 @@ import {
   type FleetReader,
   type FoundApp,
 } from './reader.ts';
+
+/** A credential that has changed its app so often during one read is not waited for any longer. */
+const REBOUND_MAX = 10;
 
 /**
  * The fleet read from the store itself, key by key, while memory is behind. Memory still tells which account an app
@@ -68,11 +70,21 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
     },
 
     async appOfCredential(hash) {
-      const entry = await store.get(KEYS.credential(hash));
-      if (!entry) return undefined;
-      const bound = parseRecord(credentialSchema, entry).record;
-      const found = await app(bound.accountId, bound.appId);
-      return found?.app.record.credential === hash ? found : undefined;
+      const key = KEYS.credential(hash);
+      let entry = await store.get(key);
+      for (let attempt = 1; entry; attempt += 1) {
+        const bound = parseRecord(credentialSchema, entry).record;
+        const found = await app(bound.accountId, bound.appId);
+        if (found?.app.record.credential === hash) return found;
+        // Another app may have taken the credential over between the two reads: it is refused only where the binding is
+        // still the one that led here.
+        const again = await store.get(key);
+        if (again?.revision === entry.revision) return undefined;
+        if (attempt === REBOUND_MAX)
+          throw new StoreUnavailable('timeout', 'The credential changes its app all the time.');
+        entry = again;
+      }
+      return undefined;
     },
 
     async appById(appId) {
@@ -87,6 +99,12 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       return entry && { id: userId, ...parseRecord(userSchema, entry) };
     },
 
+    // The store has no index for the next four: memory answers, once it is as new as the store.
+    users: async () => (await whole()).users(),
+    userCount: async () => (await whole()).userCount(),
+    sessionsOf: async (userId) => (await whole()).sessionsOf(userId),
+    accountsOfMember: async (userId) => (await whole()).accountsOfMember(userId),
+
     async session(sessionId) {
       const entry = await store.get(KEYS.session(sessionId));
       return entry && { id: sessionId, ...parseRecord(sessionSchema, entry) };
@@ -94,7 +112,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 
     async operators() {
       const entry = await store.get(KEYS.operators);
-      return entry ? parseRecord(operatorsSchema, entry) : NO_OPERATORS;
+      return entry ? parseRecord(operatorsSchema, entry) : absent(KEYS.operators, NO_OPERATORS);
     },
 
     async day() {
@@ -110,17 +128,20 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 }
 
 class DirectAccount implements AccountReader {
+  declare readonly [made]: 'snapshot';
   readonly id: string;
+  readonly key: string;
   readonly record: AccountRecord;
   readonly revision: number;
   readonly appsVersion = undefined;
   readonly #store: Store;
 
-  constructor(store: Store, id: string, account: Versioned<AccountRecord>) {
+  constructor(store: Store, id: string, { key, record, revision }: Versioned<AccountRecord>) {
     this.#store = store;
     this.id = id;
-    this.record = account.record;
-    this.revision = account.revision;
+    this.key = key;
+    this.record = record;
+    this.revision = revision;
   }
 
   async app(appId: string): Promise<AppEntry | undefined> {
@@ -154,18 +175,20 @@ class DirectAccount implements AccountReader {
   }
 
   async counters(): Promise<Versioned<CountersRecord>> {
-    const entry = await this.#store.get(KEYS.counters(this.id));
-    return entry ? parseRecord(countersSchema, entry) : NO_COUNTERS;
+    const key = KEYS.counters(this.id);
+    const entry = await this.#store.get(key);
+    return entry ? parseRecord(countersSchema, entry) : absent(key, NO_COUNTERS);
   }
 
   async members(): Promise<Versioned<MembersRecord>> {
-    const entry = await this.#store.get(KEYS.members(this.id));
-    return entry ? parseRecord(membersSchema, entry) : NO_MEMBERS;
+    const key = KEYS.members(this.id);
+    const entry = await this.#store.get(key);
+    return entry ? parseRecord(membersSchema, entry) : absent(key, NO_MEMBERS);
   }
 
-  async lastSeen(): Promise<Numbers> {
-    const entry = await this.#store.get(KEYS.lastSeen(this.id));
-    return entry ? unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed) : new Map<number, number>();
+  async lastSeen(): Promise<Versioned<Numbers>> {
+    const key = KEYS.lastSeen(this.id);
+    return lastSeenIn(key, await this.#store.get(key));
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Entry } from '../../store/port.ts';
-import { parseRecord, type Versioned } from '../records/codec.ts';
+import { absent, parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import {
   NO_OPERATORS,
@@ -20,13 +20,15 @@ export function userRefOf(key: string): UserRef | undefined {
   return key === KEYS.operators ? { kind: 'operators' } : undefined;
 }
 
+const NOBODY = absent(KEYS.operators, NO_OPERATORS);
+
 /** The users, their sessions and the operators in memory, and the accounts that each user is a member of. */
 export class UserMemory {
   readonly #users = new Map<string, UserEntry>();
   readonly #sessions = new Map<string, SessionEntry>();
   readonly #sessionsOf = new Map<string, Set<string>>();
   readonly #accountsOf = new Map<string, Set<string>>();
-  #operators: Versioned<OperatorsRecord> = NO_OPERATORS;
+  #operators: Versioned<OperatorsRecord> = NOBODY;
 
   user(userId: string): UserEntry | undefined {
     return this.#users.get(userId);
@@ -96,7 +98,7 @@ export class UserMemory {
         break;
       }
       case 'operators': {
-        this.#operators = NO_OPERATORS;
+        this.#operators = NOBODY;
         break;
       }
     }
@@ -107,7 +109,7 @@ export class UserMemory {
     this.#sessions.clear();
     this.#sessionsOf.clear();
     this.#accountsOf.clear();
-    this.#operators = NO_OPERATORS;
+    this.#operators = NOBODY;
   }
 
   /** The revision at which memory holds the record; 0 where it holds none. */

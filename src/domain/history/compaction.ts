@@ -1,4 +1,11 @@
-import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
+import {
+  absentSnapshot,
+  committedSnapshot,
+  expectAsFound,
+  type Expectation,
+  type Snapshot,
+  type Store,
+} from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -37,7 +44,7 @@ export interface CompactionSchedule {
 }
 
 interface Seen {
-  readonly revision: number;
+  readonly read: Snapshot;
   readonly since: number;
 }
 
@@ -54,8 +61,8 @@ export function createCompactionSchedule(
   async function readLast(): Promise<Versioned<CompactionRecord> | undefined> {
     const entry = await store.get(KEYS.compaction);
     const last = entry && parseRecord(compactionSchema, entry);
-    const revision = last?.revision ?? ABSENT;
-    if (seen?.revision !== revision) seen = { revision, since: clock.monotonic() };
+    const read = last ?? absentSnapshot(KEYS.compaction);
+    if (seen?.read.revision !== read.revision) seen = { read, since: clock.monotonic() };
     return last;
   }
 
@@ -79,12 +86,13 @@ export function createCompactionSchedule(
     async done(now) {
       compactedAt = clock.monotonic();
       const result = await store.commit({
-        expect: [{ key: KEYS.compaction, revision: seen?.revision ?? ABSENT }, ...fence],
+        expect: [expectAsFound(KEYS.compaction, seen?.read), ...fence],
         write: [put(KEYS.compaction, { at: clock.now(), revision: now })],
         quiet: true,
       });
       // A conflict is a compaction of another leader: the next call sees it.
-      if (result.outcome === 'committed') seen = { revision: result.revision, since: compactedAt };
+      if (result.outcome === 'committed')
+        seen = { read: committedSnapshot(KEYS.compaction, result), since: compactedAt };
     },
   };
 }

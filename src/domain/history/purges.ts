@@ -1,5 +1,13 @@
 import { pagesOf } from '../../store/pages.ts';
-import { ABSENT, type CommitResult, type Entry, type Expectation, type Store, type Write } from '../../store/port.ts';
+import {
+  expectAsFound,
+  expectUnchanged,
+  type CommitResult,
+  type Entry,
+  type Expectation,
+  type Store,
+  type Write,
+} from '../../store/port.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -68,7 +76,7 @@ async function countSome(
   notes: readonly Entry[],
   fence: readonly Expectation[],
 ): Promise<CommitResult['outcome']> {
-  const [first, ...others] = notes.map((note) => ({ key: note.key, revision: note.revision }));
+  const [first, ...others] = notes.map((note) => expectUnchanged(note));
   if (!first) return 'committed';
   const counted = await countByKey(
     store,
@@ -95,15 +103,15 @@ export async function isPurgedBy(store: Store, revision: number): Promise<boolea
 async function countByKey(
   store: Store,
   keyNumbers: readonly (number | undefined)[],
-): Promise<{ expect: { key: string; revision: number }[]; write: Write[] }> {
+): Promise<{ expect: Expectation[]; write: Write[] }> {
   const counts = new Map<number, number>();
   for (const number of keyNumbers) if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1);
-  const expect: { key: string; revision: number }[] = [];
+  const expect: Expectation[] = [];
   const write: Write[] = [];
   for (const [number, count] of counts) {
     const entry = await store.get(KEYS.purged(number));
     const before = entry ? parseRecord(purgedSchema, entry).record.count : 0;
-    expect.push({ key: KEYS.purged(number), revision: entry?.revision ?? ABSENT });
+    expect.push(expectAsFound(KEYS.purged(number), entry));
     write.push(put(KEYS.purged(number), { count: before + count }));
   }
   return { expect, write };

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import { pagesOf } from '../../store/pages.ts';
-import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
+import { PAGE_ENTRIES_MAX, expectAsFound, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
@@ -89,7 +89,7 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     refuseUnlessKnown(await deps.replicas.live(), newest, fingerprint);
     refuseLate(deps, origin);
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.activeKey, revision: found?.revision ?? ABSENT }, ...relied],
+      expect: [expectAsFound(KEYS.activeKey, found), ...relied],
       write: [put(KEYS.activeKey, { ...found?.record, number: newest, fingerprint })],
     });
     if (outcome === 'committed') {

@@ -1,11 +1,13 @@
 import type { Log } from '../../log.ts';
 import { pagesOf } from '../../store/pages.ts';
 import {
-  ABSENT,
   PAGE_ENTRIES_MAX,
+  expectAsFound,
+  expectUnchanged,
   StoreUnavailable,
   type Entry,
   type Expectation,
+  type Snapshot,
   type Store,
   type Write,
 } from '../../store/port.ts';
@@ -49,8 +51,7 @@ const PASS_EVERY_MS = 600_000;
 
 /** A text that is sealed under another key than the active one. */
 interface Candidate {
-  readonly key: string;
-  readonly revision: number;
+  readonly read: Entry | Snapshot;
   readonly sealed: Sealed;
   readonly context: string;
   /** Returns the record to put, with the rewrapped text in it. */
@@ -86,7 +87,7 @@ export function createRewrap(deps: RewrapDeps, fence: readonly Expectation[]): (
     if (!active) return;
     if (!pass || isStale(pass, active.record.number, deps)) pass = begin(active.record.number, deps.envelope);
     if (pass.doneAt !== undefined) return;
-    const round = new Round(deps, [...fence, { key: KEYS.activeKey, revision: active.revision }], pass);
+    const round = new Round(deps, [...fence, expectUnchanged(active)], pass);
     if (!(await round.headers()) || !(await round.idempotencyRecords())) return;
     if (await round.finish(active)) pass.doneAt = deps.clock.monotonic();
     else pass = undefined;
@@ -128,10 +129,9 @@ class Round {
       const sealed = otel?.record.config?.header;
       if (!otel || !sealed || this.#isDone(sealed)) continue;
       if (found.length === HEADERS_PER_ROUND_MAX) break;
-      const { record, revision } = otel;
+      const { record } = otel;
       found.push({
-        key: KEYS.otel(account.id),
-        revision,
+        read: otel,
         sealed,
         context: headerContext(account.id),
         record: (header) => ({ ...record, config: { ...record.config, header } }),
@@ -169,11 +169,10 @@ class Round {
   #candidateOf(entry: Entry): Candidate | undefined {
     const [, accountId = '', kind, name = ''] = entry.key.split('/');
     if (kind !== 'answer') return undefined;
-    const { record, revision } = parseRecord(idempotencyRecordSchema, entry);
+    const { record } = parseRecord(idempotencyRecordSchema, entry);
     if (this.#isDone(record.answer)) return undefined;
     return {
-      key: entry.key,
-      revision,
+      read: entry,
       sealed: record.answer,
       context: answerContext(accountId, name),
       record: (answer) => ({ ...record, answer }),
@@ -185,11 +184,11 @@ class Round {
     for (let at = 0; at < candidates.length; at += PER_COMMIT_MAX) {
       const expect: Expectation[] = [];
       const write: Write[] = [];
-      for (const { key, revision, sealed, context, record } of candidates.slice(at, at + PER_COMMIT_MAX)) {
+      for (const { read, sealed, context, record } of candidates.slice(at, at + PER_COMMIT_MAX)) {
         const next = envelope.rewrap(sealed, context, this.#pass.number);
         if (next) {
-          expect.push({ key, revision });
-          write.push(put(key, record(next)));
+          expect.push(expectUnchanged(read));
+          write.push(put(read.key, record(next)));
         } else {
           this.#pass.left.add(sealed.keyNumber);
         }
@@ -225,9 +224,8 @@ class Round {
     const entry = await store.get(KEYS.rewrapped);
     const before = entry && parseRecord(rewrappedSchema, entry);
     if (before?.record.number === number && String(before.record.left) === String(left)) return true;
-    const [first, ...others] = [{ key: KEYS.rewrapped, revision: before?.revision ?? ABSENT }, ...this.#expect];
     const { outcome } = await store.commit({
-      expect: [first ?? { key: KEYS.rewrapped, revision: ABSENT }, ...others],
+      expect: [expectAsFound(KEYS.rewrapped, before), ...this.#expect],
       write: [put(KEYS.rewrapped, { ...before?.record, number, left, at: clock.now() })],
       quiet: true,
     });

@@ -1,4 +1,4 @@
-import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
+import { expectAsFound, type Expectation, type Store } from '../../store/port.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
@@ -28,7 +28,7 @@ export async function sealingKey(reader: FleetReader, envelope: Envelope): Promi
   const active = await reader.activeKey();
   return {
     number: active?.record.number ?? envelope.newest,
-    expect: { key: KEYS.activeKey, revision: active?.revision ?? ABSENT },
+    expect: expectAsFound(KEYS.activeKey, active),
   };
 }
 
@@ -59,7 +59,7 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
     const { newest } = keyRing;
     const record = found?.record ?? { number: newest, fingerprint: keyRing.fingerprint(newest) };
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.activeKey, revision: found?.revision ?? ABSENT }],
+      expect: [expectAsFound(KEYS.activeKey, found)],
       write: [put(KEYS.activeKey, record)],
     });
     if (outcome === 'committed') return undefined;

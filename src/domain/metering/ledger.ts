@@ -1,5 +1,13 @@
 import type { Log } from '../../log.ts';
-import { ABSENT, type Change, type Expectation, type Store } from '../../store/port.ts';
+import {
+  ABSENT,
+  committedSnapshot,
+  expectAbsent,
+  expectUnchanged,
+  type Change,
+  type Expectation,
+  type Store,
+} from '../../store/port.ts';
 import { monthOf } from '../../time/utc-days.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -49,7 +57,7 @@ export async function recordNight(
     if (!before) missing.push(entry);
     else {
       compare(deps.log, entry, parseRecord(ledgerSchema, before).record);
-      if (before.revision > (newest?.revision ?? ABSENT)) newest = { key: before.key, revision: before.revision };
+      if (before.revision > (newest?.revision ?? ABSENT)) newest = expectUnchanged(before);
     }
   }
   if (missing.length === 0) return newest ?? 'conflict';
@@ -61,7 +69,7 @@ async function create(
   entries: readonly LedgerEntry[],
   earlier: Expectation | undefined,
 ): Promise<Expectation | undefined> {
-  const [first, ...others] = entries.map((entry) => ({ key: keyOf(entry), revision: ABSENT }));
+  const [first, ...others] = entries.map((entry) => expectAbsent(keyOf(entry)));
   if (!first) return undefined;
   const change: Change = {
     expect: [first, ...others, ...fence, ...(earlier ? [earlier] : [])],
@@ -69,7 +77,7 @@ async function create(
     quiet: true,
   };
   const result = await store.commit(change);
-  return result.outcome === 'committed' ? { key: first.key, revision: result.revision } : undefined;
+  return result.outcome === 'committed' ? expectUnchanged(committedSnapshot(first.key, result)) : undefined;
 }
 
 /** Two runs over one night must count the same; otherwise something is wrong with what they read. */

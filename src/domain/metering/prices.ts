@@ -1,4 +1,4 @@
-import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
+import { expectAsFound, type Expectation, type Store } from '../../store/port.ts';
 import { DAY_MS, dayAt, endOfDay, monthOf, startOfDay, startOfMonth } from '../../time/utc-days.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { daySchema } from '../records/day-records.ts';
@@ -112,11 +112,7 @@ export async function recordPrice(
   const after = withPrice(before, configured, Math.max(now, earliest), through);
   if (after === before) return 'unchanged';
   const { outcome } = await store.commit({
-    expect: [
-      { key: KEYS.prices, revision: entry?.revision ?? ABSENT },
-      { key: KEYS.day, revision: day?.revision ?? ABSENT },
-      ...fence,
-    ],
+    expect: [expectAsFound(KEYS.prices, entry), expectAsFound(KEYS.day, day), ...fence],
     write: [put(KEYS.prices, after)],
     quiet: true,
   });

@@ -1,3 +1,4 @@
+import { expectUnchanged } from '../../store/port.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { KEYS } from '../records/keys.ts';
 import { dayAfter, daysBefore } from '../status-history/day-record.ts';
@@ -27,7 +28,7 @@ export interface Pruned {
 export async function pruneChanges(deps: FencedStore, metered: Watermark, from: string | undefined): Promise<Pruned> {
   if (metered.through === undefined) return { all: true, to: from };
   const end = KEYS.statusChanges(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
-  const expectation = { key: KEYS.metered, revision: metered.revision };
+  const expectation = expectUnchanged(metered);
   const request = { prefix: KEYS.statusChangesAll, limit: ENTRIES_PER_COMMIT, keysOnly: true };
   let [to, commits] = [from, 0];
   for await (const { entries, next } of pagesOf(deps.store, {

@@ -1,22 +1,29 @@
-import { ABSENT, type Expectation, type Store, type Write } from '../../store/port.ts';
+import {
+  absentSnapshot,
+  expectAsFound,
+  expectUnchanged,
+  snapshotOf,
+  type Expectation,
+  type Snapshot,
+  type Store,
+  type Write,
+} from '../../store/port.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { meteredSchema } from '../records/metering-records.ts';
 
 /** The last night that is metered for every account. */
-export interface Watermark {
+export interface Watermark extends Snapshot {
   /** `YYYY-MM-DD`; undefined before the first. */
   readonly through: string | undefined;
-  readonly revision: number;
 }
 
 /** Reads the watermark. @throws StoreUnavailable; BadRecord */
 export async function readWatermark(store: Pick<Store, 'get'>): Promise<Watermark> {
   const entry = await store.get(KEYS.metered);
-  if (!entry) return { through: undefined, revision: ABSENT };
-  const { record, revision } = parseRecord(meteredSchema, entry);
-  return { through: record.through, revision };
+  if (!entry) return { through: undefined, ...absentSnapshot(KEYS.metered) };
+  return { through: parseRecord(meteredSchema, entry).record.through, ...snapshotOf(entry) };
 }
 
 export interface FencedStore {
@@ -54,7 +61,7 @@ export async function advanceWatermark(
 ): Promise<boolean> {
   return await commitFenced(
     { store, fence: newest ? [...fence, newest] : fence },
-    { key: KEYS.metered, revision: before.revision },
+    expectUnchanged(before),
     [put(KEYS.metered, { through })],
     true,
   );
@@ -72,10 +79,5 @@ export async function moveDayOn(
   today: string,
 ): Promise<boolean> {
   const record: DayRecord = { since: today, ...current?.record, day: today };
-  return await commitFenced(
-    deps,
-    { key: KEYS.day, revision: current?.revision ?? ABSENT },
-    [put(KEYS.day, record)],
-    false,
-  );
+  return await commitFenced(deps, expectAsFound(KEYS.day, current), [put(KEYS.day, record)], false);
 }

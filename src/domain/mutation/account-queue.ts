@@ -1,5 +1,6 @@
-import { COMMIT_OPERATIONS_MAX } from '../../store/port.ts';
-import type { AccountReader, FleetReader } from '../fleet/reader.ts';
+import { COMMIT_OPERATIONS_MAX, expectUnchanged } from '../../store/port.ts';
+import { PlanReader } from '../fleet/plan-reader.ts';
+import type { FleetReader } from '../fleet/reader.ts';
 import { refuseWithoutRoom } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
@@ -29,7 +30,6 @@ export interface CountersStep<T> extends Step<T> {
 /** As `Plan`; the counters are those that the steps before it in the same commit leave. */
 export type CountersPlan<T> = (
   reader: FleetReader,
-  account: AccountReader,
   counters: CountersRecord,
 ) => Promise<CountersStep<T> | Unchanged<T>>;
 
@@ -125,7 +125,7 @@ async function commitTogether(
       if (!last || !read.counters) return undefined;
       left = planned.map(({ member }) => member);
       const revision = await commitSteps(deps, planned, {
-        expect: [{ key: KEYS.counters(accountId), revision: read.counters.revision }],
+        expect: [expectUnchanged(read.counters)],
         write: [put(KEYS.counters(accountId), last.step.counters)],
       });
       if (revision !== 'conflict') {
@@ -153,12 +153,13 @@ function sharedReader(members: readonly Member[]): FleetReader | undefined {
   return members.every((member) => member.reader === reader) ? reader : undefined;
 }
 
-/** An account as it was read for an attempt; it and its counters are absent where it does not exist. */
+/** What an attempt plans with. */
 interface AccountRead {
-  readonly reader: FleetReader;
+  /** All members of the attempt plan with it, so that each record is one and the same for all of them. */
+  readonly reader: PlanReader;
   /** It is as new as the store was when the attempt began. */
   readonly isCurrent: boolean;
-  readonly account: AccountReader | undefined;
+  /** Undefined where there is no such account. */
   readonly counters: Versioned<CountersRecord> | undefined;
 }
 
@@ -171,14 +172,12 @@ async function readAccount(
 ): Promise<AccountRead> {
   // Memory may have been dropped since the reader was handed over.
   if (handed && (!handed.atOnce || fleet.memory.whole)) {
-    const account = await handed.account(accountId);
-    const counters = await account?.counters();
-    const isCurrent = !handed.atOnce;
-    if (counters && counters.revision >= lastCommit) return { reader: handed, isCurrent, account, counters };
+    const reader = new PlanReader(handed);
+    const counters = await (await reader.account(accountId))?.counters();
+    if (counters && counters.revision >= lastCommit) return { reader, isCurrent: !handed.atOnce, counters };
   }
-  const reader = await fleet.current();
-  const account = await reader.account(accountId);
-  return { reader, isCurrent: true, account, counters: await account?.counters() };
+  const reader = new PlanReader(await fleet.current());
+  return { reader, isCurrent: true, counters: await (await reader.account(accountId))?.counters() };
 }
 
 interface Together {
@@ -189,7 +188,7 @@ interface Together {
 /** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are settled here. */
 async function planAll(
   deps: Pick<MutationDeps, 'clock' | 'store'>,
-  { reader, isCurrent, account, counters }: AccountRead,
+  { reader, isCurrent, counters }: AccountRead,
   members: readonly Member[],
 ): Promise<Together> {
   const planned: Planned[] = [];
@@ -198,9 +197,9 @@ async function planAll(
   let operations = 1;
   for (const member of members) {
     try {
-      if (!account || !counters) throw new Refusal('invalid_key');
+      if (!counters) throw new Refusal('invalid_key');
       refuseLate(deps, member.origin);
-      const step = await guarded(member, reader, account, planned.at(-1)?.step.counters ?? counters.record);
+      const step = await guarded(member, reader, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store refuses must not take a delete beside it along.
       if (!isUnchanged(step)) refuseWithoutRoom(deps.store, roomOfStep(step));
       if (isUnchanged(step)) {
@@ -228,11 +227,10 @@ async function planAll(
 async function guarded(
   { origin, plan }: Member,
   reader: FleetReader,
-  account: AccountReader,
   counters: CountersRecord,
 ): Promise<CountersStep<unknown> | Unchanged<unknown>> {
   const relied = await origin.guard?.(reader);
-  const step = await plan(reader, account, counters);
+  const step = await plan(reader, counters);
   return relied === undefined || isUnchanged(step) ? step : { ...step, expect: [...step.expect, ...relied] };
 }
 

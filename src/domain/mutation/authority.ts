@@ -1,6 +1,5 @@
-import type { Expectation, Write } from '../../store/port.ts';
+import { expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
-import { KEYS } from '../records/keys.ts';
 import type { AppRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Step } from './step.ts';
@@ -66,7 +65,7 @@ async function authorisedByGuard(reader: FleetReader, accountId: string): Promis
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   if (account.record.disabled) throw new Refusal('account_disabled');
-  return { account, expect: [{ key: KEYS.account(accountId), revision: account.revision }], write: [] };
+  return { account, expect: [expectUnchanged(account)], write: [] };
 }
 
 /** A disabled account may be changed for its custom resources: they may take access away, too. */
@@ -78,7 +77,7 @@ async function authorisedByPrecondition(
   await precondition.recheck();
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
-  const expectAccount = { key: KEYS.account(accountId), revision: account.revision };
+  const expectAccount = expectUnchanged(account);
   return { account, expect: [expectAccount, ...precondition.expect], write: precondition.write };
 }
 
@@ -88,10 +87,7 @@ async function authorisedByKey(reader: FleetReader, accountId: string, keyId: st
   if (found.account.record.disabled) throw new Refusal('account_disabled');
   return {
     account: found.account,
-    expect: [
-      { key: KEYS.apiKey(accountId, keyId), revision: found.key.revision },
-      { key: KEYS.account(accountId), revision: found.account.revision },
-    ],
+    expect: [expectUnchanged(found.key), expectUnchanged(found.account)],
     write: [],
   };
 }

@@ -1,4 +1,11 @@
-import { ABSENT, StoreUnavailable, type Change, type Expectation, type Store, type Write } from '../../store/port.ts';
+import {
+  expectAbsent,
+  StoreUnavailable,
+  type Change,
+  type Expectation,
+  type Store,
+  type Write,
+} from '../../store/port.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 import { strictestOf } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
@@ -45,7 +52,7 @@ export async function commitSteps(
       if ((expect.get(expectation.key)?.revision ?? expectation.revision) !== expectation.revision) return 'conflict';
       expect.set(expectation.key, expectation);
     }
-    expect.set(entry.put, { key: entry.put, revision: ABSENT });
+    expect.set(entry.put, expectAbsent(entry.put));
   }
   const [one, ...others] = expect.values();
   if (!one) throw new Error('a commit without steps');

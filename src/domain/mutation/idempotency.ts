@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ABSENT, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { expectAsFound, type Expectation, type Store, type Write } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { sealingKey } from '../keys/active-key.ts';
@@ -91,7 +91,7 @@ export function createIdempotencyRecords(
         const sealed = envelope.seal(answer, context, key.number);
         const written = { at, slot, question: questionOf(asked), answer: sealed };
         return {
-          expect: [{ key: KEYS.idempotencyRecord(scope, name), revision: found?.revision ?? ABSENT }, key.expect],
+          expect: [expectAsFound(KEYS.idempotencyRecord(scope, name), found), key.expect],
           write: [
             put(KEYS.idempotencyRecord(scope, name), written),
             put(KEYS.idempotencySlot(scope, slot), { key: name }),

@@ -1,3 +1,4 @@
+import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
@@ -10,7 +11,7 @@ import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.t
  * record under every attempt
  */
 export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T>, first?: FleetReader): Promise<T> {
-  let reader = first ?? (await deps.fleet.current());
+  let reader = new PlanReader(first ?? (await deps.fleet.current()));
   for (let attempt = 1; ; attempt += 1) {
     const relied = await origin.guard?.(reader);
     const step = await plan(reader);
@@ -27,6 +28,6 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
       return step.result;
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);
-    reader = await deps.fleet.current();
+    reader = new PlanReader(await deps.fleet.current());
   }
 }

@@ -1,5 +1,5 @@
+import { expectAsFound } from '../../store/port.ts';
 import { SerialByKey } from '../../concurrency/serial-by-key.ts';
-import { ABSENT } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { Envelope } from '../keys/envelope.ts';
@@ -77,7 +77,7 @@ export function createOperatorCreates(deps: MutationDeps & { readonly envelope: 
       const { expect, write } = await found.record(next, creation.spell(step.result));
       return {
         ...step,
-        expect: [...step.expect, ...expect, { key, revision: ring?.revision ?? ABSENT }],
+        expect: [...step.expect, ...expect, expectAsFound(key, ring)],
         write: [...step.write, ...write, put(key, { ...ring?.record, next: next + 1 })],
         result: { ...step.result, replayed: false },
       };

@@ -1,5 +1,12 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { ABSENT, StoreUnavailable, type Entry, type Expectation, type Write } from '../../store/port.ts';
+import {
+  ABSENT,
+  expectUnchanged,
+  StoreUnavailable,
+  type Entry,
+  type Expectation,
+  type Write,
+} from '../../store/port.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { Reported } from '../devices/version-reports.ts';
@@ -8,7 +15,7 @@ import { LIMITS } from '../limits.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import type { DeviceConfigs } from '../otel-config/delivered-config.ts';
-import { BadRecord, parseRecord, put } from '../records/codec.ts';
+import { absent, BadRecord, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-records.ts';
 import { Busy } from '../refusal.ts';
@@ -63,7 +70,7 @@ export async function keepReport(
   const whole = settings?.isWhole ? settings.hash : undefined;
   let earlier: Outcome | undefined;
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
-    const before = readable(await deps.store.get(key));
+    const before = readable(key, await deps.store.get(key));
     const current = await stillBound(await deps.fleet.current(), found.app);
     const wanted = await wantedBy(deps, current);
     const outcome = outcomeOf(before.record, report, wanted, whole, origin.at);
@@ -108,19 +115,16 @@ export async function hasMoved(deps: AgentsDeps, then: FoundApp, wanted: RemoteC
   return (await wantedBy(deps, now)).hash !== wanted.hash;
 }
 
-interface Before {
-  readonly record: OpampAgentRecord | undefined;
-  readonly revision: number;
-}
+type Before = Versioned<OpampAgentRecord | undefined>;
 
 /** A record that cannot be read is replaced: the agent is asked for all that was in it. */
-function readable(entry: Entry | undefined): Before {
-  if (!entry) return { record: undefined, revision: ABSENT };
+function readable(key: string, entry: Entry | undefined): Before {
+  if (!entry) return absent(key, undefined);
   try {
     return parseRecord(opampAgentSchema, entry);
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
-    return { record: undefined, revision: entry.revision };
+    return versioned(entry, undefined);
   }
 }
 
@@ -136,9 +140,9 @@ async function write(
   const key = KEYS.opampAgent(account.id, app.id);
   // The record must not outlive its app, nor be another machine's: an enrollment removes it.
   const expect: readonly [Expectation, ...Expectation[]] = [
-    { key: KEYS.app(account.id, app.id), revision: app.revision },
-    { key: KEYS.account(account.id), revision: account.revision },
-    { key, revision: before.revision },
+    expectUnchanged(app),
+    expectUnchanged(account),
+    expectUnchanged(before),
   ];
   const records: readonly Write[] = [put(key, record)];
   if (!isShared) return (await deps.store.commit({ expect, write: records, quiet: true })).outcome;

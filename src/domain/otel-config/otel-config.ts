@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { ABSENT, type Write } from '../../store/port.ts';
+import { expectAsFound, expectUnchanged, type Snapshot, type Write } from '../../store/port.ts';
 import type { Caller } from '../apps/apps.ts';
 import { generateMarker, generateTag } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
@@ -56,12 +56,12 @@ export interface OtelConfigs {
   read(caller: Caller): Promise<OtelConfig>;
   /**
    * Section 4.8: stores a configuration.
-   * @param seen the revision of the record that the change was decided from, so that a configuration which was purged
-   *   since is not stored again; undefined to store over any revision
-   * @throws Refusal `enterprise_required`, or as `authorisedBy`; StaleRead where the revision is not `seen`;
+   * @param seen the record by which the change was decided, `none` where there was none, so that a configuration which
+   *   was purged since is not stored again; undefined to store over any
+   * @throws Refusal `enterprise_required`, or as `authorisedBy`; StaleRead where it is another one by now;
    *   StoreUnavailable; Busy
    */
-  store(caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig>;
+  store(caller: Caller, change: OtelChange, seen?: Snapshot | 'none'): Promise<OtelConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /**
@@ -102,14 +102,19 @@ interface Generated {
   readonly marker: string;
 }
 
-async function store(deps: OtelDeps, caller: Caller, change: OtelChange, seen?: number): Promise<OtelConfig> {
+async function store(
+  deps: OtelDeps,
+  caller: Caller,
+  change: OtelChange,
+  seen?: Snapshot | 'none',
+): Promise<OtelConfig> {
   const { accountId } = caller;
   const generated: Generated = { tag: generateTag(deps.random), marker: generateMarker(deps.random) };
   const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
     const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
-    if (seen !== undefined && (before?.revision ?? ABSENT) !== seen) {
+    if (seen && before?.revision !== (seen === 'none' ? undefined : seen.revision)) {
       throw new StaleRead('The configuration has changed since it was read.');
     }
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
@@ -181,11 +186,7 @@ function decideStore(
       endpointChanged: old?.endpoint !== endpoint,
       authHeader: sameHeader ? 'kept' : next ? 'set' : 'removed',
     },
-    expect: [
-      ...authorised.expect,
-      { key: KEYS.otel(accountId), revision: before?.revision ?? ABSENT },
-      ...(key && sealed ? [key.expect] : []),
-    ],
+    expect: [...authorised.expect, expectAsFound(KEYS.otel(accountId), before), ...(key && sealed ? [key.expect] : [])],
     write: [put(KEYS.otel(accountId), record), ...replaced, ...authorised.write],
     withdraws: isWithdrawal(old, record.config, sealed !== undefined),
     result,
@@ -215,7 +216,7 @@ async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
       accountId,
       action: 'otel.purged',
       detail: { revision: record.revision, authHeader: config.header ? 'removed' : 'none' },
-      expect: [...expect, { key: KEYS.otel(accountId), revision: before.revision }],
+      expect: [...expect, expectUnchanged(before)],
       write: [put(KEYS.otel(accountId), record), purgeNote(marker, origin.at, config.header), ...write],
       result: undefined,
     };

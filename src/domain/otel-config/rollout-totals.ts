@@ -1,7 +1,7 @@
 import { pagesOf } from '../../store/pages.ts';
 import { StoreUnavailable, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { AccountMemory } from '../fleet/account-memory.ts';
+import type { AccountView } from '../fleet/account-memory.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { KEYS } from '../records/keys.ts';
 import { type AckRecord } from '../records/records.ts';
@@ -36,7 +36,7 @@ export async function rolloutTotals(
   const total = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const counted = new Set<string>();
   let sincePause = 0;
-  const count = async (account: AccountMemory, acks: ReadonlyMap<string, AckRecord>): Promise<void> => {
+  const count = async (account: AccountView, acks: ReadonlyMap<string, AckRecord>): Promise<void> => {
     counted.add(account.id);
     sincePause += COST_OF_ACCOUNT;
     if (account.otel()) {

@@ -207,7 +207,7 @@ export async function factsOf(
     entitlement: account.record.entitlement,
     revision: (await account.otel())?.record.revision ?? 0,
     apps: await account.apps(),
-    seen: await account.lastSeen(),
+    seen: (await account.lastSeen()).record,
   };
 }
 

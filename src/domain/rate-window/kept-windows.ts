@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Log } from '../../log.ts';
 import { pagesOf } from '../../store/pages.ts';
 import {
-  ABSENT,
   PAGE_ENTRIES_MAX,
+  expectAsFound,
   StoreUnavailable,
   type Entry,
   type Expectation,
@@ -63,7 +63,7 @@ export function createWindowKeeper({ store, boot }: Pick<KeeperDeps, 'store' | '
     if (outcome === 'conflict') throw new StoreUnavailable('failed', 'The rate window was written by somebody else.');
   }
   async function expectationOf(key: string): Promise<Expectation> {
-    return { key, revision: (await store.get(key))?.revision ?? ABSENT };
+    return expectAsFound(key, await store.get(key));
   }
   return {
     async keep(windows) {

@@ -1,11 +1,27 @@
 import type * as z from 'zod';
-import type { Entry } from '../../store/port.ts';
+import { absentSnapshot, committedSnapshot, snapshotOf, type Entry, type Snapshot } from '../../store/port.ts';
 
-/** A record as it was read, with the revision that a commit may expect. */
-export interface Versioned<T> {
+/** A record as it was read, with the snapshot of its key: a plan judges the record, and its commit expects the snapshot. */
+export interface Versioned<T> extends Snapshot {
   readonly record: T;
-  readonly revision: number;
 }
+
+/** What an entry of the store says. */
+export const versioned = <T>(entry: Entry, record: T): Versioned<T> => ({ ...snapshotOf(entry), record });
+
+/** What counts where the store has no such key. */
+export const absent = <T>(key: string, record: T): Versioned<T> => ({ ...absentSnapshot(key), record });
+
+/** Another record in the place of what was read, for the snapshot of the same key. */
+export const withRecord = <T>({ key, revision }: Snapshot, record: T): Versioned<T> =>
+  versioned({ key, revision, value: '' }, record);
+
+/** A record that this process has just committed under a key. */
+export const justCommitted = <T>(
+  key: string,
+  record: T,
+  result: { readonly outcome: 'committed'; readonly revision: number },
+): Versioned<T> => ({ ...committedSnapshot(key, result), record });
 
 /**
  * The stored text does not have the record's shape: it has a newer format, or is damaged. The message names the key and
@@ -28,7 +44,7 @@ export function parseRecord<T>(schema: z.ZodType<T>, entry: Entry): Versioned<T>
     const places = parsed.error.issues.map((issue) => issue.path.join('.') || '(whole)').join(', ');
     throw new BadRecord(`The record ${entry.key} does not have the expected shape at: ${places}.`);
   }
-  return { record: parsed.data, revision: entry.revision };
+  return versioned(entry, parsed.data);
 }
 
 /**

@@ -1,6 +1,4 @@
 import * as z from 'zod';
-import { ABSENT } from '../../store/port.ts';
-import type { Versioned } from './codec.ts';
 import { sealedSchema } from './sealed.ts';
 
 /*
@@ -204,7 +202,4 @@ export const leaderSchema = z.looseObject({ replicaId: z.string(), since: instan
 export const noteSchema = z.looseObject({ at: instant });
 
 /** The counters of an account that has none yet. */
-export const NO_COUNTERS: Versioned<CountersRecord> = {
-  record: { apps: 0, nextSlot: 0, idempotencyNext: 0 },
-  revision: ABSENT,
-};
+export const NO_COUNTERS: CountersRecord = { apps: 0, nextSlot: 0, idempotencyNext: 0 };

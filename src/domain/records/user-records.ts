@@ -1,6 +1,4 @@
 import * as z from 'zod';
-import { ABSENT } from '../../store/port.ts';
-import type { Versioned } from './codec.ts';
 import { sealedSchema } from './sealed.ts';
 
 /* The people who use the panel: users, their memberships and sessions. Instants are milliseconds since 1970. */
@@ -54,14 +52,14 @@ export type UserRecord = z.infer<typeof userSchema>;
 /** `d/o`: the users whom somebody made operators. One record, so that the last one cannot be removed by a race. */
 export const operatorsSchema = z.looseObject({ members: z.array(z.string()) });
 export type OperatorsRecord = z.infer<typeof operatorsSchema>;
-export const NO_OPERATORS: Versioned<OperatorsRecord> = { record: { members: [] }, revision: ABSENT };
+export const NO_OPERATORS: OperatorsRecord = { members: [] };
 
 /** `d/a/…/members`: the members of an account by invitation. One record, so that it keeps an owner through every race. */
 export const membersSchema = z.looseObject({
   members: z.array(z.looseObject({ userId: z.string(), role: z.enum(MEMBER_ROLES), since: instant })),
 });
 export type MembersRecord = z.infer<typeof membersSchema>;
-export const NO_MEMBERS: Versioned<MembersRecord> = { record: { members: [] }, revision: ABSENT };
+export const NO_MEMBERS: MembersRecord = { members: [] };
 
 export const SIGN_IN_METHODS = ['password', 'passkey', 'provider', 'link'] as const;
 /** The way in which a session began. */

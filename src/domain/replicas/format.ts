@@ -1,4 +1,4 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectAbsent, expectAsFound, type Store } from '../../store/port.ts';
 import { systemClock, type Clock } from '../../time/clock.ts';
 import { generateMarker, systemRandom, type RandomSource } from '../credentials/random-ids.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
@@ -80,10 +80,7 @@ export async function settleFormat(store: Store, settling: Settling = {}): Promi
     const record = { format, ...next, storeId };
     // Another replica may do the same at this moment: then this commit conflicts, and the next attempt settles it.
     await store.commit({
-      expect: [
-        { key: KEYS.format, revision: found?.revision ?? ABSENT },
-        { key: KEYS.restoring, revision: ABSENT },
-      ],
+      expect: [expectAsFound(KEYS.format, found), expectAbsent(KEYS.restoring)],
       write: [put(KEYS.format, record)],
     });
   }

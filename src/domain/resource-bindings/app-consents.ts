@@ -1,3 +1,4 @@
+import { expectUnchanged } from '../../store/port.ts';
 import type { Listed, PageOf } from '../../store/pages.ts';
 import { existing } from '../accounts/accounts.ts';
 import type { AppEntry } from '../fleet/reader.ts';
@@ -109,10 +110,7 @@ async function change(
         action: 'app.changed',
         appId,
         detail: { adoptableBy: adoptableBy ?? '' },
-        expect: [
-          { key: KEYS.account(accountId), revision: account.revision },
-          { key: KEYS.app(accountId, appId), revision: app.revision },
-        ],
+        expect: [expectUnchanged(account), expectUnchanged(app)],
         write: [put(KEYS.app(accountId, appId), record)],
         result,
       };

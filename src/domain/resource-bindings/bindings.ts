@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { pagesOf } from '../../store/pages.ts';
-import { ABSENT, type Expectation, type Store } from '../../store/port.ts';
+import { ABSENT, expectAsFound, type Expectation, type Store } from '../../store/port.ts';
 import type { Precondition } from '../mutation/authority.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
@@ -90,7 +90,7 @@ export async function* allBindings(store: Pick<Store, 'list'>, after = ''): Asyn
 export function createBindings(store: Store, fence: readonly Expectation[]): Bindings {
   const precondition = (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition => {
     const key = KEYS.binding(uid);
-    const expect = [{ key, revision: before?.revision ?? ABSENT }, ...fence];
+    const expect = [expectAsFound(key, before), ...fence];
     return { expect, write: [after ? put(key, after) : { remove: key }], recheck: recheckOf(store, expect) };
   };
   return {

@@ -1,4 +1,4 @@
-import type { Store } from '../../store/port.ts';
+import { expectUnchanged, type Store } from '../../store/port.ts';
 import { creationStep, existing, type Account, type AccountsDeps, type NewAccount } from '../accounts/accounts.ts';
 import { relyingOn, type Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -78,14 +78,15 @@ async function adopt(
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
-    const { record, revision } = await existing(reader, accountId);
+    const account = await existing(reader, accountId);
+    const { record } = account;
     const again = wasAccountOf(record, owner);
     if (!again && !isOfferedTo(record, owner)) throw new Refusal('not_found');
     return relyingOn<void>(precondition, {
       accountId,
       action: 'account.adopted',
       detail: { by: resourceNameOf(owner), ...(again && { again }) },
-      expect: [{ key: KEYS.account(accountId), revision }],
+      expect: [expectUnchanged(account)],
       write: [put(KEYS.account(accountId), adoptedBy(record, owner))],
       result: undefined,
     });
@@ -131,7 +132,7 @@ async function release(
       detail: { disabled: record.disabled },
       withdraws: disables,
       ...(changes && { countsAt: changes.at }),
-      expect: [{ key: KEYS.account(accountId), revision: account.revision }, ...(changes?.expect ?? [])],
+      expect: [expectUnchanged(account), ...(changes?.expect ?? [])],
       write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
       result: undefined,
     });

@@ -1,4 +1,4 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectAbsent, type Store } from '../../store/port.ts';
 import { codeExpiry, newApp, withCode, withoutCode } from '../apps/app-state.ts';
 import { ownApp, type Caller } from '../apps/apps.ts';
 import type { FleetReader } from '../fleet/reader.ts';
@@ -75,7 +75,7 @@ export function createBoundApps(deps: BoundAppsDeps): BoundApps {
 
 async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
   const { accountId, origin, authority } = caller;
-  const plan: CountersPlan<void> = async (reader, _account, counters) => {
+  const plan: CountersPlan<void> = async (reader, counters) => {
     const { expect, write } = await authorisedBy(reader, accountId, authority);
     if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const key = KEYS.app(accountId, appId);
@@ -83,7 +83,7 @@ async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: 
       accountId,
       action: 'app.created',
       appId,
-      expect: [...expect, { key, revision: ABSENT }],
+      expect: [...expect, expectAbsent(key)],
       write: [put(key, newApp(name, counters.nextSlot, origin.at)), ...write],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
       result: undefined,

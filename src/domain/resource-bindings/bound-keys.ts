@@ -1,4 +1,4 @@
-import type { Store } from '../../store/port.ts';
+import { expectUnchanged, type Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
 import { keyCreationStep } from '../accounts/api-keys.ts';
 import { relyingOn, type Precondition } from '../mutation/authority.ts';
@@ -48,7 +48,7 @@ async function register(
     if (follows !== undefined && !former) throw new StaleRead(`The key ${follows} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     const step = await keyCreationStep(account, keyId, { name, hash, createdAt: origin.at });
-    const expectFormer = former ? [{ key: KEYS.apiKey(accountId, former.id), revision: former.revision }] : [];
+    const expectFormer = former ? [expectUnchanged(former)] : [];
     return relyingOn(precondition, { ...step, expect: [...step.expect, ...expectFormer] });
   });
 }

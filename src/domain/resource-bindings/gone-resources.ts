@@ -1,4 +1,4 @@
-import type { Expectation } from '../../store/port.ts';
+import { expectUnchanged, type Expectation } from '../../store/port.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { relyingOn } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -54,8 +54,8 @@ async function forgettingStep(
   const freed = app && withoutAppOwner(app.record, uid, record, remembers);
   const [accountKey, appKey] = [KEYS.account(accountId), KEYS.app(accountId, appId ?? '')];
   const expect: Expectation[] = [];
-  if (account && released) expect.push({ key: accountKey, revision: account.revision });
-  if (app && freed) expect.push({ key: appKey, revision: app.revision });
+  if (account && released) expect.push(expectUnchanged(account));
+  if (app && freed) expect.push(expectUnchanged(app));
   return {
     accountId,
     action: 'resource.forgotten',

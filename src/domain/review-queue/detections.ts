@@ -1,9 +1,9 @@
-import { ABSENT, type Change, type Expectation } from '../../store/port.ts';
+import { expectAsFound, expectUnchanged, type Change, type Expectation } from '../../store/port.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
 import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
 import type { MutationDeps, Origin } from '../mutation/step.ts';
-import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { absent, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { digestOf, reviewIndexSchema, type ReviewIndex, type ReviewRecord } from '../records/review-records.ts';
 import { Refusal } from '../refusal.ts';
@@ -93,7 +93,7 @@ async function planRound(
   const indexKey = KEYS.reviewIndex(app.accountId, app.id);
   return {
     change: {
-      expect: [{ key: indexKey, revision: index.revision }, ...expect],
+      expect: [expectUnchanged(index), ...expect],
       write: [
         put(indexKey, next),
         ...taken.map(({ write }) => write),
@@ -118,25 +118,19 @@ interface ReliedOn {
  */
 async function reliedOn(deps: DetectionDeps, found: FoundApp): Promise<ReliedOn> {
   const { account, app } = await stillBound(await deps.fleet.current(), found.app);
-  // Memory changes meanwhile: the account's revision and the state that is decided by are read in the same turn.
-  const { record, revision } = account;
-  if (record.disabled) throw new Refusal('account_disabled');
   refusePrivate({ account, app });
   const otel = await account.otel();
   return {
     app,
-    level: evidenceLevelOf(record, otel),
-    expect: [
-      { key: KEYS.account(account.id), revision },
-      { key: KEYS.app(account.id, app.id), revision: app.revision },
-      { key: KEYS.otel(account.id), revision: otel?.revision ?? ABSENT },
-    ],
+    level: evidenceLevelOf(account.record, otel),
+    expect: [expectUnchanged(account), expectUnchanged(app), expectAsFound(KEYS.otel(account.id), otel)],
   };
 }
 
 async function indexOf(deps: DetectionDeps, accountId: string, appId: string): Promise<Versioned<ReviewIndex>> {
-  const entry = await deps.store.get(KEYS.reviewIndex(accountId, appId));
-  return entry ? parseRecord(reviewIndexSchema, entry) : { record: { entries: [], dropped: 0 }, revision: ABSENT };
+  const key = KEYS.reviewIndex(accountId, appId);
+  const entry = await deps.store.get(key);
+  return entry ? parseRecord(reviewIndexSchema, entry) : absent(key, { entries: [], dropped: 0 });
 }
 
 interface Incoming {

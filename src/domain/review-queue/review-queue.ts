@@ -1,5 +1,5 @@
 import { pagesOf, type Listed, type PageOf } from '../../store/pages.ts';
-import type { Entry, Store } from '../../store/port.ts';
+import { expectUnchanged, type Entry, type Store } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
@@ -111,18 +111,18 @@ async function decide(
       const key = reviewKey(accountId, entryId);
       const entry = key === undefined ? undefined : await deps.store.get(key);
       if (!entry) throw new Refusal('not_found');
-      const { record: before, revision } = parseRecord(reviewSchema, entry);
-      const record = decided(before, decision, origin.at);
+      const before = parseRecord(reviewSchema, entry);
+      const record = decided(before.record, decision, origin.at);
       const result = viewOf(entry.key, record, level);
-      if (record.status === before.status && record.note === before.note) return { unchanged: result };
+      if (record.status === before.record.status && record.note === before.record.note) return { unchanged: result };
       return {
         accountId,
         action: 'review.decided',
         appId: result.appId,
         // The audit says whether there is a note, never its text, which may be about people: no audit entry can be
         // changed.
-        detail: { entryId, from: before.status, status: record.status, noted: record.note !== undefined },
-        expect: [{ key: entry.key, revision }],
+        detail: { entryId, from: before.record.status, status: record.status, noted: record.note !== undefined },
+        expect: [expectUnchanged(before)],
         write: [put(entry.key, record)],
         result,
       };

@@ -79,7 +79,7 @@ export function createServiceState(deps: ServiceStateDeps): ReadServiceState {
       fullness: store.fullness(),
       accounts: memory.accountCount,
       apps: memory.appCount,
-      users: memory.userCount,
+      users: memory.userCount(),
       replicas: await inTime(liveReplicas(deps, leading?.replicaId)),
       leaderSince: leading?.since,
       nights: {

@@ -1,7 +1,7 @@
+import { expectUnchanged } from '../../store/port.ts';
 import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Guard } from '../mutation/step.ts';
-import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { neededRight, type Need } from '../users/roles.ts';
 
@@ -40,9 +40,5 @@ export const sessionGuard =
   async (reader) => {
     const { session, user } = await liveSession(reader, sessionId);
     const { expect } = await neededRight(reader, user, need);
-    return [
-      { key: KEYS.session(session.id), revision: session.revision },
-      { key: KEYS.user(user.id), revision: user.revision },
-      ...expect,
-    ];
+    return [expectUnchanged(session), expectUnchanged(user), ...expect];
   };

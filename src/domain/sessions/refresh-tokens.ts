@@ -1,10 +1,10 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { sealingKey } from '../keys/active-key.ts';
 import type { Envelope } from '../keys/envelope.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { refreshSchema, type RefreshRecord } from '../records/user-records.ts';
 
@@ -49,34 +49,40 @@ export function createRefreshTokens(deps: {
     return { token: envelope.seal(token, contextOf(sessionId), number) };
   }
 
-  async function write(sessionId: string, revision: number, record: RefreshRecord | undefined): Promise<number> {
-    const key = KEYS.refresh(sessionId);
+  /** @returns the record as it then is; undefined after a conflict */
+  async function write(
+    expected: Expectation,
+    record: RefreshRecord | undefined,
+  ): Promise<Versioned<RefreshRecord | undefined> | undefined> {
+    const { key } = expected;
     const result = await store.commit({
-      expect: [{ key, revision }],
+      expect: [expected],
       write: [record ? put(key, record) : { remove: key }],
       room: UNAUDITED_ROOMS.refreshTokenKept,
       quiet: true,
     });
-    return result.outcome === 'committed' ? result.revision : ABSENT;
+    return result.outcome === 'committed' ? justCommitted(key, record, result) : undefined;
   }
 
   return {
     async keep(sessionId, token) {
-      await write(sessionId, ABSENT, await sealed(sessionId, token));
+      await write(expectAbsent(KEYS.refresh(sessionId)), await sealed(sessionId, token));
     },
     async claim(sessionId, now) {
       const entry = await store.get(KEYS.refresh(sessionId));
       if (!entry) return 'none';
-      const { record, revision } = parseRecord(refreshSchema, entry);
+      const found = parseRecord(refreshSchema, entry);
+      const { record } = found;
       if ((record.claimedUntil ?? 0) > now) return 'busy';
       const token = envelope.open(record.token, contextOf(sessionId));
       if (!token) return 'none';
-      const claimed = await write(sessionId, revision, { ...record, claimedUntil: now + CLAIMED_MS });
-      if (claimed === ABSENT) return 'busy';
+      const claimed = await write(expectUnchanged(found), { ...record, claimedUntil: now + CLAIMED_MS });
+      if (!claimed) return 'busy';
+      const own = expectUnchanged(claimed);
       return {
         token,
-        replace: async (next: Secret) => void (await write(sessionId, claimed, await sealed(sessionId, next))),
-        drop: async () => void (await write(sessionId, claimed, undefined)),
+        replace: async (next: Secret) => void (await write(own, await sealed(sessionId, next))),
+        drop: async () => void (await write(own, undefined)),
       };
     },
   };

@@ -1,9 +1,9 @@
 import type { Log } from '../../log.ts';
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectUnchanged, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { SessionEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { sessionUsesSchema } from '../records/user-records.ts';
 
@@ -58,19 +58,20 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
     if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
   }
 
-  async function read(userId: string): Promise<{ uses: ReadonlyMap<string, number>; revision: number }> {
-    const entry = await store.get(KEYS.sessionUses(userId));
-    const record = entry && parseRecord(sessionUsesSchema, entry);
-    return { uses: new Map(record?.record.sessions), revision: record?.revision ?? ABSENT };
+  async function read(userId: string): Promise<Versioned<ReadonlyMap<string, number>>> {
+    const key = KEYS.sessionUses(userId);
+    const entry = await store.get(key);
+    if (!entry) return absent(key, new Map<string, number>());
+    return versioned(entry, new Map(parseRecord(sessionUsesSchema, entry).record.sessions));
   }
 
   async function write(userId: string, uses: ReadonlyMap<string, number>): Promise<boolean> {
     const before = await read(userId);
     const alive = new Set([...deps.sessionsOf(userId), ...uses.keys()]);
-    const later = new Map([...before.uses].filter(([sessionId]) => alive.has(sessionId)));
+    const later = new Map([...before.record].filter(([sessionId]) => alive.has(sessionId)));
     for (const [sessionId, at] of uses) later.set(sessionId, Math.max(at, later.get(sessionId) ?? 0));
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.sessionUses(userId), revision: before.revision }],
+      expect: [expectUnchanged(before)],
       write: [put(KEYS.sessionUses(userId), { sessions: [...later] })],
       quiet: true,
     });
@@ -103,13 +104,13 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
     async isIdle({ id, record }) {
       const since = (at: number): boolean => clock.now() - at <= LIMITS.sessionIdleMs;
       if (since(Math.max(record.createdAt, known.get(id) ?? 0))) return false;
-      const { uses } = await read(record.userId);
+      const { record: uses } = await read(record.userId);
       const last = uses.get(id) ?? record.createdAt;
       know(id, last);
       return !since(last);
     },
     async lastUses(userId) {
-      const uses = new Map((await read(userId)).uses);
+      const uses = new Map((await read(userId)).record);
       for (const [sessionId, at] of noted.get(userId) ?? []) {
         uses.set(sessionId, Math.max(at, uses.get(sessionId) ?? 0));
       }

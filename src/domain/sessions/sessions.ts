@@ -1,4 +1,4 @@
-import { ABSENT, type Expectation, type Write } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged } from '../../store/port.ts';
 import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import { tokenHash } from '../credentials/tokens.ts';
@@ -11,7 +11,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { SessionRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { endings } from '../users/users.ts';
+import { sessionEnd } from '../users/users.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';
 
@@ -44,16 +44,9 @@ export interface Sessions {
   /** Draws a token and makes the record of a session of the user. @param browser its User-Agent in a few words */
   draw(session: Pick<SessionRecord, 'userId' | 'method' | 'browser' | 'identity'>, at: number): NewSession;
   /**
-   * The step that begins a session, so that a sign-in commits it with what it relies on. Sessions above the bound end,
-   * the oldest first.
-   * @param user the revision of the user's record, which the commit expects; ABSENT is left to the caller's own steps
-   * @param replaced the session that this one takes the place of, as in the same browser
-   * @throws StoreUnavailable
-   */
-  beginning(session: NewSession, user: { readonly revision: number }, replaced?: string): Promise<Step<void>>;
-  /**
-   * Begins a session by itself.
+   * Begins a session. Sessions above the bound end, the oldest first.
    * @param holds whether the user, as each attempt reads him, is still the one who was let in, such as by his password
+   * @param replaced the session that this one takes the place of, as in the same browser
    * @returns the user as the commit relied on him
    * @throws Refusal `sign_in_failed` where it does not hold, or the user is gone or disabled; StoreUnavailable; Busy
    */
@@ -83,7 +76,6 @@ const TOKEN = /^mst_session_[0-9A-Za-z]{43}$/;
 /** Creates the operations on sessions; see `Sessions`. */
 export function createSessions(deps: SessionsDeps): Sessions {
   const { fleet, clock, uses } = deps;
-  const beginning: Sessions['beginning'] = (session, user, replaced) => beginningStep(deps, session, user, replaced);
   return {
     async authenticate(token, isUse = true) {
       if (!TOKEN.test(token)) throw new Refusal('invalid_session');
@@ -98,15 +90,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const record = { ...session, createdAt: at, expiresAt: at + LIMITS.sessionMs };
       return { token, sessionId: tokenHash(token.reveal()), record };
     },
-    beginning,
     async begin(origin, session, holds, replaced) {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
-        const step = await beginning(session, user, replaced);
+        const step = await beginningStep(reader, session, user, replaced);
         // The user's record is written as it is: a reset, a new password or a disabling at the same instant conflicts with
         // this sign-in, and ends it with the other sessions.
-        return { ...step, write: [...(step.write ?? []), put(KEYS.user(user.id), user.record)], result: user };
+        return { ...step, write: [...step.write, put(user.key, user.record)], result: user };
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),
@@ -124,22 +115,19 @@ export function createSessions(deps: SessionsDeps): Sessions {
 }
 
 async function beginningStep(
-  { fleet }: SessionsDeps,
+  reader: FleetReader,
   { sessionId, record }: NewSession,
-  { revision }: { readonly revision: number },
+  user: UserEntry,
   replaced: string | undefined,
 ): Promise<Step<void>> {
-  const { userId, method } = record;
-  const others = (await fleet.whole()).sessionsOf(userId).filter(({ id }) => id !== replaced);
-  const expect: Expectation[] = [{ key: KEYS.session(sessionId), revision: ABSENT }];
-  if (revision !== ABSENT) expect.push({ key: KEYS.user(userId), revision });
+  const others = [...(await reader.sessionsOf(user.id))].filter(({ id }) => id !== replaced);
   const gone = [...oldest(others, LIMITS.sessionsPerUserMax - 1), ...(replaced === undefined ? [] : [replaced])];
   return {
     accountId: OPERATOR_AUDIT,
     action: 'session.created',
-    detail: { userId, method },
-    expect,
-    write: [put(KEYS.session(sessionId), record), ...gone.flatMap(removals)],
+    detail: { userId: user.id, method: record.method },
+    expect: [expectAbsent(KEYS.session(sessionId)), expectUnchanged(user)],
+    write: [put(KEYS.session(sessionId), record), ...gone.flatMap(sessionEnd)],
     result: undefined,
   };
 }
@@ -150,11 +138,6 @@ function oldest(sessions: readonly SessionEntry[], kept: number): readonly strin
   return byAge.slice(0, Math.max(0, byAge.length - kept)).map(({ id }) => id);
 }
 
-const removals = (sessionId: string): readonly Write[] => [
-  { remove: KEYS.session(sessionId) },
-  { remove: KEYS.refresh(sessionId) },
-];
-
 async function end(deps: SessionsDeps, origin: Origin, userId: string, sessionId: string): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     const session = await reader.session(sessionId);
@@ -163,25 +146,23 @@ async function end(deps: SessionsDeps, origin: Origin, userId: string, sessionId
       accountId: OPERATOR_AUDIT,
       action: 'session.ended',
       detail: { userId },
-      expect: [{ key: KEYS.session(sessionId), revision: session.revision }],
-      write: removals(sessionId),
+      expect: [expectUnchanged(session)],
+      write: sessionEnd(sessionId),
       result: undefined,
     };
   });
 }
 
 async function endAll(deps: SessionsDeps, origin: Origin, userId: string, except: string | undefined): Promise<void> {
-  await mutate<void>(deps, origin, async (): Promise<Step<void> | Unchanged<void>> => {
-    const memory = await deps.fleet.whole();
-    const ended = memory.sessionsOf(userId).filter(({ id }) => id !== except);
+  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
+    const ended = [...(await reader.sessionsOf(userId))].filter(({ id }) => id !== except);
     if (ended.length === 0) return { unchanged: undefined };
-    const write = endings({ sessionsOf: () => ended }, userId);
     return {
       accountId: OPERATOR_AUDIT,
       action: 'session.ended',
       detail: { userId, sessions: ended.length },
-      expect: ended.map(({ id, revision }) => ({ key: KEYS.session(id), revision })),
-      write,
+      expect: ended.map(expectUnchanged),
+      write: ended.flatMap(({ id }) => sessionEnd(id)),
       result: undefined,
     };
   });

@@ -1,4 +1,4 @@
-import { ABSENT, type Expectation, type Write } from '../../store/port.ts';
+import { expectAsFound, type Expectation, type Write } from '../../store/port.ts';
 import { DAY_MS, dayAt, endOfDay, startOfDay } from '../../time/utc-days.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
@@ -27,7 +27,7 @@ export interface DayStamp {
  * @param trusted whether that instant may end a day
  */
 export function stampDay(current: Versioned<DayRecord> | undefined, at: number, trusted: boolean): DayStamp {
-  const expect = { key: KEYS.day, revision: current?.revision ?? ABSENT };
+  const expect = expectAsFound(KEYS.day, current);
   const today = dayAt(at);
   if (!current) return { day: today, at, expect, write: [put(KEYS.day, { day: today, since: today })] };
   const { record } = current;

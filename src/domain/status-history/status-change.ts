@@ -1,4 +1,4 @@
-import { ABSENT, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { expectAsFound, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { endOfDay, startOfDay } from '../../time/utc-days.ts';
 import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
 import { parseRecord, put } from '../records/codec.ts';
@@ -56,7 +56,7 @@ export async function appTransition(
   const entry = changedToday ? await deps.store.get(key) : undefined;
   const before = entry && parseRecord(statusChangeSchema, entry);
   const record: StatusChangeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
-  return withStatusChange(stamp, record, { key, revision: before?.revision ?? ABSENT });
+  return withStatusChange(stamp, record, expectAsFound(key, before));
 }
 
 /**
@@ -78,7 +78,7 @@ export async function accountTransition(
   const before = entry && parseRecord(accountStatusChangeSchema, entry);
   const previous = before?.record.at ?? account.record.createdAt;
   const record: AccountStatusChangeRecord = { before: !after, ...before?.record, after, at: within(stamp, previous) };
-  return withStatusChange(stamp, record, { key, revision: before?.revision ?? ABSENT });
+  return withStatusChange(stamp, record, expectAsFound(key, before));
 }
 
 /** Stamps the creation of an account: its `createdAt` tells which night is its first. @throws StoreUnavailable */

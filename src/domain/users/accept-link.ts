@@ -1,6 +1,5 @@
-import type { Write } from '../../store/port.ts';
+import { expectUnchanged, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
-import type { FleetMemory } from '../fleet/memory.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { LeadingStep, MutationDeps, Origin, Step } from '../mutation/step.ts';
@@ -12,8 +11,8 @@ import { Refusal } from '../refusal.ts';
 import type { ValidLink } from './link-validity.ts';
 import { voidedLinks, type Links } from './links.ts';
 import { joiningStep, newMemberStep } from './members.ts';
-import { loginKey, passkeyKey, userCreation } from './user-state.ts';
-import { endings, existingUser, operatorGrant, refuseManyUsers } from './users.ts';
+import { crowdOf, loginKey, passkeyKey, userCreation } from './user-state.ts';
+import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** What a person gave who opened a link. */
 export interface LinkAnswer {
@@ -40,31 +39,32 @@ export interface LetIn {
 export type AcceptLink = (originOf: (actor: string) => Origin, answer: LinkAnswer) => Promise<LetIn>;
 
 /** Creates the use of links; see `AcceptLink`. */
-export function createAcceptLink(deps: MutationDeps & { readonly links: Pick<Links, 'read'> }): AcceptLink {
+export function createAcceptLink(deps: UserDeps & { readonly links: Pick<Links, 'read'> }): AcceptLink {
   return async (originOf, answer) => {
     const newId = generateAccountId(deps.random);
     const seen = await deps.links.read(await deps.fleet.current(), answer.token);
     const userId = seen.record.userId ?? answer.signedIn?.id ?? newId;
     const origin = originOf(`user:${userId}`);
-    if (userId === newId) await refuseManyUsers(deps);
-    const letIn = await mutate<LetIn>(deps, origin, async (reader) => {
-      const link = await deps.links.read(reader, answer.token);
-      const step = await stepOf({ deps, reader, origin, link, answer, userId });
-      return {
-        ...step,
-        expect: [...step.expect, { key: link.key, revision: link.revision }, ...link.relied],
-        write: [...step.write, { remove: link.key }],
-        detail: { ...step.detail, linkId: link.record.linkId },
-        result: { userId, accountId: link.record.accountId },
-      };
-    });
+    const accepting = (): Promise<LetIn> =>
+      mutate<LetIn>(deps, origin, async (reader) => {
+        const link = await deps.links.read(reader, answer.token);
+        const step = await stepOf({ deps, reader, origin, link, answer, userId });
+        return {
+          ...step,
+          expect: [...step.expect, expectUnchanged(link), ...link.relied],
+          write: [...step.write, { remove: link.key }],
+          detail: { ...step.detail, linkId: link.record.linkId },
+          result: { userId, accountId: link.record.accountId },
+        };
+      });
+    const letIn = await (userId === newId ? deps.newcomers(accepting) : accepting());
     if (seen.record.kind === 'reset') await tellOthers(deps, origin, userId);
     return letIn;
   };
 }
 
 interface Accepting {
-  readonly deps: MutationDeps;
+  readonly deps: UserDeps;
   readonly reader: FleetReader;
   readonly origin: Origin;
   readonly link: ValidLink;
@@ -86,7 +86,7 @@ async function joining({ reader, link, userId, origin }: Accepting): Promise<Ste
 }
 
 /** The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken */
-async function newcomer({ deps, answer, userId, origin }: Accepting) {
+async function newcomer({ deps, reader, answer, userId, origin }: Accepting, operator = false) {
   const { name, login, hashed } = answer;
   if (name === undefined || name === '') throw new Refusal('invalid_request', 'name: tell how others should call you.');
   if (login === undefined) throw new Refusal('invalid_request', 'login: choose a name to sign in with.');
@@ -94,7 +94,8 @@ async function newcomer({ deps, answer, userId, origin }: Accepting) {
     throw new Refusal('conflict', 'login: another user has this name to sign in with; choose another one.');
   }
   const password = hashed === undefined ? undefined : { hash: hashed, at: origin.at };
-  return userCreation(userId, { name, login, createdAt: origin.at, ...(password && { password }) });
+  const user = { name, login, createdAt: origin.at, operator, ...(password && { password }) };
+  return userCreation(userId, user, await crowdOf(reader));
 }
 
 /** An invitation that makes a new user. */
@@ -108,15 +109,13 @@ async function arriving(accepting: Accepting): Promise<Step<unknown>> {
 
 /** The first operator. */
 async function founding(accepting: Accepting): Promise<Step<unknown>> {
-  const { reader, userId } = accepting;
-  const created = await newcomer(accepting);
-  const granted = await operatorGrant(reader, userId);
+  const { expect, write } = await newcomer(accepting, true);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',
-    detail: { userId, operator: true },
-    expect: [...created.expect, ...granted.expect],
-    write: [...created.write, ...granted.write],
+    detail: { userId: accepting.userId, operator: true },
+    expect,
+    write,
     result: undefined,
   };
 }
@@ -129,7 +128,7 @@ async function entering({ deps, reader, userId, answer, origin, link }: Acceptin
     accountId: OPERATOR_AUDIT,
     action: 'link.used',
     detail: { userId, kind: 'first' },
-    expect: [{ key: KEYS.user(userId), revision: user.revision }],
+    expect: [expectUnchanged(user)],
     write: [put(KEYS.user(userId), withPassword(user.record, answer, origin.at)), ...voided],
     result: undefined,
   };
@@ -144,9 +143,15 @@ function withPassword(record: UserRecord, { hashed, name }: LinkAnswer, at: numb
 const TOLD_MAX = 30;
 
 /** The accounts of a user, by invitation and by the provider's groups, in the order of their ids. */
-function accountsOf(memory: FleetMemory, { id, record: { mapped } }: UserEntry): readonly AccountReader[] {
-  const byGroups = (mapped?.accounts ?? []).flatMap(({ accountId }) => memory.account(accountId) ?? []);
-  const all = new Map([...memory.accountsOfMember(id), ...byGroups].map((account) => [account.id, account]));
+async function accountsOf(
+  reader: FleetReader,
+  { id, record: { mapped } }: UserEntry,
+): Promise<readonly AccountReader[]> {
+  const all = new Map(Array.from(await reader.accountsOfMember(id), (account) => [account.id, account]));
+  for (const { accountId } of mapped?.accounts ?? []) {
+    const account = await reader.account(accountId);
+    if (account) all.set(accountId, account);
+  }
   return [...all.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
@@ -154,7 +159,7 @@ const toldStep = (account: AccountReader, userId: string): Step<void> => ({
   accountId: account.id,
   action: 'user.reset',
   detail: { userId },
-  expect: [{ key: KEYS.account(account.id), revision: account.revision }],
+  expect: [expectUnchanged(account)],
   write: [],
   result: undefined,
 });
@@ -163,7 +168,7 @@ const toldStep = (account: AccountReader, userId: string): Step<void> => ({
 async function tellOthers(deps: MutationDeps, origin: Origin, userId: string): Promise<void> {
   for (let from = TOLD_MAX; ; from += TOLD_MAX) {
     const more = await mutate<boolean>(deps, origin, async (reader) => {
-      const accounts = accountsOf(await deps.fleet.whole(), await existingUser(reader, userId));
+      const accounts = await accountsOf(reader, await existingUser(reader, userId));
       const [last, ...first] = accounts.slice(from, from + TOLD_MAX).map((account) => toldStep(account, userId));
       return last ? { ...last, first, result: true } : { unchanged: false };
     });
@@ -177,24 +182,21 @@ async function tellOthers(deps: MutationDeps, origin: Origin, userId: string): P
  */
 async function resetting({ deps, reader, userId, answer, origin, link }: Accepting): Promise<LeadingStep<unknown>> {
   const user = await existingUser(reader, userId);
-  const memory = await deps.fleet.whole();
   const { password: _old, ...kept } = user.record;
   const record = { ...withPassword(kept, answer, origin.at), passkeys: [] };
   const passkeys: Write[] = user.record.passkeys.map(({ id }) => ({ remove: passkeyKey(id) }));
-  const told = accountsOf(memory, user)
-    .slice(0, TOLD_MAX)
-    .map((account) => toldStep(account, userId));
+  const told = (await accountsOf(reader, user)).slice(0, TOLD_MAX).map((account) => toldStep(account, userId));
   const voided = await voidedLinks(deps, userId, link.key);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.reset',
     detail: { userId },
-    expect: [{ key: KEYS.user(userId), revision: user.revision }],
+    expect: [expectUnchanged(user)],
     write: [
       put(KEYS.user(userId), record),
       { remove: KEYS.signIns(userId) },
       ...passkeys,
-      ...endings(memory, userId),
+      ...(await endings(reader, userId)),
       ...voided,
     ],
     first: told,

@@ -1,18 +1,15 @@
-import type { Expectation } from '../../store/port.ts';
-import type { FleetMemory } from '../fleet/memory.ts';
+import { expectUnchanged, type Expectation } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { MutationDeps } from '../mutation/step.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
-import { KEYS } from '../records/keys.ts';
 import { linkSchema, type LinkRecord, type OperatorsRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { linkKeyOf } from './link-token.ts';
 import { accountRight, operatorRight, type Right } from './roles.ts';
 import { canSignIn } from './user-state.ts';
 
-/** A link that is valid now, with the key of its record. */
+/** A link that is valid now. */
 export interface ValidLink extends Versioned<LinkRecord> {
-  readonly key: string;
   /** What its validity relies on, beside its own record: whoever made it may still do so. */
   readonly relied: readonly Expectation[];
 }
@@ -24,17 +21,18 @@ const INVALID = 'This link is not valid: it was used, withdrawn, or is too old. 
  * @throws Refusal `invalid_request`; StoreUnavailable
  */
 export async function validLink(
-  deps: Pick<MutationDeps, 'store' | 'clock' | 'fleet'>,
+  deps: Pick<MutationDeps, 'store' | 'clock'>,
   reader: FleetReader,
   token: string,
 ): Promise<ValidLink> {
   const key = linkKeyOf(token);
   const entry = key === undefined ? undefined : await deps.store.get(key);
   if (key === undefined || !entry) throw new Refusal('invalid_request', INVALID);
-  const { record, revision } = parseRecord(linkSchema, entry);
-  const relied = deps.clock.now() >= record.expiresAt ? undefined : await reliedOn(deps, reader, record);
+  const link = parseRecord(linkSchema, entry);
+  const { record } = link;
+  const relied = deps.clock.now() >= record.expiresAt ? undefined : await reliedOn(reader, record);
   if (!relied || (await isBarred(reader, record))) throw new Refusal('invalid_request', INVALID);
-  return { key, record, revision, relied };
+  return { ...link, relied };
 }
 
 /** A disabled user is let in by no link, nor is one by a first link who has another way in by now. */
@@ -50,25 +48,27 @@ async function isBarred(reader: FleetReader, { kind, userId }: LinkRecord): Prom
  * made.
  */
 async function reliedOn(
-  { fleet }: Pick<MutationDeps, 'fleet'>,
   reader: FleetReader,
   { kind, userId, accountId, by }: LinkRecord,
 ): Promise<readonly Expectation[] | undefined> {
   if (kind === 'first' && userId === undefined) {
-    const { record, revision } = await reader.operators();
-    return hasOperator(await fleet.whole(), record) ? undefined : [{ key: KEYS.operators, revision }];
+    const operators = await reader.operators();
+    return (await hasOperator(reader, operators.record)) ? undefined : [expectUnchanged(operators)];
   }
   if (!by.startsWith('user:')) return [];
   const maker = await reader.user(by.slice('user:'.length));
   if (!maker || maker.record.disabled) return undefined;
   const right =
     accountId === undefined ? await operatorRight(reader, maker) : await ownerRight(reader, maker, accountId);
-  return right && [{ key: KEYS.user(maker.id), revision: maker.revision }, ...right.expect];
+  return right && [expectUnchanged(maker), ...right.expect];
 }
 
-/** Whether there is an operator, by people or by the provider's groups. */
-export const hasOperator = (memory: Pick<FleetMemory, 'users'>, { members }: OperatorsRecord): boolean =>
-  members.length > 0 || Array.from(memory.users()).some(({ record }) => record.mapped?.operator === true);
+/** Whether there is an operator, by people or by the provider's groups. @throws StoreUnavailable */
+export async function hasOperator(reader: FleetReader, { members }: OperatorsRecord): Promise<boolean> {
+  if (members.length > 0) return true;
+  for (const { record } of await reader.users()) if (record.mapped?.operator === true) return true;
+  return false;
+}
 
 async function ownerRight(reader: FleetReader, user: UserEntry, accountId: string): Promise<Right | undefined> {
   const right = await accountRight(reader, user, accountId);

@@ -10,10 +10,10 @@ import { KEYS } from '../records/keys.ts';
 import { linkSchema, type LinkRecord, type MemberRole } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { pagesOf } from '../../store/pages.ts';
-import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Write } from '../../store/port.ts';
+import { PAGE_ENTRIES_MAX, expectAbsent, expectUnchanged, type Entry, type Write } from '../../store/port.ts';
 import { drawLinkToken, linkKeyOf } from './link-token.ts';
 import { hasOperator, validLink, type ValidLink } from './link-validity.ts';
-import { creationStep, existingUser, refuseManyUsers, type CreatedUser, type User } from './users.ts';
+import { creationStep, existingUser, type CreatedUser, type User, type UserDeps } from './users.ts';
 
 /** A link that was made. Its token is in this result alone. */
 export interface MadeLink {
@@ -60,7 +60,7 @@ export interface Links {
 }
 
 /** Creates the operations on links; see `Links`. */
-export function createLinks(deps: MutationDeps): Links {
+export function createLinks(deps: UserDeps): Links {
   return {
     invite: (origin, accountId, role) => invite(deps, origin, accountId, role),
     invitations: (accountId) => invitations(deps, accountId),
@@ -109,6 +109,8 @@ async function invite(deps: MutationDeps, origin: Origin, accountId: string, rol
   await mutate<void>(deps, origin, async (reader) => {
     const account = await reader.account(accountId);
     if (!account) throw new Refusal('not_found');
+    // The counters are written as they were read before the invitations: of two that are made at once one conflicts.
+    const counters = await account.counters();
     if ((await invitations(deps, accountId)).length >= LIMITS.invitationsPerAccountMax) {
       throw new Refusal('conflict', `${LIMITS.invitationsPerAccountMax} invitations are open; withdraw one first.`);
     }
@@ -116,20 +118,15 @@ async function invite(deps: MutationDeps, origin: Origin, accountId: string, rol
       accountId,
       action: 'link.created',
       detail: detailOf(drawn.record),
-      expect: [
-        { key: KEYS.account(accountId), revision: account.revision },
-        { key: drawn.key, revision: ABSENT },
-      ],
-      write: [put(drawn.key, drawn.record)],
+      expect: [expectUnchanged(account), expectUnchanged(counters), expectAbsent(drawn.key)],
+      write: [put(drawn.key, drawn.record), put(counters.key, counters.record)],
       result: undefined,
     };
   });
   return made(drawn);
 }
 
-interface Listed extends Versioned<LinkRecord> {
-  readonly key: string;
-}
+type Listed = Versioned<LinkRecord>;
 
 /** The links of a scope that can be read, expired ones as well. */
 async function linksOf({ store }: Pick<MutationDeps, 'store'>, scope: string): Promise<readonly Listed[]> {
@@ -142,7 +139,7 @@ async function linksOf({ store }: Pick<MutationDeps, 'store'>, scope: string): P
 
 function readable(entry: Entry): readonly Listed[] {
   try {
-    return [{ key: entry.key, ...parseRecord(linkSchema, entry) }];
+    return [parseRecord(linkSchema, entry)];
   } catch (error) {
     if (error instanceof BadRecord) return [];
     throw error;
@@ -171,7 +168,7 @@ async function withdraw(deps: MutationDeps, origin: Origin, accountId: string, l
       accountId,
       action: 'link.withdrawn',
       detail: { linkId },
-      expect: [{ key: link.key, revision: link.revision }],
+      expect: [expectUnchanged(link)],
       write: [{ remove: link.key }],
       result: undefined,
     };
@@ -183,23 +180,24 @@ const creation = ({ key, record }: Drawn): Step<void> => ({
   accountId: OPERATOR_AUDIT,
   action: 'link.created',
   detail: detailOf(record),
-  expect: [{ key, revision: ABSENT }],
+  expect: [expectAbsent(key)],
   write: [put(key, record)],
   result: undefined,
 });
 
 async function forNewUser(
-  deps: MutationDeps,
+  deps: UserDeps,
   origin: Origin,
   wanted: Omit<CreatedUser, 'createdAt'>,
 ): Promise<{ user: User; link: MadeLink }> {
   const userId = generateAccountId(deps.random);
   const drawn = draw(deps, origin, { kind: 'first', userId });
-  await refuseManyUsers(deps);
-  return await mutate<{ user: User; link: MadeLink }>(deps, origin, async (reader) => {
-    const created = await creationStep(deps, reader, userId, { ...wanted, createdAt: origin.at });
-    return { ...creation(drawn), first: [created], result: { user: created.result, link: made(drawn) } };
-  });
+  return await deps.newcomers(() =>
+    mutate<{ user: User; link: MadeLink }>(deps, origin, async (reader) => {
+      const created = await creationStep(deps, reader, userId, { ...wanted, createdAt: origin.at });
+      return { ...creation(drawn), first: [created], result: { user: created.result, link: made(drawn) } };
+    }),
+  );
 }
 
 /** Links that one commit voids; more of them expire by themselves. */
@@ -224,7 +222,7 @@ async function forReset(deps: MutationDeps, origin: Origin, userId: string): Pro
     const step = creation(drawn);
     return {
       ...step,
-      expect: [...step.expect, { key: KEYS.user(userId), revision: user.revision }],
+      expect: [...step.expect, expectUnchanged(user)],
       write: [...step.write, ...(await voidedLinks(deps, userId))],
     };
   });
@@ -235,13 +233,13 @@ async function forFirstOperator(deps: MutationDeps, origin: Origin): Promise<Mad
   const drawn = draw(deps, origin, { kind: 'first' });
   return await mutate<MadeLink | undefined>(deps, origin, async (reader) => {
     const operators = await reader.operators();
-    if (hasOperator(await deps.fleet.whole(), operators.record)) return { unchanged: undefined };
+    if (await hasOperator(reader, operators.record)) return { unchanged: undefined };
     const isEarlier = ({ record }: Listed): boolean => record.kind === 'first' && record.userId === undefined;
     const earlier = (await linksOf(deps, OPERATOR_AUDIT)).filter(isEarlier).slice(0, VOIDED_MAX);
     const step = creation(drawn);
     return {
       ...step,
-      expect: [...step.expect, { key: KEYS.operators, revision: operators.revision }],
+      expect: [...step.expect, expectUnchanged(operators)],
       write: [...step.write, ...earlier.map(({ key }) => ({ remove: key }))],
       result: made(drawn),
     };

@@ -1,4 +1,4 @@
-import type { Write } from '../../store/port.ts';
+import { expectUnchanged, type Write } from '../../store/port.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -7,7 +7,7 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { canSignIn } from './user-state.ts';
+import { whoCanSignIn } from './user-state.ts';
 import type { UserDeps } from './users.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
@@ -97,7 +97,7 @@ async function change(
       detail: { userId, from: member.role, ...(role !== undefined && { role }) },
       withdraws: role === 'viewer',
       // The change is good only while this owner can sign in.
-      expect: [...expect, ...(owner ? [{ key: KEYS.user(owner.id), revision: owner.revision }] : [])],
+      expect: [...expect, ...(owner ? [expectUnchanged(owner)] : [])],
       write,
       result: undefined,
     };
@@ -111,11 +111,9 @@ export async function ownerAmong(
   accountId: string,
   left: MembersRecord['members'],
 ): Promise<UserEntry> {
-  for (const { userId, role } of left) {
-    if (role !== 'owner') continue;
-    const owner = await reader.user(userId);
-    if (owner && !owner.record.disabled && canSignIn(owner.record, ways)) return owner;
-  }
+  const owners = left.filter(({ role }) => role === 'owner').map(({ userId }) => userId);
+  const owner = await whoCanSignIn(reader, owners, ways);
+  if (owner) return owner;
   throw new Refusal(
     'conflict',
     `No other owner of the account ${accountId} can sign in: make somebody else an owner first.`,
@@ -135,11 +133,7 @@ export function membersChange(
     put(KEYS.user(user.id), { ...user.record, rolesAt: at }),
   ];
   return {
-    expect: [
-      { key: KEYS.account(account.id), revision: account.revision },
-      { key: KEYS.members(account.id), revision: before.revision },
-      { key: KEYS.user(user.id), revision: user.revision },
-    ],
+    expect: [expectUnchanged(account), expectUnchanged(before), expectUnchanged(user)],
     write,
   };
 }
@@ -199,10 +193,7 @@ export async function newMemberStep(
     accountId,
     action: 'member.added',
     detail: { userId, role, newUser: true },
-    expect: [
-      { key: KEYS.account(account.id), revision: account.revision },
-      { key: KEYS.members(account.id), revision: before.revision },
-    ],
+    expect: [expectUnchanged(account), expectUnchanged(before)],
     write: [put(KEYS.members(account.id), after)],
     result: undefined,
   };

@@ -1,4 +1,4 @@
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Store } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { LIMITS } from '../limits.ts';
@@ -58,10 +58,7 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
     if (await deps.store.get(key)) throw new Refusal('conflict', 'This passkey is added already.');
     return {
       ...userStep(user, { passkeys: 'added' }),
-      expect: [
-        { key: KEYS.user(userId), revision: user.revision },
-        { key, revision: ABSENT },
-      ],
+      expect: [expectUnchanged(user), expectAbsent(key)],
       write: [
         put(KEYS.user(userId), { ...user.record, passkeys: [...user.record.passkeys, passkey] }),
         put(key, { userId }),
@@ -79,7 +76,7 @@ async function remove(deps: UserDeps, origin: Origin, userId: string, passkeyId:
     refuseLastWay(deps, record);
     return {
       ...userStep(user, { passkeys: 'removed' }),
-      expect: [{ key: KEYS.user(userId), revision: user.revision }],
+      expect: [expectUnchanged(user)],
       write: [put(KEYS.user(userId), record), { remove: passkeyKey(passkeyId) }],
       withdraws: true,
     };
@@ -124,8 +121,8 @@ export async function setPassword(deps: MutationDeps, origin: Origin, change: Pa
     const record = { ...user.record, password: { hash: hashed, at: origin.at } };
     return {
       ...userStep(user, { password: 'set' }),
-      expect: [{ key: KEYS.user(userId), revision: user.revision }],
-      write: [put(KEYS.user(userId), record), ...endings(await deps.fleet.whole(), userId, keptSession)],
+      expect: [expectUnchanged(user)],
+      write: [put(KEYS.user(userId), record), ...(await endings(reader, userId, keptSession))],
       withdraws: true,
     };
   });

@@ -1,6 +1,6 @@
-import { ABSENT, type Write } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
-import type { UserEntry } from '../fleet/reader.ts';
+import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -12,8 +12,8 @@ import { userLocatorSchema, type Identity, type UserRecord } from '../records/us
 import { Refusal } from '../refusal.ts';
 import { sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { refuseLastWay } from './passkeys.ts';
-import { identityKey, userCreation } from './user-state.ts';
-import { existingUser, refuseManyUsers, type UserDeps } from './users.ts';
+import { crowdOf, identityKey, userCreation, type Crowd } from './user-state.ts';
+import { existingUser, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */
 export interface ProviderUser {
@@ -62,26 +62,29 @@ async function ownerOf({ store }: Pick<MutationDeps, 'store'>, identity: Identit
   return entry && parseRecord(userLocatorSchema, entry).record.userId;
 }
 
-async function admit(deps: MutationDeps, originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry> {
+async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry> {
   const newId = generateAccountId(deps.random);
   const known = await ownerOf(deps, user.identity);
-  if (known === undefined) await refuseManyUsers(deps);
   const origin = originOf(`user:${known ?? newId}`);
-  const userId = await mutate<string>(deps, origin, async (): Promise<Step<string> | Unchanged<string>> => {
+  const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string>> => {
     const owner = await ownerOf(deps, user.identity);
-    if (owner === undefined) return { ...creation(newId, user, origin.at), result: newId };
+    if (owner === undefined) {
+      return { ...creation(newId, user, await crowdOf(reader), origin.at), result: newId };
+    }
     // Memory is asked for after the store: another sign-in may have made the user a moment ago.
     const before = await existingUser(await deps.fleet.current(), owner);
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
     if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped))) return { unchanged: owner };
     return { ...mapping(before, mapped, origin.at), result: owner };
-  });
+  };
+  const admitting = (): Promise<string> => mutate<string>(deps, origin, plan);
+  const userId = await (known === undefined ? deps.newcomers(admitting) : admitting());
   return await existingUser(await deps.fleet.current(), userId);
 }
 
-function creation(userId: string, { identity, name, mapped }: ProviderUser, at: number): Step<void> {
-  const { expect, write } = userCreation(userId, { name, login: '', createdAt: at, identity, mapped });
+function creation(userId: string, { identity, name, mapped }: ProviderUser, crowd: Crowd, at: number): Step<void> {
+  const { expect, write } = userCreation(userId, { name, login: '', createdAt: at, identity, mapped }, crowd);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',
@@ -93,7 +96,8 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, at: 
 }
 
 /** The step that takes mapped roles over; sessions get other tokens only where the roles differ. */
-function mapping({ id, record, revision }: UserEntry, mapped: MappedRoles, at: number): Step<void> {
+function mapping(user: UserEntry, mapped: MappedRoles, at: number): Step<void> {
+  const { id, record } = user;
   const isSame = sameRoles(record.mapped, mapped);
   const after: UserRecord = { ...record, mapped, ...(!isSame && { rolesAt: at }) };
   return {
@@ -107,7 +111,7 @@ function mapping({ id, record, revision }: UserEntry, mapped: MappedRoles, at: n
     },
     // Roles that the provider has taken away must go, however full the store is; there is one record a user.
     withdraws: true,
-    expect: [{ key: KEYS.user(id), revision }],
+    expect: [expectUnchanged(user)],
     write: [put(KEYS.user(id), after)],
     result: undefined,
   };
@@ -120,7 +124,7 @@ function mapping({ id, record, revision }: UserEntry, mapped: MappedRoles, at: n
  */
 async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: MappedRoles): Promise<boolean> {
   const { outcome } = await store.commit({
-    expect: [{ key: KEYS.user(user.id), revision: user.revision }],
+    expect: [expectUnchanged(user)],
     write: [put(KEYS.user(user.id), { ...user.record, mapped })],
     room: UNAUDITED_ROOMS.rolesConfirmed,
   });
@@ -166,7 +170,7 @@ async function link(
       ...step,
       detail: { ...step.detail, identity: 'linked' },
       withdraws: false,
-      expect: [...step.expect, { key, revision: ABSENT }],
+      expect: [...step.expect, expectAbsent(key)],
       write: [put(KEYS.user(userId), after), put(key, { userId })],
     };
   });
@@ -185,7 +189,7 @@ async function unlink(deps: UserDeps, origin: Origin, userId: string): Promise<v
       action: 'user.changed',
       detail: { userId, identity: 'unlinked' },
       withdraws: true,
-      expect: [{ key: KEYS.user(userId), revision: user.revision }],
+      expect: [expectUnchanged(user)],
       write: [put(KEYS.user(userId), record), ...locators],
       result: undefined,
     };

@@ -1,7 +1,6 @@
-import type { Expectation } from '../../store/port.ts';
+import { expectUnchanged, type Expectation } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { KEYS } from '../records/keys.ts';
 import type { MemberRole, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -28,9 +27,8 @@ function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntry): Use
 /** Tells whether the user is an operator; undefined where he is not. @throws StoreUnavailable */
 export async function operatorRight(reader: FleetReader, user: UserEntry): Promise<Right | undefined> {
   if (mappedNow(reader, user)?.operator === true) return { expect: [] };
-  const { record, revision } = await reader.operators();
-  if (!record.members.includes(user.id)) return undefined;
-  return { expect: [{ key: KEYS.operators, revision }] };
+  const operators = await reader.operators();
+  return operators.record.members.includes(user.id) ? { expect: [expectUnchanged(operators)] } : undefined;
 }
 
 /** The user's role on an account. */
@@ -58,12 +56,9 @@ export async function accountRight(
   if (operator) return { role: 'owner', expect: operator.expect };
   const mapped = mappedNow(reader, user)?.accounts.find((one) => one.accountId === accountId)?.role;
   if (mapped === 'owner') return { role: 'owner', expect: [] };
-  const { record, revision } = await account.members();
-  const given = record.members.find(({ userId }) => userId === user.id)?.role;
-  const byMembers: AccountRight | undefined = given && {
-    role: given,
-    expect: [{ key: KEYS.members(accountId), revision }],
-  };
+  const members = await account.members();
+  const given = members.record.members.find(({ userId }) => userId === user.id)?.role;
+  const byMembers: AccountRight | undefined = given && { role: given, expect: [expectUnchanged(members)] };
   if (mapped === undefined) return byMembers;
   return byMembers?.role === 'owner' ? byMembers : { role: mapped, expect: [] };
 }

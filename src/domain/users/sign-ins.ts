@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { ABSENT, type Store } from '../../store/port.ts';
+import { expectUnchanged, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Log } from '../../log.ts';
 import type { UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { absent, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { signInsSchema, type SignInsRecord } from '../records/user-records.ts';
 import { comparableLogin } from './user-state.ts';
@@ -83,8 +83,9 @@ export function createSignIns({ store, clock, log }: SignInsDeps): SignIns {
   }
 
   async function read(userId: string): Promise<Versioned<SignInsRecord>> {
-    const entry = await store.get(KEYS.signIns(userId));
-    return entry ? parseRecord(signInsSchema, entry) : { record: NONE, revision: ABSENT };
+    const key = KEYS.signIns(userId);
+    const entry = await store.get(key);
+    return entry ? parseRecord(signInsSchema, entry) : absent(key, NONE);
   }
 
   async function write(userId: string, change: (record: SignInsRecord) => SignInsRecord | undefined): Promise<boolean> {
@@ -93,7 +94,7 @@ export function createSignIns({ store, clock, log }: SignInsDeps): SignIns {
       const record = change(before.record);
       if (!record) return false;
       const { outcome } = await store.commit({
-        expect: [{ key: KEYS.signIns(userId), revision: before.revision }],
+        expect: [expectUnchanged(before)],
         write: [put(KEYS.signIns(userId), record)],
         quiet: true,
       });

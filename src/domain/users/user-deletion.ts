@@ -1,3 +1,4 @@
+import { expectUnchanged } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { Origin, Step } from '../mutation/step.ts';
@@ -6,8 +7,8 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { endMembership, ownerAmong } from './members.ts';
-import { identityKey, loginKey, passkeyKey } from './user-state.ts';
-import { endings, existingUser, refuseWithoutOperator, type UserDeps } from './users.ts';
+import { identityKey, loginKey, operatorsAfter, passkeyKey } from './user-state.ts';
+import { endings, existingUser, operatorAmong, type UserDeps } from './users.ts';
 
 /** Deletes users. */
 export interface UserDeletion {
@@ -41,7 +42,8 @@ export function createUserDeletion(deps: UserDeps): UserDeletion {
 async function leavable(deps: UserDeps, userId: string): Promise<readonly string[]> {
   const memory = await deps.fleet.whole();
   await existingUser(memory, userId);
-  await refuseLastOperator(deps, memory, userId);
+  const operators = memory.operators().record;
+  if (operators.members.includes(userId)) await operatorAmong(deps, memory, operators, userId);
   const accounts = [...memory.accountsOfMember(userId)];
   for (const account of accounts) {
     const { members } = account.members().record;
@@ -53,34 +55,26 @@ async function leavable(deps: UserDeps, userId: string): Promise<readonly string
   return accounts.map(({ id }) => id);
 }
 
-async function refuseLastOperator(deps: UserDeps, reader: FleetReader, userId: string): Promise<void> {
-  const { record } = await reader.operators();
-  if (record.members.includes(userId)) await refuseWithoutOperator(deps, reader, record, userId);
-}
-
 async function removal(deps: UserDeps, reader: FleetReader, userId: string): Promise<Step<void>> {
   const user = await existingUser(reader, userId);
-  await refuseLastOperator(deps, reader, userId);
-  const memory = await deps.fleet.whole();
   // Whoever joins an account writes the user's record, with which this commit conflicts.
-  for (const { id } of memory.accountsOfMember(userId)) {
+  for (const { id } of await reader.accountsOfMember(userId)) {
     throw new Refusal('changed_meanwhile', `The user became a member of the account ${id} meanwhile; delete again.`);
   }
   const operators = await reader.operators();
-  const members = operators.record.members.filter((id) => id !== userId);
-  const isOperator = members.length < operators.record.members.length;
+  const isOperator = operators.record.members.includes(userId);
+  const other = isOperator ? await operatorAmong(deps, reader, operators.record, userId) : undefined;
+  const members = operatorsAfter(operators.record, userId, false);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.deleted',
     detail: { userId },
-    expect: [
-      { key: KEYS.user(userId), revision: user.revision },
-      ...(isOperator ? [{ key: KEYS.operators, revision: operators.revision }] : []),
-    ],
+    // The deletion is good only while the other operator can sign in.
+    expect: [user, ...(other ? [operators, other] : [])].map(expectUnchanged),
     write: [
       ...keysOf(user).map((key) => ({ remove: key })),
       ...(isOperator ? [put(KEYS.operators, { ...operators.record, members })] : []),
-      ...endings(memory, userId),
+      ...(await endings(reader, userId)),
     ],
     result: undefined,
   };

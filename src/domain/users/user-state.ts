@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
-import { ABSENT, type Expectation, type Write } from '../../store/port.ts';
-import { put } from '../records/codec.ts';
+import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
+import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { Identity, UserRecord } from '../records/user-records.ts';
+import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import { Refusal } from '../refusal.ts';
 
-/* The records of a user as they are made and changed, without the store. */
+/* The records of a user as they are made and changed. */
 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
 
@@ -38,6 +41,19 @@ export function canSignIn({ password, passkeys, identities }: UserRecord, ways?:
   );
 }
 
+/** The first of these users who is not disabled and has a way to sign in. @throws StoreUnavailable */
+export async function whoCanSignIn(
+  reader: FleetReader,
+  userIds: readonly string[],
+  ways: SignInWays | undefined,
+): Promise<UserEntry | undefined> {
+  for (const userId of userIds) {
+    const user = await reader.user(userId);
+    if (user && !user.record.disabled && canSignIn(user.record, ways)) return user;
+  }
+  return undefined;
+}
+
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
 
 /** Expectations and writes of one record or more. */
@@ -55,11 +71,44 @@ export interface NewUser {
   readonly identity?: Identity;
   readonly password?: UserRecord['password'];
   readonly mapped?: UserRecord['mapped'];
+  readonly operator?: boolean;
 }
 
-/** Makes the records of a new user; the commit conflicts where the id, the login or the identity is taken. */
-export function userCreation(userId: string, user: NewUser): RecordChangeSet & { readonly record: UserRecord } {
-  const { name, login, createdAt, identity, password, mapped } = user;
+/** What a plan has read of all users. The operators are read first: whoever creates a user writes them. */
+export interface Crowd {
+  readonly operators: Versioned<OperatorsRecord>;
+  readonly count: number;
+}
+
+/** @throws StoreUnavailable */
+export async function crowdOf(reader: FleetReader): Promise<Crowd> {
+  const operators = await reader.operators();
+  return { operators, count: await reader.userCount() };
+}
+
+/** The operators with a user among them, or without. @throws Refusal `conflict` beyond `LIMITS.operatorsMax` */
+export function operatorsAfter({ members }: OperatorsRecord, userId: string, wanted: boolean): readonly string[] {
+  const others = members.filter((id) => id !== userId);
+  if (!wanted) return others;
+  if (others.length >= LIMITS.operatorsMax) {
+    throw new Refusal('conflict', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
+  }
+  return [...others, userId];
+}
+
+/**
+ * Makes the records of a new user; the commit conflicts where the id, the login or the identity is taken. It writes the
+ * operators also where they stay as they are: of two who create the last user that there may be, one conflicts.
+ * @throws Refusal `conflict` where there are `LIMITS.usersMax` users, or `LIMITS.operatorsMax` operators
+ */
+export function userCreation(
+  userId: string,
+  user: NewUser,
+  { operators, count }: Crowd,
+): RecordChangeSet & { readonly record: UserRecord } {
+  if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
+  const { name, login, createdAt, identity, password, mapped, operator = false } = user;
+  const members = operatorsAfter(operators.record, userId, operator);
   const record: UserRecord = {
     name,
     login,
@@ -74,7 +123,11 @@ export function userCreation(userId: string, user: NewUser): RecordChangeSet & {
   const locators = [...(login === '' ? [] : [loginKey(login)]), ...(identity ? [identityKey(identity)] : [])];
   return {
     record,
-    expect: [KEYS.user(userId), ...locators].map((key) => ({ key, revision: ABSENT })),
-    write: [put(KEYS.user(userId), record), ...locators.map((key) => put(key, { userId }))],
+    expect: [expectUnchanged(operators), ...[KEYS.user(userId), ...locators].map(expectAbsent)],
+    write: [
+      put(KEYS.user(userId), record),
+      put(operators.key, { ...operators.record, members }),
+      ...locators.map((key) => put(key, { userId })),
+    ],
   };
 }

@@ -1,16 +1,15 @@
-import type { Write } from '../../store/port.ts';
+import { SerialByKey } from '../../concurrency/serial-by-key.ts';
+import { expectUnchanged, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
-import type { FleetMemory } from '../fleet/memory.ts';
-import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
-import { Refusal } from '../refusal.ts';
-import { canSignIn, loginKey, userCreation, type SignInWays } from './user-state.ts';
+import { Busy, Refusal } from '../refusal.ts';
+import { crowdOf, loginKey, operatorsAfter, userCreation, whoCanSignIn, type SignInWays } from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -34,8 +33,29 @@ export interface UserPatch {
   readonly operator?: boolean | undefined;
 }
 
+/**
+ * Runs the creations of users one after the other in this process: each would conflict with every other one, since it
+ * counts the users.
+ * @throws Busy where too many wait
+ */
+export type Newcomers = <T>(create: () => Promise<T>) => Promise<T>;
+
+/** Creations of users that wait for their turn in this process. */
+const NEWCOMERS_MAX = 500;
+
+/** Makes the queue of a process; see `Newcomers`. */
+export function createNewcomers(): Newcomers {
+  const inTurn = new SerialByKey(NEWCOMERS_MAX);
+  return async (create) => {
+    const created = inTurn.tryRun('', create);
+    if (!created) throw new Busy('queue_full', 'Too many users wait to be created.');
+    return await created;
+  };
+}
+
 /** The services of the operations on users, and the ways in which users sign in. */
 export interface UserDeps extends MutationDeps {
+  readonly newcomers: Newcomers;
   /** Undefined where the panel is not served here. */
   readonly ways: SignInWays | undefined;
 }
@@ -92,7 +112,7 @@ export async function existingUser(reader: FleetReader, userId: string): Promise
   return user;
 }
 
-function view({ id, record }: UserEntry, operators: OperatorsRecord): User {
+function view({ id, record }: Pick<UserEntry, 'id' | 'record'>, operators: OperatorsRecord): User {
   const { name, login, createdAt, disabled, password, passkeys, identities, mapped } = record;
   return {
     userId: id,
@@ -108,21 +128,16 @@ function view({ id, record }: UserEntry, operators: OperatorsRecord): User {
   };
 }
 
-/** @throws Refusal `conflict` where there are as many users as there may be; StoreUnavailable */
-export async function refuseManyUsers({ fleet }: Pick<MutationDeps, 'fleet'>): Promise<void> {
-  const memory = await fleet.whole();
-  if (memory.userCount >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
-}
-
 async function create(
-  deps: MutationDeps,
+  deps: UserDeps,
   origin: Origin,
   { name, login, operator }: { name: string; login: string; operator: boolean },
 ): Promise<User> {
   const userId = generateAccountId(deps.random);
-  await refuseManyUsers(deps);
-  return await mutate<User>(deps, origin, (reader) =>
-    creationStep(deps, reader, userId, { name, login, operator, createdAt: origin.at }),
+  return await deps.newcomers(() =>
+    mutate<User>(deps, origin, (reader) =>
+      creationStep(deps, reader, userId, { name, login, operator, createdAt: origin.at }),
+    ),
   );
 }
 
@@ -147,34 +162,14 @@ export async function creationStep(
   if (login !== '' && (await store.get(loginKey(login)))) {
     throw new Refusal('conflict', 'login: another user has this name to sign in with.');
   }
-  const { record, expect, write } = userCreation(userId, { name, login, createdAt });
-  const granted = operator ? await operatorGrant(reader, userId) : undefined;
+  const { record, expect, write } = userCreation(userId, { name, login, createdAt, operator }, await crowdOf(reader));
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',
     detail: { userId, operator },
-    expect: [...expect, ...(granted?.expect ?? [])],
-    write: [...write, ...(granted?.write ?? [])],
-    result: view({ id: userId, record, revision: 0 }, { members: operator ? [userId] : [] }),
-  };
-}
-
-/**
- * The expectations and writes that make a user an operator.
- * @throws Refusal `conflict` where there are `LIMITS.operatorsMax` operators; StoreUnavailable
- */
-export async function operatorGrant(
-  reader: FleetReader,
-  userId: string,
-): Promise<Pick<Step<void>, 'expect' | 'write'>> {
-  const { record, revision } = await reader.operators();
-  if (record.members.length >= LIMITS.operatorsMax) {
-    throw new Refusal('conflict', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
-  }
-  const members = [...record.members.filter((id) => id !== userId), userId];
-  return {
-    expect: [{ key: KEYS.operators, revision }],
-    write: [put(KEYS.operators, { ...record, members })],
+    expect,
+    write,
+    result: view({ id: userId, record }, { members: operator ? [userId] : [] }),
   };
 }
 
@@ -186,60 +181,53 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const wanted = patch.operator ?? isOperator;
     const { name = user.record.name, disabled = user.record.disabled } = patch;
     const takesOperator = isOperator && (!wanted || (disabled && !user.record.disabled));
-    if (takesOperator) await refuseWithoutOperator(deps, reader, operators.record, userId);
-    const members = membersAfter(operators.record.members, userId, wanted);
-    const after = { ...operators.record, members };
+    const other = takesOperator ? await operatorAmong(deps, reader, operators.record, userId) : undefined;
+    const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = wanted !== isOperator;
     const record: UserRecord = { ...user.record, name, disabled, ...(changedRole && { rolesAt: origin.at }) };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
-    const ended = disabled && !user.record.disabled ? endings(await deps.fleet.whole(), userId) : [];
+    const ended = disabled && !user.record.disabled ? await endings(reader, userId) : [];
     return {
       accountId: OPERATOR_AUDIT,
       action: changedRole ? (wanted ? 'operator.added' : 'operator.removed') : 'user.changed',
       detail: { userId, disabled, renamed: name !== user.record.name },
       withdraws: disabled && !user.record.disabled,
-      // The operators are written even where they stay as they are: two that are disabled at once conflict.
-      expect: [
-        { key: KEYS.user(userId), revision: user.revision },
-        ...(isOperator || wanted ? [{ key: KEYS.operators, revision: operators.revision }] : []),
-      ],
+      // The change is good only while the other operator can sign in.
+      expect: [user, ...(isOperator || wanted ? [operators] : []), ...(other ? [other] : [])].map(expectUnchanged),
       write: [put(KEYS.user(userId), record), ...(isOperator || wanted ? [put(KEYS.operators, after)] : []), ...ended],
       result,
     };
   });
 }
 
-function membersAfter(members: readonly string[], userId: string, wanted: boolean): string[] {
-  const others = members.filter((id) => id !== userId);
-  if (!wanted) return others;
-  if (others.length >= LIMITS.operatorsMax) {
-    throw new Refusal('conflict', `There are ${LIMITS.operatorsMax} operators; remove one first.`);
-  }
-  return [...others, userId];
-}
-
-/** The last operator who can sign in stays, so that somebody can make others. @throws Refusal `conflict`; StoreUnavailable */
-export async function refuseWithoutOperator(
+/**
+ * The last operator who can sign in stays, so that somebody can make others.
+ * @returns another operator who can sign in: a commit that takes this one away expects that one as he was read
+ * @throws Refusal `conflict`; StoreUnavailable
+ */
+export async function operatorAmong(
   { ways }: Pick<UserDeps, 'ways'>,
   reader: FleetReader,
   { members }: OperatorsRecord,
-  userId: string,
-): Promise<void> {
-  for (const other of members) {
-    if (other === userId) continue;
-    const record = (await reader.user(other))?.record;
-    if (record && !record.disabled && canSignIn(record, ways)) return;
-  }
+  without: string,
+): Promise<UserEntry> {
+  const other = await whoCanSignIn(reader, operatorsAfter({ members }, without, false), ways);
+  if (other) return other;
   throw new Refusal(
     'conflict',
     'No other operator can sign in: make somebody else an operator first, and let him sign in.',
   );
 }
 
-/** The writes that end every session of a user. @param except one that goes on */
-export const endings = (memory: Pick<FleetMemory, 'sessionsOf'>, userId: string, except?: string): readonly Write[] =>
-  memory
-    .sessionsOf(userId)
-    .filter(({ id }) => id !== except)
-    .flatMap(({ id }) => [{ remove: KEYS.session(id) }, { remove: KEYS.refresh(id) }]);
+/** The writes that end a session. */
+export const sessionEnd = (sessionId: string): readonly Write[] => [
+  { remove: KEYS.session(sessionId) },
+  { remove: KEYS.refresh(sessionId) },
+];
+
+/** The writes that end every session of a user. @param except one that goes on @throws StoreUnavailable */
+export async function endings(reader: FleetReader, userId: string, except?: string): Promise<readonly Write[]> {
+  const sessions = [...(await reader.sessionsOf(userId))];
+  return sessions.filter(({ id }) => id !== except).flatMap(({ id }) => sessionEnd(id));
+}

@@ -1,6 +1,7 @@
 /** Keys that live as long as their holder, where one process holds the store: none of them expires while it runs. */
 import { checkValue } from '../validate.ts';
 import { serialExecutor } from '../../concurrency/serial.ts';
+import { expectRevision } from '../entry.ts';
 import { ABSENT, type Change, type CommitResult, type Held, type WatchedChange } from '../port.ts';
 
 /** A change that puts a key on behalf of a holder. `committed` is called before anybody learns of the commit. */
@@ -26,7 +27,7 @@ export class SqliteHolds {
     });
     // A key that could not be removed when it was released has no holder any more: it gives way.
     const vacant = this.live.has(key) ? ABSENT : (noted.get(key) ?? ABSENT);
-    const change: Change = { expect: [{ key, revision: vacant }], write: [{ put: key, value }], quiet: true };
+    const change: Change = { expect: [expectRevision(key, vacant)], write: [{ put: key, value }], quiet: true };
     const { outcome } = await this.submit(change, {
       key,
       committed: (revision) => {
@@ -76,7 +77,7 @@ class SqliteHeld implements Held {
     return this.serially(async () => {
       if (this.released || this.lost.aborted) return 'lost';
       const { key, revision } = this;
-      const change: Change = { expect: [{ key, revision }], write: [{ put: key, value }], quiet: true };
+      const change: Change = { expect: [expectRevision(key, revision)], write: [{ put: key, value }], quiet: true };
       const note = { key, committed: (written: number) => (this.revision = written) };
       const { outcome } = await this.submit(change, note);
       if (outcome === 'committed') return 'written';
@@ -99,7 +100,8 @@ class SqliteHeld implements Held {
   private async remove(): Promise<void> {
     const { key, revision } = this;
     try {
-      if (!this.lost.aborted) await this.submit({ expect: [{ key, revision }], write: [{ remove: key }], quiet: true });
+      if (!this.lost.aborted)
+        await this.submit({ expect: [expectRevision(key, revision)], write: [{ remove: key }], quiet: true });
     } catch {
       // The key gives way to the next holder, and is removed when the store is opened again.
     }

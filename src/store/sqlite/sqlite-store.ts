@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
+import { expectRevision } from '../entry.ts';
 import {
   ABSENT,
   type Change,
@@ -195,7 +196,7 @@ class SqliteStore implements Store {
   /** Removes the keys whose holders ended with an earlier process. */
   private removeHeld(): void {
     try {
-      const [first, ...others] = [...this.database.held()].map(([key, revision]) => ({ key, revision }));
+      const [first, ...others] = Array.from(this.database.held(), ([key, revision]) => expectRevision(key, revision));
       if (first === undefined) return;
       const write = [first, ...others].map(({ key }) => ({ remove: key }));
       const change: Change = { expect: [first, ...others], write, quiet: true };

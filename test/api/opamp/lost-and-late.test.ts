@@ -4,6 +4,7 @@ import { isLeftOut } from '../../../src/domain/backup/backup.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { AGENT_CAN, REPORT_FULL_STATE } from '../../../src/opamp/capabilities.ts';
 import { RemoteConfigStatuses, type ServerToAgent } from '../../../src/opamp/generated/opamp_pb.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { described, hashOf, offered, OpampAgent, post, REPORTS } from '../../support/opamp/agent.ts';
 import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
 import { auditOf, changeAccount, metric, purgeOtel, revoke, setOtel } from '../../support/service/daemon.ts';
@@ -300,7 +301,7 @@ onEachBackend('what is lost, or comes late', (backend) => {
     const key = KEYS.opampAgent(owner.accountId, appId);
     const entry = await store.get(key);
     const write = [{ put: key, value: '{"instances":"of another version"}' }];
-    await store.commit({ expect: [{ key, revision: entry?.revision ?? 0 }], write });
+    await store.commit({ expect: [expectRevision(key, entry?.revision ?? 0)], write });
     clock.advance(TEN_MINUTES_MS);
     agent.sequence += 5n;
     expect(asks(await agent.say())).toBe(true);

@@ -8,7 +8,7 @@ import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { otelSchema } from '../../../src/domain/records/records.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { keyLine, keysOf, rotate, untilJoined, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
 import {
   call,
@@ -113,7 +113,7 @@ onEachBackend('key rotation', (backend) => {
     await until(async () => {
       const entry = await store.get(KEYS.replica(before?.replicaId ?? ''));
       if (!entry) throw new Error('it is not on the registry');
-      const removed = await store.commit({ expect: [entry], write: [{ remove: entry.key }] });
+      const removed = await store.commit({ expect: [expectUnchanged(entry)], write: [{ remove: entry.key }] });
       return removed.outcome === 'committed';
     });
     store.down.add('hold');

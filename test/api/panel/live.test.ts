@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { ABSENT } from '../../../src/store/port.ts';
+import { expectAbsent } from '../../../src/store/port.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openEvents } from '../../support/panel/event-stream.ts';
 import { ask, panelMuster, rewrite, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
@@ -14,7 +14,7 @@ const putSessions = async ({ store }: PanelMuster, count: number) => {
   const keys = Array.from({ length: count }, () => KEYS.session(randomUUID()));
   const [first = ''] = keys;
   const write = keys.map((key) => ({ put: key, value: JSON.stringify(session) }));
-  await store.commit({ expect: [{ key: first, revision: ABSENT }], write });
+  await store.commit({ expect: [expectAbsent(first)], write });
 };
 
 onEachBackend('live events', (backend) => {

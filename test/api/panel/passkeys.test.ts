@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { expectUnchanged } from '../../../src/store/port.ts';
 import { Authenticator, type Misbehaviour } from '../../support/panel/authenticator.ts';
 import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
@@ -158,7 +159,7 @@ onEachBackend('passkeys', (backend) => {
       const entry = await store.get(KEYS.user(userId));
       if (!entry) throw new Error('The user is gone.');
       const value = JSON.stringify({ ...(JSON.parse(entry.value) as object), ...fields });
-      await store.commit({ expect: [entry], write: [{ put: KEYS.user(userId), value }] });
+      await store.commit({ expect: [expectUnchanged(entry)], write: [{ put: KEYS.user(userId), value }] });
     };
     await change({ password: undefined });
     const last = await visitor.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' });

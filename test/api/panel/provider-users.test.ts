@@ -5,7 +5,7 @@ import { LIMITS } from '../../../src/domain/limits.ts';
 import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import type { Identity } from '../../../src/domain/records/user-records.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { CLIENT_SECRET, RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
 import { ask, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
@@ -41,7 +41,7 @@ const unlinked = (it: Signing, token: string): Promise<Answer> =>
 async function putLinked(store: Store, identity: Identity): Promise<string> {
   const userId = await putUser(store, { record: { identities: [identity] } });
   const key = identityKey(identity);
-  await store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, { userId })] });
+  await store.commit({ expect: [expectAbsent(key)], write: [put(key, { userId })] });
   return userId;
 }
 
@@ -79,7 +79,7 @@ async function manyUsers(store: Store, count: number): Promise<void> {
   for (let from = 0; from < count; from += 100) {
     const keys = Array.from({ length: Math.min(100, count - from) }, (_, index) => KEYS.user(`many${from + index}`));
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.user(`many${from}`), revision: ABSENT }],
+      expect: [expectAbsent(KEYS.user(`many${from}`))],
       write: keys.map((key) => put(key, user)),
     });
     if (outcome !== 'committed') throw new Error(`A commit of users: ${outcome}`);

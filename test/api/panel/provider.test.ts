@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
@@ -122,7 +123,7 @@ describe('sign-in at a provider', () => {
     const { userId } = (await meOf(it, token)).body as { userId: string };
     const entry = await it.panel.store.get(KEYS.user(userId));
     await it.panel.store.commit({
-      expect: [{ key: KEYS.user(userId), revision: entry?.revision ?? 0 }],
+      expect: [expectRevision(KEYS.user(userId), entry?.revision ?? 0)],
       write: [
         {
           put: KEYS.user(userId),

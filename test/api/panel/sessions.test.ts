@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn, type Browser } from '../../support/panel/panel-users.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../support/panel/visitor.ts';
@@ -100,7 +101,7 @@ onEachBackend('the sessions of the panel', (backend) => {
     const entry = await panel.store.get(KEYS.user(ann.userId));
     const record = JSON.parse(entry?.value ?? '') as object;
     await panel.store.commit({
-      expect: [{ key: KEYS.user(ann.userId), revision: entry?.revision ?? 0 }],
+      expect: [expectRevision(KEYS.user(ann.userId), entry?.revision ?? 0)],
       write: [{ put: KEYS.user(ann.userId), value: JSON.stringify({ ...record, disabled: true }) }],
     });
     expect((await ask(panel, ann, '/me')).status).toBe(401);
@@ -133,7 +134,7 @@ onEachBackend('the sessions of the panel', (backend) => {
     ] as const;
     async function removed(key: string): Promise<void> {
       const entry = await panel.store.get(key);
-      await panel.store.commit({ expect: [{ key, revision: entry?.revision ?? 0 }], write: [{ remove: key }] });
+      await panel.store.commit({ expect: [expectRevision(key, entry?.revision ?? 0)], write: [{ remove: key }] });
     }
     for (const { path, body } of changes) {
       const at = `/accounts/${accountId}/${path}`;

@@ -80,7 +80,10 @@ onEachBackend('a user who is deleted', (backend) => {
     expect(await entries('/audit')).toContainEqual(expect.objectContaining(deleted));
     // The link of the reset works no more, and goes when its hour is over.
     const left = (await keysOf(store)).filter((key) => !before.includes(key) && !key.startsWith('link/'));
-    expect(left).toEqual([`d/a/${accountId}/members`].filter((key) => !before.includes(key)));
+    // Records of the account and of the installation, in which he does not stand any more.
+    const ofOthers = [`d/a/${accountId}/members`, KEYS.operators].filter((key) => !before.includes(key));
+    expect(left.toSorted()).toEqual(ofOthers.toSorted());
+    for (const key of ofOthers) expect((await store.get(key))?.value).not.toContain(userId);
     expect(await enteredUser(muster, { login })).toMatchObject({ login });
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openStore } from '../../../src/service/open-store.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, expectAsFound, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { until } from '../../support/time/until.ts';
 import { invalidities } from '../judgement/validity.ts';
@@ -14,7 +14,7 @@ const account = (n: number): string => KEYS.account(`account${n}`);
 
 async function write(store: Store, n: number): Promise<number> {
   const key = account(n);
-  const done = await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }] });
+  const done = await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '{}' }] });
   return done.outcome === 'committed' ? done.revision : -1;
 }
 
@@ -81,9 +81,8 @@ test('a binding that becomes final is no mutation; any other change of the app i
   await using follower = await Follower.start([store]);
   const key = KEYS.app('account', 'app');
   const put = async (value: object): Promise<number> => {
-    const revision = (await store.get(key))?.revision ?? ABSENT;
     const done = await store.commit({
-      expect: [{ key, revision }],
+      expect: [expectAsFound(key, await store.get(key))],
       write: [{ put: key, value: JSON.stringify(value) }],
     });
     return done.outcome === 'committed' ? done.revision : -1;

@@ -1,6 +1,6 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import type { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { hold, took } from '../nemesis/fault.ts';
 import { seeded } from '../random.ts';
@@ -111,7 +111,7 @@ async function growPast(store: Store, revision: number): Promise<void> {
   const isPast = async (): Promise<boolean> => {
     for (; (await store.head()).revision <= revision; n += 1) {
       const key = `chaos/${n}`;
-      await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '' }] });
+      await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '' }] });
     }
     return true;
   };

@@ -11,6 +11,7 @@ import { LIMITS } from '../../../src/domain/limits.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { settleFormat } from '../../../src/domain/replicas/format.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
 import type { Recorder } from '../judgement/history.ts';
 import type { Owner } from './calls.ts';
@@ -48,7 +49,7 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
   const format = await store.get(KEYS.format);
   for (let from = 0; from < writes.length; from += WRITES_PER_COMMIT) {
     const write = writes.slice(from, from + WRITES_PER_COMMIT);
-    await store.commit({ expect: [{ key: KEYS.format, revision: format?.revision ?? 0 }], write });
+    await store.commit({ expect: [expectRevision(KEYS.format, format?.revision ?? 0)], write });
   }
   recorder.markerOf.set(account, marker);
   return { account, key: keyId, apiKey: token.reveal(), marker };

@@ -4,6 +4,7 @@ import { KubeError, type KubeObject } from '../../../src/controller/kubernetes/c
 import { ROUND_MS, sweepGoneResources, sweepRound } from '../../../src/controller/kubernetes/gone-resources.ts';
 import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
 import type { BindingOf, Bindings } from '../../../src/domain/resource-bindings/bindings.ts';
+import { foundAt } from '../../support/store/snapshots.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -11,8 +12,7 @@ import { until } from '../../support/time/until.ts';
 
 const binding = (uid: string, namespace = 'team', kind = 'FleetApp'): BindingOf => ({
   uid,
-  revision: 1,
-  record: { kind, namespace, name: `of-${uid}`, accountId: 'a', generation: 1 },
+  ...foundAt(1, { kind, namespace, name: `of-${uid}`, accountId: 'a', generation: 1 }),
 });
 const object = (uid: string, as = uid): KubeObject => ({
   metadata: { uid: as, name: `of-${uid}`, namespace: 'team', resourceVersion: '1', generation: 1, finalizers: [] },

@@ -3,7 +3,7 @@ import { AuditedAttempts } from '../../../src/domain/access-audit/audited-attemp
 import { FailedAttempts, TRIED_NAMES_MAX } from '../../../src/domain/access-audit/failed-attempts.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { auditsOf } from '../../support/service/accounts.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -85,7 +85,7 @@ onEachStore('failed secrets over time', (stores) => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const write = [{ put: KEYS.attempted('acc'), value: '{"at":' }];
-    await store.commit({ expect: [{ key: KEYS.attempted('acc'), revision: ABSENT }], write });
+    await store.commit({ expect: [expectAbsent(KEYS.attempted('acc'))], write });
     const one = new FailedAttempts(clock);
     fail(one, 'a');
     fail(one, 'a', 'other');

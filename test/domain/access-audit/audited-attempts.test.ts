@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AuditedAttempts } from '../../../src/domain/access-audit/audited-attempts.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -17,7 +17,7 @@ const tried = (replicaId: string, count: number, since = 1, of = 'acc') => ({
 function term(store: Store, clock: FakeClock) {
   let dropped = 0;
   const metrics = { attemptsDropped: () => void (dropped += 1) };
-  const fence = [{ key: KEYS.leader, revision: 0 }];
+  const fence = [expectAbsent(KEYS.leader)];
   const audited = new AuditedAttempts({ store, clock, random: systemRandom(), metrics, fence });
   return { enter: audited.enter.bind(audited), dropped: () => dropped };
 }
@@ -84,7 +84,7 @@ onEachStore('failed secrets in the audit', (stores) => {
   test('a former leader enters nothing', async () => {
     await using store = await stores.open();
     const { enter } = term(store, new FakeClock());
-    await store.commit({ expect: [{ key: KEYS.leader, revision: 0 }], write: [{ put: KEYS.leader, value: '{}' }] });
+    await store.commit({ expect: [expectAbsent(KEYS.leader)], write: [{ put: KEYS.leader, value: '{}' }] });
     await enter([tried('a', 2)]);
     expect(await entriesOf(store)).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { chainSchema, sealSchema } from '../../../src/domain/records/audit-records.ts';
 import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
@@ -137,7 +138,7 @@ onEachStore('the retention of the audit', (stores) => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await sealedBlocks(store, clock, 1, 1);
-    const fence = [{ key: KEYS.leader, revision: 1 }];
+    const fence = [expectRevision(KEYS.leader, 1)];
     expect(await cutStep(store, fence, ACCOUNT, clock.now() + 1)).toEqual({ outcome: 'conflict', entries: 0 });
     expect(await left(store, KEYS.audits(ACCOUNT))).toHaveLength(1);
   });

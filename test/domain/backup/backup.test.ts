@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OPERATOR_AUDIT } from '../../../src/domain/records/audit-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ConfigurationFault } from '../../../src/domain/refusal.ts';
-import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
@@ -26,7 +26,7 @@ onEachStoreAlone('a backup', (stores) => {
       round += 1;
       await putAll(store, { [keyOf(COUNT - round)]: { n: round }, [keyOf(round)]: { n: round }, [`zz/${round}`]: {} });
       await store.commit({
-        expect: [{ key: 'never', revision: 0 }],
+        expect: [expectAbsent('never')],
         write: [{ remove: keyOf(COUNT - 100 - round) }],
       });
       await store.compact((await store.list({ prefix: 'x', limit: 1 })).revision);

@@ -9,9 +9,10 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { accountSchema, appSchema } from '../../../src/domain/records/records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { expectAsFound, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
+import { foundAt } from '../../support/store/snapshots.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -42,15 +43,12 @@ function app(slot: number): AppEntry {
   const state = { name: '', status: 'active', statusAt: 1, createdAt: 1, slot, platform: '', agentVersion: '' };
   const record = appSchema.parse({ ...state, connection: 'cloud', codes: [], spent: [] });
   memory.put({ key: KEYS.app(ACCOUNT, id), value: JSON.stringify(record), revision: 2 });
-  return appEntry(id, ACCOUNT, { record, revision: 2 });
+  return appEntry(id, ACCOUNT, foundAt(2, record));
 }
 
 /** Writes as another replica would; memory learns of it only if told. */
 async function writtenElsewhere(contacts: readonly (readonly [number, number])[], learn: boolean): Promise<void> {
-  const expectation = {
-    key: KEYS.lastSeen(ACCOUNT),
-    revision: (await store.get(KEYS.lastSeen(ACCOUNT)))?.revision ?? ABSENT,
-  };
+  const expectation = expectAsFound(KEYS.lastSeen(ACCOUNT), await store.get(KEYS.lastSeen(ACCOUNT)));
   const write = put(KEYS.lastSeen(ACCOUNT), { packed: packLastSeen(new Map(contacts)) });
   await store.commit({ expect: [expectation], write: [write], quiet: true });
   const entry = await store.get(KEYS.lastSeen(ACCOUNT));
@@ -186,7 +184,7 @@ describe('many accounts on a store in trouble', () => {
       }
     };
     fill();
-    for (const accountId of accountIds) beats.seen(appEntry('a'.repeat(20), accountId, { record, revision: 2 }), 1000);
+    for (const accountId of accountIds) beats.seen(appEntry('a'.repeat(20), accountId, foundAt(2, record)), 1000);
     return { clock, faulty, logged, beats, fill };
   }
 

@@ -9,7 +9,7 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
@@ -34,7 +34,7 @@ const app = (accountId: string, id: string, status = 'active') =>
   });
 
 const commit = (store: Store, ...write: readonly { put: string; value: string }[]) =>
-  store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+  store.commit({ expect: [expectAbsent('never')], write });
 
 /** Nine accounts whose ids begin alike, which are listed together, and one by itself; each has two apps. */
 const TOGETHER = Array.from({ length: 9 }, (_, n) => `a${n}`);

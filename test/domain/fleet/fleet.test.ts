@@ -6,7 +6,7 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, StoreUnavailable, type Entry, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Entry, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache, type Freshness } from '../../../src/store/watch-cache/watch-cache.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
@@ -49,7 +49,7 @@ async function following(store: Store, unreadable: unknown[] = []) {
 }
 
 async function commit(store: Store, ...write: { put: string; value: string }[]): Promise<void> {
-  await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+  await store.commit({ expect: [expectAbsent('never')], write });
 }
 
 test('memory that is dropped while a request is under way says that it is away, not that nothing is there', async () => {
@@ -81,7 +81,7 @@ test('records that this program cannot read are refused and do not make memory d
   expect(unreadable).toHaveLength(1);
   expect(await followed.watchCache.checkConsistency()).toBe('equal');
   await commit(store, { ...broken, value: app('one', 'broken', 'other').value });
-  await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ remove: unheardOf.put }] });
+  await store.commit({ expect: [expectAbsent('never')], write: [{ remove: unheardOf.put }] });
   await until(async () => (await followed.watchCache.fresh()) === 'fresh');
   expect(followed.memory.appById('broken')).toBeDefined();
   expect(await followed.watchCache.checkConsistency()).toBe('equal');
@@ -112,6 +112,54 @@ test('an app that is newer than memory is found as soon as memory has caught up'
   expect((await reader.appById('new'))?.app.id).toBe('new');
   expect(looks).toBe(3);
   expect(await reader.appById('none')).toBeUndefined();
+});
+
+test('a credential that another app takes over between two reads of the store is that app’s, and not refused', async () => {
+  await using store = await openSqliteStore(':memory:');
+  const boundTo = (appId: string) => put(KEYS.credential('hash'), { accountId: 'one', appId });
+  await commit(store, account('one'), app('one', 'first', 'hash'), app('one', 'second', 'none'), boundTo('first'));
+  let takeover: (() => Promise<void>) | undefined;
+  const racing = wrappedStore(store, {
+    get: async (key) => {
+      const entry = await store.get(key);
+      const act = key === KEYS.credential('hash') ? takeover : undefined;
+      if (act) takeover = undefined;
+      await act?.();
+      return entry;
+    },
+  });
+  const memory = new FleetMemory({ onUnreadable: () => undefined });
+  const reader = directReader(racing, memory, async () => memory);
+  takeover = async () =>
+    await commit(store, app('one', 'first', 'none'), app('one', 'second', 'hash'), boundTo('second'));
+  expect((await reader.appOfCredential('hash'))?.app.id).toBe('second');
+  takeover = async () => await commit(store, app('one', 'second', 'other'));
+  expect(await reader.appOfCredential('hash'), 'revoked between the two reads').toBeUndefined();
+  takeover = async () => {
+    await store.commit({ expect: [expectAbsent('never')], write: [{ remove: boundTo('').put }] });
+  };
+  expect(await reader.appOfCredential('hash'), 'removed between the two reads').toBeUndefined();
+  expect(await reader.appOfCredential('unknown')).toBeUndefined();
+});
+
+test('a credential that changes its app at every read is unavailable, not unknown', async () => {
+  await using store = await openSqliteStore(':memory:');
+  let writes = 0;
+  const bind = async (): Promise<void> =>
+    await commit(store, put(KEYS.credential('hash'), { accountId: 'one', appId: `app-${(writes += 1)}` }));
+  await bind();
+  const racing = wrappedStore(store, {
+    get: async (key) => {
+      const entry = await store.get(key);
+      if (key === KEYS.credential('hash')) await bind();
+      return entry;
+    },
+  });
+  const memory = new FleetMemory({ onUnreadable: () => undefined });
+  await expect(directReader(racing, memory, async () => memory).appOfCredential('hash')).rejects.toThrow(
+    StoreUnavailable,
+  );
+  expect(writes).toBeLessThan(20);
 });
 
 test('an app that memory never hears of is unavailable, not unknown', async () => {

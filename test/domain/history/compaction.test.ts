@@ -6,8 +6,9 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
-import { ABSENT, StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { ABSENT, expectAbsent, StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
@@ -52,7 +53,7 @@ async function overwritten(store: Store): Promise<number> {
   for (const value of ['old', 'new']) {
     const { entries } = await store.list({ prefix: 'thing', limit: 1 });
     const result = await store.commit({
-      expect: [{ key: 'thing', revision: entries[0]?.revision ?? ABSENT }],
+      expect: [expectRevision('thing', entries[0]?.revision ?? ABSENT)],
       write: [{ put: 'thing', value }],
     });
     if (result.outcome === 'committed') revisions.push(result.revision);
@@ -63,7 +64,7 @@ async function overwritten(store: Store): Promise<number> {
 async function purge(store: Store): Promise<number> {
   const secret = await overwritten(store);
   await store.commit({
-    expect: [{ key: 'never', revision: ABSENT }],
+    expect: [expectAbsent('never')],
     write: [put(KEYS.purge(randomUUID()), { at: 1, keyNumber: 1 })],
   });
   return secret;
@@ -218,7 +219,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     const one = replica(opened, clock);
     const secret = await purge(opened);
     await opened.commit({
-      expect: [{ key: 'never', revision: ABSENT }],
+      expect: [expectAbsent('never')],
       write: [put(KEYS.purge('0'), { damaged: true })],
     });
     for (let look = 0; look < 10; look += 1) {
@@ -254,7 +255,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
 
   test('a former leader neither records a compaction nor counts purges', async () => {
     await using opened = await open();
-    const fence = [{ key: KEYS.leader, revision: 1 }];
+    const fence = [expectRevision(KEYS.leader, 1)];
     const metrics = createMetrics('test');
     const ex = purgeLoop({ store: opened, clock, metrics, compacts: true }, { fence, signal });
     await purge(opened);

@@ -4,7 +4,7 @@ import { PINNED_MS_MAX, pinRevision } from '../../../src/domain/history/revision
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, StoreUnavailable, type Held, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Held, type Store } from '../../../src/store/port.ts';
 import { purgeLoop } from '../../support/records/purge-loop.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
@@ -22,7 +22,7 @@ function compacter(store: Store, clock: FakeClock): () => Promise<void> {
 
 /** @returns the revision at which the secret was there last */
 async function purge(store: Store): Promise<number> {
-  const expectNothing = { key: 'never', revision: ABSENT };
+  const expectNothing = expectAbsent('never');
   const secret = await store.commit({ expect: [expectNothing], write: [{ put: 'thing', value: randomUUID() }] });
   await store.commit({
     expect: [expectNothing],
@@ -76,7 +76,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
         const held = await opened.hold(KEYS.pin('reader'), '{"at":0}', 15_000);
         if (held !== 'taken') made = held;
         // This is newer than the pinned revision: a compaction to the store's revision of now would go too far.
-        await opened.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ put: 'other', value: moment }] });
+        await opened.commit({ expect: [expectAbsent('never')], write: [{ put: 'other', value: moment }] });
       };
       // The first listing is that of the purges, the second that of the pins.
       if (moment === 'before it is compacted') store.intercept('compact', 'before', make);

@@ -9,7 +9,7 @@ import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createReplicas } from '../../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
@@ -47,7 +47,7 @@ async function keepAnswers(store: Store, from: number, to: number): Promise<void
       const key = KEYS.idempotencyRecord('account', `name${String(n + i).padStart(6, '0')}`);
       return put(key, { at: 1, slot: n + i, question: 'q', answer });
     });
-    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write, quiet: true });
+    await store.commit({ expect: [expectAbsent('never')], write, quiet: true });
   }
 }
 

@@ -14,9 +14,12 @@ import { idempotencyRecordSchema, otelSchema, type OtelRecord } from '../../../s
 import { rewrappedSchema, type RewrappedRecord } from '../../../src/domain/records/replica-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import {
   ABSENT,
   COMMIT_OPERATIONS_MAX,
+  expectAbsent,
+  expectUnchanged,
   StoreUnavailable,
   type Expectation,
   type Store,
@@ -53,7 +56,7 @@ function answerPut(account: number, n: number, keyNumber: number): { put: string
 async function commitAll(store: Store, writes: readonly { put: string; value: string }[]): Promise<void> {
   for (let at = 0; at < writes.length; at += 100) {
     const write = writes.slice(at, at + 100);
-    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+    await store.commit({ expect: [expectAbsent('never')], write });
   }
 }
 
@@ -159,7 +162,7 @@ onEachStore('the rewrap', (stores) => {
   test('under a fence that is lost nothing is written', async () => {
     await using store = faultyStore(await stores.open());
     await seeded(store, 3, 3);
-    const fence = [{ key: KEYS.leader, revision: 1 }];
+    const fence = [expectRevision(KEYS.leader, 1)];
     await using leader = await leading(store, [1, 2], fence);
     await leader.round();
     expect((await opened(store)).filter((text) => text !== undefined)).toEqual([]);
@@ -219,9 +222,9 @@ onEachStore('the rewrap', (stores) => {
     await seeded(store, 1, 0);
     await using leader = await leading(store);
     store.intercept('commit', 'before', async () => {
-      const { key, revision, value } = (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable();
-      const changed = value.replace('https://c.example.com', 'https://d.example.com');
-      await store.commit({ expect: [{ key, revision }], write: [{ put: key, value: changed }] });
+      const entry = (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable();
+      const changed = entry.value.replace('https://c.example.com', 'https://d.example.com');
+      await store.commit({ expect: [expectUnchanged(entry)], write: [{ put: entry.key, value: changed }] });
     });
     await leader.round();
     expect(await noted(store)).toBeUndefined();
@@ -238,7 +241,7 @@ onEachStore('the rewrap', (stores) => {
     await using store = faultyStore(await stores.open());
     await seeded(store, 2, 1);
     const whole = (await store.get(damaged().put)) ?? expect.unreachable();
-    await store.commit({ expect: [whole], write: [damaged()] });
+    await store.commit({ expect: [expectUnchanged(whole)], write: [damaged()] });
     await using leader = await leading(store, [1, 2], [], () => undefined);
     await expect(leader.round()).rejects.toThrow(`cannot be read: ${accountId(1)}.`);
     expect([leader.counted.rewrapped, await noted(store)]).toEqual([2, undefined]);
@@ -253,7 +256,7 @@ onEachStore('the rewrap', (stores) => {
     await using leader = await leading(store, [1, 2, 3]);
     store.intercept('commit', 'before', async () => {
       const before = await store.get(KEYS.activeKey);
-      const expects = [{ key: KEYS.activeKey, revision: before?.revision ?? ABSENT }] as const;
+      const expects = [expectRevision(KEYS.activeKey, before?.revision ?? ABSENT)] as const;
       await store.commit({ expect: expects, write: [writing(3)] });
     });
     await leader.round();

@@ -10,7 +10,8 @@ import {
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { PricesRecord } from '../../../src/domain/records/metering-records.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { ABSENT, expectAbsent, type Store } from '../../../src/store/port.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
@@ -187,11 +188,11 @@ onEachStore('prices in the store', (stores) => {
   });
 
   test('a leader of the past records nothing', async () => {
-    await store.commit({ expect: [{ key: KEYS.leader, revision: ABSENT }], write: [put(KEYS.leader, {})] });
+    await store.commit({ expect: [expectAbsent(KEYS.leader)], write: [put(KEYS.leader, {})] });
     const revision = (await store.get(KEYS.leader))?.revision ?? 0;
-    expect(await recordPrice(store, price, NOW, [{ key: KEYS.leader, revision: revision + 1 }])).toBe('conflict');
+    expect(await recordPrice(store, price, NOW, [expectRevision(KEYS.leader, revision + 1)])).toBe('conflict');
     expect(await readPrices(store)).toEqual(NOTHING);
-    expect(await recordPrice(store, price, NOW, [{ key: KEYS.leader, revision }])).toBe('recorded');
+    expect(await recordPrice(store, price, NOW, [expectRevision(KEYS.leader, revision)])).toBe('recorded');
   });
 
   test('one of two at once records, and nothing is lost', async () => {
@@ -206,7 +207,7 @@ onEachStore('prices in the store', (stores) => {
   const day = (today: string): Promise<unknown> =>
     store.get(KEYS.day).then((entry) =>
       store.commit({
-        expect: [{ key: KEYS.day, revision: entry?.revision ?? ABSENT }],
+        expect: [expectRevision(KEYS.day, entry?.revision ?? ABSENT)],
         write: [put(KEYS.day, { day: today, since: '2026-01-01' })],
       }),
     );

@@ -10,7 +10,8 @@ import { countersSchema } from '../../../src/domain/records/records.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, type Store, type WatchBatch } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { expectAbsent, type Store, type WatchBatch } from '../../../src/store/port.ts';
 import { newId, replicaOn, write, type Replica } from '../../support/metering/metering.ts';
 import { runs } from '../../support/run/effort.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
@@ -120,7 +121,7 @@ const appOf = (accountId: string, appId: string): object => ({
 /** As a create of an app, with a smaller limit. */
 const creation =
   (accountId: string, appId = newId()): CountersPlan<string> =>
-  async (reader, _account, counters) => {
+  async (reader, counters) => {
     const account = await reader.account(accountId);
     if (!account) throw new Refusal('invalid_key');
     if (counters.apps >= APPS_MAX) throw new Refusal('limit_reached');
@@ -129,10 +130,7 @@ const creation =
       accountId,
       action: 'app.created',
       appId,
-      expect: [
-        { key, revision: ABSENT },
-        { key: KEYS.account(accountId), revision: account.revision },
-      ],
+      expect: [expectAbsent(key), expectRevision(KEYS.account(accountId), account.revision)],
       write: [put(key, appOf(accountId, appId))],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
       result: appId,
@@ -141,7 +139,7 @@ const creation =
 
 const deletion =
   (accountId: string, appId: string): CountersPlan<string> =>
-  async (reader, _account, counters) => {
+  async (reader, counters) => {
     const app = await (await reader.account(accountId))?.app(appId);
     if (!app) throw new Refusal('not_found');
     const key = KEYS.app(accountId, appId);
@@ -149,7 +147,7 @@ const deletion =
       accountId,
       action: 'app.deleted',
       appId,
-      expect: [{ key, revision: app.revision }],
+      expect: [expectRevision(key, app.revision)],
       write: [{ remove: key }],
       counters: { ...counters, apps: counters.apps - 1 },
       result: appId,

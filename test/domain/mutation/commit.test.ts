@@ -3,6 +3,7 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { commitSteps, type PlannedStep } from '../../../src/domain/mutation/commit.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { replicaOn } from '../../support/metering/metering.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
@@ -13,7 +14,7 @@ const planned = (number: number, revision: number): PlannedStep => ({
   step: {
     accountId: 'abc',
     action: 'app.deleted',
-    expect: [{ key: 'seen', revision }],
+    expect: [expectRevision('seen', revision)],
     write: [{ put: `of/${number}`, value: '{}' }],
     result: undefined,
   },

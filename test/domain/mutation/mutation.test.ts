@@ -4,6 +4,7 @@ import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { auditSchema, countersSchema } from '../../../src/domain/records/records.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
 import {
@@ -157,7 +158,7 @@ onEachBackend('a mutation', (backend) => {
       const { record, revision } = parseRecord(countersSchema, entry ?? expect.unreachable('the account has an app'));
       const full = JSON.stringify({ ...record, apps: LIMITS.appsPerAccountMax });
       await it.faulty.commit({
-        expect: [{ key: KEYS.counters(it.accountId), revision }],
+        expect: [expectRevision(KEYS.counters(it.accountId), revision)],
         write: [{ put: KEYS.counters(it.accountId), value: full }],
       });
     });

@@ -12,8 +12,9 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { OpampAgentRecord } from '../../../src/domain/records/opamp-records.ts';
 import { type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
+import { foundAt } from '../../support/store/snapshots.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -36,7 +37,7 @@ const record = (slot: number, more: Partial<AppRecord> = {}): AppRecord => ({
   ...more,
 });
 const app = (slot: number, more: Partial<AppRecord> = {}): AppEntry =>
-  appEntry(`app-${String(slot).padStart(3, '0')}`, 'account', { record: record(slot, more), revision: 1 });
+  appEntry(`app-${String(slot).padStart(3, '0')}`, 'account', foundAt(1, record(slot, more)));
 const ack = (more: Partial<AckRecord> = {}): AckRecord => ({ revision: REVISION, status: 'applied', at: NOW, ...more });
 
 interface Device {
@@ -227,7 +228,7 @@ onEachStore('the leader’s totals', (stores) => {
       const write = slots
         .slice(from, from + 100)
         .map((slot) => put(KEYS.ack(accountId(number), app(slot).id), ack({ revision: 3, ...more })));
-      const expectation = { key: 'none', revision: ABSENT };
+      const expectation = expectAbsent('none');
       expect((await into.commit({ expect: [expectation], write, quiet: true })).outcome).toBe('committed');
     }
   }
@@ -263,7 +264,7 @@ onEachStore('the leader’s totals', (stores) => {
     const [, unread] = (await store.list({ prefix: KEYS.acks, limit: 3 })).entries;
     if (!unread) expect.unreachable();
     const value = unread.value.replace('applied', 'half-applied');
-    await store.commit({ expect: [unread], write: [{ put: unread.key, value }], quiet: true });
+    await store.commit({ expect: [expectUnchanged(unread)], write: [{ put: unread.key, value }], quiet: true });
     memory.settled();
     await loop.reconcile(term.signal);
     expect(await gauges()).toEqual({ applied: 2, failed: 0, pending: 1, stale: 0 });

@@ -4,7 +4,7 @@ import { createWindowKeeper, readKeptWindows } from '../../../src/domain/rate-wi
 import type { KeptWindow } from '../../../src/domain/rate-window/local-account.ts';
 import type { WindowKeeper } from '../../../src/domain/rate-window/local-window.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { playCrashes, type CrashStep, type Slip } from '../../support/rate-window/crashes.ts';
 import { runs } from '../../support/run/effort.ts';
@@ -101,7 +101,7 @@ describe('what is on the disk at a start', () => {
   ): Promise<{ read: readonly number[] | undefined; errors: number }> {
     let errors = 0;
     const key = KEYS.rateWindow('a');
-    await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value }], quiet: true });
+    await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value }], quiet: true });
     const log = { error: () => void (errors += 1) };
     return { read: (await readKeptWindows({ store, clock, boot, log })).get('a'), errors };
   }
@@ -153,7 +153,7 @@ describe('what is on the disk at a start', () => {
       spent: [5_001_001],
       slice: { units: 2, until: 5_060_000 },
     });
-    await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value }], quiet: true });
+    await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value }], quiet: true });
     let errors = 0;
     const deps = { store, ...late, log: { error: () => void (errors += 1) } };
     const spent = (await readKeptWindows(deps)).get('a') ?? [];

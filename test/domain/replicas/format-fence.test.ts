@@ -3,12 +3,12 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT } from '../../../src/domain/records/records.ts';
 import { fencedByFormat } from '../../../src/domain/replicas/format-fence.ts';
-import { ABSENT, type CommitResult, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type CommitResult, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 
 const write = (store: Store, key: string, value: object = {}): Promise<CommitResult> =>
-  store.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, value)] });
+  store.commit({ expect: [expectAbsent(key)], write: [put(key, value)] });
 
 test('a replica reads the format before the first commit of each registration, and before each commit while it has none', async () => {
   await using store = await openSqliteStore(':memory:');

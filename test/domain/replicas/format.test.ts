@@ -4,7 +4,8 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../../src/domain/records/records.ts';
 import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/replicas/format.ts';
 import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { ABSENT, expectAbsent, expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
@@ -14,7 +15,7 @@ import { until } from '../../support/time/until.ts';
 
 async function putAll(store: Store, entries: Readonly<Record<string, string>>): Promise<void> {
   const write = Object.entries(entries).map(([key, value]) => ({ put: key, value }));
-  const { outcome } = await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+  const { outcome } = await store.commit({ expect: [expectAbsent('never')], write });
   expect(outcome).toBe('committed');
 }
 
@@ -25,17 +26,19 @@ async function formatOf(store: Store): Promise<number | undefined> {
 
 /** A made-up step from format 1 to 2: every word under `word/` is written in capitals, one commit each. */
 const capitals = async (store: Store): Promise<void> => {
-  for (const { key, value, revision } of await entriesOf(store, 'word/')) {
+  for (const entry of await entriesOf(store, 'word/')) {
+    const { key, value } = entry;
     if (value === value.toUpperCase()) continue;
     const write = [{ put: key, value: value.toUpperCase() }];
-    await store.commit({ expect: [{ key, revision }], write });
+    await store.commit({ expect: [expectUnchanged(entry)], write });
   }
 };
 /** From format 2 to 3. */
 const exclaimed = async (store: Store): Promise<void> => {
-  for (const { key, value, revision } of await entriesOf(store, 'word/')) {
+  for (const entry of await entriesOf(store, 'word/')) {
+    const { key, value } = entry;
     if (value.endsWith('!')) continue;
-    await store.commit({ expect: [{ key, revision }], write: [{ put: key, value: `${value}!` }] });
+    await store.commit({ expect: [expectUnchanged(entry)], write: [{ put: key, value: `${value}!` }] });
   }
 };
 const MIGRATIONS: Migrations = new Map([
@@ -245,7 +248,7 @@ onEachStore('a format that is raised while an older replica runs', (stores) => {
     expect(await words(store)).toEqual(['one', 'two', 'three']);
     const entry = await store.get(KEYS.replica('old'));
     await store.commit({
-      expect: [{ key: KEYS.replica('old'), revision: entry?.revision ?? ABSENT }],
+      expect: [expectRevision(KEYS.replica('old'), entry?.revision ?? ABSENT)],
       write: [{ remove: KEYS.replica('old') }],
     });
     clock.advance(1000);
@@ -279,7 +282,7 @@ onEachStore('a format that is raised while an older replica runs', (stores) => {
     expect(await words(store)).toEqual(['one', 'two', 'three']);
     const entry = await store.get(KEYS.replica('old'));
     await store.commit({
-      expect: [{ key: KEYS.replica('old'), revision: entry?.revision ?? ABSENT }],
+      expect: [expectRevision(KEYS.replica('old'), entry?.revision ?? ABSENT)],
       write: [{ remove: KEYS.replica('old') }],
     });
     await settleFormat(store, { ...TO_2, clock });

@@ -7,7 +7,8 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT } from '../../../src/domain/records/records.ts';
 import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../../src/log.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -161,7 +162,7 @@ onEachStore('the registry of replicas', (stores) => {
     const entry = await store.get(KEYS.replica('one'));
     const joined = await readActiveKey(store);
     await store.commit({
-      expect: [{ key: KEYS.replica('one'), revision: entry?.revision ?? -1 }],
+      expect: [expectRevision(KEYS.replica('one'), entry?.revision ?? -1)],
       write: [{ remove: KEYS.replica('one') }],
     });
     await one.round();
@@ -222,7 +223,7 @@ onEachStore('who may join', (stores) => {
     ring.replace(ringOf(line(1)));
     await one.round();
     const { outcome } = await store.commit({
-      expect: [{ key: KEYS.activeKey, revision: looked?.revision ?? -1 }],
+      expect: [expectRevision(KEYS.activeKey, looked?.revision ?? -1)],
       write: [put(KEYS.activeKey, { number: 2, fingerprint: '' })],
     });
     expect(outcome).toBe('conflict');
@@ -348,7 +349,7 @@ onEachStore('the clocks of replicas', (stores) => {
     await one.announce();
     await other.announce();
     await store.commit({
-      expect: [{ key: 'never', revision: 0 }],
+      expect: [expectAbsent('never')],
       write: [put(KEYS.activeKey, { number: 1, fingerprint: keyRing.fingerprint(1) })],
     });
     // It has announced itself under key 2, and this replica has seen the other key become active.
@@ -358,7 +359,7 @@ onEachStore('the clocks of replicas', (stores) => {
     await one.round();
     expect(one.told.otherTokens).toBe(1);
     await store.commit({
-      expect: [{ key: 'never', revision: 0 }],
+      expect: [expectAbsent('never')],
       write: [put(KEYS.activeKey, { number: 2, fingerprint: keyRing.fingerprint(2) })],
     });
     for (const each of [one, other, one]) await each.round();
@@ -367,7 +368,7 @@ onEachStore('the clocks of replicas', (stores) => {
     expect([one.told.otherTokens, told]).toMatchObject([1, [{ level: 'warn', replicas: ['other'] }]]);
     await other.release();
     const silent = { replicaId: 'silent', startedAt: 1, version: '0', keyNumbers: [1], fingerprints: {}, clock: 1 };
-    await store.commit({ expect: [{ key: 'never', revision: 0 }], write: [put(KEYS.replica('silent'), silent)] });
+    await store.commit({ expect: [expectAbsent('never')], write: [put(KEYS.replica('silent'), silent)] });
     await one.round();
     expect([one.told.live, one.told.otherTokens]).toEqual([2, 0]);
   });

@@ -6,6 +6,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { AppStatus } from '../../../src/domain/records/records.ts';
 import { createBindings, type Binding } from '../../../src/domain/resource-bindings/bindings.ts';
 import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { write } from '../../support/metering/metering.ts';
 import {
   ACCOUNT,
@@ -58,7 +59,7 @@ onEachBackend('what a custom resource stands for', (backend) => {
     await using it = await operated(backend);
     const held = await it.store.hold(KEYS.leader, '{}', 60_000);
     if (held === 'taken') throw new Error('somebody leads');
-    const leading = createBindings(it.store, [{ key: KEYS.leader, revision: held.revision }]);
+    const leading = createBindings(it.store, [expectRevision(KEYS.leader, held.revision)]);
     const before = await it.bindings.get(owner.uid);
     const patch = { name: 'renamed' };
     const precondition = leading.precondition(owner.uid, before, bindingTo(ACCOUNT, { generation: 2 }));

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { dayAfter, daysBefore, stampDay } from '../../../src/domain/status-history/day-record.ts';
-import { ABSENT } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { expectAbsent } from '../../../src/store/port.ts';
+import { foundAt } from '../../support/store/snapshots.ts';
 
 const at = (text: string): number => Date.parse(text);
-const current = { record: { day: '2026-03-10', since: '2026-01-01' }, revision: 7 };
+
+const current = foundAt(7, { day: '2026-03-10', since: '2026-01-01' }, KEYS.day);
 
 test.each<[string, string, boolean, string, string, boolean]>([
   [
@@ -73,7 +76,7 @@ test.each<[string, string, boolean, string, string, boolean]>([
   ],
 ])('%s', (_what, now, trusted, day, stamped, moves) => {
   const stamp = stampDay(current, at(now), trusted);
-  expect(stamp).toMatchObject({ day, at: at(stamped), expect: { key: KEYS.day, revision: 7 } });
+  expect(stamp).toMatchObject({ day, at: at(stamped), expect: expectRevision(KEYS.day, 7) });
   const moved = { put: KEYS.day, value: JSON.stringify({ day, since: '2026-01-01' }) };
   expect(stamp.write).toEqual(moves ? [moved] : []);
 });
@@ -81,7 +84,7 @@ test.each<[string, string, boolean, string, string, boolean]>([
 test('the first change of a store begins its days, whatever the clock', () => {
   for (const trusted of [true, false]) {
     const stamp = stampDay(undefined, at('2026-03-10T12:00:00.000Z'), trusted);
-    expect(stamp.expect).toEqual({ key: KEYS.day, revision: ABSENT });
+    expect(stamp.expect).toEqual(expectAbsent(KEYS.day));
     expect(stamp.write).toEqual([{ put: KEYS.day, value: JSON.stringify({ day: '2026-03-10', since: '2026-03-10' }) }]);
   }
 });

@@ -33,7 +33,11 @@ onEachStore('what a change leaves for the nights', (stores) => {
     expect((await current()).day()).toBeUndefined();
     for (const day of ['2026-06-01', DAY]) {
       await write(store, [put(KEYS.day, { day, since: '2026-06-01' })]);
-      const expected = { record: { day, since: '2026-06-01' }, revision: (await store.get(KEYS.day))?.revision };
+      const expected = {
+        key: KEYS.day,
+        record: { day, since: '2026-06-01' },
+        revision: (await store.get(KEYS.day))?.revision,
+      };
       expect((await current()).day()).toEqual(expected);
       expect(await directReader(store, fleet.memory, () => fleet.whole()).day()).toEqual(expected);
       expect(await replica.watchCache.checkConsistency()).toBe('equal');

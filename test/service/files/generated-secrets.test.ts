@@ -18,7 +18,7 @@ import { generatedKeyRing, generatedOperatorTokens } from '../../../src/service/
 import { startService } from '../../../src/service/service.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT } from '../../../src/domain/records/records.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../../support/service/muster.ts';
@@ -84,7 +84,7 @@ describe('it makes only what is missing', () => {
     mkdirSync(join(dir, 'data'), { recursive: true });
     await using store = await openSqliteStore(join(dir, 'data', 'muster.db'));
     const write = Object.entries(records).map(([key, record]) => ({ put: key, value: JSON.stringify(record) }));
-    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write });
+    await store.commit({ expect: [expectAbsent('never')], write });
     return (await store.head()).revision;
   };
 

@@ -7,7 +7,7 @@ import { ConfigError } from '../../../src/config/config.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { otelSchema } from '../../../src/domain/records/records.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import {
   keyLine,
   keysOf,
@@ -246,9 +246,9 @@ describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', {
     for (const each of [owner, faulty]) expect((await putHeader(one, each, header(1))).status).toBe(200);
     const entry = await one.store.get(KEYS.otel(faulty.accountId));
     if (!entry) throw new Error('nothing is stored');
-    const { key, revision, value } = entry;
+    const { key, value } = entry;
     const damaged = value.replace(/"wrappedKey":"...../, '"wrappedKey":"AAAAA');
-    await one.store.commit({ expect: [{ key, revision }], write: [{ put: key, value: damaged }] });
+    await one.store.commit({ expect: [expectUnchanged(entry)], write: [{ put: key, value: damaged }] });
     expect((await rotate(one.muster)).status).toBe(200);
     await untilKeys(one.muster, clock, ({ sealedUnder }) => sealedUnder['2'] === 1);
     for (let n = 0; n < 10; n += 1) {

@@ -5,6 +5,7 @@ import { expect, inject, test } from 'vitest';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { endOfDay } from '../../../src/time/utc-days.ts';
 import { auditedNights } from '../../support/metering/audited-ledger.ts';
@@ -60,7 +61,7 @@ async function runSteps(size: number, place: MusterOptions, steps: readonly Step
 
 async function rewind(store: Store, through: string): Promise<void> {
   const revision = (await store.get(KEYS.metered))?.revision ?? 0;
-  await store.commit({ expect: [{ key: KEYS.metered, revision }], write: [put(KEYS.metered, { through })] });
+  await store.commit({ expect: [expectRevision(KEYS.metered, revision)], write: [put(KEYS.metered, { through })] });
 }
 
 test('the ledger of a service agrees with its audit over days of random events', { timeout: 240_000 }, async () => {

@@ -6,7 +6,8 @@ import { DEFAULT_TEMPLATE } from '../../../src/domain/opamp/collector-template.t
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { RemoteConfigStatuses } from '../../../src/opamp/generated/opamp_pb.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { hashOf, offered, OpampAgent, REPORTS } from '../../support/opamp/agent.ts';
 import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
 import { auditOf, revoke, setOtel } from '../../support/service/daemon.ts';
@@ -130,7 +131,7 @@ describe.skipIf(url === undefined)('agents of several replicas', () => {
       clock: Date.now(),
       knows: [],
     };
-    await store?.commit({ expect: [{ key, revision: ABSENT }], write: [put(key, before)] });
+    await store?.commit({ expect: [expectAbsent(key)], write: [put(key, before)] });
     const { agent, first, appId } = await startedAgent(muster, owner, REPORTS);
     expect(offered(first)).toContain('https://otel.example.com');
     await agent.acknowledge(first);
@@ -138,7 +139,7 @@ describe.skipIf(url === undefined)('agents of several replicas', () => {
     const kept = (): Promise<unknown> => store!.get(KEYS.opampAgent(owner.accountId, appId));
     expect(await kept()).toBeUndefined();
     const found = await store?.get(key);
-    await store?.commit({ expect: [{ key, revision: found?.revision ?? 0 }], write: [{ remove: key }] });
+    await store?.commit({ expect: [expectRevision(key, found?.revision ?? 0)], write: [{ remove: key }] });
     await until(async () => {
       await agent.start();
       return (await kept()) !== undefined;

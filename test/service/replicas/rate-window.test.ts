@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
@@ -189,7 +190,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
       clock.advance(500);
       const revision = (await other.store.get('busy'))?.revision ?? ABSENT;
       const write = [{ put: 'busy', value: String(passed) }];
-      await other.store.commit({ expect: [{ key: 'busy', revision }], write, quiet: true });
+      await other.store.commit({ expect: [expectRevision('busy', revision)], write, quiet: true });
     }
     const rest = Promise.all([other, third].map((replica) => hammer(replica, apiKey, 400)));
     expect(sum(await whileTimePasses(clock, other.store, rest), (one) => one.admitted)).toBe(600);

@@ -1,16 +1,17 @@
 /** The harness for the tests of the promises: a store to try, its capabilities, and small shorthands. */
 import { expect, test } from 'vitest';
-import type {
-  Change,
-  CommitResult,
-  Entry,
-  Expectation,
-  Page,
-  PageRequest,
-  Store,
-  Write,
+import { expectRevision } from '../../../src/store/entry.ts';
+import {
+  expectAbsent,
+  type Change,
+  type CommitResult,
+  type Entry,
+  type Expectation,
+  type Page,
+  type PageRequest,
+  type Store,
+  type Write,
 } from '../../../src/store/port.ts';
-import { ABSENT } from '../../../src/store/port.ts';
 
 /** An empty store, and what a test may do to it. A capability that is missing must be excused in `Unkept`. */
 export interface StoreUnderTest extends AsyncDisposable {
@@ -65,8 +66,8 @@ export function capability<T>(found: T | undefined, name: string): T {
 export const put = (key: string, value = 'v'): Write => ({ put: key, value });
 export const remove = (key: string): Write => ({ remove: key });
 export const removeAll = (prefix: string): Write => ({ removeAll: prefix });
-export const absent = (key: string): Expectation => ({ key, revision: ABSENT });
-export const at = (key: string, revision: number): Expectation => ({ key, revision });
+export const absent = (key: string): Expectation => expectAbsent(key);
+export const at = (key: string, revision: number): Expectation => expectRevision(key, revision);
 
 /** An expectation that always holds, for tests that are about something else. */
 export const NOTHING_EXPECTED = absent('t/never');

@@ -1,6 +1,7 @@
 /** Random histories, compared with the simplest store there is: a map. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { expectRevision } from '../../../src/store/entry.ts';
 import type { Change, CommitResult, Entry, Expectation, Store, Write } from '../../../src/store/port.ts';
 import { ABSENT } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
@@ -68,7 +69,7 @@ const under = (prefix: string, write: Write): Write => {
 function expectationOf({ key, is }: Guess, state: State, prefix: string): Expectation {
   const current = state.get(prefix + key)?.revision ?? ABSENT;
   const revision = { current, absent: ABSENT, stale: Math.max(1, current - 1), future: current + 1 }[is];
-  return { key: prefix + key, revision };
+  return expectRevision(prefix + key, revision);
 }
 
 function changeOf(step: Step, state: State, prefix: string): Change {

@@ -6,7 +6,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { BoundedPages, boundAfter } from '../../../src/store/etcd/bounded-pages.ts';
 import { KeySpace } from '../../../src/store/etcd/wire/key-space.ts';
 import type { FoundRange } from '../../../src/store/etcd/wire/range-codec.ts';
-import { ABSENT, CACHED_PREFIX, HEAD_KEY } from '../../../src/store/port.ts';
+import { CACHED_PREFIX, HEAD_KEY, expectAbsent } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 
@@ -107,7 +107,7 @@ onEachStore('pages of a large range', (stores) => {
     let revision = 0;
     for (let start = 0; start < keys.length; start += 100) {
       const write = keys.slice(start, start + 100).map((key) => ({ put: key, value: key }));
-      const result = await store.commit({ expect: [{ key: 'none', revision: ABSENT }], write });
+      const result = await store.commit({ expect: [expectAbsent('none')], write });
       if (result.outcome === 'committed') ({ revision } = result);
     }
     for (const read of [
@@ -129,7 +129,7 @@ onEachStore('pages of a large range', (stores) => {
   test('ends with its page where the store is closed meanwhile, however many questions that takes', async () => {
     const store = await stores.open();
     const write = Array.from({ length: 95 }, (_, index) => ({ put: `p/${(index * 7919) % 99_991}`, value: '' }));
-    await store.commit({ expect: [{ key: 'none', revision: ABSENT }], write });
+    await store.commit({ expect: [expectAbsent('none')], write });
     const { next = '' } = await store.list({ prefix: 'p/', limit: 50 });
     const listing = store.list({ prefix: 'p/', limit: 50, after: next });
     const closing = store[Symbol.asyncDispose]();

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
 import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
-import { ABSENT, type Change, type Store, type StoreUnavailable } from '../../../src/store/port.ts';
+import { ABSENT, expectAbsent, type Change, type Store, type StoreUnavailable } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 
 const url = inject('etcd');
 const OURS = '{"format":1,"storeId":"ours"}';
-const create = (key: string): Change => ({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: 'v' }] });
+const create = (key: string): Change => ({ expect: [expectAbsent(key)], write: [{ put: key, value: 'v' }] });
 
 interface Opened extends AsyncDisposable {
   /** Depends on the mark. */
@@ -26,7 +27,7 @@ async function opened(): Promise<Opened> {
   const mark = async (text: string | undefined): Promise<void> => {
     const revision = (await other.get('format'))?.revision ?? ABSENT;
     const write = text === undefined ? { remove: 'format' } : { put: 'format', value: text };
-    await other.commit({ expect: [{ key: 'format', revision }], write: [write] });
+    await other.commit({ expect: [expectRevision('format', revision)], write: [write] });
   };
   await mark(OURS);
   identity.settle('ours', OURS);

@@ -17,7 +17,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ABSENT, type Change, type StoreUnavailable } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { expectAbsent, type Change, type StoreUnavailable } from '../../../src/store/port.ts';
 import { FileWatch } from '../../../src/store/sqlite/file-watch.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
@@ -39,7 +40,7 @@ afterEach(() => {
 });
 
 const create = (key: string, value = 'v'): Change => ({
-  expect: [{ key, revision: ABSENT }],
+  expect: [expectAbsent(key)],
   write: [{ put: key, value }],
 });
 const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
@@ -151,7 +152,7 @@ describe('a file that is removed or replaced while it is open', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await using store = await openSqliteStore(file);
     await store.commit(create('before'));
-    await store.commit({ expect: [{ key: 'before', revision: 1 }], write: [{ remove: 'before' }] });
+    await store.commit({ expect: [expectRevision('before', 1)], write: [{ remove: 'before' }] });
     for (const [round, again] of [act, act].entries()) {
       await store.compact(2 + 2 * round);
       await store.commit(create(`more/${round}`));
@@ -175,7 +176,7 @@ describe('a file that is removed or replaced while it is open', () => {
     await store.commit(create('one', 'x'.repeat(20_000)));
     await store.compact(1);
     copyFileSync(file, `${file}.older`);
-    await store.commit({ expect: [{ key: 'one', revision: 1 }], write: [{ put: 'one', value: 'y'.repeat(20_000) }] });
+    await store.commit({ expect: [expectRevision('one', 1)], write: [{ put: 'one', value: 'y'.repeat(20_000) }] });
     await store.compact(2);
     await store.commit(create('two'));
     vi.advanceTimersByTime(3000);
@@ -285,7 +286,7 @@ describe('the file of Muster', () => {
     {
       await using store = await openSqliteStore(file);
       await store.commit(create('k'));
-      await store.commit({ expect: [{ key: 'k', revision: 1 }], write: [{ remove: 'k' }] });
+      await store.commit({ expect: [expectRevision('k', 1)], write: [{ remove: 'k' }] });
       await store.compact(2);
     }
     expect(header()).toEqual(OURS);

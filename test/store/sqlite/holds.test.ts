@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { everything, keysOf, pageOf, present, put, removeAll, writes } from '../conformance/harness.ts';
 import { held } from '../conformance/holds.ts';
@@ -145,7 +145,7 @@ test('a key that could not be removed when it was released gives way to the next
   const store = await openSqliteStore(file);
   const holder = await held(store.hold('t/leader', 'v', TTL_MS));
   // A removal in one transaction with what SQLite refuses is undone with it.
-  const untyped = { key: undefined as unknown as string, revision: 0 };
+  const untyped = expectAbsent(undefined as unknown as string);
   const failing = store.commit({ expect: [untyped], write: [put('t/b')] }).catch((error: unknown) => error);
   await holder.release();
   expect(await failing).toMatchObject({ reason: 'failed' });

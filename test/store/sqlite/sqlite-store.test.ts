@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore, type SqliteOptions } from '../../../src/store/sqlite/sqlite-store.ts';
 import { runs } from '../../support/run/effort.ts';
 import { storeConformance, type StoreUnderTest, type Unkept } from '../conformance/conformance.ts';
@@ -140,8 +141,8 @@ describe('commits of one turn', () => {
     await using store = await openSqliteStore(':memory:');
     const chain = await Promise.all([
       store.commit({ expect: [absent('t/a')], write: [put('t/a', 'first')] }),
-      store.commit({ expect: [{ key: 't/a', revision: 1 }], write: [put('t/a', 'second'), put('t/b')] }),
-      store.commit({ expect: [{ key: 'd/head', revision: 2 }], write: [removeAll('t/b')] }),
+      store.commit({ expect: [expectRevision('t/a', 1)], write: [put('t/a', 'second'), put('t/b')] }),
+      store.commit({ expect: [expectRevision('d/head', 2)], write: [removeAll('t/b')] }),
       store.commit({ expect: [absent('t/b')], write: [put('t/b', 'again')] }),
       store.commit({ expect: [absent('d/head')], write: [put('t/never')] }),
     ]);
@@ -181,7 +182,7 @@ describe('commits of one turn', () => {
   test('fail together when one cannot even be tried, and the store goes on', async () => {
     await using store = await openSqliteStore(':memory:');
     // SQLite rolls some errors back by itself; one that it never saw, like this, it does not.
-    const untyped = { key: undefined as unknown as string, revision: 0 };
+    const untyped = expectAbsent(undefined as unknown as string);
     const failed = [store.commit(writing(put('t/a'))), store.commit({ expect: [untyped], write: [put('t/b')] })];
     const refusal = { name: 'StoreUnavailable', reason: 'failed' };
     await Promise.all(failed.map(async (commit) => expect(commit).rejects.toMatchObject(refusal)));

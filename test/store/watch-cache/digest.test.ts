@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ABSENT, PAGE_ENTRIES_MAX, type Store } from '../../../src/store/port.ts';
+import { PAGE_ENTRIES_MAX, expectAbsent, type Store } from '../../../src/store/port.ts';
 import { digestOf, storedDigest } from '../../../src/store/watch-cache/digest.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { onEachStore } from '../../support/store/stores.ts';
@@ -11,7 +11,7 @@ async function filled(store: Store): Promise<number> {
   let reached = 0;
   for (let start = 0; start < KEYS.length; start += PER_COMMIT) {
     const write = KEYS.slice(start, start + PER_COMMIT).map((key) => ({ put: key, value: '' }));
-    const result = await store.commit({ expect: [{ key: 'none', revision: ABSENT }], write });
+    const result = await store.commit({ expect: [expectAbsent('none')], write });
     if (result.outcome === 'committed') reached = result.revision;
   }
   return reached;

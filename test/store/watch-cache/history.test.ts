@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { ABSENT, CACHED_PREFIX, HEAD_KEY, StoreUnavailable, type WatchListener } from '../../../src/store/port.ts';
+import {
+  CACHED_PREFIX,
+  HEAD_KEY,
+  expectAbsent,
+  StoreUnavailable,
+  type WatchListener,
+} from '../../../src/store/port.ts';
 import { erase, fillStore, follow, truth, write, type Followed } from '../../support/service/followed.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
@@ -10,7 +16,7 @@ const A = `${CACHED_PREFIX}a/`;
 /** A write that leaves `head` alone, as heartbeats do. */
 async function quietly(store: Parameters<typeof write>[0], name: string): Promise<number> {
   const result = await store.commit({
-    expect: [{ key: 'never', revision: ABSENT }],
+    expect: [expectAbsent('never')],
     write: [{ put: A + name, value: 'quiet' }],
     quiet: true,
   });

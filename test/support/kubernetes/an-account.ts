@@ -2,21 +2,21 @@ import type { AccountState } from '../../../src/controller/kubernetes/resources/
 import type { AccountReader } from '../../../src/domain/fleet/reader.ts';
 import { NO_COUNTERS, type AccountRecord } from '../../../src/domain/records/records.ts';
 import { NO_MEMBERS } from '../../../src/domain/records/user-records.ts';
+import { foundAt } from '../store/snapshots.ts';
 
 /** An account without anything in it, as a decision sees it. */
 export const anAccount = (id: string, entitlement: AccountRecord['entitlement'] = 'standard'): AccountReader => ({
   id,
-  record: { name: 'acme', entitlement, disabled: false, createdAt: 0 },
-  revision: 1,
+  ...foundAt(1, { name: 'acme', entitlement, disabled: false, createdAt: 0 }),
   appsVersion: undefined,
   app: () => undefined,
   apps: () => [],
   apiKey: () => undefined,
   apiKeys: () => [],
   otel: () => undefined,
-  counters: () => NO_COUNTERS,
-  members: () => NO_MEMBERS,
-  lastSeen: () => new Map(),
+  counters: () => foundAt(0, NO_COUNTERS),
+  members: () => foundAt(0, NO_MEMBERS),
+  lastSeen: () => foundAt(0, new Map<number, number>()),
 });
 
 /** The account that a reference leads to. */

@@ -9,7 +9,7 @@ import { ledgerSchema, type LedgerRecord } from '../../../src/domain/records/met
 import { createClockWatch } from '../../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, type Expectation, type Store, type Write } from '../../../src/store/port.ts';
+import { expectAbsent, type Expectation, type Store, type Write } from '../../../src/store/port.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { entriesOf } from '../service/accounts.ts';
@@ -110,7 +110,7 @@ export const newId = (): string => randomBytes(10).toString('hex');
 export async function write(store: Store, writes: readonly Write[]): Promise<void> {
   for (let i = 0; i < writes.length; i += 100) {
     const result = await store.commit({
-      expect: [{ key: 'never', revision: ABSENT }],
+      expect: [expectAbsent('never')],
       write: writes.slice(i, i + 100),
     });
     if (result.outcome !== 'committed') throw new Error('not written');

@@ -1,6 +1,7 @@
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { LedgerRecord } from '../../../src/domain/records/metering-records.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
 import { COMMIT_OPERATIONS_MAX, type Store } from '../../../src/store/port.ts';
 
 type Put = ReturnType<typeof put>;
@@ -25,7 +26,7 @@ export async function seed(store: Store, writes: readonly Put[]): Promise<void> 
     const [one] = write;
     if (!one) return;
     const revision = (await store.get(one.put))?.revision ?? 0;
-    const result = await store.commit({ expect: [{ key: one.put, revision }], write });
+    const result = await store.commit({ expect: [expectRevision(one.put, revision)], write });
     if (result.outcome === 'conflict') throw new Error('somebody else writes what is seeded');
   }
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { ABSENT, expectAbsent, type Store } from '../../../src/store/port.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { MemberRole, UserRecord } from '../../../src/domain/records/user-records.ts';
@@ -113,11 +114,11 @@ export async function rewrite(
 ): Promise<void> {
   const entry = await store.get(key);
   const record = JSON.parse(entry?.value ?? '{}') as Record<string, unknown>;
-  await store.commit({ expect: [{ key, revision: entry?.revision ?? ABSENT }], write: [put(key, change(record))] });
+  await store.commit({ expect: [expectRevision(key, entry?.revision ?? ABSENT)], write: [put(key, change(record))] });
 }
 
 async function committed(store: Store, records: readonly (readonly [key: string, record: object])[]): Promise<void> {
-  const [first, ...others] = records.map(([key]) => ({ key, revision: ABSENT }));
+  const [first, ...others] = records.map(([key]) => expectAbsent(key));
   if (!first) return;
   const { outcome } = await store.commit({
     expect: [first, ...others],
@@ -132,7 +133,7 @@ async function append(store: Store, key: string, member: object | string): Promi
     const entry = await store.get(key);
     const { members } = (entry ? JSON.parse(entry.value) : { members: [] }) as { members: unknown[] };
     const { outcome } = await store.commit({
-      expect: [{ key, revision: entry?.revision ?? ABSENT }],
+      expect: [expectRevision(key, entry?.revision ?? ABSENT)],
       write: [put(key, { members: [...members, member] })],
     });
     if (outcome === 'committed') return;

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ABSENT } from '../../../src/store/port.ts';
+import { expectAbsent } from '../../../src/store/port.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Clock } from '../../../src/time/clock.ts';
@@ -66,7 +66,7 @@ export async function signing({ clock, backend, wrapStore }: SigningOptions = {}
   const panel = await panelMuster(backend, optionsAt(port));
   const account = { name: 'acme', entitlement: 'enterprise', disabled: false, createdAt: 1 };
   await panel.store.commit({
-    expect: [{ key: KEYS.account(accountId), revision: ABSENT }],
+    expect: [expectAbsent(KEYS.account(accountId))],
     write: [put(KEYS.account(accountId), account)],
   });
   return {

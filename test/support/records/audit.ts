@@ -7,7 +7,8 @@ import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
-import { ABSENT, COMMIT_OPERATIONS_MAX, type Store } from '../../../src/store/port.ts';
+import { expectRevision } from '../../../src/store/entry.ts';
+import { ABSENT, COMMIT_OPERATIONS_MAX, expectAbsent, type Store } from '../../../src/store/port.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 
 export const ACCOUNT = 'a'.repeat(16);
@@ -23,7 +24,7 @@ function entryAt(at: number, accountId: string): { put: string; value: string } 
 }
 
 async function writeAll(store: Store, entries: readonly { put: string; value: string }[]): Promise<void> {
-  const [first, ...others] = entries.map((entry) => ({ key: entry.put, revision: ABSENT }));
+  const [first, ...others] = entries.map((entry) => expectAbsent(entry.put));
   if (!first) return;
   const result = await store.commit({ expect: [first, ...others], write: entries });
   if (result.outcome === 'conflict') throw new Error('the entry was there already');
@@ -49,7 +50,7 @@ export async function writeEntries(store: Store, ats: readonly number[], account
 export async function tamper(store: Store, key: string, value: string | undefined): Promise<void> {
   const entry = await store.get(key);
   await store.commit({
-    expect: [{ key, revision: entry?.revision ?? ABSENT }],
+    expect: [expectRevision(key, entry?.revision ?? ABSENT)],
     write: [value === undefined ? { remove: key } : { put: key, value }],
     quiet: true,
   });

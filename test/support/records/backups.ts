@@ -9,7 +9,7 @@ import { parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
+import { PAGE_ENTRIES_MAX, expectAbsent, type Entry, type Store } from '../../../src/store/port.ts';
 import { entriesOf } from '../service/accounts.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { keyLine } from './key-lines.ts';
@@ -121,6 +121,6 @@ export async function contentOf(store: Store): Promise<Map<string, string>> {
 export async function putAll(store: Store, records: Readonly<Record<string, object>>): Promise<void> {
   const all = Object.entries(records).map(([key, record]) => ({ put: key, value: JSON.stringify(record) }));
   for (let at = 0; at < all.length; at += 100) {
-    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: all.slice(at, at + 100) });
+    await store.commit({ expect: [expectAbsent('never')], write: all.slice(at, at + 100) });
   }
 }

@@ -1,5 +1,5 @@
 import { createLog } from '../../../src/log.ts';
-import { ABSENT, CACHED_PREFIX, HEAD_KEY, type Entry, type Store } from '../../../src/store/port.ts';
+import { CACHED_PREFIX, HEAD_KEY, expectAbsent, type Entry, type Store } from '../../../src/store/port.ts';
 import type { WatchCacheMetrics } from '../../../src/store/watch-cache/metrics.ts';
 import { WatchCache, type WatchCacheSink } from '../../../src/store/watch-cache/watch-cache.ts';
 import type { Clock } from '../../../src/time/clock.ts';
@@ -117,7 +117,7 @@ export async function erase(store: Store, name: string | number): Promise<number
 }
 
 async function commit(store: Store, changes: Parameters<Store['commit']>[0]['write']): Promise<number> {
-  const result = await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: changes });
+  const result = await store.commit({ expect: [expectAbsent('never')], write: changes });
   if (result.outcome !== 'committed') throw new Error('expected the commit to succeed');
   return result.revision;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { boundedByFullness } from '../../../src/domain/fullness/bounded-store.ts';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
 import { pagesOf } from '../../../src/store/pages.ts';
-import { ABSENT, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { alarms, sizesOf } from '../../support/etcd/etcd-sizes.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
@@ -23,7 +23,7 @@ async function grow(store: Store, name: string, count: number, bytes: number): P
   const results = await Promise.allSettled(
     Array.from({ length: count }, async (_, n) => {
       const key = `review/a/${name}/${n}`;
-      await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: 'x'.repeat(bytes) }] });
+      await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: 'x'.repeat(bytes) }] });
     }),
   );
   const refused = results.filter((result) => result.status === 'rejected');
@@ -64,7 +64,7 @@ describe.skipIf(binary === undefined)(title, () => {
     // Two of three neighbours go: their pages become free, in runs that are short.
     for await (const { entries } of pagesOf(store, { prefix: 'review/', limit: 100, keysOnly: true })) {
       const [first, ...others] = entries.filter((_, n) => n % 12 >= 4).map(({ key }) => ({ remove: key }));
-      if (first) await store.commit({ expect: [{ key: 'none', revision: ABSENT }], write: [first, ...others] });
+      if (first) await store.commit({ expect: [expectAbsent('none')], write: [first, ...others] });
     }
     await store.compact((await store.head()).revision);
     await until(async () => (await sizesOf(etcd)).inUse < 0.5 * QUOTA_BYTES);

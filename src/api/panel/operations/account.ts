@@ -36,7 +36,7 @@ export const readOverview = panelRoute(operations.readOverview, async (request, 
 
 async function appsByStatus(account: AccountReader, { clock, pollIntervalSeconds }: PanelServices) {
   const counts = { total: 0, pending: 0, active: 0, revoked: 0, silent: 0, most: LIMITS.appsPerAccountMax };
-  const seen = await account.lastSeen();
+  const { record: seen } = await account.lastSeen();
   const heardSince = clock.now() - staleAfterMs(pollIntervalSeconds);
   for (const { record } of await account.apps()) {
     counts.total += 1;

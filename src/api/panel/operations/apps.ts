@@ -37,7 +37,7 @@ function appBody({ id, record }: AppEntry, seen: LastSeenBySlot, now: number): o
 /** GET /panel/v1/accounts/{accountId}/apps. */
 export const listPanelApps = panelRoute(operations.listPanelApps, async (request, { clock }) => {
   const account = await accountOf(request);
-  const seen = await account.lastSeen();
+  const { record: seen } = await account.lastSeen();
   const apps = (await account.apps()).toSorted(
     (a, b) => b.record.createdAt - a.record.createdAt || (a.id < b.id ? -1 : 1),
   );
@@ -61,7 +61,7 @@ async function detailOf(
   const now = clock.now();
   const { enrolledAt, codes } = app.record;
   return {
-    ...appBody(app, await account.lastSeen(), now),
+    ...appBody(app, (await account.lastSeen()).record, now),
     enrolledAt: enrolledAt === undefined ? null : dateTime(enrolledAt),
     codes: codes
       .filter(({ expiresAt }) => expiresAt > now)

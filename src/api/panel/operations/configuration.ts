@@ -42,9 +42,9 @@ export const storeConfiguration = panelRoute(operations.storeConfiguration, asyn
   const before = await (await accountOf(request)).otel();
   if (seen !== undefined && seen !== (before?.record.tag ?? '')) throw new Refusal('changed_meanwhile');
   const header = authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);
-  const revision = seen === undefined ? undefined : (before?.revision ?? 0);
+  const judged = seen === undefined ? undefined : (before ?? 'none');
   try {
-    await services.otelConfigs.store(caller, { enabled, endpoint, authHeader: header, evidenceLevel }, revision);
+    await services.otelConfigs.store(caller, { enabled, endpoint, authHeader: header, evidenceLevel }, judged);
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
     throw error;

@@ -71,7 +71,7 @@ const bodyCache = new BodyCache();
 
 const listJson = (account: AccountReader): MaybePromise<string> =>
   andThen(account.apps(), (apps) =>
-    andThen(account.lastSeen(), (seen) => {
+    andThen(account.lastSeen(), ({ record: seen }) => {
       const items = apps.toSorted(byCreation).map((app) => appJson(app, seen));
       return `{"apps":[${items.join(',')}]}`;
     }),

@@ -8,6 +8,6 @@ import { route } from './route.ts';
 export const readApp = route(operations.readApp, ({ account, appId }) =>
   andThen(account.app(appId), (app) => {
     if (!app) throw new Refusal('not_found');
-    return andThen(account.lastSeen(), (seen) => ({ status: 200, body: cachedAppJson(app, seen) }));
+    return andThen(account.lastSeen(), ({ record: seen }) => ({ status: 200, body: cachedAppJson(app, seen) }));
   }),
 );

@@ -41,7 +41,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     account,
     app: app?.record,
     candidate: candidate?.record,
-    seenAt: app && owner ? lastSeenAt(app.record, await owner.lastSeen()) : null,
+    seenAt: app && owner ? lastSeenAt(app.record, (await owner.lastSeen()).record) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
     wanted: {
       appId: tokenHash(appId),

@@ -1,6 +1,7 @@
 import type { Secret } from '../../../domain/credentials/secret.ts';
 import type { Rollout } from '../../../domain/otel-config/rollout.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
+import type { Snapshot } from '../../../store/port.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetOtelConfigSpec, FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import type { AccountState } from './account-ref.ts';
@@ -22,8 +23,8 @@ export interface FleetOtelConfigFacts {
    * The configuration that the account has stored, from any source; undefined where there is none, or it was purged.
    */
   readonly stored: { readonly enabled: boolean } | undefined;
-  /** The store's revision of that record, for the commit to expect. */
-  readonly storedRevision: number;
+  /** That record as it was read, for the commit to expect. */
+  readonly storedAs: Snapshot | 'none';
   /** Whether the account is managed from this namespace, or not managed: another one may have adopted it since. */
   readonly ours: boolean;
   /** Whether the stored configuration is the one that the spec describes. */

@@ -2,7 +2,6 @@ import { Secret } from '../../../domain/credentials/secret.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
 import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
-import { ABSENT } from '../../../store/port.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
@@ -40,7 +39,7 @@ async function gather(resource: FleetOtelConfigResource, context: ReconcileConte
     first,
     header,
     stored: config && { enabled: config.enabled },
-    storedRevision: otel?.revision ?? ABSENT,
+    storedAs: otel ?? 'none',
     ours: managedBy === undefined || managedBy.namespace === resource.namespace,
     inSync: owner !== undefined && (await isStored(owner, resource, header, context)),
     rollout:
@@ -112,7 +111,7 @@ function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelC
 async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
-  { binding, account, header, storedRevision }: FleetOtelConfigFacts,
+  { binding, account, header, storedAs }: FleetOtelConfigFacts,
   context: ReconcileContext,
 ): Promise<void> {
   const { uid } = resource;
@@ -132,7 +131,7 @@ async function act(
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
       const caller = await context.caller(id, context.bindings.precondition(uid, binding, bindingOf(resource, id)));
-      await context.otelConfigs.store(caller, change, storedRevision);
+      await context.otelConfigs.store(caller, change, storedAs);
       context.event({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
     }
   }

@@ -1,7 +1,8 @@
+import { justCommitted } from '../../records/codec.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { Log } from '../../../log.ts';
-import type { Entry, Store } from '../../../store/port.ts';
+import { expectUnchanged, type Entry, type Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { KEYS } from '../../records/keys.ts';
 import type { RateDecision } from '../local-window.ts';
@@ -63,7 +64,7 @@ export class AccountWindow {
     this.#accountId = accountId;
     this.#deps = deps;
     this.#queue = new RequestQueue(deps);
-    this.#window = new KnownWindow(deps);
+    this.#window = new KnownWindow(KEYS.rateWindow(accountId), deps);
     this.#usedAt = deps.clock.monotonic();
   }
 
@@ -249,8 +250,7 @@ export class AccountWindow {
     this.#window.sent({ ...lease, usedUntil, spends: [], spent: 0 }, known.revision);
     const [startedAt, latest] = [clock.monotonic(), revisions.latest];
     const write = putWindow(this.#accountId, next, rules);
-    const expect = { key: write.put, revision: known.revision };
-    const result = await store.commit({ expect: [expect], write: [write], quiet: true });
+    const result = await store.commit({ expect: [expectUnchanged(known)], write: [write], quiet: true });
     this.#roundTripMs = clock.monotonic() - startedAt;
     if (result.outcome === 'conflict') return this.#window.conflicted(lease.nonce);
     if (revisions.found(result.revision, latest)) putBack();
@@ -260,7 +260,7 @@ export class AccountWindow {
     this.#countAllotments(before, take, now);
     this.#isStopping = false;
     if (!take.isAllotment) this.#yieldTurn(1 + chargedRecently(record, replicaId, now));
-    this.#window.committed({ record: committedAt(next, result.revision), revision: result.revision });
+    this.#window.committed(justCommitted(write.put, committedAt(next, result.revision), result));
     if (refuses > 0) this.#refuseAfter(take.units, refuses);
   }
 

@@ -1,6 +1,14 @@
 import * as z from 'zod';
 import type { Log } from '../../../log.ts';
-import { ABSENT, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../store/port.ts';
+import {
+  PAGE_ENTRIES_MAX,
+  committedSnapshot,
+  expectAbsent,
+  expectUnchanged,
+  type Entry,
+  type Snapshot,
+  type Store,
+} from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { parseRecord, put } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
@@ -130,21 +138,20 @@ export class AgeExchange {
     const question = put(KEYS.rateQuestion(replicaId, nextNonce()), {});
     this.#question = { key: question.put, sentAt: clock.monotonic() };
     const asked = await store.commit({
-      expect: [{ key: question.put, revision: ABSENT }],
+      expect: [expectAbsent(question.put)],
       write: [question],
       quiet: true,
     });
     const over = new AbortController();
     await Promise.race([this.#answered.promise, clock.sleep(DOUBTED_MS, over.signal)]);
     over.abort();
-    if (asked.outcome === 'committed') await this.#remove({ key: question.put, revision: asked.revision }, replicaId);
+    if (asked.outcome === 'committed') await this.#remove(committedSnapshot(question.put, asked), replicaId);
   }
 
   /** Removes a question, and all others of its replica, with their answers. */
-  async #remove(question: { readonly key: string; readonly revision: number }, replicaId: string): Promise<void> {
-    const { key, revision } = question;
+  async #remove(question: Snapshot | Entry, replicaId: string): Promise<void> {
     await this.#deps.store.commit({
-      expect: [{ key, revision }],
+      expect: [expectUnchanged(question)],
       write: [{ removeAll: KEYS.rateQuestions(replicaId) }],
       quiet: true,
     });
@@ -169,10 +176,13 @@ export class AgeExchange {
     }
   }
 
-  async #answer({ key, revision }: Entry): Promise<void> {
+  async #answer(question: Entry): Promise<void> {
     const { store, clock, replicaId, revisions, log } = this.#deps;
-    const answer = put(`${key}/${replicaId}`, { revisions: revisions.table(), clock: Math.round(clock.now()) });
-    const change = { expect: [{ key, revision }] as const, write: [answer], quiet: true as const };
+    const answer = put(`${question.key}/${replicaId}`, {
+      revisions: revisions.table(),
+      clock: Math.round(clock.now()),
+    });
+    const change = { expect: [expectUnchanged(question)] as const, write: [answer], quiet: true as const };
     await store.commit(change).catch((err: unknown) => log.debug({ err }, 'a question for ages was not answered'));
   }
 

@@ -1,3 +1,4 @@
+import { absent } from '../../records/codec.ts';
 import { ABSENT, type Entry } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { LIMITS } from '../../limits.ts';
@@ -31,6 +32,7 @@ export interface KnownWindowDeps {
 
 /** This replica's knowledge of one account's window: the record, its own leases, and what it admitted. */
 export class KnownWindow {
+  readonly #key: string;
   readonly #deps: KnownWindowDeps;
   readonly #remaining: RemainingUnits;
   #known: Known | undefined;
@@ -49,7 +51,9 @@ export class KnownWindow {
   /** Allotments of others that are recalled, by name, with the instant from which no answer is expected any more. */
   readonly recallDeadlines = new Map<string, number>();
 
-  constructor(deps: KnownWindowDeps) {
+  /** @param key of the account's record */
+  constructor(key: string, deps: KnownWindowDeps) {
+    this.#key = key;
     this.#deps = deps;
     this.own = new OwnUsage(deps.rules);
     this.#remaining = new RemainingUnits(deps.replicaId, this.own, deps.rules);
@@ -106,7 +110,7 @@ export class KnownWindow {
   /** Takes the answer of the store. */
   read(entry: Entry | undefined): Known {
     if (entry && this.#deps.revisions.found(entry.revision, this.#reached)) this.#deps.putBack();
-    return this.#learn(entry ? this.#parsed(entry) : { record: NO_WINDOW, revision: ABSENT });
+    return this.#learn(entry ? this.#parsed(entry) : absent(this.#key, NO_WINDOW));
   }
 
   sent(lease: OwnLease, expects: number): void {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Entry } from '../../../store/port.ts';
-import { BadRecord, parseRecord, put } from '../../records/codec.ts';
+import { BadRecord, parseRecord, put, versioned } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
 import {
   bucketOf,
@@ -80,8 +80,8 @@ export interface View {
 export function readWindow(entry: Entry, view: View, rules: WindowRules): Known {
   const { record: stored } = parseRecord(sharedWindowSchema, entry);
   return stored.ages
-    ? { record: byRevisions(stored, stored.ages, entry, view, rules), revision: entry.revision }
-    : byWallClock(stored, entry.revision, view, rules);
+    ? versioned(entry, byRevisions(stored, stored.ages, entry, view, rules))
+    : byWallClock(stored, entry, view, rules);
 }
 
 /**
@@ -94,7 +94,7 @@ export function readWindowOrFull(entry: Entry, view: View, rules: WindowRules): 
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
     const all = { by: UNKNOWN, bucket: bucketOf(view.wall, rules), units: rules.requestsMax, at: view.now };
-    return { record: { ...NO_WINDOW, spent: [all] }, revision: entry.revision, trouble: 'unreadable' };
+    return { ...versioned(entry, { ...NO_WINDOW, spent: [all] }), trouble: 'unreadable' };
   }
 }
 
@@ -136,7 +136,7 @@ function byRevisions(
  * An older version wrote the record: its instants are read by the wall clocks, which then may differ by a second. One
  * that is further ahead comes from a wrong clock and counts as now, so that it has an end.
  */
-function byWallClock(stored: StoredWindow, revision: number, { now, wall }: View, rules: WindowRules): Known {
+function byWallClock(stored: StoredWindow, entry: Entry, { now, wall }: View, rules: WindowRules): Known {
   const { clocksDifferMs, bucketMs, othersCountMs, endedCountsMs, countsMs } = rules;
   const own = (instant: number): number => instant - wall + now;
   let isAhead = false;
@@ -155,7 +155,7 @@ function byWallClock(stored: StoredWindow, revision: number, { now, wall }: View
     return { by: OLDER, bucket: bucketOf(stored.from + since, rules), units, at };
   });
   const record = { spent, leases, recalled: stored.wanted };
-  return { record, revision, trouble: isAhead ? 'ahead' : undefined };
+  return { ...versioned(entry, record), trouble: isAhead ? 'ahead' : undefined };
 }
 
 /** The write of a record whose instants have stamps; those of `OWN_REVISION` are dated by the commit. */

@@ -6,6 +6,7 @@ import { RECORD_SCHEMAS, schemaOfKey } from '../../../../src/cli/commands/doctor
 import { RECORD_ROOMS } from '../../../../src/domain/fullness/record-rooms.ts';
 import { parseRecord } from '../../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
+import { expectRevision } from '../../../../src/store/entry.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { HEAD_KEY } from '../../../../src/store/port.ts';
 import { putAll } from '../../../support/records/backups.ts';
@@ -96,7 +97,7 @@ test('an audit that was tampered with', async () => {
     await using store = await openSqliteStore(join(dataDir, 'muster.db'));
     const [first] = await entriesOf(store, KEYS.audits(accountId));
     if (!first) return expect.unreachable('the account was created');
-    await store.commit({ expect: [{ key: first.key, revision: first.revision }], write: [{ remove: first.key }] });
+    await store.commit({ expect: [expectRevision(first.key, first.revision)], write: [{ remove: first.key }] });
   }
   const { code, told } = await deep();
   expect([code, of(told, 'audit')]).toEqual([

@@ -7,6 +7,7 @@ import {
 import type { AccountRecord } from '../../../../src/domain/records/records.ts';
 import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
 
 const ACCOUNT = 'a'.repeat(16);
 const owner = { uid: 'uid-1', namespace: 'team', name: 'acme' };
@@ -36,7 +37,7 @@ const bindingOf = (generation: number): FleetAccountFacts['binding'] => {
     accountId: ACCOUNT,
     generation,
   };
-  return { record, revision: 7 };
+  return foundAt(7, record);
 };
 
 const factsWith = (facts: Partial<FleetAccountFacts> = {}): FleetAccountFacts => ({

@@ -7,6 +7,7 @@ import {
 import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { anAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
 
 const HOUR = 3_600_000;
 const NOW = 1000 * HOUR;
@@ -45,8 +46,7 @@ const factsWith = (given: Given = {}): FleetApiKeyFacts => ({
   registered: { key: true, previousKey: true },
   secret: { own: true, digest: 'h1' },
   ...given,
-  binding:
-    'binding' in given && !given.binding ? undefined : { record: { ...base, key, ...given.binding }, revision: 3 },
+  binding: 'binding' in given && !given.binding ? undefined : foundAt(3, { ...base, key, ...given.binding }),
 });
 
 const decide = (resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at = NOW) =>

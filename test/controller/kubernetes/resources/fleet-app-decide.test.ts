@@ -10,6 +10,7 @@ import type { AppRecord } from '../../../../src/domain/records/records.ts';
 import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
 
 const APP = 'p'.repeat(20);
 const DAY = 86_400_000;
@@ -50,10 +51,8 @@ const LINK: BindingRecord = {
   appId: APP,
   secretName: 'box',
 };
-const bindingOf = (more: Partial<BindingRecord> = {}): NonNullable<FleetAppFacts['binding']> => ({
-  record: { ...LINK, ...more },
-  revision: 7,
-});
+const bindingOf = (more: Partial<BindingRecord> = {}): NonNullable<FleetAppFacts['binding']> =>
+  foundAt(7, { ...LINK, ...more });
 const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   binding: bindingOf({ code: CODE }),
   account: aReadyAccount('a'),

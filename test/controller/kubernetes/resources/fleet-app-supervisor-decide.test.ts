@@ -9,6 +9,7 @@ import type { AppRecord } from '../../../../src/domain/records/records.ts';
 import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
 
 /* A FleetApp whose Secret holds a supervisor's file, with a credential of Muster's making. */
 
@@ -54,10 +55,8 @@ const LINK: BindingRecord = {
   secretName: 'box',
 };
 const NOTED = { credential: { hash: 'c1', file: FILE } };
-const bindingOf = (more: Partial<BindingRecord> = NOTED): NonNullable<FleetAppFacts['binding']> => ({
-  record: { ...LINK, ...more },
-  revision: 7,
-});
+const bindingOf = (more: Partial<BindingRecord> = NOTED): NonNullable<FleetAppFacts['binding']> =>
+  foundAt(7, { ...LINK, ...more });
 const holding = (digests: Readonly<Record<string, string>>): FleetAppFacts['secret'] => ({ own: true, digests });
 /** The app is enrolled by the credential in the Secret, unless the facts say otherwise. */
 const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
@@ -315,7 +314,7 @@ function changesOf(step: FleetAppStep, world: World, settings: string): readonly
 function live(world: World, settings: string, changes: number): 'settled' | 'ended' {
   for (let left = changes, steps = 0; steps < 12; steps += 1) {
     const { binding: record, app } = world;
-    const facts = { binding: { record, revision: 1 }, app, secret: world.secret && holding(world.secret) };
+    const facts = { binding: foundAt(1, record), app, secret: world.secret && holding(world.secret) };
     const decision = decide(resourceWith({}, NEXT), { ...facts, wanted: { ...CONTENT, settings } });
     const step = stepOf(decision);
     if (!step) {

@@ -9,6 +9,7 @@ import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
 import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
 
 const SPEC = {
   accountRef: { name: 'acme' },
@@ -18,7 +19,7 @@ const SPEC = {
 } as const;
 const binding = (generation: number): FleetOtelConfigFacts['binding'] => {
   const record: BindingRecord = { kind: 'FleetOtelConfig', namespace: 'team', name: 'one', accountId: 'a', generation };
-  return { record, revision: 3 };
+  return foundAt(3, record);
 };
 const rollout = (more: Partial<Rollout> = {}): Rollout => ({
   revision: 4,
@@ -45,7 +46,7 @@ const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFa
   first: 'one',
   header: 'none',
   stored: { enabled: true },
-  storedRevision: 9,
+  storedAs: foundAt(9, undefined),
   ours: true,
   inSync: true,
   rollout: rollout(),

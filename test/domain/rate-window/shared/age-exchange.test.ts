@@ -9,7 +9,7 @@ import {
 } from '../../../../src/domain/rate-window/shared/shared-window.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { RATE_WINDOW_AGES } from '../../../../src/domain/records/record-changes.ts';
-import { ABSENT, type Store } from '../../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { entriesOf } from '../../../support/service/accounts.ts';
 import type { Clock } from '../../../../src/time/clock.ts';
@@ -131,7 +131,7 @@ test('the questions of a replica that died are removed by the next one that asks
     `${KEYS.rateQuestion('dead', 1)}/one`,
     KEYS.rateQuestion('live', 1),
   ]) {
-    await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }], quiet: true });
+    await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '{}' }], quiet: true });
   }
   await using _ = running(store, clock, 'late', replicas('live', 'late'));
   const keys = async (): Promise<readonly string[]> => (await entriesOf(store, KEYS.rateAges)).map(({ key }) => key);

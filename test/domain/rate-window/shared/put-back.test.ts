@@ -5,7 +5,7 @@ import {
   createSharedRateWindow,
   type SharedRateWindow,
 } from '../../../../src/domain/rate-window/shared/shared-window.ts';
-import { ABSENT, type Store } from '../../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { wrappedStore } from '../../../../src/store/wrapped.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -37,7 +37,7 @@ const windowOn = (store: Store, clock: FakeClock, replicaId: string): SharedRate
 
 const commits = async (store: Store, count: number): Promise<void> => {
   for (let n = 0; n < count; n += 1) {
-    await store.commit({ expect: [{ key: 'never', revision: ABSENT }], write: [{ put: 'any', value: String(n) }] });
+    await store.commit({ expect: [expectAbsent('never')], write: [{ put: 'any', value: String(n) }] });
   }
 };
 

@@ -68,6 +68,7 @@ describe('a record', () => {
   test('is read by revisions, whatever the wall clock says', () => {
     const read = readWindow(entry(value), { ...view, wall: 0 }, rules);
     expect(read).toEqual({
+      key: entry(value).key,
       revision: REVISION,
       record: {
         spent: [

@@ -12,6 +12,7 @@ import { OwnUsage } from '../../../../src/domain/rate-window/shared/own-usage.ts
 import { NO_WINDOW, OLDER, type WindowRecord } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES as rules } from '../../../../src/domain/rate-window/shared/rules.ts';
 import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
 
 const NOW = 1_000_000;
 const base: Situation = {
@@ -332,14 +333,12 @@ describe('what a replica does next', () => {
 test('after a lost answer the record tells whether the commit happened', () => {
   const [before, after] = [own({ nonce: 7 }), own({ nonce: 8 })];
   const part = { lease: before, unanswered: [{ lease: after, expects: 3 }] };
-  const known = (nonce: number, revision: number) => ({
-    record: { ...NO_WINDOW, leases: { me: { ...allotment(100), nonce } } },
-    revision,
-  });
+  const known = (nonce: number, revision: number) =>
+    foundAt(revision, { ...NO_WINDOW, leases: { me: { ...allotment(100), nonce } } });
   expect(reconciled(part, known(8, 4), 'me'), 'it did').toEqual({ lease: after, unanswered: [] });
   expect(reconciled(part, known(7, 3), 'me'), 'it may yet').toEqual(part);
   expect(reconciled(part, known(7, 4), 'me'), 'it never will').toEqual({ lease: before, unanswered: [] });
-  const more = { record: { ...NO_WINDOW, leases: { me: { ...allotment(130), nonce: 7 } } }, revision: 4 };
+  const more = foundAt(4, { ...NO_WINDOW, leases: { me: { ...allotment(130), nonce: 7 } } });
   expect(reconciled({ lease: before, unanswered: [] }, more, 'me').lease?.units, 'others added to it').toBe(130);
   const foreign = reconciled(part, known(9, 4), 'me');
   expect(usableUnits(foreign, NOW), 'a record that does not know the lease').toBe(0);

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/domain/rate-window/shared/shared-window.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { Busy } from '../../../../src/domain/refusal.ts';
-import { ABSENT, type Store } from '../../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { faultyStore, type FaultyStore } from '../../../support/store/faulty-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -52,7 +52,7 @@ test('a stop while the watch is being opened is not held up', async () => {
 test('an unreadable record costs an account that seldom calls a minute and no more, one error line, and is written anew', async () => {
   await using store = await openSqliteStore(':memory:');
   const key = KEYS.rateWindow('a');
-  await store.commit({ expect: [{ key, revision: ABSENT }], write: [{ put: key, value: '{}' }], quiet: true });
+  await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '{}' }], quiet: true });
   const clock = new FakeClock();
   const stopping = new AbortController();
   const lines: string[] = [];
@@ -115,7 +115,7 @@ describe('a request that waits until after its answer of 502', () => {
     const [at, bucket] = [clock.monotonic(), bucketOf(clock.now(), WINDOW_RULES)];
     const record = stamped({ ...NO_WINDOW, spent: [{ by: UNKNOWN, bucket, units: spent, at }] }, at);
     const before = putWindow('a', record, WINDOW_RULES);
-    await store.commit({ expect: [{ key: before.put, revision: ABSENT }], write: [before], quiet: true });
+    await store.commit({ expect: [expectAbsent(before.put)], write: [before], quiet: true });
     store.isAside = () => false;
     const [read, committed] = [store.stall('get'), store.stall('commit')];
     const window = windowOn(store, clock);

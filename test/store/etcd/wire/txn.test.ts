@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { fileURLToPath } from 'node:url';
 import { loadSync } from 'protobufjs';
 import { expect, test } from 'vitest';
+import { expectRevision } from '../../../../src/store/entry.ts';
 import { KeySpace } from '../../../../src/store/etcd/wire/key-space.ts';
 import {
   decodeTxn,
@@ -10,7 +11,7 @@ import {
   encodeLeasedPut,
   resultsOf,
 } from '../../../../src/store/etcd/wire/txn.ts';
-import { HEAD_KEY, StoreUnavailable, type Change, type Write } from '../../../../src/store/port.ts';
+import { HEAD_KEY, expectAbsent, StoreUnavailable, type Change, type Write } from '../../../../src/store/port.ts';
 
 /*
  * What is written and read by hand here, against the package protobufjs and the definitions that the client of etcd
@@ -38,7 +39,7 @@ const write = fc.oneof(
   fc.record({ remove: key }),
   fc.record({ removeAll: key }),
 ) satisfies fc.Arbitrary<Write>;
-const expectation = fc.record({ key, revision });
+const expectation = fc.tuple(key, revision).map(([at, found]) => expectRevision(at, found));
 const change = fc
   .tuple(expectation, fc.array(expectation, { maxLength: 4 }), fc.array(write, { maxLength: 5 }), fc.boolean())
   .map(([one, others, writes, quiet]): Change => ({
@@ -91,13 +92,13 @@ test('writes any changes as protobufjs reads them', () => {
 });
 
 test('an expectation of absence carries its operand, without which etcd would take it for one that holds', () => {
-  const absent = encodeGroup(keys, [{ expect: [{ key: 'k', revision: 0 }], write: [], quiet: true }], '');
+  const absent = encodeGroup(keys, [{ expect: [expectAbsent('k')], write: [], quiet: true }], '');
   expect(read(absent)).toEqual({ compare: [{ target: 2, key: base64('/muster/k'), modRevision: '0' }] });
 });
 
 test('a request that is written after another leaves the bytes of that one alone', () => {
   const of = (text: string): Buffer =>
-    encodeGroup(keys, [{ expect: [{ key: 'k', revision: 1 }], write: [{ put: 'k', value: text }] }], 'e');
+    encodeGroup(keys, [{ expect: [expectRevision('k', 1)], write: [{ put: 'k', value: text }] }], 'e');
   const first = of('first');
   of('second');
   expect(first).toEqual(of('first'));
@@ -116,7 +117,7 @@ test('puts under any lease', () => {
 
 test('refuses a change that is none, and a revision that is no integer', () => {
   expect(() => encodeGroup(keys, [], 'epoch')).toThrow(RangeError);
-  const broken: Change = { expect: [{ key: 'k', revision: 1.5 }], write: [] };
+  const broken: Change = { expect: [expectRevision('k', 1.5)], write: [] };
   expect(() => encodeGroup(keys, [broken], 'epoch')).toThrow(RangeError);
 });
 

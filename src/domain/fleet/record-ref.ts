@@ -1,0 +1,37 @@
+import { KEYS } from '../records/keys.ts';
+
+/** A parsed key of the cached range: the account, the kind of record, and which one. */
+export interface RecordRef {
+  readonly accountId: string;
+  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen' | 'members';
+  /** The id of the API key or app; `''` for records of which an account has one. */
+  readonly id: string;
+}
+
+function endOfPart(key: string, start: number): number {
+  const slash = key.indexOf('/', start);
+  return slash < 0 ? key.length : slash;
+}
+
+/** Parses a key; undefined for a key that no account has, or of a kind that this program does not know. */
+export function recordRefOf(key: string): RecordRef | undefined {
+  if (!key.startsWith(KEYS.accounts)) return undefined;
+  // By hand, without `split`: a start parses a million keys.
+  const afterId = endOfPart(key, KEYS.accounts.length);
+  const afterKind = endOfPart(key, afterId + 1);
+  const accountId = key.slice(KEYS.accounts.length, afterId);
+  const kind = afterId === key.length ? 'account' : key.slice(afterId + 1, afterKind);
+  const id = key.slice(afterKind + 1, endOfPart(key, afterKind + 1));
+  switch (kind) {
+    case 'account':
+    case 'key':
+    case 'app':
+    case 'otel':
+    case 'tally':
+    case 'seen':
+    case 'members':
+      return { accountId, kind, id };
+    default:
+      return undefined;
+  }
+}
