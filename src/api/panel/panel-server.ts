@@ -5,7 +5,7 @@ import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
-import type { Need } from '../../domain/users/roles.ts';
+import { neededRight, type Need } from '../../domain/users/roles.ts';
 import type { TrustedProxies } from '../http/client-address.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
@@ -18,7 +18,6 @@ import { sendBackup } from '../operator/backup.ts';
 import type { LiveHub } from './live/live-hub.ts';
 import { sendEvents } from './live/send-events.ts';
 import type { Pages } from './pages/pages.ts';
-import { refuseWithoutRight } from './request/account-access.ts';
 import { browserName } from './request/browser-name.ts';
 import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
 import {
@@ -180,7 +179,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     const { user, reader } = signedIn;
     exchange.authenticated(`user:${user.id}`);
     try {
-      await refuseWithoutRight(reader, user, need);
+      await neededRight(reader, user, need);
     } catch (error) {
       // Else whoever names another account each time would have a rate for each.
       charge(user.id, 'signed-in');

@@ -231,12 +231,14 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
       { remove: KEYS.refusalNote(accountId, appId) },
       { removeAll: KEYS.reviews(accountId, appId) },
       { remove: KEYS.reviewIndex(accountId, appId) },
-      ...(app.record.credential === undefined ? [] : [{ remove: KEYS.credential(app.record.credential) }]),
     ];
+    // An enrollment between the two reads has put the credential among the past ones: then the commit conflicts.
+    const hashes = new Set(app.record.credential === undefined ? [] : [app.record.credential]);
     if (past.complete) {
       write.push({ removeAll: KEYS.pastCredentials(appId) });
-      write.push(...past.hashes.map((hash) => ({ remove: KEYS.credential(hash) })));
+      for (const hash of past.hashes) hashes.add(hash);
     }
+    for (const hash of hashes) write.push({ remove: KEYS.credential(hash) });
     return {
       accountId,
       action: 'app.deleted',

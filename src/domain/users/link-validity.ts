@@ -71,6 +71,7 @@ export async function hasOperator(reader: FleetReader, { members }: OperatorsRec
 }
 
 async function ownerRight(reader: FleetReader, user: UserEntry, accountId: string): Promise<Right | undefined> {
-  const right = await accountRight(reader, user, accountId);
+  const account = await reader.account(accountId);
+  const right = account && (await accountRight(reader, user, account));
   return right?.role === 'owner' ? right : undefined;
 }

@@ -1,5 +1,5 @@
 import { expectUnchanged, type Expectation } from '../../store/port.ts';
-import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { MemberRole, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
@@ -34,6 +34,8 @@ export async function operatorRight(reader: FleetReader, user: UserEntry): Promi
 /** The user's role on an account. */
 export interface AccountRight extends Right {
   readonly role: MemberRole;
+  /** The right is an operator's, who has it on a disabled account as well. */
+  readonly isOperator: boolean;
 }
 
 const RANK: Readonly<Record<MemberRole, number>> = { viewer: 1, owner: 2 };
@@ -41,33 +43,33 @@ const RANK: Readonly<Record<MemberRole, number>> = { viewer: 1, owner: 2 };
 /** Whether a role may do what another one may. */
 export const includesRole = (role: MemberRole, needed: MemberRole): boolean => RANK[role] >= RANK[needed];
 
-/**
- * The greatest role that the user has on an account; undefined where he has none, or there is no such account.
- * @throws StoreUnavailable
- */
+/** The greatest role that the user has on an account; undefined where he has none. @throws StoreUnavailable */
 export async function accountRight(
   reader: FleetReader,
   user: UserEntry,
-  accountId: string,
+  account: AccountReader,
 ): Promise<AccountRight | undefined> {
-  const account = await reader.account(accountId);
-  if (!account) return undefined;
   const operator = await operatorRight(reader, user);
-  if (operator) return { role: 'owner', expect: operator.expect };
-  const mapped = mappedNow(reader, user)?.accounts.find((one) => one.accountId === accountId)?.role;
-  if (mapped === 'owner') return { role: 'owner', expect: [] };
+  if (operator) return { role: 'owner', isOperator: true, expect: operator.expect };
+  const mapped = mappedNow(reader, user)?.accounts.find((one) => one.accountId === account.id)?.role;
+  if (mapped === 'owner') return { role: 'owner', isOperator: false, expect: [] };
   const members = await account.members();
   const given = members.record.members.find(({ userId }) => userId === user.id)?.role;
-  const byMembers: AccountRight | undefined = given && { role: given, expect: [expectUnchanged(members)] };
+  const byMembers: AccountRight | undefined = given && {
+    role: given,
+    isOperator: false,
+    expect: [expectUnchanged(members)],
+  };
   if (mapped === undefined) return byMembers;
-  return byMembers?.role === 'owner' ? byMembers : { role: mapped, expect: [] };
+  return byMembers?.role === 'owner' ? byMembers : { role: mapped, isOperator: false, expect: [] };
 }
 
 /** What a request needs of its user. */
 export type Need = 'signed-in' | 'operator' | { readonly accountId: string; readonly role: MemberRole };
 
 /**
- * The right that a request needs. A user without any role on an account is told what a stranger to it is told.
+ * The right that a request needs. A user without any role on an account is told what a stranger to it is told; the
+ * members of a disabled account are told that it is. An operator goes on, since he enables it again.
  * @throws Refusal `forbidden`, `not_found`; StoreUnavailable
  */
 export async function neededRight(reader: FleetReader, user: UserEntry, need: Need): Promise<Right> {
@@ -77,8 +79,12 @@ export async function neededRight(reader: FleetReader, user: UserEntry, need: Ne
     if (!right) throw new Refusal('forbidden');
     return right;
   }
-  const right = await accountRight(reader, user, need.accountId);
+  const account = await reader.account(need.accountId);
+  const right = account && (await accountRight(reader, user, account));
   if (!right) throw new Refusal('not_found');
   if (!includesRole(right.role, need.role)) throw new Refusal('forbidden', 'An owner of the account may do this.');
-  return right;
+  if (right.isOperator) return right;
+  if (account.record.disabled)
+    throw new Refusal('forbidden', 'The account is disabled; ask the operator of this service.');
+  return { expect: [...right.expect, expectUnchanged(account)] };
 }

@@ -2,8 +2,7 @@ import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { liveSession } from '../../../domain/sessions/guard.ts';
-import { operatorRight } from '../../../domain/users/roles.ts';
-import { refuseWithoutRight } from '../request/account-access.ts';
+import { neededRight, operatorRight } from '../../../domain/users/roles.ts';
 import type { LiveStream } from './live-stream.ts';
 
 /**
@@ -36,7 +35,7 @@ async function hasRights(reader: FleetReader, stream: LiveStream): Promise<boole
   try {
     const { user } = await liveSession(reader, stream.sessionId);
     for (const accountId of stream.accounts) {
-      await refuseWithoutRight(reader, user, { accountId, role: 'viewer' });
+      await neededRight(reader, user, { accountId, role: 'viewer' });
     }
     stream.isOperator = (await operatorRight(reader, user)) !== undefined;
     return true;

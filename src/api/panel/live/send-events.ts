@@ -1,10 +1,10 @@
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
+import { neededRight } from '../../../domain/users/roles.ts';
 import { ACCOUNT_ID } from '../../contract/fields.ts';
 import { eventQuery, WATCHED, type Watched } from '../../contract/panel/live.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { refuseWithoutRight } from '../request/account-access.ts';
 import type { LiveHub } from './live-hub.ts';
 
 const HEADERS = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
@@ -21,7 +21,7 @@ export async function sendEvents(
   hub: LiveHub,
 ): Promise<void> {
   const { accounts, watched } = askedFor(query);
-  for (const accountId of accounts) await refuseWithoutRight(reader, user, { accountId, role: 'viewer' });
+  for (const accountId of accounts) await neededRight(reader, user, { accountId, role: 'viewer' });
   if (exchange.request.method === 'HEAD') return exchange.reply({ status: 200, headers: HEADERS });
   hub.refuseMany();
   const follower = { userId: user.id, sessionId: session.id, accounts, watched };

@@ -15,7 +15,7 @@ async function bodyOf({ user, session, reader }: SignedIn, { fleet }: PanelServi
   const accounts: operations.Me['accounts'] = [];
   for (const accountId of ids) {
     const account = memory.account(accountId);
-    const right = account && (await accountRight(memory, user, accountId));
+    const right = account && (await accountRight(memory, user, account));
     if (!account || !right) continue;
     const { name, entitlement, disabled } = account.record;
     accounts.push({ accountId, name, role: right.role, entitlement, disabled });
