@@ -1,5 +1,6 @@
 import { APPS } from './apps.ts';
 import { CLIENTS } from './clients.ts';
+import { CONCURRENCY } from './concurrency.ts';
 import { CONTROLLER } from './controller.ts';
 import { DEVICES } from './devices.ts';
 import { HTTP } from './http.ts';
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SECRETS,
   ...NIGHTS,
   ...STORE,
+  ...CONCURRENCY,
   ...CONTROLLER,
   ...CLIENTS,
   ...OPAMP,

@@ -1,0 +1,92 @@
+import type { Mutant } from './mutant.ts';
+
+const MUTATIONS = 'test/service/replicas/concurrent-mutations.test.ts';
+const USERS = 'test/service/replicas/concurrent-users.test.ts';
+const BOUNDS = 'test/service/replicas/concurrent-bounds.test.ts';
+const PLAN_READER = 'test/domain/fleet/plan-reader.test.ts';
+
+/** What is judged at one moment and expected at another, or not expected at all. */
+export const CONCURRENCY: readonly Mutant[] = [
+  {
+    name: 'a change of an account expects the account as it is by then, and not as it was judged',
+    file: 'src/domain/accounts/accounts.ts',
+    search: 'expect: [expectUnchanged(account), ...(changes?.expect ?? [])],',
+    replacement:
+      'expect: [expectUnchanged(await existing(await deps.fleet.current(), accountId)), ...(changes?.expect ?? [])],',
+    rule: 'A12: no acknowledged change of an account is lost to another one.',
+    caughtBy: [MUTATIONS],
+  },
+  {
+    name: 'an enrollment does not expect the account that it was judged by',
+    file: 'src/domain/devices/enrollment.ts',
+    search: 'expect: [expectUnchanged(account), expectUnchanged(app), claim.expect,',
+    replacement: 'expect: [expectUnchanged(app), claim.expect,',
+    rule: 'A12: no enrollment is committed after a disabling.',
+    caughtBy: [MUTATIONS],
+  },
+  {
+    name: 'memory changes an account under the hands of whoever holds it',
+    file: 'src/domain/fleet/account-memory.ts',
+    search: 'this.view = new AccountView(this, parseRecord(accountSchema, entry));',
+    replacement:
+      'const read = parseRecord(accountSchema, entry); this.view = Object.assign(this.view ?? new AccountView(this, read), read);',
+    rule: 'A12: what is expected is what was judged.',
+    caughtBy: [PLAN_READER],
+  },
+  {
+    name: 'a plan that asks for a key twice gets two states of it',
+    file: 'src/domain/fleet/plan-reader.ts',
+    search: 'if (known) return known as Promise<T>;',
+    replacement: "if (known && key === '') return known as Promise<T>;",
+    rule: 'A12: what is expected is what was judged.',
+    caughtBy: [PLAN_READER],
+  },
+  {
+    name: 'a credential that another app takes over between two reads of the store is refused',
+    file: 'src/domain/fleet/store-reader.ts',
+    search: 'if (again?.revision === entry.revision) return undefined;',
+    replacement: 'return undefined;',
+    rule: 'A12: a credential that is valid all the time is not refused.',
+    caughtBy: ['test/domain/fleet/fleet.test.ts'],
+  },
+  {
+    name: 'the last two operators may be deleted at once',
+    file: 'src/domain/users/user-deletion.ts',
+    search: '...(other ? [operators, other] : [])',
+    replacement: '',
+    rule: 'P1: the last operator who can sign in stays, also when two go at once.',
+    caughtBy: [USERS],
+  },
+  {
+    name: 'a member goes on in an account that is being disabled',
+    file: 'src/domain/users/roles.ts',
+    search: 'return { expect: [...right.expect, expectUnchanged(account)] };',
+    replacement: 'return right;',
+    rule: 'A12: once a disabling was answered, nobody changes the account but an operator.',
+    caughtBy: [MUTATIONS],
+  },
+  {
+    name: 'a deletion beside an enrollment removes one credential twice',
+    file: 'src/domain/apps/apps.ts',
+    search: 'for (const hash of past.hashes) hashes.add(hash);',
+    replacement: 'for (const hash of past.hashes) write.push({ remove: KEYS.credential(hash) });',
+    rule: 'A9: a deletion is carried out, whatever comes beside it.',
+    caughtBy: [MUTATIONS],
+  },
+  {
+    name: 'two invitations at once both take the last place',
+    file: 'src/domain/users/links.ts',
+    search: 'expect: [expectUnchanged(account), expectUnchanged(counters), expectAbsent(drawn.key)],',
+    replacement: 'expect: [expectUnchanged(account), expectAbsent(drawn.key)],',
+    rule: 'A12: an account has at most 100 open invitations.',
+    caughtBy: [BOUNDS],
+  },
+  {
+    name: 'two users who are made at once both take the last place',
+    file: 'src/domain/users/user-state.ts',
+    search: 'expect: [expectUnchanged(operators), ...',
+    replacement: 'expect: [...',
+    rule: 'A12: there are at most 10,000 users.',
+    caughtBy: [BOUNDS],
+  },
+];
