@@ -17,6 +17,15 @@ export const CONCURRENCY: readonly Mutant[] = [
     caughtBy: [MUTATIONS],
   },
   {
+    name: 'the release of an account expects the account as it is by then, and not as it was judged',
+    file: 'src/domain/resource-bindings/bound-accounts.ts',
+    search: 'expect: [expectUnchanged(account), ...(changes?.expect ?? [])],',
+    replacement:
+      'expect: [expectUnchanged(await existing(await deps.fleet.current(), accountId)), ...(changes?.expect ?? [])],',
+    rule: 'A12: no acknowledged change of an account is lost to another one.',
+    caughtBy: ['test/domain/resource-bindings/meanwhile.test.ts'],
+  },
+  {
     name: 'an enrollment does not expect the account that it was judged by',
     file: 'src/domain/devices/enrollment.ts',
     search: 'expect: [expectUnchanged(account), expectUnchanged(app), claim.expect,',

@@ -1,6 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import type { FleetMemory } from '../../../src/domain/fleet/memory.ts';
-import { FleetMemory as Memory } from '../../../src/domain/fleet/memory.ts';
+import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { PlanReader } from '../../../src/domain/fleet/plan-reader.ts';
 import type { AccountReader, FleetReader } from '../../../src/domain/fleet/reader.ts';
 import { put } from '../../../src/domain/records/codec.ts';
@@ -49,7 +48,7 @@ const entriesAt = (revision: number): readonly Entry[] =>
   RECORDS.map((record) => record(`r${revision}`)).map(({ put: key, value }) => ({ key, value, revision }));
 
 function memoryAt(revision: number): FleetMemory {
-  const memory = new Memory({ onUnreadable: (error) => expect.unreachable(String(error)) });
+  const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });
   for (const entry of entriesAt(revision)) memory.put(entry);
   memory.settled();
   return memory;
@@ -141,7 +140,7 @@ describe('a plan', () => {
     expect(await reader.session(SESSION)).toBeDefined();
     expect(await (await reader.account(ACCOUNT))?.app('new')).toBeUndefined();
     memory.remove(KEYS.session(SESSION));
-    const [app] = entriesAt(9).filter(({ key }) => key === KEYS.app(ACCOUNT, APP));
+    const app = entriesAt(9).find(({ key }) => key === KEYS.app(ACCOUNT, APP));
     memory.put({ key: KEYS.app(ACCOUNT, 'new'), value: app?.value ?? '', revision: 9 });
     expect(await reader.session(SESSION)).toBeDefined();
     expect(await (await reader.account(ACCOUNT))?.app('new')).toBeUndefined();

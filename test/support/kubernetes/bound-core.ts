@@ -9,6 +9,7 @@ import { createBoundAccounts } from '../../../src/domain/resource-bindings/bound
 import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
 import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
 import { createGoneResources } from '../../../src/domain/resource-bindings/gone-resources.ts';
+import type { CoreOptions } from '../../../src/service/core.ts';
 import { openedCore } from '../service/opened-core.ts';
 import type { Backend } from '../store/backends.ts';
 import { PATIENT } from '../time/patience.ts';
@@ -22,9 +23,13 @@ export const wish = { name: 'acme', entitlement: 'standard', managedBy: owner } 
  * The tools of an operator, and an account with its binding.
  * @param everyReplicaKnows whether every replica knows of adoption; by default it does
  */
-export async function operated(backend: Backend, everyReplicaKnows: () => boolean = () => true) {
+export async function operated(
+  backend: Backend,
+  everyReplicaKnows: () => boolean = () => true,
+  { wrapStore }: Pick<CoreOptions, 'wrapStore'> = {},
+) {
   const mayRemember = async (): Promise<boolean> => everyReplicaKnows();
-  const opened = await openedCore(backend, { deadlines: PATIENT });
+  const opened = await openedCore(backend, { deadlines: PATIENT, ...(wrapStore && { wrapStore }) });
   const { core, domain } = opened;
   const { store, clock, clockWatch } = core;
   const origin = (): Origin => ({

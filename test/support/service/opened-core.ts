@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../../src/config/config.ts';
-import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog } from '../../../src/log.ts';
-import { openCore, type Core } from '../../../src/service/core.ts';
+import { openCore, type Core, type CoreOptions } from '../../../src/service/core.ts';
 import { createDomainServices, type DomainServices } from '../../../src/service/domain-services.ts';
 import type { Backend } from '../store/backends.ts';
 import { until } from '../time/until.ts';
@@ -21,7 +20,7 @@ export interface OpenedCore extends AsyncDisposable {
  */
 export async function openedCore(
   backend: Pick<Backend, 'place'>,
-  { deadlines }: { readonly deadlines?: Deadlines } = {},
+  { deadlines, wrapStore }: Pick<CoreOptions, 'deadlines' | 'wrapStore'> = {},
 ): Promise<OpenedCore> {
   const dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
   const keyFile = join(dataDir, 'keys');
@@ -35,7 +34,8 @@ export async function openedCore(
     ...place,
   });
   const opened = new AsyncDisposableStack();
-  const core = await openCore({ config, log: createLog('silent'), ...(deadlines && { deadlines }) }, opened);
+  const replaced = { ...(deadlines && { deadlines }), ...(wrapStore && { wrapStore }) };
+  const core = await openCore({ config, log: createLog('silent'), ...replaced }, opened);
   await until(() => core.fleet.memory.whole);
   return {
     core,
