@@ -6,6 +6,7 @@ import { earlyRefusal } from './early-refusal.ts';
 import { halfWritten } from './half-written.ts';
 import { isolation } from './isolation.ts';
 import { kept } from './kept.ts';
+import { lostUpdate } from './lost-update.ts';
 import { rateWindow } from './rate-window.ts';
 import { revocation } from './revocation.ts';
 import { singleUse } from './single-use.ts';
@@ -20,6 +21,7 @@ export const CORRECTNESS: readonly Checker[] = [
   isolation,
   audit,
   kept,
+  lostUpdate,
   halfWritten,
   answers,
 ];

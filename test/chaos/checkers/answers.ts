@@ -24,6 +24,7 @@ const MAY: Readonly<Record<Kind, { readonly ok: readonly number[]; readonly refu
   'account.create': { ok: [201], refuse: OPERATOR },
   'account.disable': { ok: [200], refuse: OPERATOR },
   'account.enable': { ok: [200], refuse: OPERATOR },
+  'account.change': { ok: [200], refuse: OPERATOR },
   'key.create': { ok: [201], refuse: OPERATOR },
   'key.revoke': { ok: [204], refuse: OPERATOR },
 };

@@ -1,6 +1,7 @@
 import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
 import { ownCredential, type OwnCredential } from '../../support/service/daemon.ts';
 import { OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import type { AccountField } from '../judgement/history.ts';
 import type { Asked } from './client.ts';
 
 /* The requests of the workload, one function each. */
@@ -118,5 +119,11 @@ export const revokeKey = ({ account, key }: Owner): Asked =>
 export const disableAccount = ({ account }: Owner, disabled: boolean): Asked =>
   operator(disabled ? 'account.disable' : 'account.enable', `PATCH /accounts/${account}`, {
     body: { disabled },
-    facts: { account },
+    facts: { account, field: 'disabled', value: String(disabled) },
+  });
+
+export const changeAccount = ({ account }: Owner, field: Exclude<AccountField, 'disabled'>, value: string): Asked =>
+  operator('account.change', `PATCH /accounts/${account}`, {
+    body: { [field]: value },
+    facts: { account, field, value },
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store, WatchBatch, WatchEnd } from '../../../src/store/port.ts';
-import { auditOf, placeOf, type StoredAudit } from '../judgement/state.ts';
+import { accountOf, auditOf, placeOf, type StoredAccount, type StoredAudit } from '../judgement/state.ts';
 
 /** The changes of one revision of the store. */
 export interface Written {
@@ -13,6 +13,8 @@ export interface Written {
    * its binding final: they are nobody's mutation.
    */
   readonly touched: readonly string[];
+  /** The accounts whose own record was written. */
+  readonly accounts: readonly StoredAccount[];
 }
 
 const AGAIN_MS = 50;
@@ -91,7 +93,7 @@ export class Follower implements AsyncDisposable {
   }
 
   #saw({ revision, changes }: WatchBatch): void {
-    const byRevision = new Map<number, { audits: StoredAudit[]; touched: string[] }>();
+    const byRevision = new Map<number, { audits: StoredAudit[]; touched: string[]; accounts: StoredAccount[] }>();
     for (const change of changes) {
       const isAudit = change.key.startsWith(KEYS.auditsAll) && change.value !== undefined;
       const place = placeOf(change.key);
@@ -101,10 +103,13 @@ export class Follower implements AsyncDisposable {
       const before = this.#apps.get(change.key);
       if (place?.what === 'app') this.#apps.set(change.key, change.value);
       if (place?.what === 'app' && isConfirmation(before, change.value)) continue;
-      const written = byRevision.get(change.revision) ?? { audits: [], touched: [] };
+      const written = byRevision.get(change.revision) ?? { audits: [], touched: [], accounts: [] };
       byRevision.set(change.revision, written);
       if (isAudit) written.audits.push(auditOf({ ...change, value: change.value ?? '' }));
       else written.touched.push(change.key);
+      if (place?.what === 'account' && change.value !== undefined) {
+        written.accounts.push(accountOf(place.account, change.value));
+      }
     }
     for (const [at, written] of byRevision) this.written.push({ revision: at, ...written });
     this.#next = Math.max(this.#next, revision + 1);

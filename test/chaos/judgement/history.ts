@@ -22,8 +22,13 @@ export type Kind =
   | 'account.create'
   | 'account.disable'
   | 'account.enable'
+  | 'account.change'
   | 'key.create'
   | 'key.revoke';
+
+/** The fields of an account that the operator changes one at a time. */
+export const ACCOUNT_FIELDS = ['name', 'entitlement', 'adoptableBy', 'disabled'] as const;
+export type AccountField = (typeof ACCOUNT_FIELDS)[number];
 
 /** The facts that a request names, or that an answer tells. */
 export interface Facts {
@@ -36,7 +41,9 @@ export interface Facts {
   /** The hash of the credential; that of the code stands in `code`. */
   readonly credential?: string;
   readonly code?: string;
-  /** An app's status, or a collector's address. */
+  /** The field of an account that is changed. */
+  readonly field?: AccountField;
+  /** An app's status, a collector's address, or what a field is changed to. */
   readonly value?: string;
   /** How many apps a list has. */
   readonly count?: number;

@@ -10,6 +10,7 @@ import {
   otelSchema,
 } from '../../../src/domain/records/records.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
+import type { AccountField } from './history.ts';
 
 /** The store at one revision, as far as checkers ask. */
 export interface State {
@@ -34,6 +35,12 @@ export interface StoredApp {
   readonly openCodes: readonly string[];
 }
 
+/** The fields of an account as a revision has them, as text; `''` for one that is not there. */
+export interface StoredAccount {
+  readonly account: string;
+  readonly fields: Readonly<Record<AccountField, string>>;
+}
+
 export interface StoredAudit {
   readonly account: string;
   readonly app: string | undefined;
@@ -46,6 +53,21 @@ export interface StoredAudit {
 export function placeOf(key: string): { account: string; what: string; id: string } | undefined {
   const parts = /^d\/a\/([^/]+)(?:\/([a-z]+)(?:\/(.+))?)?$/.exec(key);
   return parts ? { account: parts[1] ?? '', what: parts[2] ?? 'account', id: parts[3] ?? '' } : undefined;
+}
+
+/** The fields of an account's record that changes name. */
+export function accountOf(account: string, value: string): StoredAccount {
+  const record = JSON.parse(value) as Partial<Record<AccountField, string | boolean>>;
+  const textOf = (field: AccountField): string => String(record[field] ?? '');
+  return {
+    account,
+    fields: {
+      name: textOf('name'),
+      entitlement: textOf('entitlement'),
+      adoptableBy: textOf('adoptableBy'),
+      disabled: textOf('disabled'),
+    },
+  };
 }
 
 export function auditOf(entry: Entry): StoredAudit {

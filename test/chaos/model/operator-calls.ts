@@ -1,4 +1,4 @@
-import type { Call } from '../judgement/history.ts';
+import type { AccountField, Call } from '../judgement/history.ts';
 import { ModelService } from './service.ts';
 
 /** An account of the model. */
@@ -14,16 +14,32 @@ export class OperatorCalls extends ModelService {
   owner(): ModelOwner {
     const account = this.id('account');
     const key = this.id('key');
-    this.accounts.set(account, { disabled: false, counters: 0, keys: new Set([key]) });
+    this.accounts.set(account, {
+      disabled: false,
+      counters: 0,
+      keys: new Set([key]),
+      fields: { name: account, entitlement: 'enterprise', adoptableBy: '' },
+    });
     this.markerOf.set(account, this.id('marker'));
+    this.write(this.id('request'), { action: 'account.created', account, places: ['', '/tally'] });
     return { account, key };
   }
 
   disable(owner: ModelOwner, disabled: boolean): Call {
-    return this.ask(disabled ? 'account.disable' : 'account.enable', { account: owner.account }, () => {
+    const asked = { account: owner.account, field: 'disabled', value: String(disabled) } as const;
+    return this.ask(disabled ? 'account.disable' : 'account.enable', asked, () => {
       const account = this.accounts.get(owner.account);
       if (account?.disabled === disabled || !account) return { status: 200 };
       account.disabled = disabled;
+      return { status: 200, writes: { action: 'account.changed', account: owner.account, places: [''] } };
+    });
+  }
+
+  change(owner: ModelOwner, field: Exclude<AccountField, 'disabled'>, value: string): Call {
+    return this.ask('account.change', { account: owner.account, field, value }, () => {
+      const account = this.accounts.get(owner.account);
+      if (!account || account.fields[field] === value) return { status: 200 };
+      account.fields[field] = value;
       return { status: 200, writes: { action: 'account.changed', account: owner.account, places: [''] } };
     });
   }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../checkers/checker.ts';
 import type { Written } from '../cluster/follower.ts';
-import type { Call, Facts, History, Kind, Mark } from '../judgement/history.ts';
-import type { StoredApp, StoredAudit } from '../judgement/state.ts';
+import type { AccountField, Call, Facts, History, Kind, Mark } from '../judgement/history.ts';
+import type { StoredAccount, StoredApp, StoredAudit } from '../judgement/state.ts';
 import { whole, type Random } from '../random.ts';
 
 /** The model's verdict on a request: its answer, and the records of the account that it changed, if any. */
@@ -23,6 +23,8 @@ export interface ModelAccount {
   disabled: boolean;
   counters: number;
   readonly keys: Set<string>;
+  /** The other fields of its record. */
+  readonly fields: Record<Exclude<AccountField, 'disabled'>, string>;
 }
 
 /**
@@ -82,7 +84,7 @@ export class ModelService {
     const requestId = this.id('request');
     const verdict: Verdict = fate < this.lostShare / 2 ? { status: 502, code: 'upstream_unavailable' } : decide();
     const { status, code = '', told = {}, writes } = verdict;
-    if (writes) this.#write(requestId, writes);
+    if (writes) this.write(requestId, writes);
     const isLost = fate < this.lostShare;
     const call: Call = {
       client: 'model',
@@ -102,7 +104,13 @@ export class ModelService {
     return call;
   }
 
-  #write(requestId: string, { action, account, app, places }: NonNullable<Verdict['writes']>): void {
+  #recordOf(account: string): readonly StoredAccount[] {
+    const stored = this.accounts.get(account);
+    return stored ? [{ account, fields: { ...stored.fields, disabled: String(stored.disabled) } }] : [];
+  }
+
+  /** What one commit writes, with its entry of the audit. */
+  protected write(requestId: string, { action, account, app, places }: NonNullable<Verdict['writes']>): void {
     this.#revision += 1;
     const entry: StoredAudit = { account, app, action, requestId, revision: this.#revision };
     this.audits.push(entry);
@@ -110,6 +118,7 @@ export class ModelService {
       revision: this.#revision,
       audits: [entry],
       touched: places.map((place) => `d/a/${account}${place}`),
+      accounts: places.includes('') ? this.#recordOf(account) : [],
     });
   }
 }

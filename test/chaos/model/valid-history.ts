@@ -29,6 +29,9 @@ export function validHistory(seed: number, requests: number): ModelCalls {
       () => model.remove(owner, app),
       () => model.store(owner, n % 7 === 0 ? undefined : `https://${n}`),
       () => model.disable(owner, random() < 0.3),
+      () => model.change(owner, 'name', `name ${n}`),
+      () => model.change(owner, 'entitlement', n % 2 === 0 ? 'standard' : 'enterprise'),
+      () => model.change(owner, 'adoptableBy', `team/heir-${n}`),
       () => model.revokeKey(owner, model.addKey(owner).told.target ?? ''),
       () => model.addKey(owner),
     ];

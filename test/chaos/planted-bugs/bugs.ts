@@ -1,10 +1,17 @@
 import type { Config } from '../../../src/config/config.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { HEAD_KEY, StoreUnavailable, type Change, type Head, type Store } from '../../../src/store/port.ts';
+import {
+  expectAsFound,
+  HEAD_KEY,
+  StoreUnavailable,
+  type Change,
+  type Head,
+  type Store,
+} from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 
 /*
- * Six bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its
+ * Seven bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its
  * configuration. Nothing of this is in src.
  */
 
@@ -82,6 +89,19 @@ const repeating = (store: Store): Store =>
       }),
   });
 
+/** The change of an account expects the account as it is by now, and not as it was judged. */
+const expectingAnew = (store: Store): Store =>
+  wrappedStore(store, {
+    async commit(change) {
+      if (!does(change, 'account.changed')) return await store.commit(change);
+      const isAccount = (key: string): boolean => /^d\/a\/[^/]+$/.test(key);
+      const [first, ...others] = await Promise.all(
+        change.expect.map(async (one) => (isAccount(one.key) ? expectAsFound(one.key, await store.get(one.key)) : one)),
+      );
+      return await store.commit(first ? { ...change, expect: [first, ...others] } : change);
+    },
+  });
+
 export const BUGS: ReadonlyMap<string, Bug> = new Map<string, Bug>([
   ['cached-authentication', { breaks: 'revocation', store: cachedAuthentication }],
   [
@@ -105,6 +125,7 @@ export const BUGS: ReadonlyMap<string, Bug> = new Map<string, Bug>([
     },
   ],
   ['per-replica-limit', { breaks: 'rate-window', config: (config) => ({ ...config, rateWindow: 'local' }) }],
+  ['expected-anew', { breaks: 'lost-update', store: expectingAnew }],
   ['audit-after-commit', { breaks: 'audit', store: auditLater }],
   ['repeated-commit', { breaks: 'audit', store: repeating }],
 ]);

@@ -1,4 +1,36 @@
+import type { Outcome } from '../checkers/checker.ts';
+import type { AccountField } from '../judgement/history.ts';
 import { called, finds, later, scene, stored, storedApp, type Violation } from './violation.ts';
+
+/** The last write of an account's record, with other fields in it. */
+function lastAccountAs(outcome: Outcome, fields: Partial<Record<AccountField, string>>): Outcome {
+  const last = outcome.written.findLastIndex(({ accounts }) => accounts.length > 0);
+  return {
+    ...outcome,
+    written: outcome.written.map((one, index) =>
+      index === last
+        ? { ...one, accounts: one.accounts.map((stored) => ({ ...stored, fields: { ...stored.fields, ...fields } })) }
+        : one,
+    ),
+  };
+}
+
+const isOf = (requestId: string) => (one: Outcome['written'][number]) =>
+  one.audits.some((entry) => entry.requestId === requestId);
+
+const withoutRevisionOf = (outcome: Outcome, requestId: string): Outcome => ({
+  ...outcome,
+  written: outcome.written.filter((one) => !isOf(requestId)(one)),
+});
+
+/** What a request wrote comes as the last revision of all. */
+function movedToTheEnd(outcome: Outcome, requestId: string): Outcome {
+  const revision = Math.max(...outcome.written.map((one) => one.revision)) + 1;
+  return {
+    ...outcome,
+    written: outcome.written.map((one) => (isOf(requestId)(one) ? { ...one, revision } : one)),
+  };
+}
 
 /** An acknowledged write is not there, or is there again. */
 export const LOST: readonly Violation[] = [
@@ -67,6 +99,36 @@ export const LOST: readonly Violation[] = [
       later(model, () => model.remove(owner, app));
       const read = later(model, () => model.read(owner, app));
       return (history, outcome) => ({ history: called(history, { ...read, status: 200, code: '' }), outcome });
+    },
+  },
+  {
+    rule: 'lost-update',
+    words: 'a change of an account brings the older value of another field back',
+    plant(model) {
+      const { owner } = scene(model);
+      later(model, () => model.change(owner, 'name', 'before'));
+      later(model, () => model.change(owner, 'name', 'after'));
+      later(model, () => model.change(owner, 'adoptableBy', 'team/heir'));
+      return (history, outcome) => ({ history, outcome: lastAccountAs(outcome, { name: 'before' }) });
+    },
+  },
+  {
+    rule: 'lost-update',
+    words: 'an acknowledged change of an account is in no revision',
+    plant(model) {
+      const { owner } = scene(model);
+      later(model, () => model.change(owner, 'adoptableBy', 'team/heir'));
+      const lost = later(model, () => model.change(owner, 'name', 'lost'));
+      return (history, outcome) => ({ history, outcome: withoutRevisionOf(outcome, lost.requestId) });
+    },
+  },
+  {
+    rule: 'lost-update',
+    words: 'a daemon is enrolled after its account was disabled',
+    plant(model) {
+      const { owner, enrolled } = scene(model);
+      later(model, () => model.disable(owner, true));
+      return (history, outcome) => ({ history, outcome: movedToTheEnd(outcome, enrolled.requestId) });
     },
   },
   {

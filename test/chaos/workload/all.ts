@@ -7,6 +7,7 @@ import { configs } from './configs.ts';
 import { hammer } from './hammer.ts';
 import { keys } from './keys.ts';
 import { lives } from './lives.ts';
+import { pairs } from './pairs.ts';
 import { work, type Job } from './worker.ts';
 
 function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job> {
@@ -19,6 +20,8 @@ function jobsOf(world: World, hammerPerSecond: number): ReadonlyMap<string, Job>
     ['codes', codes],
     ['configs-1', configs],
     ['configs-2', configs],
+    ['pairs-1', pairs],
+    ['pairs-2', pairs],
     ['capped', capped(world.nearlyFull)],
     [HAMMER, hammer(hammerPerSecond)],
   ]);
