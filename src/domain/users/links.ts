@@ -222,8 +222,9 @@ async function forReset(deps: MutationDeps, origin: Origin, userId: string): Pro
     const step = creation(drawn);
     return {
       ...step,
+      // The user's record is written as it is: of two resets at once, the one that comes later voids the other one.
       expect: [...step.expect, expectUnchanged(user)],
-      write: [...step.write, ...(await voidedLinks(deps, userId))],
+      write: [...step.write, put(user.key, user.record), ...(await voidedLinks(deps, userId))],
     };
   });
   return made(drawn);
@@ -239,8 +240,9 @@ async function forFirstOperator(deps: MutationDeps, origin: Origin): Promise<Mad
     const step = creation(drawn);
     return {
       ...step,
+      // The operators are written as they are: of two starts at once, the later one voids the link of the other one.
       expect: [...step.expect, expectUnchanged(operators)],
-      write: [...step.write, ...earlier.map(({ key }) => ({ remove: key }))],
+      write: [...step.write, put(operators.key, operators.record), ...earlier.map(({ key }) => ({ remove: key }))],
       result: made(drawn),
     };
   });

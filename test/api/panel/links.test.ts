@@ -217,6 +217,19 @@ onEachBackend('links', (backend) => {
     expect((await more()).status).toBe(201);
   });
 
+  test('of two resets at once the one that is committed last is good, and the other one void', async () => {
+    const race = new BeforeCommit('link/');
+    await using muster = await backend.fresh({ wrapStore: race.wrapStore });
+    const { userId } = await enteredUser(muster);
+    const reset = async (): Promise<string> =>
+      tokenOf((await asOperator(muster, `/users/${userId}/reset`, { method: 'POST' })).body['url']);
+    let overtaking = '';
+    race.next = async () => (overtaking = await reset());
+    const last = await reset();
+    const read = async (token: string) => told(await new Visitor(muster).post('/links/read', { token }));
+    expect([race.isDone, await read(overtaking), (await read(last))[0]]).toEqual([true, [400, INVALID], 200]);
+  });
+
   test('a reset sets the password, ends every session, voids older links and stands in the audit of each account', async () => {
     await using muster = await backend.fresh();
     const accounts = [(await tenant(muster)).accountId, (await tenant(muster)).accountId];
