@@ -15,7 +15,7 @@ export const ABSENT = 0;
 export declare const made: unique symbol;
 
 /**
- * What one read found at a key: its revision, or `ABSENT`. It never changes. A decision is made by one snapshot, and its
+ * One read of a key: the revision that it found, or `ABSENT`. It never changes. A decision is made by one snapshot, and its
  * commit expects the same one: a revision that is read later may belong to a newer value than the one that was judged.
  */
 export interface Snapshot {

@@ -153,7 +153,7 @@ function sharedReader(members: readonly Member[]): FleetReader | undefined {
   return members.every((member) => member.reader === reader) ? reader : undefined;
 }
 
-/** What an attempt plans with. */
+/** The records that an attempt plans with. */
 interface AccountRead {
   /** All members of the attempt plan with it, so that each record is one and the same for all of them. */
   readonly reader: PlanReader;

@@ -6,10 +6,10 @@ export interface Versioned<T> extends Snapshot {
   readonly record: T;
 }
 
-/** What an entry of the store says. */
+/** The record that an entry of the store holds, with the entry's snapshot. */
 export const versioned = <T>(entry: Entry, record: T): Versioned<T> => ({ ...snapshotOf(entry), record });
 
-/** What counts where the store has no such key. */
+/** The record that counts while the store has no such key. */
 export const absent = <T>(key: string, record: T): Versioned<T> => ({ ...absentSnapshot(key), record });
 
 /** Another record in the place of what was read, for the snapshot of the same key. */

@@ -74,7 +74,7 @@ export interface NewUser {
   readonly operator?: boolean;
 }
 
-/** What a plan has read of all users. The operators are read first: whoever creates a user writes them. */
+/** The users as a plan has read them. The operators are read first, since each creation of a user writes them. */
 export interface Crowd {
   readonly operators: Versioned<OperatorsRecord>;
   readonly count: number;

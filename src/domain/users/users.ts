@@ -203,7 +203,7 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
 
 /**
  * The last operator who can sign in stays, so that somebody can make others.
- * @returns another operator who can sign in: a commit that takes this one away expects that one as he was read
+ * @returns another operator who can sign in: a commit that takes this one away expects the other one's record
  * @throws Refusal `conflict`; StoreUnavailable
  */
 export async function operatorAmong(
