@@ -17,7 +17,7 @@ export interface UserServices {
 /** Makes the services on people; see `UserServices`. */
 export function createUserServices(mutations: MutationDeps, { panel }: Pick<Config, 'panel'>): UserServices {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
-  const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers() };
+  const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };
   return {
     users: createUsers(deps),
     userDeletion: createUserDeletion(deps),

@@ -38,9 +38,6 @@ export async function acknowledge(
     const entry = await deps.store.get(key);
     const kept = entry && parseRecord(ackSchema, entry);
     const current = await stillBound(await deps.fleet.current(), app);
-    // Memory changes meanwhile: the revision that the commit expects and the content it decides by are read in one
-    // moment.
-    const expectAccount = expectUnchanged(current.account);
     if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
     const record: AckRecord = {
       revision: ack.revision,
@@ -48,9 +45,8 @@ export async function acknowledge(
       ...(ack.error !== undefined && { error: ack.error }),
       at: origin.at,
     };
-    const expectApp = expectUnchanged(current.app);
     const { outcome } = await deps.store.commit({
-      expect: [expectApp, expectAccount, expectAsFound(key, kept)],
+      expect: [expectUnchanged(current.app), expectUnchanged(current.account), expectAsFound(key, kept)],
       write: [put(key, record)],
       quiet: true,
     });

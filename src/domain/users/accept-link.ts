@@ -57,7 +57,7 @@ export function createAcceptLink(deps: UserDeps & { readonly links: Pick<Links, 
           result: { userId, accountId: link.record.accountId },
         };
       });
-    const letIn = await (userId === newId ? deps.newcomers(accepting) : accepting());
+    const letIn = await (userId === newId ? deps.newcomers(origin, accepting) : accepting());
     if (seen.record.kind === 'reset') await tellOthers(deps, origin, userId);
     return letIn;
   };

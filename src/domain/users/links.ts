@@ -192,7 +192,7 @@ async function forNewUser(
 ): Promise<{ user: User; link: MadeLink }> {
   const userId = generateAccountId(deps.random);
   const drawn = draw(deps, origin, { kind: 'first', userId });
-  return await deps.newcomers(() =>
+  return await deps.newcomers(origin, () =>
     mutate<{ user: User; link: MadeLink }>(deps, origin, async (reader) => {
       const created = await creationStep(deps, reader, userId, { ...wanted, createdAt: origin.at });
       return { ...creation(drawn), first: [created], result: { user: created.result, link: made(drawn) } };

@@ -79,7 +79,7 @@ async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: 
     return { ...mapping(before, mapped, origin.at), result: owner };
   };
   const admitting = (): Promise<string> => mutate<string>(deps, origin, plan);
-  const userId = await (known === undefined ? deps.newcomers(admitting) : admitting());
+  const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
   return await existingUser(await deps.fleet.current(), userId);
 }
 

@@ -2,6 +2,7 @@ import { SerialByKey } from '../../concurrency/serial-by-key.ts';
 import { expectUnchanged, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
+import { refuseLate } from '../mutation/commit.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -35,19 +36,22 @@ export interface UserPatch {
 
 /**
  * Runs the creations of users one after the other in this process: each would conflict with every other one, since it
- * counts the users.
- * @throws Busy where too many wait
+ * counts the users. A request that was answered while it waited is not carried out.
+ * @throws Busy where too many wait, or the deadline has passed
  */
-export type Newcomers = <T>(create: () => Promise<T>) => Promise<T>;
+export type Newcomers = <T>(origin: Origin, create: () => Promise<T>) => Promise<T>;
 
 /** Creations of users that wait for their turn in this process. */
 const NEWCOMERS_MAX = 500;
 
 /** Makes the queue of a process; see `Newcomers`. */
-export function createNewcomers(): Newcomers {
+export function createNewcomers(deps: Pick<MutationDeps, 'clock'>): Newcomers {
   const inTurn = new SerialByKey(NEWCOMERS_MAX);
-  return async (create) => {
-    const created = inTurn.tryRun('', create);
+  return async (origin, create) => {
+    const created = inTurn.tryRun('', async () => {
+      refuseLate(deps, origin);
+      return await create();
+    });
     if (!created) throw new Busy('queue_full', 'Too many users wait to be created.');
     return await created;
   };
@@ -134,7 +138,7 @@ async function create(
   { name, login, operator }: { name: string; login: string; operator: boolean },
 ): Promise<User> {
   const userId = generateAccountId(deps.random);
-  return await deps.newcomers(() =>
+  return await deps.newcomers(origin, () =>
     mutate<User>(deps, origin, (reader) =>
       creationStep(deps, reader, userId, { name, login, operator, createdAt: origin.at }),
     ),
