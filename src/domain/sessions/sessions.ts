@@ -5,7 +5,7 @@ import { tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -58,8 +58,6 @@ export interface Sessions {
   ): Promise<UserEntry>;
   /** Ends a session of a user; it is unknown from then on. @throws Refusal `not_found`; StoreUnavailable; Busy */
   end(origin: Origin, userId: string, sessionId: string): Promise<void>;
-  /** Ends every session of a user but one. @throws StoreUnavailable; Busy */
-  endAll(origin: Origin, userId: string, except?: string): Promise<void>;
   /** Lists the sessions of a user, the one that was used last first. @throws StoreUnavailable; BadRecord */
   list(userId: string): Promise<readonly ListedSession[]>;
 }
@@ -101,7 +99,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),
-    endAll: (origin, userId, except) => endAll(deps, origin, userId, except),
     async list(userId) {
       const memory = await fleet.whole();
       const lastUses = await uses.lastUses(userId);
@@ -148,21 +145,6 @@ async function end(deps: SessionsDeps, origin: Origin, userId: string, sessionId
       detail: { userId },
       expect: [expectUnchanged(session)],
       write: sessionEnd(sessionId),
-      result: undefined,
-    };
-  });
-}
-
-async function endAll(deps: SessionsDeps, origin: Origin, userId: string, except: string | undefined): Promise<void> {
-  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    const ended = [...(await reader.sessionsOf(userId))].filter(({ id }) => id !== except);
-    if (ended.length === 0) return { unchanged: undefined };
-    return {
-      accountId: OPERATOR_AUDIT,
-      action: 'session.ended',
-      detail: { userId, sessions: ended.length },
-      expect: ended.map(expectUnchanged),
-      write: ended.flatMap(({ id }) => sessionEnd(id)),
       result: undefined,
     };
   });
