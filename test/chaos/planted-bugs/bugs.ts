@@ -11,7 +11,7 @@ import {
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 
 /*
- * Seven bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its
+ * Eight bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its
  * configuration. Nothing of this is in src.
  */
 
@@ -89,11 +89,11 @@ const repeating = (store: Store): Store =>
       }),
   });
 
-/** The change of an account expects the account as it is by now, and not as it was judged. */
-const expectingAnew = (store: Store): Store =>
+/** A change with this action expects the account as it is by now, and not as it was judged. */
+const expectingAnew = (store: Store, action: string): Store =>
   wrappedStore(store, {
     async commit(change) {
-      if (!does(change, 'account.changed')) return await store.commit(change);
+      if (!does(change, action)) return await store.commit(change);
       const isAccount = (key: string): boolean => /^d\/a\/[^/]+$/.test(key);
       const [first, ...others] = await Promise.all(
         change.expect.map(async (one) => (isAccount(one.key) ? expectAsFound(one.key, await store.get(one.key)) : one)),
@@ -125,7 +125,8 @@ export const BUGS: ReadonlyMap<string, Bug> = new Map<string, Bug>([
     },
   ],
   ['per-replica-limit', { breaks: 'rate-window', config: (config) => ({ ...config, rateWindow: 'local' }) }],
-  ['expected-anew', { breaks: 'lost-update', store: expectingAnew }],
+  ['expected-anew', { breaks: 'lost-update', store: (store) => expectingAnew(store, 'account.changed') }],
+  ['enrolled-anew', { breaks: 'lost-update', store: (store) => expectingAnew(store, 'app.enrolled') }],
   ['audit-after-commit', { breaks: 'audit', store: auditLater }],
   ['repeated-commit', { breaks: 'audit', store: repeating }],
 ]);
