@@ -6,9 +6,9 @@ import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { userLocatorSchema, type Identity, type UserRecord } from '../records/user-records.ts';
+import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { refuseLastWay } from './passkeys.ts';
@@ -67,16 +67,16 @@ async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: 
   const known = await ownerOf(deps, user.identity);
   const origin = originOf(`user:${known ?? newId}`);
   const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string>> => {
+    // The users are counted first: another replica may have made this very user the last one that there may be.
+    const crowd = await crowdOf(reader);
     const owner = await ownerOf(deps, user.identity);
-    if (owner === undefined) {
-      return { ...creation(newId, user, await crowdOf(reader), origin.at), result: newId };
-    }
+    if (owner === undefined) return { ...creation(newId, user, crowd, origin.at), result: newId };
     // Memory is asked for after the store: another sign-in may have made the user a moment ago.
     const before = await existingUser(await deps.fleet.current(), owner);
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
     if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped))) return { unchanged: owner };
-    return { ...mapping(before, mapped, origin.at), result: owner };
+    return { ...mapping(before, mapped, crowd.operators, origin.at), result: owner };
   };
   const admitting = (): Promise<string> => mutate<string>(deps, origin, plan);
   const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
@@ -95,10 +95,22 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, crow
   };
 }
 
+/**
+ * Whoever becomes an operator by the groups writes the operators as they are: the link for the first operator rests on
+ * there being none, by people or by the groups.
+ */
+const operatorsWritten = (
+  { record }: UserEntry,
+  mapped: MappedRoles,
+  operators: Versioned<OperatorsRecord>,
+): readonly Write[] =>
+  mapped.operator && record.mapped?.operator !== true ? [put(operators.key, operators.record)] : [];
+
 /** The step that takes mapped roles over; sessions get other tokens only where the roles differ. */
-function mapping(user: UserEntry, mapped: MappedRoles, at: number): Step<void> {
+function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<OperatorsRecord>, at: number): Step<void> {
   const { id, record } = user;
   const isSame = sameRoles(record.mapped, mapped);
+  const written = operatorsWritten(user, mapped, operators);
   const after: UserRecord = { ...record, mapped, ...(!isSame && { rolesAt: at }) };
   return {
     accountId: OPERATOR_AUDIT,
@@ -111,8 +123,8 @@ function mapping(user: UserEntry, mapped: MappedRoles, at: number): Step<void> {
     },
     // Roles that the provider has taken away must go, however full the store is; there is one record a user.
     withdraws: true,
-    expect: [expectUnchanged(user)],
-    write: [put(KEYS.user(id), after)],
+    expect: [user, ...(written.length > 0 ? [operators] : [])].map(expectUnchanged),
+    write: [put(KEYS.user(id), after), ...written],
     result: undefined,
   };
 }
@@ -145,7 +157,7 @@ async function renew(
     // Whoever unlinked it meanwhile, or is disabled, gets no role by it.
     if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
     if (sameRoles(user.record.mapped, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
-    return mapping(user, mapped, origin.at);
+    return mapping(user, mapped, await reader.operators(), origin.at);
   });
 }
 
@@ -160,7 +172,8 @@ async function link(
     const before = await existingUser(reader, userId);
     const owner = await ownerOf(deps, identity);
     if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
-    const step = { ...mapping(before, mapped, origin.at), result: 'linked' as const };
+    const operators = await reader.operators();
+    const step = { ...mapping(before, mapped, operators, origin.at), result: 'linked' as const };
     if (owner === userId) return step;
     const { record } = before;
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
@@ -171,7 +184,7 @@ async function link(
       detail: { ...step.detail, identity: 'linked' },
       withdraws: false,
       expect: [...step.expect, expectAbsent(key)],
-      write: [put(KEYS.user(userId), after), put(key, { userId })],
+      write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
     };
   });
 }

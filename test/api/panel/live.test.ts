@@ -4,6 +4,7 @@ import { expectAbsent } from '../../../src/store/port.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openEvents } from '../../support/panel/event-stream.ts';
 import { ask, panelMuster, rewrite, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
+import { asOperator } from '../../support/panel/visitor.ts';
 import { createApp, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { until } from '../../support/time/until.ts';
@@ -27,6 +28,8 @@ onEachBackend('live events', (backend) => {
     expect(stream.status).toBe(200);
     await stream.has('ready');
     await createApp(panel.muster, other.apiKey, 'hidden');
+    const stranger = { name: 'Bob', login: 'bob@example.com', operator: false };
+    expect((await asOperator(panel.muster, '/users', { method: 'POST', body: stranger })).status).toBe(201);
     const created = await ask(panel, ann, `/accounts/${own.accountId}/apps`, {
       method: 'POST',
       body: { name: 'edge' },
@@ -40,6 +43,8 @@ onEachBackend('live events', (backend) => {
     expect(stored.status).toBe(200);
     await stream.has('hint', { account: own.accountId, topic: 'config' });
     expect(stream.events.filter(({ data }) => data.includes(other.accountId))).toEqual([]);
+    // The creation of a user writes the operators, and changes nothing for Ann.
+    expect(stream.events.filter(({ data }) => data.includes('"me"'))).toEqual([]);
   });
 
   test('it is refused without a session, without a right on an account, and for what is no list of accounts', async () => {

@@ -151,9 +151,15 @@ class Hub implements LiveHub {
       if (stream.sessionChanged(change.id, userId)) stream.hint('', 'me');
       return change.id === stream.sessionId;
     }
-    const isAffected = change.kind === 'operators' || change.id === stream.userId;
+    const isAffected = change.kind === 'operators' ? this.#isRoleOver(stream) : change.id === stream.userId;
     if (isAffected) stream.hint('', 'me');
     return isAffected;
+  }
+
+  /** Each creation of a user writes the operators, and changes the role of none of them. */
+  #isRoleOver({ userId, isOperator, isHeld }: LiveStream): boolean {
+    // A stream that is held is being judged by a state that may be older than this change.
+    return isHeld || this.#deps.fleet.memory.operators().record.members.includes(userId) !== isOperator;
   }
 
   /** A list of members shows the names of users, and a user's own accounts are those that have him as a member. */
