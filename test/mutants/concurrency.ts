@@ -98,4 +98,20 @@ export const CONCURRENCY: readonly Mutant[] = [
     rule: 'A12: there are at most 10,000 users.',
     caughtBy: [BOUNDS],
   },
+  {
+    name: 'a link for the first operator is used beside somebody whom the groups make an operator',
+    file: 'src/domain/users/provider-users.ts',
+    search: 'mapped.operator && record.mapped?.operator !== true ? [',
+    replacement: 'mapped.operator && record.mapped?.operator !== true && record.name === undefined ? [',
+    rule: 'P7: the link of the first operator is good until there is one.',
+    caughtBy: ['test/api/panel/provider-users.test.ts'],
+  },
+  {
+    name: 'a creation that was answered while it waited is carried out',
+    file: 'src/domain/users/users.ts',
+    search: '      refuseLate(deps, origin);\n      return await create();',
+    replacement: '      return await create();',
+    rule: 'H15: a request that was answered 502 is not carried out afterwards.',
+    caughtBy: ['test/domain/users/newcomers.test.ts'],
+  },
 ];

@@ -10,7 +10,9 @@ import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { CLIENT_SECRET, RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
 import { ask, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, problemOf, signing, type Signing } from '../../support/panel/signing.ts';
+import { GOOD_PASSWORD, tokenOf, Visitor } from '../../support/panel/visitor.ts';
 import { call, type Answer } from '../../support/service/muster.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -87,6 +89,19 @@ async function manyUsers(store: Store, count: number): Promise<void> {
 }
 
 onEachBackend('the users of a provider', (backend) => {
+  test('an operator by the groups who comes just before the first operator’s link is used makes it void', async () => {
+    const race = new BeforeCommit(KEYS.operators);
+    await using it = await signing({ backend, wrapStore: race.wrapStore });
+    await it.provider.set({ user: 'ann', groups: [] });
+    expect((await it.signIn()).token).toBeDefined();
+    const link = (await it.panel.muster.service.firstLink())?.reveal();
+    await it.provider.set({ user: 'ann', groups: ['platform'] });
+    race.next = async () => expect((await it.signIn()).token).toBeDefined();
+    const founder = { token: tokenOf(link), name: 'Bob', login: 'bob@example.com', password: GOOD_PASSWORD };
+    const accepted = await new Visitor(it.panel.muster).post('/links/accept', founder);
+    expect([race.isDone, accepted.status]).toEqual([true, 400]);
+  });
+
   test('two first sign-ins of one person at once make one user', async () => {
     await using it = await signing({ backend });
     const both = await Promise.all([it.signIn(), it.signIn()]);
