@@ -47,8 +47,8 @@ export async function commitSteps(
     marker = entry.put;
     write.push(...step.write, entry);
     for (const expectation of step.expect) {
-      // Two steps that were planned one after the other may have read a record at two revisions: one of them is too
-      // old.
+      // Two steps that were planned one after the other may have read a record from the store itself, at two revisions:
+      // one of them is too old.
       if ((expect.get(expectation.key)?.revision ?? expectation.revision) !== expectation.revision) return 'conflict';
       expect.set(expectation.key, expectation);
     }

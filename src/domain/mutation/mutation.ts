@@ -7,8 +7,8 @@ import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.t
  * Plans and commits a change until the commit succeeds, the plan refuses, or the time is up. The caller gives up on a
  * store that is slow within an attempt (`Exchange.inTime`).
  * @param first the reader that authenticated the request, for the first attempt
- * @throws Refusal from the guard or the plan; StaleRead from the plan; StoreUnavailable; Busy where the deadline has passed, or others changed the
- * record under every attempt
+ * @throws Refusal from the guard or the plan; StaleRead from the plan; StoreUnavailable; Busy where the deadline has
+ * passed, or others changed the record under every attempt
  */
 export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T>, first?: FleetReader): Promise<T> {
   let reader = new PlanReader(first ?? (await deps.fleet.current()));
