@@ -96,6 +96,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
     sessionsOf: (userId) => whole().sessionsOf(userId),
     accountsOfMember: (userId) => whole().accountsOfMember(userId),
     operators: () => whole().operators(),
+    newcomer: () => whole().newcomer(),
     day: () => whole().day(),
     activeKey: () => whole().activeKey(),
   };

@@ -5,7 +5,7 @@ import type { Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
-import type { OperatorsRecord } from '../records/user-records.ts';
+import type { NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';
 import { AccountMemory, type AccountView } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import { ChangeNotices, type FleetListener, type RecordListener } from './change-notices.ts';
@@ -139,6 +139,10 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
       const account = this.account(accountId);
       if (account) yield account;
     }
+  }
+
+  newcomer(): Versioned<NewcomerRecord> | undefined {
+    return this.#singletons.newcomer;
   }
 
   day(): Versioned<DayRecord> | undefined {

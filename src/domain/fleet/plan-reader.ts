@@ -5,7 +5,7 @@ import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AccountRecord, CountersRecord, OtelRecord } from '../records/records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
-import type { MembersRecord, OperatorsRecord } from '../records/user-records.ts';
+import type { MembersRecord, NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';
 import type {
   AccountReader,
   ApiKeyEntry,
@@ -103,6 +103,10 @@ export class PlanReader implements FleetReader {
 
   operators(): Promise<Versioned<OperatorsRecord>> {
     return this.#once(KEYS.operators, () => this.#reader.operators());
+  }
+
+  newcomer(): Promise<Versioned<NewcomerRecord> | undefined> {
+    return this.#once(KEYS.newcomer, () => this.#reader.newcomer());
   }
 
   day(): Promise<Versioned<DayRecord> | undefined> {

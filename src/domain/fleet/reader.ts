@@ -4,7 +4,13 @@ import type { Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import type { AccountRecord, ApiKeyRecord, AppRecord, CountersRecord, OtelRecord } from '../records/records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
-import type { MembersRecord, OperatorsRecord, SessionRecord, UserRecord } from '../records/user-records.ts';
+import type {
+  MembersRecord,
+  NewcomerRecord,
+  OperatorsRecord,
+  SessionRecord,
+  UserRecord,
+} from '../records/user-records.ts';
 import { summaryOf, type AppSummary } from './app-summary.ts';
 
 export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
@@ -84,6 +90,8 @@ export interface FleetReader {
   accountsOfMember(userId: string): MaybePromise<Iterable<AccountReader>>;
   /** The users whom somebody made operators. */
   operators(): MaybePromise<Versioned<OperatorsRecord>>;
+  /** The user who was created last; undefined before the first one. */
+  newcomer(): MaybePromise<Versioned<NewcomerRecord> | undefined>;
   /** The day that changes of a status are stamped with; undefined before the first one. */
   day(): MaybePromise<Versioned<DayRecord> | undefined>;
   /** The key-encryption key that seals new values; undefined in a store that is older than this record. */

@@ -1,48 +1,59 @@
+import type * as z from 'zod';
 import type { Entry } from '../../store/port.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { daySchema, type DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
+import { newcomerSchema, type NewcomerRecord } from '../records/user-records.ts';
 
-/** The records of the cached range that belong to no account, one of each. */
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  [KEYS.activeKey]: activeKeySchema,
+  [KEYS.day]: daySchema,
+  [KEYS.newcomer]: newcomerSchema,
+};
+
+/** Nearly all keys of the range are longer: a start asks for each of a million. */
+const LONGEST = Math.max(...Object.keys(SCHEMAS).map((key) => key.length));
+
+/** The records of the cached range that belong to no account or user, one of each. Nobody is told of their changes. */
 export class SingletonRecords {
-  #activeKey: Versioned<ActiveKeyRecord> | undefined;
-  #day: Versioned<DayRecord> | undefined;
+  readonly #records = new Map<string, Versioned<unknown>>();
 
   get activeKey(): Versioned<ActiveKeyRecord> | undefined {
-    return this.#activeKey;
+    return this.#records.get(KEYS.activeKey) as Versioned<ActiveKeyRecord> | undefined;
   }
 
   get day(): Versioned<DayRecord> | undefined {
-    return this.#day;
+    return this.#records.get(KEYS.day) as Versioned<DayRecord> | undefined;
+  }
+
+  get newcomer(): Versioned<NewcomerRecord> | undefined {
+    return this.#records.get(KEYS.newcomer) as Versioned<NewcomerRecord> | undefined;
   }
 
   knows(key: string): boolean {
-    return key === KEYS.activeKey || key === KEYS.day;
+    return key.length <= LONGEST && key in SCHEMAS;
   }
 
   /** @throws BadRecord, and then holds what it held before */
   put(entry: Entry): void {
-    if (entry.key === KEYS.day) this.#day = parseRecord(daySchema, entry);
-    else this.#activeKey = parseRecord(activeKeySchema, entry);
+    const schema = SCHEMAS[entry.key];
+    if (schema) this.#records.set(entry.key, parseRecord(schema, entry));
   }
 
   drop(key: string): void {
-    if (key === KEYS.day) this.#day = undefined;
-    else this.#activeKey = undefined;
+    this.#records.delete(key);
   }
 
   clear(): void {
-    this.#activeKey = undefined;
-    this.#day = undefined;
+    this.#records.clear();
   }
 
   *held(): Iterable<readonly [key: string, revision: number]> {
-    if (this.#activeKey) yield [KEYS.activeKey, this.#activeKey.revision];
-    if (this.#day) yield [KEYS.day, this.#day.revision];
+    for (const { key, revision } of this.#records.values()) yield [key, revision];
   }
 
   revisionOf(key: string): number | undefined {
-    return (key === KEYS.day ? this.#day : this.#activeKey)?.revision;
+    return this.#records.get(key)?.revision;
   }
 }

@@ -19,6 +19,7 @@ import {
 import { activeKeySchema } from '../records/replica-records.ts';
 import {
   membersSchema,
+  newcomerSchema,
   NO_MEMBERS,
   NO_OPERATORS,
   operatorsSchema,
@@ -113,6 +114,11 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
     async operators() {
       const entry = await store.get(KEYS.operators);
       return entry ? parseRecord(operatorsSchema, entry) : absent(KEYS.operators, NO_OPERATORS);
+    },
+
+    async newcomer() {
+      const entry = await store.get(KEYS.newcomer);
+      return entry && parseRecord(newcomerSchema, entry);
     },
 
     async day() {

@@ -19,6 +19,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'd/a/*/members': 'by commit',
   'd/u/*': 'by commit',
   'd/o': 'by commit',
+  'd/newcomer': 'by commit',
   'd/s/*': 'by commit',
   'login/*': 'by commit',
   'identity/*': 'by commit',

@@ -9,6 +9,7 @@ export const CACHED_GROUPS: readonly string[] = [
   ...'abcdefghijklmnopqrstuvwxyz0123456789'.split('').map((first) => `${ACCOUNTS}${first}`),
   `${CACHED_PREFIX}day`,
   `${CACHED_PREFIX}keys`,
+  `${CACHED_PREFIX}newcomer`,
   `${CACHED_PREFIX}o`,
   `${CACHED_PREFIX}s/`,
   `${CACHED_PREFIX}u/`,
@@ -32,6 +33,8 @@ export const KEYS = {
   users: `${CACHED_PREFIX}u/`,
   user: (userId: string) => `${CACHED_PREFIX}u/${userId}`,
   operators: `${CACHED_PREFIX}o`,
+  /** The user who was created last. Every creation writes it, and nothing else expects it. */
+  newcomer: `${CACHED_PREFIX}newcomer`,
   sessions: `${CACHED_PREFIX}s/`,
   session: (sessionId: string) => `${CACHED_PREFIX}s/${sessionId}`,
   /** The day that status changes are stamped with; no night is metered before it has moved on (M1). */

@@ -49,6 +49,13 @@ export const userSchema = z.looseObject({
 });
 export type UserRecord = z.infer<typeof userSchema>;
 
+/**
+ * `d/newcomer`: the user who was created last. Whoever creates one counts the users and expects this record, so that their
+ * bound is exact.
+ */
+export const newcomerSchema = z.looseObject({ userId: z.string() });
+export type NewcomerRecord = z.infer<typeof newcomerSchema>;
+
 /** `d/o`: the users whom somebody made operators. One record, so that the last one cannot be removed by a race. */
 export const operatorsSchema = z.looseObject({ members: z.array(z.string()) });
 export type OperatorsRecord = z.infer<typeof operatorsSchema>;

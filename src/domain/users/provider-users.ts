@@ -9,7 +9,7 @@ import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
-import { Refusal } from '../refusal.ts';
+import { Busy, Refusal } from '../refusal.ts';
 import { sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { refuseLastWay } from './passkeys.ts';
 import { crowdOf, identityKey, userCreation, type Crowd } from './user-state.ts';
@@ -62,6 +62,25 @@ async function ownerOf({ store }: Pick<MutationDeps, 'store'>, identity: Identit
   return entry && parseRecord(userLocatorSchema, entry).record.userId;
 }
 
+/** An identity that changes its user all the time is waited for no longer. */
+const REBOUND_MAX = 10;
+
+/**
+ * The user who has an identity, as one moment has both; undefined where nobody has it. Memory is asked for after the
+ * store, since another sign-in may have made the user a moment ago. By then the identity may be unlinked, or another's:
+ * then both are read again.
+ * @throws StoreUnavailable; BadRecord; Busy
+ */
+async function userWith(deps: MutationDeps, identity: Identity): Promise<UserEntry | undefined> {
+  for (let attempt = 1; attempt <= REBOUND_MAX; attempt += 1) {
+    const owner = await ownerOf(deps, identity);
+    if (owner === undefined) return undefined;
+    const user = await (await deps.fleet.current()).user(owner);
+    if (user && hasIdentity(user.record, identity)) return user;
+  }
+  throw new Busy('conflicts', 'The identity changed its user under every read.');
+}
+
 async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry> {
   const newId = generateAccountId(deps.random);
   const known = await ownerOf(deps, user.identity);
@@ -69,18 +88,19 @@ async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: 
   const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string>> => {
     // The users are counted first: another replica may have made this very user the last one that there may be.
     const crowd = await crowdOf(reader);
-    const owner = await ownerOf(deps, user.identity);
-    if (owner === undefined) return { ...creation(newId, user, crowd, origin.at), result: newId };
-    // Memory is asked for after the store: another sign-in may have made the user a moment ago.
-    const before = await existingUser(await deps.fleet.current(), owner);
+    const before = await userWith(deps, user.identity);
+    if (!before) return { ...creation(newId, user, crowd, origin.at), result: newId };
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
-    if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped))) return { unchanged: owner };
-    return { ...mapping(before, mapped, crowd.operators, origin.at), result: owner };
+    if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped)))
+      return { unchanged: before.id };
+    return { ...mapping(before, mapped, crowd.operators, origin.at), result: before.id };
   };
   const admitting = (): Promise<string> => mutate<string>(deps, origin, plan);
   const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
-  return await existingUser(await deps.fleet.current(), userId);
+  const admitted = await (await deps.fleet.current()).user(userId);
+  if (!admitted) throw new Refusal('forbidden', 'The user was deleted meanwhile; sign in again.');
+  return admitted;
 }
 
 function creation(userId: string, { identity, name, mapped }: ProviderUser, crowd: Crowd, at: number): Step<void> {

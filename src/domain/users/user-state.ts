@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
+import { expectAbsent, expectAsFound, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
@@ -74,16 +74,17 @@ export interface NewUser {
   readonly operator?: boolean;
 }
 
-/** The users as a plan has read them. The operators are read first, since each creation of a user writes them. */
+/** The users as a plan has read them. The newest one is read first, since each creation of a user writes that record. */
 export interface Crowd {
-  readonly operators: Versioned<OperatorsRecord>;
+  readonly newest: Expectation;
   readonly count: number;
+  readonly operators: Versioned<OperatorsRecord>;
 }
 
 /** @throws StoreUnavailable */
 export async function crowdOf(reader: FleetReader): Promise<Crowd> {
-  const operators = await reader.operators();
-  return { operators, count: await reader.userCount() };
+  const newest = expectAsFound(KEYS.newcomer, await reader.newcomer());
+  return { newest, count: await reader.userCount(), operators: await reader.operators() };
 }
 
 /** The operators with a user among them, or without. @throws Refusal `conflict` beyond `LIMITS.operatorsMax` */
@@ -97,18 +98,18 @@ export function operatorsAfter({ members }: OperatorsRecord, userId: string, wan
 }
 
 /**
- * Makes the records of a new user; the commit conflicts where the id, the login or the identity is taken. It writes the
- * operators also where they stay as they are: of two who create the last user that there may be, one conflicts.
+ * Makes the records of a new user; the commit conflicts where the id, the login or the identity is taken. Of two
+ * who create the last user that there may be one conflicts, too: both write the newest one.
  * @throws Refusal `conflict` where there are `LIMITS.usersMax` users, or `LIMITS.operatorsMax` operators
  */
 export function userCreation(
   userId: string,
   user: NewUser,
-  { operators, count }: Crowd,
+  { newest, count, operators }: Crowd,
 ): RecordChangeSet & { readonly record: UserRecord } {
   if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
   const { name, login, createdAt, identity, password, mapped, operator = false } = user;
-  const members = operatorsAfter(operators.record, userId, operator);
+  const members = operator ? operatorsAfter(operators.record, userId, true) : undefined;
   const record: UserRecord = {
     name,
     login,
@@ -123,10 +124,15 @@ export function userCreation(
   const locators = [...(login === '' ? [] : [loginKey(login)]), ...(identity ? [identityKey(identity)] : [])];
   return {
     record,
-    expect: [expectUnchanged(operators), ...[KEYS.user(userId), ...locators].map(expectAbsent)],
+    expect: [
+      newest,
+      ...(members ? [expectUnchanged(operators)] : []),
+      ...[KEYS.user(userId), ...locators].map(expectAbsent),
+    ],
     write: [
       put(KEYS.user(userId), record),
-      put(operators.key, { ...operators.record, members }),
+      put(newest.key, { userId }),
+      ...(members ? [put(operators.key, { ...operators.record, members })] : []),
       ...locators.map((key) => put(key, { userId })),
     ],
   };

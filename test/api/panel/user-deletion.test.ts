@@ -81,9 +81,9 @@ onEachBackend('a user who is deleted', (backend) => {
     // The link of the reset works no more, and goes when its hour is over.
     const left = (await keysOf(store)).filter((key) => !before.includes(key) && !key.startsWith('link/'));
     // Records of the account and of the installation, in which he does not stand any more.
-    const ofOthers = [`d/a/${accountId}/members`, KEYS.operators].filter((key) => !before.includes(key));
+    const ofOthers = [`d/a/${accountId}/members`, KEYS.newcomer].filter((key) => !before.includes(key));
     expect(left.toSorted()).toEqual(ofOthers.toSorted());
-    for (const key of ofOthers) expect((await store.get(key))?.value).not.toContain(userId);
+    expect((await store.get(`d/a/${accountId}/members`))?.value).not.toContain(userId);
     expect(await enteredUser(muster, { login })).toMatchObject({ login });
   });
 

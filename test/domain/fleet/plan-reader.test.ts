@@ -40,6 +40,7 @@ const RECORDS: readonly ((text: string) => { readonly put: string; readonly valu
     put(KEYS.user(USER), { name, login: '', createdAt: 1, disabled: false, identities: [], passkeys: [], rolesAt: 1 }),
   (browser) => put(KEYS.session(SESSION), { userId: USER, createdAt: 1, expiresAt: 9, method: 'password', browser }),
   (text) => put(KEYS.operators, { members: [USER], text }),
+  (userId) => put(KEYS.newcomer, { userId }),
   (since) => put(KEYS.day, { day: '2026-01-02', since: `2026-01-01${since}`.slice(0, 10) }),
   (fingerprint) => put(KEYS.activeKey, { number: 1, fingerprint }),
 ];
@@ -98,6 +99,7 @@ const WAYS: Readonly<Record<string, readonly Read[]>> = {
     async (reader) => await one(await reader.sessionsOf(USER)),
   ],
   [KEYS.operators]: [async (reader) => await reader.operators()],
+  [KEYS.newcomer]: [async (reader) => await reader.newcomer()],
   [KEYS.day]: [async (reader) => await reader.day()],
   [KEYS.activeKey]: [async (reader) => await reader.activeKey()],
 };

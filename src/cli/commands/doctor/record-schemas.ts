@@ -35,6 +35,7 @@ import { reviewIndexSchema, reviewSchema } from '../../../domain/records/review-
 import {
   linkSchema,
   membersSchema,
+  newcomerSchema,
   operatorsSchema,
   refreshSchema,
   sessionSchema,
@@ -59,6 +60,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   'd/a/*/seen': lastSeenSchema,
   'd/a/*/members': membersSchema,
   'd/o': operatorsSchema,
+  'd/newcomer': newcomerSchema,
   'd/u/*': userSchema,
   'd/s/*': sessionSchema,
   'login/*': userLocatorSchema,
