@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts';
 const MUTATIONS = 'test/service/replicas/concurrent-mutations.test.ts';
 const USERS = 'test/service/replicas/concurrent-users.test.ts';
 const BOUNDS = 'test/service/replicas/concurrent-bounds.test.ts';
+const ADMIT = 'test/domain/users/admit.test.ts';
 const PLAN_READER = 'test/domain/fleet/plan-reader.test.ts';
 
 /** What is judged at one moment and expected at another, or not expected at all. */
@@ -93,8 +94,8 @@ export const CONCURRENCY: readonly Mutant[] = [
   {
     name: 'two users who are made at once both take the last place',
     file: 'src/domain/users/user-state.ts',
-    search: '      newest,\n      ...(members',
-    replacement: '      ...(members',
+    search: '      newest,\n      ...(isOperator',
+    replacement: '      ...(isOperator',
     rule: 'A12: there are at most 10,000 users.',
     caughtBy: [BOUNDS],
   },
@@ -113,5 +114,45 @@ export const CONCURRENCY: readonly Mutant[] = [
     replacement: '      return await create();',
     rule: 'H15: a request that was answered 502 is not carried out afterwards.',
     caughtBy: ['test/domain/users/newcomers.test.ts'],
+  },
+  {
+    name: 'a change of a user expects the user as he is by then, and not as he was judged',
+    file: 'src/domain/users/users.ts',
+    search: 'expect: [user, ...(isOperator',
+    replacement: 'expect: [await existingUser(await deps.fleet.current(), userId), ...(isOperator',
+    rule: 'A12: no acknowledged change of a user is lost to another one.',
+    caughtBy: [USERS],
+  },
+  {
+    name: 'an acknowledgement does not expect the account that it was judged by',
+    file: 'src/domain/devices/acknowledge.ts',
+    search: 'expectUnchanged(current.account), ',
+    replacement: '',
+    rule: 'A12: no acknowledgement is committed after a disabling.',
+    caughtBy: ['test/api/device/acknowledge-config.test.ts'],
+  },
+  {
+    name: 'a sign-in gives roles by an identity that was unlinked meanwhile',
+    file: 'src/domain/users/provider-users.ts',
+    search: 'if (user && hasIdentity(user.record, identity)) return user;',
+    replacement: 'if (user) return user;',
+    rule: 'P6: whoever has no more the identity gets no role by it.',
+    caughtBy: [ADMIT],
+  },
+  {
+    name: 'the creation of a user counts under the record of the operators',
+    file: 'src/domain/users/user-state.ts',
+    search: 'const isOperator = operator || mapped?.operator === true;',
+    replacement: 'const isOperator = true;',
+    rule: 'A12: a change of an operator is carried out while users are created.',
+    caughtBy: [ADMIT],
+  },
+  {
+    name: 'a link for the first operator is used beside a new user whom the groups make an operator',
+    file: 'src/domain/users/user-state.ts',
+    search: 'const isOperator = operator || mapped?.operator === true;',
+    replacement: 'const isOperator = operator;',
+    rule: 'P7: the link of the first operator is good until there is one.',
+    caughtBy: [ADMIT],
   },
 ];

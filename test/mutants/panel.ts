@@ -190,8 +190,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a first sign-in looks for the user that another one made in memory as it is',
     file: 'src/domain/users/provider-users.ts',
-    search: 'await existingUser(await deps.fleet.current(), owner);',
-    replacement: 'await existingUser(deps.fleet.memory, owner);',
+    search: 'await (await deps.fleet.current()).user(owner);',
+    replacement: 'deps.fleet.memory.user(owner);',
     rule: 'P6: a user who can sign in is not told that he is disabled.',
     caughtBy: ['test/api/panel/provider-users.test.ts'],
   },

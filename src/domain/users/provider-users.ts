@@ -115,10 +115,7 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, crow
   };
 }
 
-/**
- * Whoever becomes an operator by the groups writes the operators as they are: the link for the first operator rests on
- * there being none, by people or by the groups.
- */
+/** Whoever becomes an operator by the groups writes the operators as they are; see `userCreation`. */
 const operatorsWritten = (
   { record }: UserEntry,
   mapped: MappedRoles,

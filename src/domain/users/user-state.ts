@@ -99,7 +99,8 @@ export function operatorsAfter({ members }: OperatorsRecord, userId: string, wan
 
 /**
  * Makes the records of a new user; the commit conflicts where the id, the login or the identity is taken. Of two
- * who create the last user that there may be one conflicts, too: both write the newest one.
+ * who create the last user that there may be one conflicts, too: both write the newest one. An operator, also one by the
+ * groups, writes the operators: the link for the first operator rests on there being none.
  * @throws Refusal `conflict` where there are `LIMITS.usersMax` users, or `LIMITS.operatorsMax` operators
  */
 export function userCreation(
@@ -109,7 +110,8 @@ export function userCreation(
 ): RecordChangeSet & { readonly record: UserRecord } {
   if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
   const { name, login, createdAt, identity, password, mapped, operator = false } = user;
-  const members = operator ? operatorsAfter(operators.record, userId, true) : undefined;
+  const members = operator ? operatorsAfter(operators.record, userId, true) : operators.record.members;
+  const isOperator = operator || mapped?.operator === true;
   const record: UserRecord = {
     name,
     login,
@@ -126,13 +128,13 @@ export function userCreation(
     record,
     expect: [
       newest,
-      ...(members ? [expectUnchanged(operators)] : []),
+      ...(isOperator ? [expectUnchanged(operators)] : []),
       ...[KEYS.user(userId), ...locators].map(expectAbsent),
     ],
     write: [
       put(KEYS.user(userId), record),
       put(newest.key, { userId }),
-      ...(members ? [put(operators.key, { ...operators.record, members })] : []),
+      ...(isOperator ? [put(operators.key, { ...operators.record, members })] : []),
       ...locators.map((key) => put(key, { userId })),
     ],
   };

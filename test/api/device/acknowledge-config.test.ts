@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Change } from '../../../src/store/port.ts';
 import { auditOf, changeAccount, deleteApp, readApp, revoke, setOtel } from '../../support/service/daemon.ts';
 import {
@@ -157,16 +158,36 @@ onEachBackend('the acknowledgement', (backend) => {
       expect(refused).toMatchObject({ status: 401, body: { error: { code: 'account_disabled' } } });
     });
 
-    test.each<[string, (appId: string) => Promise<unknown>]>([
-      ['gone: a record must not outlive its app', (appId) => deleteApp(muster, owner.apiKey, appId)],
-      ['revoked: what was answered as revoked writes no more', (appId) => revoke(muster, owner.apiKey, appId)],
-    ])('not once the app, while the body was judged, is %s', async (_how, end) => {
-      const { appId, credential } = await daemon();
-      store.intercept('get', 'after', () => end(appId));
-      const from = store.changes.length;
-      const refused = await ack(credential, { revision: 2, status: 'applied' });
-      expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_credential' } } });
-      expect(written(from)).toEqual([]);
+    test.each<[string, string, (from: Tenant & { readonly appId: string }) => Promise<unknown>]>([
+      [
+        'the app is gone: a record must not outlive its app',
+        'invalid_credential',
+        ({ apiKey, appId }) => deleteApp(muster, apiKey, appId),
+      ],
+      [
+        'the app is revoked: what was answered as revoked writes no more',
+        'invalid_credential',
+        ({ apiKey, appId }) => revoke(muster, apiKey, appId),
+      ],
+      [
+        'the account is disabled',
+        'account_disabled',
+        ({ accountId }) => changeAccount(muster, accountId, { disabled: true }),
+      ],
+    ])('not once, while the body is judged or just before the commit, %s', async (_how, code, end) => {
+      for (const [operation, when] of [
+        ['get', 'after'],
+        ['commit', 'before'],
+      ] as const) {
+        const account = await tenant(muster);
+        const { appId, credential } = await daemon(account.apiKey);
+        store.intercept(operation, when, () => end({ ...account, appId }));
+        const from = store.changes.length;
+        const refused = await ack(credential, { revision: 0, status: 'applied' });
+        expect(refused).toMatchObject({ status: 401, body: { error: { code } } });
+        expect(await store.get(KEYS.ack(account.accountId, appId))).toBeUndefined();
+        if (operation === 'get') expect(written(from)).toEqual([]);
+      }
     });
   });
 

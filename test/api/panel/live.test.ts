@@ -28,7 +28,7 @@ onEachBackend('live events', (backend) => {
     expect(stream.status).toBe(200);
     await stream.has('ready');
     await createApp(panel.muster, other.apiKey, 'hidden');
-    const stranger = { name: 'Bob', login: 'bob@example.com', operator: false };
+    const stranger = { name: 'Bob', login: 'bob@example.com', operator: true };
     expect((await asOperator(panel.muster, '/users', { method: 'POST', body: stranger })).status).toBe(201);
     const created = await ask(panel, ann, `/accounts/${own.accountId}/apps`, {
       method: 'POST',
@@ -43,7 +43,7 @@ onEachBackend('live events', (backend) => {
     expect(stored.status).toBe(200);
     await stream.has('hint', { account: own.accountId, topic: 'config' });
     expect(stream.events.filter(({ data }) => data.includes(other.accountId))).toEqual([]);
-    // The creation of a user writes the operators, and changes nothing for Ann.
+    // The creation of an operator writes the operators, and changes nothing for Ann.
     expect(stream.events.filter(({ data }) => data.includes('"me"'))).toEqual([]);
   });
 

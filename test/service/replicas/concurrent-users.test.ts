@@ -6,6 +6,7 @@ import {
   DELETES,
   DEMOTES,
   DISABLES,
+  OF_ONE_USER,
   OF_OPERATORS,
   OF_OWNERS,
   operatorsSetting,
@@ -34,13 +35,16 @@ const roundsOf = ([a, b]: Pair<TwoUsers>): number =>
 let alone: Place;
 let sequentialOperators: Setting<TwoUsers>;
 let sequentialOwners: Setting<TwoUsers>;
+let sequentialUsers: Setting<TwoUsers>;
 const ofOperators = sequencesIn(() => sequentialOperators);
 const ofOwners = sequencesIn(() => sequentialOwners);
+const ofUsers = sequencesIn(() => sequentialUsers);
 
 beforeAll(async () => {
   alone = await embeddedPlace(WITHOUT_PASSWORDS);
   sequentialOperators = operatorsSetting(alone);
   sequentialOwners = ownersSetting(alone);
+  sequentialUsers = operatorsSetting(alone, 'the second');
 });
 afterAll(() => alone[Symbol.asyncDispose]());
 
@@ -49,11 +53,13 @@ function suite(open: () => Promise<Place>): void {
   let place: Place;
   let operators: Rounds<TwoUsers>;
   let owners: Rounds<TwoUsers>;
+  let users: Rounds<TwoUsers>;
   beforeAll(async () => {
     place = await open();
     // All scenes have the same record of operators.
     operators = new Rounds(operatorsSetting(place), ofOperators, 1);
     owners = new Rounds(ownersSetting(place), ofOwners, 8);
+    users = new Rounds(operatorsSetting(place, 'the second'), ofUsers, 1);
   });
   afterAll(() => place[Symbol.asyncDispose]());
 
@@ -71,8 +77,17 @@ function suite(open: () => Promise<Place>): void {
     expect(failures.join('\n\n')).toBe('');
   });
 
+  test.each(OF_ONE_USER)(
+    'a request that $name, and any other one come out as one after the other',
+    async (mutation) => {
+      const pairs = pairsOf(OF_ONE_USER, mutation);
+      const failures = await users.failures(pairs.map((pair) => ({ pair, rounds: KNOWN_ROUNDS })));
+      expect(failures.join('\n\n')).toBe('');
+    },
+  );
+
   test('few mutations are given up, and none by a fault', () => {
-    expect([...operators.tooManyGivenUp(), ...owners.tooManyGivenUp()]).toEqual([]);
+    expect([operators, owners, users].flatMap((rounds) => rounds.tooManyGivenUp())).toEqual([]);
     expect(faultsOf(place)).toEqual([]);
   });
 }

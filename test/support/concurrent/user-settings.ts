@@ -10,7 +10,10 @@ import { entriesUnder, replant } from './planting.ts';
 import { auditGroups, spelledAnswer, spelledRecord, type Names } from './spelling.ts';
 import { hashOf } from './tokens.ts';
 
-/* Two users of whom one must stay: the only operators of an installation, or the only owners of an account. */
+/*
+ * Two users of whom one must stay: the only operators of an installation, or the only owners of an account. Or one user
+ * whom both sides change.
+ */
 
 export interface Person {
   readonly userId: string;
@@ -44,14 +47,17 @@ async function person({ one, store }: Place, resettable: boolean): Promise<Perso
   return { userId, session, reset: tokenOf(made.body['url']) };
 }
 
-/** The only operators of a place. Rounds share it: they are made one after the other. */
-export function operatorsSetting(place: Place): Setting<TwoUsers> {
+/**
+ * Operators of a place. Rounds share it: they are made one after the other.
+ * @param who both are its only operators, or only the second one is
+ */
+export function operatorsSetting(place: Place, who: 'both' | 'the second' = 'both'): Setting<TwoUsers> {
   return {
     place,
     async scene() {
       const since = Date.now() - SLACK_MS;
       const [a, b] = await Promise.all([person(place, true), person(place, true)]);
-      await replant(place.store, KEYS.operators, { members: [a.userId, b.userId] });
+      await replant(place.store, KEYS.operators, { members: [...(who === 'both' ? [a.userId] : []), b.userId] });
       return { a, b, accountId: '', since };
     },
     async observe(_asked, scene, answers) {
@@ -178,6 +184,18 @@ export const OF_OPERATORS: readonly Mutation<TwoUsers>[] = [
   mutation('has one operator delete the other', byTheOther(DELETE)),
   mutation('has one operator disable the other', byTheOther(DISABLE)),
   mutation('has one operator demote the other', byTheOther(DEMOTE)),
+];
+
+/** Both sides change the first user, who is no operator. */
+const ofFirst = (name: string, bodyOf: (side: Side) => object): Mutation<TwoUsers> =>
+  mutation(name, (muster, { a }, side) =>
+    asOperator(muster, `/users/${a.userId}`, { method: 'PATCH', body: bodyOf(side) }),
+  );
+
+export const OF_ONE_USER: readonly Mutation<TwoUsers>[] = [
+  ofFirst('renames a user', (side) => ({ name: `by side ${side}` })),
+  ofFirst('disables a user', () => ({ disabled: true })),
+  ofFirst('makes a user an operator', () => ({ operator: true })),
 ];
 
 /** A member of the account is changed by the other one, or by himself. */

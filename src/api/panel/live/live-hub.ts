@@ -156,7 +156,7 @@ class Hub implements LiveHub {
     return isAffected;
   }
 
-  /** Each creation of a user writes the operators, and changes the role of none of them. */
+  /** The operators are also written for somebody else, or as they were; neither changes the role of this user. */
   #isRoleOver({ userId, isOperator, isHeld }: LiveStream): boolean {
     // A stream that is held is being judged by a state that may be older than this change.
     return isHeld || this.#deps.fleet.memory.operators().record.members.includes(userId) !== isOperator;
