@@ -120,7 +120,8 @@ export async function openListeners(
   const clientOf = (request: IncomingMessage): string => trustedProxies.clientOf(request);
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
   const attempts = createFailedAttempts(core);
-  const base = { clock, deadlines, log, metrics, jitter, clientOf, awaitedBodies, attempts };
+  const cameByTls = (request: IncomingMessage): boolean => trustedProxies.cameByTls(request);
+  const base = { clock, deadlines, log, metrics, jitter, clientOf, cameByTls, awaitedBodies, attempts };
   const { apps, otelConfigs, keyUses, mutations } = shared.domain;
   const { rateWindow, limitedAccounts } = shared;
 
@@ -173,7 +174,7 @@ export async function openListeners(
   };
   const panelParts = config.panel && panelDeps(core, shared, config.panel, () => panelPort);
   const panel: ListenerKind | undefined = panelParts && {
-    handle: createPanelServer({ ...base, trustedProxies, ...panelParts }),
+    handle: createPanelServer({ ...base, ...panelParts }),
     parked: () => panelParts.live.open,
     belowRouting: 'invalid_request',
     overloaded: 'overloaded',

@@ -26,7 +26,7 @@ import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createPanelRate, createSignInRate } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DomainServices } from './domain-services.ts';
-import { referenceFiles } from './reference.ts';
+import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
 
@@ -60,7 +60,7 @@ export async function firstLink(
 }
 
 /** What the panel's listener is made of. */
-export interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'live' | 'isTls' | 'rate'> {
+export interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'live' | 'isTls' | 'rate'> {
   /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -133,7 +133,8 @@ export function panelDeps(
         },
       },
     },
-    pages: builtPages(PAGES, () => url().startsWith('https:'), referenceFiles()),
+    pages: builtPages(PAGES),
+    reference: ownersReference(),
     live: createLiveHub({
       ...core,
       watched,

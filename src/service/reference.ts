@@ -1,7 +1,8 @@
 import type { ApiName } from '../api/openapi/apis.ts';
 import { documentOf } from '../api/openapi/document.ts';
-import { pageFiles } from '../api/openapi/page/files.ts';
+import { ownersPageFiles, pageFiles } from '../api/openapi/page/files.ts';
 import { PublicFile, type PublicFiles } from '../api/operator/public-files.ts';
+import type { ReferenceFiles } from '../api/panel/pages/reference.ts';
 
 /**
  * Makes the files that the ops listener serves without a credential: the documents once, at the start; the page for
@@ -14,8 +15,13 @@ export const referenceFiles = (): PublicFiles => ({
   '/openapi/operator.json': documentFile('operator'),
 });
 
+/** The files that the panel serves to signed-in users: the reference of the owners' API, and nothing of the others. */
+export const ownersReference = (): ReferenceFiles => ({
+  ...ownersPageFiles(),
+  '/openapi/v1.json': documentFile('v1'),
+});
+
 function documentFile(name: ApiName): PublicFile {
   const body = Buffer.from(JSON.stringify(documentOf(name)));
-  const headers = ['X-Content-Type-Options', 'nosniff'];
-  return new PublicFile({ type: 'application/json', read: () => Promise.resolve(body), headers });
+  return new PublicFile({ type: 'application/json', read: () => Promise.resolve(body) });
 }

@@ -90,12 +90,56 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'answers may be kept by a cache',
     file: 'src/api/http/exchange.ts',
-    search: `    const all = ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...this.headers, ...headers];
-    if (content`,
-    replacement: `    const all = ['X-Request-Id', this.requestId, ...this.headers, ...headers];
-    if (content`,
+    search: "return ['Cache-Control', cache, 'X-Request-Id'",
+    replacement: "return ['X-Request-Id'",
     rule: 'H17: every answer bears Cache-Control: no-store.',
-    caughtBy: ['test/api/device/poll-config.test.ts', 'test/api/operator/probes.test.ts', 'test/api/v1/http.test.ts'],
+    caughtBy: [
+      'test/api/device/poll-config.test.ts',
+      'test/service/every-door.test.ts',
+      'test/api/operator/probes.test.ts',
+      'test/api/v1/http.test.ts',
+    ],
+  },
+  {
+    name: 'a browser is told by plain HTTP to come by https alone',
+    file: 'src/api/http/exchange.ts',
+    search: 'this.#deps.cameByTls(this.request) ? encrypted : plain',
+    replacement: 'encrypted',
+    rule: 'H17: Strict-Transport-Security goes over TLS alone.',
+    caughtBy: ['test/service/every-door.test.ts'],
+  },
+  {
+    name: 'the refusal of what is no request has fewer headers',
+    file: 'src/api/listener/fixed-response.ts',
+    search: "'X-Request-Id', requestId, ...safe];",
+    replacement: "'X-Request-Id', requestId];",
+    rule: 'H17: what every answer bears, answers below routing bear as well.',
+    caughtBy: ['test/service/every-door.test.ts'],
+  },
+  {
+    name: 'anybody may say that a proxy has TLS',
+    file: 'src/api/http/client-address.ts',
+    search: 'if (!this.has(request.socket.remoteAddress)) return false;',
+    replacement: '',
+    rule: 'H17: X-Forwarded-Proto is believed of trusted proxies alone.',
+    caughtBy: ['test/api/http/client-address.test.ts', 'test/api/panel/sessions.test.ts'],
+  },
+  {
+    name: 'gzip is sent to whoever names it',
+    file: 'src/api/headers/accepted-encoding.ts',
+    search: "return new Negotiator(request).encodings(ENCODINGS)[0] === 'gzip';",
+    replacement: "return String(request.headers['accept-encoding']).includes('gzip');",
+    rule: 'RFC 9110, 12.5.3: gzip;q=0 is obeyed.',
+    caughtBy: ['test/service/every-door.test.ts', 'test/api/headers/accepted-encoding.test.ts'],
+  },
+  {
+    name: 'the panel shows the reference to strangers',
+    file: 'src/api/panel/panel-server.ts',
+    search: "          const isStranger = error instanceof Refusal && error.code === 'invalid_session';",
+    replacement: `          if (error instanceof Refusal) return send(exchange);
+          const isStranger = error instanceof Refusal && error.code === 'invalid_session';`,
+    rule: 'P11: the reference in the panel is behind a session.',
+    caughtBy: ['test/api/panel/reference.test.ts'],
   },
   {
     name: 'a full account is refused before the idempotency record is looked up',

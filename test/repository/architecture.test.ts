@@ -45,6 +45,7 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/passwords',
     'controller/kubernetes/failures',
   ],
+  ['api/headers'],
   ['api/http', 'webauthn'],
   [
     'domain/devices',
@@ -209,6 +210,7 @@ describe('doors', () => {
 /** The rooms and files that may import a package; `types` may import its types alone. */
 const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; readonly types?: readonly string[] }>> = {
   '@grpc/grpc-js': { from: [], types: ['store/etcd', 'store/etcd/lease', 'store/etcd/wire'] },
+  negotiator: { from: ['api/headers'] },
   '@kubernetes/client-node': {
     from: ['cli/commands/kubernetes', 'controller/kubernetes/client'],
   },

@@ -272,7 +272,7 @@ export const encryption = {
 
 export const reference = {
   title: 'API reference',
-  lead: 'Every operation of the three APIs, with its fields, errors and examples for curl, TypeScript and the command line.',
+  lead: 'Every operation of the owners’ API, with its fields, errors and examples for curl, TypeScript and the command line.',
   open: 'Open the reference',
   apis: 'APIs',
   caption: 'Who calls what',
@@ -284,7 +284,6 @@ export const reference = {
       who: 'Owners of accounts, and their tools',
       secret: 'an API key of the account',
       listener: 'MUSTER_API_LISTEN',
-      document: 'OpenAPI document of /v1',
     },
     {
       name: 'device',
@@ -292,7 +291,6 @@ export const reference = {
       who: 'Daemons',
       secret: 'an enrollment code, and the credential that it is changed for',
       listener: 'MUSTER_DEVICE_LISTEN',
-      document: 'OpenAPI document of /device/v1',
     },
     {
       name: 'operator',
@@ -300,10 +298,10 @@ export const reference = {
       who: 'The platform team',
       secret: 'an operator token',
       listener: 'MUSTER_OPS_LISTEN',
-      document: 'OpenAPI document of /operator/v1',
     },
   ],
   documents: 'OpenAPI documents',
   documentsSay: 'For generators of clients and for import into other tools.',
-  note: 'Here the reference can be read. To try operations of the operator from the page, open /docs on the ops listener, which is for the inside alone: by a port-forward in Kubernetes, or on the machine itself.',
+  document: 'OpenAPI document of /v1',
+  note: 'The documents of /device/v1 and /operator/v1, and a page on which operations of the operator can be tried, are at /docs of the ops listener, which is for the inside alone: reach it by a port-forward in Kubernetes, or on the machine itself.',
 };

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { AddressRange } from '../../config/addresses.ts';
 import { fieldsOf } from './request-headers.ts';
+import { isEncrypted } from '../headers/security-headers.ts';
 
 /** Entries of X-Forwarded-For that are looked at, from the right: a chain of proxies is shorter. */
 const HOPS_MAX = 16;
@@ -38,6 +39,13 @@ export class TrustedProxies {
       if (!this.has(client)) return client;
     }
     return client;
+  }
+
+  /** Whether the client's connection is encrypted: this one is, or a trusted proxy says so of the one before it. */
+  cameByTls(request: IncomingMessage): boolean {
+    if (isEncrypted(request.socket)) return true;
+    if (!this.has(request.socket.remoteAddress)) return false;
+    return fieldsOf(request, 'x-forwarded-proto').join(',').split(',').at(-1)?.trim().toLowerCase() === 'https';
   }
 }
 

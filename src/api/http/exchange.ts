@@ -13,6 +13,7 @@ import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode, type FailedAttempt } from './errors.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
+import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 import { sendPieces } from './stream.ts';
 
 /** The verbs by which every exchange is counted and timed. */
@@ -41,6 +42,8 @@ export interface ExchangeDeps {
   readonly metrics: RequestMetrics;
   /** The address of a request's client, for the log. */
   readonly clientOf: (request: IncomingMessage) => string;
+  /** Whether the client's connection is encrypted. */
+  readonly cameByTls: (request: IncomingMessage) => boolean;
   /** A number in [0, 1) that spreads the retries of clients. */
   readonly jitter: () => number;
   /** Counts the failed secrets that the audit tells of. */
@@ -57,6 +60,8 @@ export interface Reply {
   readonly headers?: readonly string[];
   /** The Cache-Control field; `no-store` without it. */
   readonly cache?: string;
+  /** Its headers of security; those of data without it. */
+  readonly safe?: SafeHeaders;
 }
 
 /**
@@ -182,9 +187,9 @@ export class Exchange {
   }
 
   /** Sends the whole response, once. @param code the error's code, for metrics */
-  reply({ status, body, headers = [], cache = 'no-store' }: Reply, code = ''): void {
+  reply({ status, body, headers = [], cache = 'no-store', safe }: Reply, code = ''): void {
     const content = isSendable(body) ? body : JSON.stringify(body);
-    const all = ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...this.headers, ...headers];
+    const all = this.#headers(headers, cache, safe);
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
     sendResponse(this.request, this.response, status, all, content);
     this.#ended(status, code);
@@ -195,8 +200,7 @@ export class Exchange {
    * @throws whatever the pieces throw; the connection is then closed under the response
    */
   async stream(headers: readonly string[], pieces: AsyncIterable<string>): Promise<void> {
-    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
-    this.response.writeHead(200, all);
+    this.response.writeHead(200, this.#headers(headers));
     try {
       await sendPieces(this.response, pieces);
     } finally {
@@ -209,8 +213,7 @@ export class Exchange {
    * it lasts says nothing of the service.
    */
   open(headers: readonly string[]): void {
-    const all = ['Cache-Control', 'no-store', 'X-Request-Id', this.requestId, ...this.headers, ...headers];
-    this.response.writeHead(200, all);
+    this.response.writeHead(200, this.#headers(headers));
     this.response.flushHeaders();
     this.#ended(200, '');
   }
@@ -245,6 +248,13 @@ export class Exchange {
     const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);
+  }
+
+  /** H17: those that every answer has, then its own. */
+  #headers(own: readonly string[], cache = 'no-store', safe = DATA_HEADERS): string[] {
+    const { plain, encrypted } = safe;
+    const secure = this.#deps.cameByTls(this.request) ? encrypted : plain;
+    return ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...secure, ...this.headers, ...own];
   }
 
   /** Whoever tries secrets is found by the address. An enrollment tells of its code itself, and why it is refused. */

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ZodObject } from 'zod';
 import { apiKeyId, bearerToken, isCredential, tokenHash } from '../../domain/credentials/tokens.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
@@ -99,3 +100,15 @@ export function idempotencyKeyOf(
 
 /** H19: marks a response that repeats an earlier one. */
 export const REPLAYED: readonly string[] = ['Idempotency-Replayed', 'true'];
+
+/**
+ * The query of a request.
+ * @param declared by its operation
+ * @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess
+ */
+export function queryOf({ url }: { readonly url: string }, declared: ZodObject | undefined): URLSearchParams {
+  const query = new URLSearchParams(url.split('?')[1] ?? '');
+  const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);
+  return query;
+}

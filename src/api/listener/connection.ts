@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { systemClock } from '../../time/clock.ts';
 import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
+import { isEncrypted } from '../headers/security-headers.ts';
 import type { Backlog, Waiting } from './backlog.ts';
 import { rawResponse, type FixedResponse } from './fixed-response.ts';
 import type { Seat } from './seats.ts';
@@ -266,7 +267,7 @@ export class Connection {
       this.#socket.destroy();
       return;
     }
-    this.#socket.end(rawResponse(refusal));
+    this.#socket.end(rawResponse(refusal, isEncrypted(this.#socket)));
     this.#destroyIn(DRAIN_MS);
   }
 

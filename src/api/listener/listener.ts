@@ -257,8 +257,7 @@ class HttpListener implements Listener {
 
   #reject(request: IncomingMessage, response: ServerResponse, bound: Rejection): undefined {
     this.#options.onRejected?.(bound);
-    // A client that retries at once is served no faster than this: a flood of rejections must not take the whole turn
-    // either.
+    // A client that retries at once is served no faster than this: a flood must not take the whole turn either.
     if (this.#rejections.waiting >= REJECTIONS_WAITING_MAX) request.socket.destroy();
     else this.#rejections.do(() => this.#respondRejected(request, response));
   }
@@ -266,13 +265,14 @@ class HttpListener implements Listener {
   #respondRejected(request: IncomingMessage, response: ServerResponse): void {
     // Spread, so that clients that were rejected together do not return together.
     const retryAfter = 1 + Math.floor((this.#options.random ?? jitter)() * 5);
-    sendFixedResponse(request, response, this.#options.overloaded, { 'Retry-After': retryAfter });
+    const more = { ...this.#strangers.connectionOf(request), more: ['Retry-After', String(retryAfter)] };
+    sendFixedResponse(request, response, this.#options.overloaded, more);
   }
 
   #refuseRequest(request: IncomingMessage, response: ServerResponse): undefined {
     this.#options.onRejected?.('below_routing');
     response.shouldKeepAlive = false;
-    sendFixedResponse(request, response, this.#options.belowRouting, {});
+    sendFixedResponse(request, response, this.#options.belowRouting, this.#strangers.connectionOf(request));
   }
 
   #refuse(socket: Socket): void {

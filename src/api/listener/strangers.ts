@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { addressKey, type TrustedProxies } from '../http/client-address.ts';
 import { AUTHENTICATED } from '../http/exchange-events.ts';
+import { isEncrypted } from '../headers/security-headers.ts';
 import type { Seat, SeatOptions, Seats } from './seats.ts';
 
 /** The settings for those who have not authenticated. */
@@ -24,6 +25,12 @@ export class Strangers {
   /** The address under which a new connection is counted; undefined for a trusted proxy's, which is no stranger's. */
   addressOf(peer: string): string | undefined {
     return this.#options.trustedProxies?.has(peer) === true ? undefined : addressKey(peer);
+  }
+
+  /** What is known of the client's connection, which a trusted proxy may tell of. */
+  connectionOf(request: IncomingMessage): { readonly isEncrypted: boolean } {
+    const { trustedProxies } = this.#options;
+    return { isEncrypted: trustedProxies?.cameByTls(request) ?? isEncrypted(request.socket) };
   }
 
   /** The client whose request a trusted proxy forwards, where clients are counted. */

@@ -4,15 +4,14 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type * as z from 'zod';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
-import type { Operation } from '../contract/operation.ts';
 import { readBackup } from '../contract/operator/service.ts';
+import { takesGzip } from '../headers/accepted-encoding.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
-import { bearerOf, idempotencyKeyOf } from '../http/request-headers.ts';
+import { bearerOf, idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
 import {
   changeAccount,
   changeAccountApp,
@@ -27,7 +26,7 @@ import { listAudit, listServiceAudit } from './audit.ts';
 import { sendBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
-import { PUBLIC_PATHS, type PublicFile, type PublicFiles } from './public-files.ts';
+import { PUBLIC_PATHS, type PublicFiles } from './public-files.ts';
 import { readRateLimits } from './rate-limits.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
@@ -103,7 +102,9 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   app.get('/livez', liveness);
   app.get('/readyz', readiness);
   app.get('/metrics', metrics);
-  for (const { path } of PUBLIC) app.get(path, publicFile(deps.publicFiles[path]));
+  for (const { path } of PUBLIC) {
+    app.get(path, (_request: Request, response: Response) => deps.publicFiles[path].send(exchangeOf(response)));
+  }
   app.use(authenticateOperator);
   app.get(readBackup.path, backup);
   for (const route of ROUTES) app[route.method](route.path, operation(route));
@@ -137,7 +138,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   function metrics(request: Request, response: Response): void {
     const exchange = exchangeOf(response);
     const format = formatOf(request.headers.accept);
-    const compressed = request.acceptsEncodings(['gzip', 'identity']) === 'gzip';
+    const compressed = takesGzip(request);
     const headers = ['Content-Type', CONTENT_TYPES[format], 'Vary', 'Accept, Accept-Encoding'];
     if (compressed) headers.push('Content-Encoding', 'gzip');
     renderings
@@ -145,19 +146,6 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
       .then((all) => (compressed ? all.compressed(format) : all.body(format)))
       .then((body) => exchange.reply({ status: 200, body, headers }))
       .catch((error: unknown) => exchange.fail(error));
-  }
-
-  function publicFile(file: PublicFile) {
-    return (request: Request, response: Response): void => {
-      const exchange = exchangeOf(response);
-      const compressed = request.acceptsEncodings(['gzip', 'identity']) === 'gzip';
-      const headers = ['Content-Type', file.type, 'Vary', 'Accept-Encoding', ...file.headers];
-      if (compressed) headers.push('Content-Encoding', 'gzip');
-      file
-        .content({ compressed })
-        .then((body) => exchange.reply({ status: 200, body, headers }))
-        .catch((error: unknown) => exchange.fail(error));
-    };
   }
 
   function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
@@ -179,7 +167,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     const exchange = exchangeOf(response);
     exchange.route = readBackup.path;
     const origin = exchange.origin(actorIn(response));
-    sendBackup(exchange, origin, queryOf(request, readBackup), deps.services.backups).catch((error: unknown) =>
+    sendBackup(exchange, origin, queryOf(request, readBackup.query), deps.services.backups).catch((error: unknown) =>
       exchange.fail(error),
     );
   }
@@ -201,7 +189,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   ) {
     const ids = pathIds(request.params);
     const body = await bodyOf(route, exchange);
-    const query = queryOf(request, route);
+    const query = queryOf(request, route.query);
     const reply = route.handle(
       {
         origin: exchange.origin(actor),
@@ -233,14 +221,6 @@ async function bodyOf<Shape extends z.core.$ZodShape>(
 ): Promise<z.infer<z.ZodObject<Shape>>> {
   if (!body) return {} as z.infer<z.ZodObject<Shape>>;
   return await readJson(exchange, { body, refuse: 'invalid_request' }, 'invalid_request');
-}
-
-/** @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess */
-function queryOf({ url }: Request, { query: declared }: Pick<Operation, 'query'>): URLSearchParams {
-  const query = new URLSearchParams(url.split('?')[1] ?? '');
-  const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
-  if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);
-  return query;
 }
 
 /**

@@ -1,5 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { takesGzip } from '../headers/accepted-encoding.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 
 /* What the ops listener serves to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them. */
 
@@ -8,20 +11,20 @@ export interface PublicFileSource {
   readonly type: string;
   /** Reads the content when it is first asked for. A failure is not kept: the next request reads anew. */
   readonly read: () => Promise<Buffer>;
-  /** Further headers, as a flat list of names and values. */
-  readonly headers?: readonly string[];
+  /** Its headers of security; those of data without it. */
+  readonly safe?: SafeHeaders;
 }
 
 /** A file as it is sent. */
 export class PublicFile {
   readonly type: string;
-  readonly headers: readonly string[];
+  readonly #safe: SafeHeaders;
   readonly #plain: () => Promise<Buffer>;
   readonly #compressed: () => Promise<Buffer>;
 
-  constructor({ type, read, headers = [] }: PublicFileSource) {
+  constructor({ type, read, safe = DATA_HEADERS }: PublicFileSource) {
     this.type = type;
-    this.headers = headers;
+    this.#safe = safe;
     this.#plain = kept(read);
     // Browsers ask for this one alone: what it was made from is then not kept.
     this.#compressed = kept(async () => await promisify(gzip)(await read()));
@@ -30,6 +33,18 @@ export class PublicFile {
   /** The content, or that in gzip: each is made once. @throws whatever `read` throws */
   async content({ compressed }: { readonly compressed: boolean }): Promise<Buffer> {
     return await (compressed ? this.#compressed() : this.#plain());
+  }
+
+  /** Answers a request with it. @param cache the Cache-Control field; `no-store` without it */
+  send(exchange: Exchange, cache?: string): void {
+    const compressed = takesGzip(exchange.request);
+    const headers = ['Content-Type', this.type, 'Vary', 'Accept-Encoding'];
+    if (compressed) headers.push('Content-Encoding', 'gzip');
+    this.content({ compressed })
+      .then((body) =>
+        exchange.reply({ status: 200, body, headers, safe: this.#safe, ...(cache !== undefined && { cache }) }),
+      )
+      .catch((error: unknown) => exchange.fail(error));
   }
 }
 

@@ -6,18 +6,20 @@ import { Refusal } from '../../domain/refusal.ts';
 import { sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, type Need } from '../../domain/users/roles.ts';
-import type { TrustedProxies } from '../http/client-address.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readForm } from './request/form-body.ts';
 import { readJson } from '../http/json-body.ts';
-import { fieldsOf, idempotencyKeyOf } from '../http/request-headers.ts';
+import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
+import type { Operation } from '../contract/operation.ts';
 import { readEvents } from '../contract/panel/live.ts';
 import { readPanelBackup } from '../contract/panel/operator.ts';
 import { sendBackup } from '../operator/backup.ts';
 import type { LiveHub } from './live/live-hub.ts';
 import { sendEvents } from './live/send-events.ts';
 import type { Pages } from './pages/pages.ts';
+import { REFERENCE_ALIAS, REFERENCE_FILES, REFERENCE_PAGE, REFERENCE_ROUTES, seeOther } from './pages/reference.ts';
+import type { ReferenceFiles } from './pages/reference.ts';
 import { browserName } from './request/browser-name.ts';
 import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
 import {
@@ -35,9 +37,9 @@ import { OPERATIONS, ROUTES } from './routes.ts';
 export interface PanelDeps extends ExchangeDeps {
   readonly services: PanelServices;
   readonly pages: Pages;
+  readonly reference: ReferenceFiles;
   readonly live: LiveHub;
   readonly isTls: boolean;
-  readonly trustedProxies: TrustedProxies;
   /** Guards an account against a user of its own who asks without pause; each replica counts for itself. */
   readonly rate: DeviceRate;
 }
@@ -53,10 +55,8 @@ const exchangeOf = (response: Response): Exchange => localsOf(response).exchange
 
 type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
-/** An operation, as its query is read. */
-type Queried = Pick<AnyRoute<z.core.$ZodShape>, 'query'>;
-
-const templateOf = templateFinder(OPERATIONS);
+const ALL_ROUTES = [...OPERATIONS, ...REFERENCE_ROUTES];
+const templateOf = templateFinder(ALL_ROUTES);
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /** Whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session alive. */
@@ -76,7 +76,16 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   for (const route of ROUTES as readonly unknown[] as readonly AnyRoute<z.core.$ZodShape>[]) {
     app[route.method](route.path, operation(route));
   }
-  refuseOtherMethods(app, OPERATIONS, exchangeOf);
+  for (const path of REFERENCE_FILES)
+    app.get(
+      path,
+      forSignedIn((exchange) => deps.reference[path].send(exchange)),
+    );
+  app.get(
+    REFERENCE_ALIAS,
+    forSignedIn((exchange) => exchange.reply(seeOther(REFERENCE_PAGE))),
+  );
+  refuseOtherMethods(app, ALL_ROUTES, exchangeOf);
   app.use((request: Request, response: Response) => {
     const isApi = request.path === '/panel/v1' || request.path.startsWith('/panel/v1/');
     const exchange = exchangeOf(response);
@@ -93,22 +102,16 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     if (origin === undefined) {
       return exchange.refuse('invalid_request', 'The panel is not known by this Host; use its own address.');
     }
-    if (origin.startsWith('https:') && !deps.isTls && !cameByTls(request)) {
+    if (origin.startsWith('https:') && !deps.cameByTls(request)) {
       return exchange.refuse('invalid_request', 'The panel is reached by https; the proxy before it must say so.');
     }
     Object.assign(response.locals, { origin, cookies: cookieNames(new URL(origin)) });
     next();
   }
 
-  /** Whether a trusted proxy says that the browser's connection is encrypted. */
-  function cameByTls(request: Request): boolean {
-    if (!deps.trustedProxies.has(request.socket.remoteAddress)) return false;
-    return fieldsOf(request, 'x-forwarded-proto').join(',').split(',').at(-1)?.trim().toLowerCase() === 'https';
-  }
-
   /** An answer that is no route's: it lasts. */
   function streamed(
-    operation: Queried,
+    operation: Pick<Operation, 'query'>,
     need: Need,
     send: (exchange: Exchange, signedIn: SignedIn, query: URLSearchParams) => Promise<void>,
   ) {
@@ -118,9 +121,25 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
         refuseForeignRead(request);
         // A browser opens the stream of events again and again by itself: that keeps no idle session alive.
         const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need, operation !== readEvents));
-        await send(exchange, signedIn, queryOf(request, operation));
+        await send(exchange, signedIn, queryOf(request, operation.query));
       };
       begun().catch((error: unknown) => (response.headersSent ? response.destroy() : exchange.fail(error)));
+    };
+  }
+
+  /** A page or a file of it for whoever is signed in. A browser that opens one is led to the sign-in first. */
+  function forSignedIn(send: (exchange: Exchange) => void) {
+    return (request: Request, response: Response): void => {
+      const { exchange } = localsOf(response);
+      const isOpened = request.accepts(['json', 'html']) === 'html';
+      exchange.inTime(admitted(exchange, localsOf(response), 'signed-in', true)).then(
+        () => send(exchange),
+        (error: unknown) => {
+          const isStranger = error instanceof Refusal && error.code === 'invalid_session';
+          if (isStranger && isOpened) exchange.reply(seeOther('/sign-in'));
+          else exchange.fail(error);
+        },
+      );
     };
   }
 
@@ -154,14 +173,14 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     const open = openRequest(request, locals, ids);
     if (route.access === 'anyone') {
       const body = route.foreign === true ? noBody<Shape>() : await bodyOf(route, exchange);
-      const query = queryOf(request, route);
+      const query = queryOf(request, route.query);
       return await inTime(exchange, route, route.handle({ ...open, body, query }, services));
     }
     if (!isWrite(request.method)) refuseForeignRead(request);
     const need = needOf(route.access, ids.accountId);
     const signedIn = await exchange.inTime(admitted(exchange, locals, need, isUse(request)));
     const body = await bodyOf(route, exchange);
-    const query = queryOf(request, route);
+    const query = queryOf(request, route.query);
     const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
     const key = idempotencyKeyOf(request, route.idempotency);
     // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
@@ -276,12 +295,4 @@ async function bodyOf<Shape extends z.core.$ZodShape>(
 ): Promise<z.infer<z.ZodObject<Shape>>> {
   if (!body) return noBody<Shape>();
   return await readJson(exchange, { body, refuse }, 'invalid_request');
-}
-
-/** @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess */
-function queryOf({ url }: Request, { query: declared }: Queried): URLSearchParams {
-  const query = new URLSearchParams(url.split('?')[1] ?? '');
-  const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
-  if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);
-  return query;
 }

@@ -35,6 +35,19 @@ test.each<[peer: string, forwarded: readonly string[], client: string, why: stri
   expect(PROXIES.clientOf(requestFrom(peer, forwarded))).toBe(client);
 });
 
+test.each<[peer: string, encrypted: boolean, forwarded: readonly string[], came: boolean, why: string]>([
+  ['192.0.2.1', true, [], true, 'the connection itself'],
+  ['10.0.0.1', false, ['https'], true, 'the word of a trusted proxy'],
+  ['10.0.0.1', false, ['http', 'HTTPS '], true, 'the last word, in any case'],
+  ['10.0.0.1', false, ['https, http'], false, 'the last word is another'],
+  ['10.0.0.1', false, [], false, 'a trusted proxy that says nothing'],
+  ['192.0.2.1', false, ['https'], false, 'a stranger'],
+])('%s, encrypted: %s, that forwards %j: %s (%s)', (remoteAddress, encrypted, forwarded, came) => {
+  const rawHeaders = forwarded.flatMap((value) => ['X-Forwarded-Proto', value]);
+  const request = { socket: { remoteAddress, encrypted }, rawHeaders } as unknown as IncomingMessage;
+  expect(PROXIES.cameByTls(request)).toBe(came);
+});
+
 test.each([
   ['192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1', '192.0.2.1'],

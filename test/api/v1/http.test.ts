@@ -228,5 +228,6 @@ describe('HTTP of /v1', () => {
   });
 });
 
-const ALWAYS = ['cache-control', 'x-request-id', 'date', 'connection'];
+const SAFE = ['x-content-type-options', 'content-security-policy'];
+const ALWAYS = ['cache-control', 'x-request-id', ...SAFE, 'date', 'connection'];
 const SOMETIMES = ['content-type', 'content-length', 'www-authenticate', 'ratelimit', 'ratelimit-policy', 'allow'];

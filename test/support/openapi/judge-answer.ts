@@ -30,16 +30,20 @@ export interface JudgedAnswer {
   readonly text: string;
 }
 
-/** Headers of HTTP itself, which no document lists. */
+/** Headers of HTTP itself and for proxies, and those of security, which every answer has (ADR 0057): no document lists them. */
 const TRANSPORT: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',
   'content-length',
+  'content-security-policy',
   'content-type',
   'date',
   'keep-alive',
+  'strict-transport-security',
   'transfer-encoding',
   'vary',
+  'x-accel-buffering',
+  'x-content-type-options',
 ]);
 const PREFIXES: Readonly<Record<DocumentName, string>> = {
   v1: '/v1/',

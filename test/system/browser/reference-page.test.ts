@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API_NAMES, APIS, type ApiName } from '../../../src/api/openapi/apis.ts';
 import { documentOf } from '../../../src/api/openapi/document.ts';
 import type { CodeSample } from '../../../src/api/openapi/samples.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { signedIn } from '../../support/panel/panel-users.ts';
 import { Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from './chromium.ts';
 
@@ -25,10 +27,11 @@ const operation = (page: Page, id: string) => page.locator(`[id^="operations-"][
 
 describe.skipIf(chromium === undefined)(title, () => {
   let muster: Muster;
+  let store: Store;
   let browser: Browser;
   let account: Tenant;
   beforeAll(async () => {
-    muster = await Muster.start();
+    muster = await Muster.start({ wrapStore: (opened) => (store = opened) });
     account = await tenant(muster);
     browser = await openChromium(chromium ?? '');
   });
@@ -171,6 +174,22 @@ describe.skipIf(chromium === undefined)(title, () => {
       .poll(() => faults.toSorted())
       .toEqual(['connect-src https://example.com/', 'img-src https://example.com/x.png', 'script-src-elem inline']);
     expect(await page.evaluate('globalThis.ran')).toBeUndefined();
+  });
+
+  test('in the panel it shows the owners’ API, asks for no secret and sends nothing, whatever its address says', async () => {
+    const { token } = await signedIn(store, { operator: true });
+    await using visited = await visit(browser);
+    const { page, requested, faults } = visited;
+    await page.context().addCookies([{ name: `muster_${muster.service.panel.port}`, value: token, url: muster.panel }]);
+    for (const where of ['', '?api=operator', '?api=device']) {
+      await page.goto(`${muster.panel}/docs${where}#/Apps/createApp`);
+      await page.locator('.opblock.is-open .code-samples').waitFor();
+      expect(await page.locator('.opblock').count()).toBe(APIS.v1.operations.length);
+      expect(await page.locator('.authorize, .authorization__btn, .try-out__btn, .execute, nav').count()).toBe(0);
+      expect(await page.locator('body').innerText()).not.toMatch(/operator token|operator\/v1/i);
+    }
+    expect(requested.filter((url) => !url.startsWith(muster.panel) || url.includes('operator.json'))).toEqual([]);
+    expect(faults).toEqual([]);
   });
 
   describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {

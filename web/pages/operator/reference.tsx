@@ -31,13 +31,9 @@ export const ReferencePage = () => (
     <Card title={texts.documents}>
       <div class="stack">
         <p>{texts.documentsSay}</p>
-        <ul class="stack tight">
-          {texts.rows.map(({ name, document }) => (
-            <li key={name}>
-              <a href={`/openapi/${name}.json`}>{document}</a>
-            </li>
-          ))}
-        </ul>
+        <p>
+          <a href="/openapi/v1.json">{texts.document}</a>
+        </p>
         <p class="quiet">{texts.note}</p>
       </div>
     </Card>

@@ -28,7 +28,11 @@ export const readPanelLimits = atPanel(readRateLimits, 'operator');
 export const readPanelKeys = atPanel(readKeys, 'operator');
 export const rotatePanelKeys = atPanel(rotateKeys, 'operator');
 export const readPanelUsage = atPanel(readUsage, 'operator');
-export const readPanelBackup = atPanel(readBackup, 'operator');
+const ofBackup = readBackup.answers[0];
+/** A browser saves it as a file. */
+export const readPanelBackup = atPanel(readBackup, 'operator', {
+  answers: [{ ...ofBackup, headers: ['Content-Disposition'] }],
+});
 
 export const createPanelUser = atPanel(createUser, 'operator');
 export const listPanelUsers = atPanel(listUsers, 'operator');

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { pageHeaders } from '../../headers/security-headers.ts';
 import { PublicFile, type PublicPath } from '../../operator/public-files.ts';
 
 /* The reference page: Swagger UI with a script and a style of our own, all from the listener that serves it. */
@@ -7,7 +8,7 @@ import { PublicFile, type PublicPath } from '../../operator/public-files.ts';
 type PagePath = Extract<PublicPath, `/docs${string}`>;
 
 /** Nothing from another host, no script and no style in a text, no frame around it: a token is entered here. */
-const POLICY = [
+const SAFE = pageHeaders([
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -16,20 +17,7 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ');
-
-const HEADERS: readonly string[] = [
-  'Content-Security-Policy',
-  POLICY,
-  'X-Content-Type-Options',
-  'nosniff',
-  'Referrer-Policy',
-  'no-referrer',
-  'Cross-Origin-Opener-Policy',
-  'same-origin',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
-];
+]);
 
 const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -44,8 +32,7 @@ const own = (name: string): (() => Promise<Buffer>) => {
 const ofSwaggerUi = (name: string) => (): Promise<Buffer> =>
   readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
 
-const file = (type: string, read: () => Promise<Buffer>): PublicFile =>
-  new PublicFile({ type, read, headers: HEADERS });
+const file = (type: string, read: () => Promise<Buffer>): PublicFile => new PublicFile({ type, read, safe: SAFE });
 
 /** The files of the page by their paths. Each is read when it is first asked for. */
 export const pageFiles = (): Readonly<Record<PagePath, PublicFile>> => ({
@@ -55,4 +42,10 @@ export const pageFiles = (): Readonly<Record<PagePath, PublicFile>> => ({
   '/docs/swagger-ui.js': file(SCRIPT, ofSwaggerUi('swagger-ui-bundle.js')),
   '/docs/swagger-ui.css': file(STYLE, ofSwaggerUi('swagger-ui.css')),
   '/docs/favicon.svg': file('image/svg+xml', own('favicon.svg')),
+});
+
+/** The same page with the owners' API alone: it names no other, and no request is sent from it. */
+export const ownersPageFiles = (): Readonly<Record<PagePath, PublicFile>> => ({
+  ...pageFiles(),
+  '/docs': file(HTML, own('owners-page.html')),
 });

@@ -10,13 +10,15 @@ const APIS = {
 };
 
 const asked = new URLSearchParams(location.search).get('api') ?? '';
-const api = Object.hasOwn(APIS, asked) ? asked : 'v1';
+/** The page of the panel offers the owners' API alone. */
+const choice = Array.from(document.querySelectorAll('[data-api]'), (link) => link.dataset.api);
+const api = choice.includes(asked) ? asked : 'v1';
 const isHere = api === 'operator';
 
 const byId = (id) => document.getElementById(id);
 byId('where').textContent = APIS[api];
 byId('document').href = `openapi/${api}.json`;
-document.querySelector(`[data-api="${api}"]`).setAttribute('aria-current', 'page');
+document.querySelector(`[data-api="${api}"]`)?.setAttribute('aria-current', 'page');
 
 /** Swagger UI has its dark colours under a class. */
 const dark = matchMedia('(prefers-color-scheme: dark)');

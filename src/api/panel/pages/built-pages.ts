@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { PublicFile, type PublicFiles } from '../../operator/public-files.ts';
-import type { Exchange } from '../../http/exchange.ts';
+import { pageHeaders } from '../../headers/security-headers.ts';
+import { PublicFile } from '../../operator/public-files.ts';
 import type { Pages } from './pages.ts';
 
 /*
@@ -25,22 +25,12 @@ const POLICY = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
-].join('; ');
+];
 
-const SAFE: readonly string[] = [
-  'Content-Security-Policy',
-  POLICY,
-  'X-Content-Type-Options',
-  'nosniff',
-  'Referrer-Policy',
-  'no-referrer',
-  'Cross-Origin-Opener-Policy',
-  'same-origin',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
+const SAFE = pageHeaders(POLICY, [
   'Permissions-Policy',
   'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-];
+]);
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -55,29 +45,16 @@ const NOT_BUILT = 'The pages of the panel are not built. Run: npm run build:web\
 /**
  * The pages of a folder.
  * @param folder with `index.html` and `assets`; where it has none, the pages say how to build them
- * @param isTls whether browsers reach the panel by https alone
- * @param references the reference of the APIs, which is served here as well
  */
-export function builtPages(folder: URL, isHttps: () => boolean, references: PublicFiles): Pages {
-  const files = new Map<string, PublicFile>(Object.entries(references));
+export function builtPages(folder: URL): Pages {
+  const files = new Map<string, PublicFile>();
   const page = documentOf(folder);
   for (const name of page ? assetsOf(folder) : []) {
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (type === undefined) continue;
     const read = (): Promise<Buffer> => readFile(new URL(`assets/${name}`, folder));
-    files.set(`/assets/${name}`, new PublicFile({ type, read, headers: SAFE }));
+    files.set(`/assets/${name}`, new PublicFile({ type, read, safe: SAFE }));
   }
-  const send = (exchange: Exchange, file: PublicFile, cache: string | undefined): void => {
-    const { request } = exchange;
-    const compressed = (request.headers['accept-encoding'] ?? '').includes('gzip');
-    const headers = ['Content-Type', file.type, 'Vary', 'Accept-Encoding', ...file.headers];
-    if (compressed) headers.push('Content-Encoding', 'gzip');
-    if (isHttps()) headers.push('Strict-Transport-Security', 'max-age=31536000');
-    file
-      .content({ compressed })
-      .then((body) => exchange.reply({ status: 200, body, headers, ...(cache !== undefined && { cache }) }))
-      .catch((error: unknown) => exchange.fail(error));
-  };
   return {
     serve(exchange) {
       const { request } = exchange;
@@ -86,12 +63,12 @@ export function builtPages(folder: URL, isHttps: () => boolean, references: Publ
       const file = files.get(path);
       if (file) {
         exchange.route = path.startsWith('/assets/') ? '/assets' : path;
-        send(exchange, file, path.startsWith('/assets/') ? KEPT : undefined);
+        file.send(exchange, path.startsWith('/assets/') ? KEPT : undefined);
         return true;
       }
       if (!isPage(path, request)) return false;
       exchange.route = '/';
-      if (page) send(exchange, page, undefined);
+      if (page) page.send(exchange);
       else exchange.reply({ status: 503, body: NOT_BUILT, headers: ['Content-Type', 'text/plain; charset=utf-8'] });
       return true;
     },
@@ -105,7 +82,7 @@ const isPage = (path: string, { headers }: IncomingMessage): boolean =>
 function documentOf(folder: URL): PublicFile | undefined {
   try {
     const text = readFileSync(new URL('index.html', folder));
-    return new PublicFile({ type: 'text/html; charset=utf-8', read: async () => text, headers: SAFE });
+    return new PublicFile({ type: 'text/html; charset=utf-8', read: async () => text, safe: SAFE });
   } catch {
     return undefined;
   }
