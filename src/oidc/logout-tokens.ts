@@ -1,4 +1,5 @@
 import { jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 
 /** Whose sessions the provider ends. */
 export interface LoggedOut {
@@ -55,8 +56,8 @@ export class LogoutTokens {
 
 function loggedOut({ iss = '', sub, events, nonce, sid }: JWTPayload): LoggedOut {
   const isEvent = typeof events === 'object' && events !== null && EVENT in events;
-  const subject = typeof sub === 'string' ? sub : undefined;
-  const session = typeof sid === 'string' ? sid : undefined;
+  const subject = sub === undefined ? undefined : subjectOf(sub);
+  const session = sessionIdOf(sid);
   // A nonce is that of an ID token, which must not pass for this one.
   if (!isEvent || nonce !== undefined || (subject === undefined && session === undefined)) {
     throw new Error('This is no logout token.');

@@ -4,6 +4,7 @@ import type { ProviderConfig } from '../config/panel.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import type { Identity } from '../domain/records/user-records.ts';
 import type { Clock } from '../time/clock.ts';
+import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 import { CLOCK_TOLERANCE_SECONDS, createDiscovery, type Discovered } from './discovery.ts';
 import { LogoutTokens, type LoggedOut } from './logout-tokens.ts';
 import { guarded } from './provider-fault.ts';
@@ -149,11 +150,11 @@ function answerOf(
   refreshToken: string | undefined,
 ): ProviderAnswer {
   const { iss, sub, sid } = claims ?? {};
-  if (typeof iss !== 'string' || typeof sub !== 'string') throw new Error('The ID token names nobody.');
+  if (typeof iss !== 'string') throw new Error('The ID token names no provider.');
   return {
     issuer: iss,
-    subject: sub,
-    sid: typeof sid === 'string' ? sid : undefined,
+    subject: subjectOf(sub),
+    sid: sessionIdOf(sid),
     claims: claims ?? {},
     refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
   };

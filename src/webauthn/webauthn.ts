@@ -66,6 +66,21 @@ export async function beginRegistration(
   return { challenge: options.challenge, options };
 }
 
+/**
+ * Whether a page of another origin has framed the one that asked (WebAuthn 3, 5.8.1). The panel is framed by nobody; the
+ * library does not look at this for a new passkey, and for a sign-in only where the browser names the other origin.
+ * @throws SyntaxError for what is no JSON
+ */
+function isFramed(response: object): boolean {
+  const { response: inner } = response as { readonly response?: { readonly clientDataJSON?: unknown } };
+  const data = Buffer.from(String(inner?.clientDataJSON), 'base64url').toString();
+  const { crossOrigin, topOrigin } = JSON.parse(data) as {
+    readonly crossOrigin?: unknown;
+    readonly topOrigin?: unknown;
+  };
+  return (crossOrigin !== undefined && crossOrigin !== false) || topOrigin !== undefined;
+}
+
 /** Judges a new passkey. @returns undefined where the answer does not fit the challenge */
 export async function endRegistration(
   { origin, host }: Place,
@@ -74,6 +89,7 @@ export async function endRegistration(
 ): Promise<MadePasskey | undefined> {
   const { verifyRegistrationResponse } = await library();
   try {
+    if (isFramed(response)) return undefined;
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: response as RegistrationResponseJSON,
       expectedChallenge: challenge,
@@ -119,6 +135,7 @@ export async function endAuthentication(
 ): Promise<number | undefined> {
   const { verifyAuthenticationResponse } = await library();
   try {
+    if (isFramed(response)) return undefined;
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON,
       expectedChallenge: challenge,

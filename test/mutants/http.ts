@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.ts';
 /** The gateway of `/v1` and the listeners. */
 export const HTTP: readonly Mutant[] = [
   {
+    name: 'TLS takes whichever suites Node does',
+    file: 'src/api/listener/http-server.ts',
+    search: '  ciphers: CIPHERS,\n',
+    replacement: '',
+    rule: 'Listener bounds: TLS 1.2 has no suite with CBC, and none without keys of its own.',
+    caughtBy: ['test/api/listener/ciphers.test.ts'],
+  },
+  {
     name: 'the entitlement is checked after the body',
     file: 'src/api/v1/gateway.ts',
     search: `    if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');

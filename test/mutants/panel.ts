@@ -3,6 +3,23 @@ import type { Mutant } from './mutant.ts';
 /** The panel's back end: who is let in, by what, and for how long it counts. */
 export const PANEL: readonly Mutant[] = [
   {
+    name: 'a subject of any length is an identity',
+    file: 'src/oidc/bounded-claims.ts',
+    search: '{1,255}$/;',
+    replacement: '*$/;',
+    rule: 'P6: a subject is 1 to 255 characters of ASCII.',
+    caughtBy: ['test/api/panel/provider.test.ts'],
+  },
+  {
+    name: 'a passkey is made in a frame of another page',
+    file: 'src/webauthn/webauthn.ts',
+    search: `    if (isFramed(response)) return undefined;
+    const { verified, registrationInfo }`,
+    replacement: '    const { verified, registrationInfo }',
+    rule: 'P5: an answer that was framed by another origin is refused.',
+    caughtBy: ['test/api/panel/passkeys.test.ts'],
+  },
+  {
     name: 'a stranger to an account is told that there is one',
     file: 'src/domain/users/roles.ts',
     search: "if (!right) throw new Refusal('not_found');",

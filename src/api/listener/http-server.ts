@@ -27,8 +27,28 @@ export interface HttpServerOptions {
 const HEADER_BYTES_MAX = 16_384;
 /** A backstop for an unread body; a reader has its own, shorter limits (H7, H21). */
 const REQUEST_TIMEOUT_MS = 60_000;
+/**
+ * The suites of TLS 1.3, and those of 1.2 that encrypt with authentication and give each connection keys of its own (RFC
+ * 9325, 4.2): none with CBC. Node speaks no TLS 1.3 where its suites are not among them.
+ */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
 /** A handshake has the time of a request's head (H21). */
-export const TLS = { minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout: 10_000 } as const;
+export const TLS = {
+  minVersion: 'TLSv1.2',
+  ciphers: CIPHERS,
+  ALPNProtocols: ['http/1.1'],
+  handshakeTimeout: 10_000,
+} as const;
 
 /** A server of HTTP/1.1 with the limits of H7 and H21, which does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): Server {

@@ -26,8 +26,11 @@ test.each<[string | undefined, boolean, string]>([
 
 test('no field is too odd for an answer', () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(...'gzip*;q=0.1, "\\br') }), (field) => {
-      expect(typeof asked(field)).toBe('boolean');
-    }),
+    fc.property(
+      fc.string({ unit: fc.constantFrom('gzip', '*', ';', 'q=', '0', '.', '1', ',', ' ', '"', '\\', 'br') }),
+      (field) => {
+        expect(typeof asked(field)).toBe('boolean');
+      },
+    ),
   );
 });

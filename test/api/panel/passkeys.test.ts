@@ -116,6 +116,9 @@ onEachBackend('passkeys', (backend) => {
 
   test.each<[why: string, misbehaviour: Misbehaviour]>([
     ['another page', { origin: 'http://evil.example' }],
+    ['a page of another origin frames ours', { crossOrigin: true }],
+    ['a named one frames it', { crossOrigin: true, topOrigin: 'http://evil.example' }],
+    ['it is framed, and says otherwise', { topOrigin: 'http://evil.example' }],
     ['nobody was asked for', { isUserVerified: false }],
     ['another challenge', { challenge: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }],
   ])('%s: neither a new passkey nor a sign-in is taken', async (_why, misbehaviour) => {

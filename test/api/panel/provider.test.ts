@@ -21,6 +21,9 @@ interface Forgery {
   readonly issuer?: string;
   readonly nonce?: string;
   readonly key?: SigningKey;
+  readonly subject?: string;
+  readonly sid?: unknown;
+  readonly name?: string;
 }
 
 /** A provider made by hand, whose tokens no real one would give. */
@@ -51,11 +54,11 @@ async function forgingProvider(forgery: Forgery): Promise<AsyncDisposable & { re
       response.writeHead(303, { location: back.href }).end();
     } else {
       const now = Math.floor(Date.now() / 1000) + (forgery.aheadSeconds ?? 0);
-      void new SignJWT({ nonce: forgery.nonce ?? nonce })
+      void new SignJWT({ nonce: forgery.nonce ?? nonce, groups: [], sid: forgery.sid, name: forgery.name })
         .setProtectedHeader({ alg: 'ES256', kid: key.kid })
         .setIssuer(forgery.issuer ?? issuer)
         .setAudience(forgery.audience ?? 'muster')
-        .setSubject('ann')
+        .setSubject(forgery.subject ?? 'ann')
         .setIssuedAt(now)
         .setExpirationTime(now + 3600)
         .sign((forgery.key ?? key).privateKey)
@@ -281,6 +284,15 @@ describe('sign-in at a provider', () => {
     ['another audience', { audience: 'another' }, 'provider_refused'],
     ['another issuer', { issuer: 'https://elsewhere.example.com' }, 'provider_refused'],
     ['another nonce', { nonce: 'another' }, 'provider_refused'],
+    ['a subject of 255 characters', { subject: 's'.repeat(255) }, null],
+    ['a subject of 256 characters', { subject: 's'.repeat(256) }, 'provider_refused'],
+    ['a subject without a character', { subject: '' }, 'provider_refused'],
+    ['a subject that is not ASCII', { subject: 'anné' }, 'provider_refused'],
+    ['a subject with a control character', { subject: 'ann\n' }, 'provider_refused'],
+    ['a session of 255 characters', { sid: 's'.repeat(255) }, null],
+    ['a session of 256 characters', { sid: 's'.repeat(256) }, 'provider_refused'],
+    ['a session without a character', { sid: '' }, 'provider_refused'],
+    ['a session that is no text', { sid: 7 }, 'provider_refused'],
     ['a key that the provider does not publish', { key: signingKey('key') }, 'provider_refused'],
   ])('%s', async (_says, forgery, problem) => {
     await using forger = await forgingProvider(forgery);

@@ -58,6 +58,8 @@ export interface SelfSignedOptions {
   readonly days?: string;
   /** The subject's alternative names, as in `DNS:a.example`. */
   readonly names?: string | undefined;
+  /** An RSA key in place of one on P-256. */
+  readonly isRsa?: boolean;
 }
 
 /** A certificate for 127.0.0.1 that expires in a day, of a key of its own. */
@@ -77,7 +79,7 @@ export const issuedBy = (directory: string, authority: string, name: string): Se
 function made(
   directory: string,
   name: string,
-  { days = '1', names = 'IP:127.0.0.1' }: SelfSignedOptions,
+  { days = '1', names = 'IP:127.0.0.1', isRsa = false }: SelfSignedOptions,
   signer: readonly string[],
 ): SelfSigned {
   const [key, cert, csr] = [
@@ -86,8 +88,8 @@ function made(
     join(directory, `${name}.csr`),
   ];
   const openssl = (...parameters: string[]) => execFileSync('openssl', parameters, { stdio: 'pipe' });
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
-  openssl('req', ...newKey, '-subj', `/CN=${name}`, '-out', csr);
+  const kind = isRsa ? ['-newkey', 'rsa:2048'] : ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  openssl('req', ...kind, '-nodes', '-keyout', key, '-subj', `/CN=${name}`, '-out', csr);
   const extensions = join(directory, `${name}.ext`);
   writeFileSync(extensions, `subjectAltName=${names}\nbasicConstraints=CA:TRUE\n`);
   openssl('x509', '-req', '-in', csr, ...signer, '-days', days, '-extfile', extensions, '-out', cert);

@@ -4,6 +4,9 @@ import { createHash, createSign, generateKeyPairSync, randomBytes, type KeyObjec
 export interface Misbehaviour {
   /** The page that asks, as the browser tells it; by default the panel's own. */
   readonly origin?: string;
+  /** The page of the panel was framed by one of another origin. */
+  readonly crossOrigin?: boolean;
+  readonly topOrigin?: string;
   /** Without it nobody was asked for a finger or a PIN. */
   readonly isUserVerified?: boolean;
   /** The signature counter to tell, in place of the next one. */
@@ -99,8 +102,10 @@ export class Authenticator {
   }
 
   #clientData(type: string, options: unknown, origin: string, misbehaviour: Misbehaviour): Buffer {
-    const { challenge } = { ...(options as Options), ...misbehaviour };
-    return Buffer.from(JSON.stringify({ type, challenge, origin: misbehaviour.origin ?? origin, crossOrigin: false }));
+    const { challenge, crossOrigin = false, topOrigin } = { ...(options as Options), ...misbehaviour };
+    return Buffer.from(
+      JSON.stringify({ type, challenge, origin: misbehaviour.origin ?? origin, crossOrigin, topOrigin }),
+    );
   }
 
   #data(rpId: string, further: number, { isUserVerified = true, counter = this.#counter }: Misbehaviour): Buffer {
