@@ -147,7 +147,7 @@ export const HTTP: readonly Mutant[] = [
     replacement: `          if (error instanceof Refusal) return send(exchange);
           const isStranger = error instanceof Refusal && error.code === 'invalid_session';`,
     rule: 'P11: the reference in the panel is behind a session.',
-    caughtBy: ['test/api/panel/reference.test.ts'],
+    caughtBy: ['test/api/panel/pages/reference.test.ts'],
   },
   {
     name: 'a full account is refused before the idempotency record is looked up',

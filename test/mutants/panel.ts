@@ -3,6 +3,47 @@ import type { Mutant } from './mutant.ts';
 /** The panel's back end: who is let in, by what, and for how long it counts. */
 export const PANEL: readonly Mutant[] = [
   {
+    name: 'a name may turn the direction of what follows',
+    file: 'src/text/names.ts',
+    search: '[\\p{Cc}\\p{Cf}',
+    replacement: '[\\p{Cc}',
+    rule: 'P12: names have no character that is not seen or turns a line.',
+    caughtBy: ['test/text/names.test.ts'],
+  },
+  {
+    name: 'a joiner may stand anywhere',
+    file: 'src/text/names.ts',
+    search: 'name.search(UNSEEN) >= 0 || !joinersFit(name)',
+    replacement: 'name.search(UNSEEN) >= 0',
+    rule: 'RFC 5892, A.1 and A.2: a joiner stands where it joins.',
+    caughtBy: ['test/text/names.test.ts'],
+  },
+  {
+    name: 'names to sign in with are compared in one composition alone',
+    file: 'src/text/logins.ts',
+    search: `    .toLowerCase()
+    .normalize('NFC');`,
+    replacement: '    .toLowerCase();',
+    rule: 'P12: RFC 8265, 3.3.2: NFC comes after case.',
+    caughtBy: ['test/text/logins.test.ts'],
+  },
+  {
+    name: 'a new user takes a name that is an earlier one’s under another key',
+    file: 'src/domain/users/logins.ts',
+    search: 'isOfOther(other) &&',
+    replacement: 'other === login &&',
+    rule: 'P12: a name that is equal to one of an earlier user is 409.',
+    caughtBy: ['test/api/panel/names.test.ts'],
+  },
+  {
+    name: 'the deletion of a user removes the name of another',
+    file: 'src/domain/users/logins.ts',
+    search: '.filter(({ record }) => record.userId === id);',
+    replacement: '.filter(() => true);',
+    rule: 'P12: two earlier names that became one lead to their own users.',
+    caughtBy: ['test/api/panel/names.test.ts'],
+  },
+  {
     name: 'a subject of any length is an identity',
     file: 'src/oidc/bounded-claims.ts',
     search: '{1,255}$/;',

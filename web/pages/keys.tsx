@@ -17,6 +17,7 @@ import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { SecretText } from './apps/enrollment-lines.tsx';
 import { typedName } from './apps/typed-name.ts';
+import { isBlank } from '../../src/text/shown-name.ts';
 
 /** The API keys of the account: created, shown once, revoked. */
 export function KeysPage({ accountId }: PageProps) {
@@ -99,7 +100,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly ListedApiKey[]; onRevoke?
       <Button
         small
         kind="danger"
-        aria-label={texts.revokeOne(key.name === '' ? key.keyId : key.name)}
+        aria-label={texts.revokeOne(isBlank(key.name) ? key.keyId : key.name)}
         onClick={() => onRevoke?.(key)}
       >
         {texts.revoke}

@@ -1,3 +1,5 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the pages of apps. */
 
 export const apps = {
@@ -24,7 +26,7 @@ export const apps = {
     lastSeen: 'Last contact',
     created: 'Created',
   },
-  chooseOne: (name: string) => `Choose ${name}`,
+  chooseOne: (name: string) => `Choose ${isolated(name)}`,
   chooseAll: 'Choose all that are shown',
   chosen: (count: number) => (count === 1 ? '1 app chosen' : `${count} apps chosen`),
   hidden: (count: number) => (count === 1 ? '1 of them is not shown' : `${count} of them are not shown`),

@@ -1,3 +1,5 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the pages before one is signed in. */
 
 export const door = {
@@ -11,7 +13,7 @@ export const door = {
   passkeyThereAlready: 'This device holds one of your passkeys already: it needs no second one.',
   passkeyAtNumber:
     'Browsers use passkeys only where the address is a name. Open the panel by its name, such as localhost.',
-  provider: (name: string) => `Sign in with ${name}`,
+  provider: (name: string) => `Sign in with ${isolated(name)}`,
   or: 'or',
   problems: {
     provider_unavailable: 'The provider does not answer. Try again in a moment.',
@@ -25,7 +27,7 @@ export const door = {
     too_many: 'There is no room for another user or identity. Ask your operator.',
   } as Readonly<Record<string, string>>,
   problem: 'The sign-in did not succeed. Try again.',
-  stillSignedIn: (name: string) => `You are still signed in as ${name}.`,
+  stillSignedIn: (name: string) => `You are still signed in as ${isolated(name)}.`,
   back: 'Back to your sign-in',
   forgotten: 'Password forgotten, or the passkey lost? An operator makes you a link for a new one.',
   noPasskeys: 'Passkeys need https, and this browser has none for here.',
@@ -36,15 +38,16 @@ export const door = {
       reset: 'Set a new sign-in',
     },
     opening: 'Opening the link',
-    first: (name: string) => `This is the first sign-in of ${name}. The link works once.`,
+    first: (name: string) => `This is the first sign-in of ${isolated(name)}. The link works once.`,
     firstOperator:
       'With this link you become the first operator, who may do everything here and makes the other users. It works once.',
     invitation: {
       owner: 'You become an owner: you may change the account, its keys and its apps, and invite others.',
       viewer: 'You become a viewer: you may look at everything in the account, and change nothing.',
     },
-    reset: (name: string) => `This sets a new password for ${name}, removes the passkeys and ends all sessions.`,
-    as: (name: string) => `You are signed in as ${name}, and accept it as this user.`,
+    reset: (name: string) =>
+      `This sets a new password for ${isolated(name)}, removes the passkeys and ends all sessions.`,
+    as: (name: string) => `You are signed in as ${isolated(name)}, and accept it as this user.`,
     haveUser: 'If you have a user here already, sign in first, and then open the link again.',
     name: 'Your name',
     nameHint: 'By which others see you.',

@@ -1,3 +1,5 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the page of API keys. */
 
 export const keys = {
@@ -20,7 +22,7 @@ export const keys = {
   expired: 'expired',
   soon: 'soon',
   revoke: 'Revoke',
-  revokeOne: (name: string) => `Revoke ${name}`,
+  revokeOne: (name: string) => `Revoke ${isolated(name)}`,
   revokeTitle: 'Revoke this API key?',
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',

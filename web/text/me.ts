@@ -1,8 +1,10 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the page of the signed-in user. */
 
 export const me = {
   title: 'Your sign-in',
-  lead: (name: string) => `Signed in as ${name}`,
+  lead: (name: string) => `Signed in as ${isolated(name)}`,
   name: 'Name',
   nameHint: 'By which others see you.',
   rename: 'Save the name',
@@ -26,7 +28,7 @@ export const me = {
   addPasskey: 'Add a passkey',
   passkeyAdded: 'The passkey is added.',
   remove: 'Remove',
-  removeOne: (name: string) => `Remove ${name}`,
+  removeOne: (name: string) => `Remove ${isolated(name)}`,
   removePasskey: 'Remove this passkey?',
   removeSays: 'It signs you in no more. Delete it on the device as well.',
   removeLastSays: 'It signs you in no more, and from now on the password alone does.',

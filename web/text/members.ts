@@ -1,3 +1,5 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the page of members. */
 
 export const members = {
@@ -18,17 +20,17 @@ export const members = {
   disabled: 'disabled',
   none: 'Nobody is a member yet. Operators may open every account.',
   toOwner: 'Make an owner',
-  toOwnerOne: (name: string) => `Make an owner: ${name}`,
+  toOwnerOne: (name: string) => `Make an owner: ${isolated(name)}`,
   toOwnerTitle: 'Make this member an owner?',
   toOwnerSays: 'An owner may change everything in the account, make API keys, invite others, and end memberships.',
   toViewer: 'Make a viewer',
-  toViewerOne: (name: string) => `Make a viewer: ${name}`,
+  toViewerOne: (name: string) => `Make a viewer: ${isolated(name)}`,
   toViewerTitle: 'Make this member a viewer?',
   toViewerSays: 'A viewer may look at everything and change nothing. It holds at once.',
   toViewerYourself: 'This is you: you cannot take it back yourself.',
   staysOwner: 'The provider’s groups give the role of an owner, which stays.',
   end: 'End the membership',
-  endOne: (name: string) => `End the membership of ${name}`,
+  endOne: (name: string) => `End the membership of ${isolated(name)}`,
   endTitle: 'End this membership?',
   endSays: 'The account is closed to this member from now on, on every replica. The audit keeps what was done.',
   endGroups: 'The role by invitation ends. The one that the provider’s groups give stays, and with it the membership.',

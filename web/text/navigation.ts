@@ -1,3 +1,5 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the frame: navigation, sign-in, sign-out. */
 
 export const navigation = {
@@ -24,7 +26,7 @@ export const navigation = {
   reference: 'API reference',
   me: 'Your sign-in',
   signOut: 'Sign out',
-  signedInAs: (name: string) => `Signed in as ${name}`,
+  signedInAs: (name: string) => `Signed in as ${isolated(name)}`,
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
 };

@@ -1,3 +1,5 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of the pages for operators. */
 
 export const pager = {
@@ -31,7 +33,7 @@ export const accounts = {
   disabled: 'disabled',
   managed: 'managed',
   settings: 'Settings',
-  settingsOf: (name: string) => `Settings of ${name}`,
+  settingsOf: (name: string) => `Settings of ${isolated(name)}`,
   empty: 'There are no accounts yet',
   emptySays: 'An account owns apps and API keys. Create one, and invite its first owner on its page of members.',
   name: 'Name',
@@ -79,7 +81,7 @@ export const accountSettings = {
   },
   appField: 'FleetApp, as namespace/name',
   change: 'Change',
-  changeOne: (name: string) => `Change who may adopt ${name}`,
+  changeOne: (name: string) => `Change who may adopt ${isolated(name)}`,
   appsCaption: 'Apps and the FleetApps of Kubernetes',
   noApps: 'The account has no apps.',
 };
@@ -111,7 +113,7 @@ export const users = {
   identity: 'provider',
   noWay: 'none yet',
   manage: 'Manage',
-  manageOne: (name: string) => `Manage ${name}`,
+  manageOne: (name: string) => `Manage ${isolated(name)}`,
   empty: 'There are no users yet',
   dialog: {
     name: 'Name',

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { useNow } from '../hooks/use-now.ts';
 import { common } from '../text/common.ts';
 import { formatAge, formatInstant } from '../text/format.ts';
+import { isBlank } from '../../src/text/shown-name.ts';
 
 /* The parts that pages are made of. */
 
@@ -91,7 +92,7 @@ export function Time({ at }: { at: string | null }) {
 
 /** A name that somebody chose: shown as text in its own direction, within its line. */
 export const Name = ({ children, otherwise = '—' }: { children: string; otherwise?: string }) =>
-  children === '' ? <span class="quiet">{otherwise}</span> : <bdi class="name">{children}</bdi>;
+  isBlank(children) ? <span class="quiet">{otherwise}</span> : <bdi class="name">{children}</bdi>;
 
 /** Shares of a whole, as a bar with a legend that says the same in numbers. */
 export function Shares({

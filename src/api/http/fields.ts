@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { mappedLogin } from '../../text/logins.ts';
+import { hasUnseen } from '../../text/names.ts';
 import { textFault } from './text.ts';
 
 /** A schema for a text of at most so many Unicode code points, without lone surrogates (A1). */
@@ -14,6 +16,43 @@ export const text = ({ codePointsMax }: { codePointsMax: number }): z.ZodString 
     })
     // JSON Schema counts code points, too.
     .meta({ maxLength: codePointsMax });
+
+type Judgement = z.core.CheckFn<string>;
+
+/** Refuses a text that is not as a rule has it. A text that is too long is not looked through. */
+const ruled =
+  (codePointsMax: number, isSound: (value: string) => boolean, message: string): Judgement =>
+  (ctx) => {
+    if (textFault(ctx.value, { codePointsMax }) !== undefined || isSound(ctx.value)) return;
+    ctx.issues.push({ code: 'custom', message, input: undefined });
+  };
+
+/**
+ * A schema for the name of a person, an account or a key: without blanks around it, and without a character that is not
+ * seen or turns the direction of a text.
+ */
+export const nameText = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
+  text({ codePointsMax })
+    .trim()
+    .check(
+      ruled(
+        codePointsMax,
+        (name) => !hasUnseen(name),
+        'must not contain control, invisible or direction-changing characters',
+      ),
+    );
+
+/** A schema for a new name to sign in with, as PRECIS has it (RFC 8265, 3.3). */
+export const loginText = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
+  nameText({ codePointsMax })
+    .min(1)
+    .check(
+      ruled(
+        codePointsMax,
+        (login) => login === '' || mappedLogin(login) !== undefined,
+        'must consist of letters, digits and ASCII punctuation, each part in one direction of writing',
+      ),
+    );
 
 /** A schema for printable ASCII without control characters. */
 export const asciiText = (charactersMax: number): z.ZodString =>

@@ -1,4 +1,5 @@
-import { printable } from '../terminal/printable.ts';
+import { isBlank } from '../../text/shown-name.ts';
+import { printableName } from '../terminal/printable.ts';
 import { relativeTime } from './relative-time.ts';
 
 /** What stands in one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */
@@ -36,10 +37,10 @@ export const nameOf = ({ head, name }: Pick<Column<never>, 'head' | 'name'>): st
 /** A cell for people, in one line that moves no terminal. */
 export function shown<Item>({ of, kind }: Column<Item>, item: Item, now: number): string {
   const cell = of(item);
-  if (cell === null || cell === undefined || cell === '') return '-';
+  if (cell === null || cell === undefined || isBlank(String(cell))) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   const at = kind === 'time' ? instantOf(cell) : undefined;
-  return at === undefined ? printable(String(cell)) : relativeTime(at, now);
+  return at === undefined ? printableName(String(cell)) : relativeTime(at, now);
 }
 
 /** A cell for programs: an instant is exact. */

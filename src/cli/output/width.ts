@@ -30,7 +30,8 @@ export function cutTo(text: string, columns: number): string {
     if (width > columns - 1) break;
     kept += segment;
   }
-  return `${kept}…`;
+  // What was isolated stays so.
+  return `${kept}…${kept.startsWith('\u2068') ? '\u2069' : ''}`;
 }
 
 /** Fills a text up with blanks to so many columns. */

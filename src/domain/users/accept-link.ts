@@ -11,7 +11,8 @@ import { Refusal } from '../refusal.ts';
 import type { ValidLink } from './link-validity.ts';
 import { voidedLinks, type Links } from './links.ts';
 import { joiningStep, newMemberStep } from './members.ts';
-import { crowdOf, loginKey, passkeyKey, userCreation } from './user-state.ts';
+import { refuseTaken } from './logins.ts';
+import { crowdOf, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** What a person gave who opened a link. */
@@ -90,9 +91,7 @@ async function newcomer({ deps, reader, answer, userId, origin }: Accepting, ope
   const { name, login, hashed } = answer;
   if (name === undefined || name === '') throw new Refusal('invalid_request', 'name: tell how others should call you.');
   if (login === undefined) throw new Refusal('invalid_request', 'login: choose a name to sign in with.');
-  if (await deps.store.get(loginKey(login))) {
-    throw new Refusal('conflict', 'login: another user has this name to sign in with; choose another one.');
-  }
+  await refuseTaken(deps, reader, login, 'login: another user has this name to sign in with; choose another one.');
   const password = hashed === undefined ? undefined : { hash: hashed, at: origin.at };
   const user = { name, login, createdAt: origin.at, operator, ...(password && { password }) };
   return userCreation(userId, user, await crowdOf(reader));

@@ -7,7 +7,8 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { endMembership, ownerAmong } from './members.ts';
-import { identityKey, loginKey, operatorsAfter, passkeyKey } from './user-state.ts';
+import { loginRemoval } from './logins.ts';
+import { identityKey, operatorsAfter, passkeyKey } from './user-state.ts';
 import { endings, existingUser, operatorAmong, type UserDeps } from './users.ts';
 
 /** Deletes users. */
@@ -64,15 +65,17 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
   const operators = await reader.operators();
   const isOperator = operators.record.members.includes(userId);
   const other = isOperator ? await operatorAmong(deps, reader, operators.record, userId) : undefined;
+  const login = await loginRemoval(deps, user);
   const members = operatorsAfter(operators.record, userId, false);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.deleted',
     detail: { userId },
     // The deletion is good only while the other operator can sign in.
-    expect: [user, ...(other ? [operators, other] : [])].map(expectUnchanged),
+    expect: [...[user, ...(other ? [operators, other] : [])].map(expectUnchanged), ...login.expect],
     write: [
       ...keysOf(user).map((key) => ({ remove: key })),
+      ...login.write,
       ...(isOperator ? [put(KEYS.operators, { ...operators.record, members })] : []),
       ...(await endings(reader, userId)),
     ],
@@ -80,10 +83,9 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
   };
 }
 
-/** The keys of all that is known of a user but his sessions. */
-const keysOf = ({ id, record: { login, identities, passkeys } }: UserEntry): readonly string[] => [
+/** The keys of all that is known of a user but his sessions and the record of his name to sign in with. */
+const keysOf = ({ id, record: { identities, passkeys } }: UserEntry): readonly string[] => [
   KEYS.user(id),
-  ...(login === '' ? [] : [loginKey(login)]),
   ...identities.map(identityKey),
   ...passkeys.map((passkey) => passkeyKey(passkey.id)),
   KEYS.signIns(id),

@@ -6,16 +6,30 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
+import { mappedLogin } from '../../text/logins.ts';
 
 /* The records of a user as they are made and changed. */
 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
 
-/** The name to sign in with, as it is compared: case and the compatibility forms of Unicode make no difference. */
-export const comparableLogin = (login: string): string => login.normalize('NFKC').toLowerCase();
+/** As names to sign in with were compared before PRECIS: users of then are found by it. */
+const formerLogin = (login: string): string => login.normalize('NFKC').toLowerCase();
+
+/** A name to sign in with, as it is compared (`mappedLogin`); one that PRECIS refuses is compared as it was before. */
+export const comparableLogin = (login: string): string => mappedLogin(login) ?? formerLogin(login);
+
+const locatorOf = (compared: string): string => KEYS.login(digest(compared));
 
 /** The key of the record that leads from a name to sign in with to its user. */
-export const loginKey = (login: string): string => KEYS.login(digest(comparableLogin(login)));
+export const loginKey = (login: string): string => locatorOf(comparableLogin(login));
+
+/**
+ * The keys under which the user of a name may be found, the exact one first: two names of earlier users may have become
+ * one, and each still leads to its own user. For most names both are the same key.
+ */
+export const loginKeys = (login: string): readonly string[] => [
+  ...new Set([locatorOf(formerLogin(login)), loginKey(login)]),
+];
 export const identityKey = ({ issuer, subject }: Identity): string =>
   KEYS.identity(digest(JSON.stringify([issuer, subject])));
 export const passkeyKey = (credentialId: string): string => KEYS.passkey(digest(credentialId));
@@ -124,12 +138,13 @@ export function userCreation(
     ...(mapped && { mapped }),
   };
   const locators = [...(login === '' ? [] : [loginKey(login)]), ...(identity ? [identityKey(identity)] : [])];
+  const taken = login === '' ? locators : [...new Set([...locators, ...loginKeys(login)])];
   return {
     record,
     expect: [
       newest,
       ...(isOperator ? [expectUnchanged(operators)] : []),
-      ...[KEYS.user(userId), ...locators].map(expectAbsent),
+      ...[KEYS.user(userId), ...taken].map(expectAbsent),
     ],
     write: [
       put(KEYS.user(userId), record),

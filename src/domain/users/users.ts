@@ -6,11 +6,12 @@ import { refuseLate } from '../mutation/commit.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { userLocatorSchema, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
+import type { OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
-import { crowdOf, loginKey, operatorsAfter, userCreation, whoCanSignIn, type SignInWays } from './user-state.ts';
+import { refuseTaken, userOfLogin } from './logins.ts';
+import { crowdOf, operatorsAfter, userCreation, whoCanSignIn, type SignInWays } from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -87,7 +88,7 @@ export interface Users {
 
 /** Creates the operations on users; see `Users`. */
 export function createUsers(deps: UserDeps): Users {
-  const { fleet, store } = deps;
+  const { fleet } = deps;
   return {
     create: (origin, user) => create(deps, origin, user),
     async read(userId) {
@@ -102,8 +103,8 @@ export function createUsers(deps: UserDeps): Users {
     },
     async byLogin(login) {
       // Both are read for a name that nobody has, too: the time of the answer would tell it.
-      const [entry, reader] = await Promise.all([store.get(loginKey(login)), fleet.current()]);
-      return entry && (await reader.user(parseRecord(userLocatorSchema, entry).record.userId));
+      const [userId, reader] = await Promise.all([userOfLogin(deps, login), fleet.current()]);
+      return userId === undefined ? undefined : await reader.user(userId);
     },
     change: (origin, userId, patch) => change(deps, origin, userId, patch),
   };
@@ -158,14 +159,12 @@ export interface CreatedUser {
  * @throws Refusal `conflict` where the login is taken; StoreUnavailable
  */
 export async function creationStep(
-  { store }: Pick<MutationDeps, 'store'>,
+  deps: Pick<MutationDeps, 'store'>,
   reader: FleetReader,
   userId: string,
   { name, login, operator, createdAt }: CreatedUser,
 ): Promise<Step<User>> {
-  if (login !== '' && (await store.get(loginKey(login)))) {
-    throw new Refusal('conflict', 'login: another user has this name to sign in with.');
-  }
+  if (login !== '') await refuseTaken(deps, reader, login, 'login: another user has this name to sign in with.');
   const { record, expect, write } = userCreation(userId, { name, login, createdAt, operator }, await crowdOf(reader));
   return {
     accountId: OPERATOR_AUDIT,

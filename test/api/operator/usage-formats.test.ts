@@ -61,7 +61,7 @@ onEachBackend('usage, as it is asked for', (backend) => {
       ['a\u202eb\u2066c', '"abc"', 'what turns the direction of a line'],
       ['👩‍🚀', '"👩‍🚀"', 'what joins characters stays'],
     ])('CSV: the name %j is %j (%s)', async (name, field) => {
-      const accountId = await billed.account(name);
+      const accountId = await billed.earlierAccount(name);
       await billed.ledger(accountId, { day: '2025-01-31', activeDaemons: 3 });
       const { text } = await billed.usage(`?month=2025-01&accountId=${accountId}`, 'text/csv');
       expect(text).toBe(`${HEADER}"2025-01","${accountId}",${field},"2025-01-31","3","false"\r\n`);

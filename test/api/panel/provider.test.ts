@@ -8,6 +8,7 @@ import { expectRevision } from '../../../src/store/entry.ts';
 import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
+import { asOperator } from '../../support/panel/visitor.ts';
 import { call, tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -309,6 +310,26 @@ describe('sign-in at a provider', () => {
       ['/', '/sign-in'].includes(pathname),
     );
     expect(problemOf(url)).toBe(problem);
+  });
+
+  test('the name that a provider tells is cleaned, and another claim is taken where nothing of it would be seen', async () => {
+    const shownAs = async (forgery: Forgery): Promise<unknown> => {
+      await using forger = await forgingProvider(forgery);
+      await using panel = await panelMuster(undefined, {
+        env: {
+          MUSTER_OIDC_ISSUER: forger.issuer,
+          MUSTER_OIDC_CLIENT_ID: 'muster',
+          MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),
+        },
+      });
+      const home = panel.muster.panel.replace('127.0.0.1', 'localhost');
+      await new RedirectedBrowser().go(`${home}/panel/v1/sign-in/provider`, ({ pathname }) => pathname === '/');
+      const { users } = (await asOperator(panel.muster, '/users')).body as { users: { name: string }[] };
+      return users.map(({ name }) => name);
+    };
+    expect(await shownAs({ name: ' Ann\u202e\u0000 \u2066Lee\u2069 ' })).toEqual(['Ann Lee']);
+    expect(await shownAs({ name: '\u200b\u3164' })).toEqual(['ann']);
+    expect(await shownAs({ name: 'שרה כהן' })).toEqual(['שרה כהן']);
   });
 
   test('without a provider its operations are not there', async () => {

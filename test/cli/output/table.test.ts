@@ -27,6 +27,22 @@ const COLUMNS: readonly Column<App>[] = [
 ];
 const plain = (columns?: number): string => renderTable(COLUMNS, APPS, { columns, colours: false, now: NOW });
 
+describe('a name that somebody chose', () => {
+  const shown = (name: string, columns?: number): string => {
+    const [first] = APPS;
+    const app = { ...(first as App), name };
+    return renderTable(COLUMNS, [app], { columns, colours: false, now: NOW }).split('\n')[1] ?? '';
+  };
+
+  test('from right to left turns nothing beside it, whole or cut; one that is not seen is a dash beside the id', () => {
+    expect(shown('שרה')).toBe('a1b2c3d4e5  \u2068שרה\u2069   behind a proxy      7  3 min ago');
+    const cut = shown('שרה '.repeat(20), 60);
+    expect(cut).toMatch(/\u2068[^\u2069]*…\u2069/);
+    expect(shown('   ')).toMatch(/^a1b2c3d4e5 {2}- /);
+    expect(shown('a\u202eb')).toContain('a\\u202eb');
+  });
+});
+
 describe('the width', () => {
   test('without a terminal nothing is cut; numbers stand to the right, instants are relative', () => {
     expect(plain()).toBe(

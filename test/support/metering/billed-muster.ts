@@ -1,3 +1,5 @@
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { rewrite } from '../panel/panel-users.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
 import { faultyStore, type FaultyStore } from '../store/faulty-store.ts';
@@ -61,6 +63,13 @@ export class BilledMuster implements AsyncDisposable {
 
   bodyOf(target: string): Promise<UsageBody> {
     return usageBodyOf(this.muster, target);
+  }
+
+  /** An account with a name of an earlier version, which judged none. @returns its id */
+  async earlierAccount(name: string): Promise<string> {
+    const accountId = await this.account('earlier');
+    await rewrite({ store: this.store }, KEYS.account(accountId), (record) => ({ ...record, name }));
+    return accountId;
   }
 
   /** Creates an account and returns its id. */

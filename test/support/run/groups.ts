@@ -135,6 +135,9 @@ export const QUICK: readonly string[] = [
   'test/support/run/groups.test.ts',
   'test/system/neighbours/verdicts.test.ts',
   'test/text/csv.test.ts',
+  'test/text/logins.test.ts',
+  'test/text/names.test.ts',
+  'test/text/shown-name.test.ts',
   'test/time/date-time.test.ts',
 ];
 

@@ -19,6 +19,7 @@ import { Timeline } from '../audit/timeline.tsx';
 import { AppStatus } from './apps.tsx';
 import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
 import { typedName } from './typed-name.ts';
+import { shownName } from '../../../src/text/shown-name.ts';
 
 /** One app with all that is known of it, and what an owner may do. */
 export function AppPage({ accountId, appId }: PageProps) {
@@ -30,7 +31,7 @@ export function AppPage({ accountId, appId }: PageProps) {
   const name = detail.data?.name ?? '';
   return (
     <Page
-      title={name === '' ? appId : name}
+      title={shownName(name, appId)}
       lead={<Link to={pathOfAccount(accountId, 'apps')}>{texts.back}</Link>}
       actions={
         isOwner && detail.data ? (

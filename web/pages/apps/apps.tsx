@@ -15,6 +15,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { ChangeMany } from './change-many.tsx';
 import { CreateApps } from './create-apps.tsx';
 import { inNumericOrder, NO_FILTER, optionsOf, shownApps, type AppFilter } from './filter.ts';
+import { isBlank } from '../../../src/text/shown-name.ts';
 
 /** All apps of the account: found, chosen, changed, created. */
 export function AppsPage({ accountId }: PageProps) {
@@ -149,7 +150,7 @@ function columnsOf(
     cell: ({ appId, name }) => (
       <input
         type="checkbox"
-        aria-label={texts.chooseOne(name === '' ? appId : name)}
+        aria-label={texts.chooseOne(isBlank(name) ? appId : name)}
         checked={chosen.has(appId)}
         onChange={(event) => choose(appId, event.currentTarget.checked)}
       />

@@ -184,7 +184,7 @@ export interface CreateApiKeyRequest {
 export interface CreateUserRequest {
   /** The name by which others see the user, 1 to 100 characters. */
   readonly name: string;
-  /** The name to sign in with, such as an e-mail address; unique. */
+  /** The name to sign in with, such as an e-mail address; unique, whatever its case and width. */
   readonly login: string;
   /** Whether the user is an operator. */
   readonly operator?: boolean | undefined;

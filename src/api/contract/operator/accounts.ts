@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { text } from '../../http/fields.ts';
+import { nameText } from '../../http/fields.ts';
 import { accountId, closedBody, described, entitlement, instant, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(
-  text({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1),
+  nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1),
   `A name for people, 1 to ${LIMITS.accountNameCodePointsMax} characters; it need not be unique.`,
   'Example Ltd',
 );

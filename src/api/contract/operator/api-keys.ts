@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { text } from '../../http/fields.ts';
+import { nameText } from '../../http/fields.ts';
 import { closedBody, described, instant, instantOrNull, keyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -41,7 +41,7 @@ export const createApiKey = operation({
   body: closedBody(
     z.object({
       name: described(
-        text({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
+        nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
         `A name for people, at most ${LIMITS.accountNameCodePointsMax} characters.`,
         'ci',
       ),

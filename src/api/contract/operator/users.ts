@@ -1,19 +1,19 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { text } from '../../http/fields.ts';
+import { loginText, nameText } from '../../http/fields.ts';
 import { closedBody, count, described, instant, linkId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 /* The people who use the panel, as the platform team sees them. */
 
 const name = described(
-  text({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1),
+  nameText({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1),
   `The name by which others see the user, 1 to ${LIMITS.userNameCodePointsMax} characters.`,
   'Ann Example',
 );
 const login = described(
-  text({ codePointsMax: LIMITS.loginCharactersMax }).min(1),
-  'The name to sign in with, such as an e-mail address; unique.',
+  loginText({ codePointsMax: LIMITS.loginCharactersMax }),
+  'The name to sign in with, such as an e-mail address; unique, whatever its case and width.',
   'ann@example.com',
 );
 const operator = described(z.boolean(), 'Whether the user is an operator.', false);

@@ -3,7 +3,7 @@ import { LINK_KINDS } from '../../../domain/records/user-records.ts';
 import { accountId, closedBody, described, instant, linkId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { role, userName } from './me.ts';
-import { login, newPassword } from './sign-in.ts';
+import { newLogin, newPassword } from './sign-in.ts';
 
 /* Links of a single use: a first sign-in, an invitation, a reset. Their token is in the fragment of the address. */
 
@@ -83,7 +83,7 @@ export const acceptLink = operation({
     z.object({
       token,
       name: userName.optional(),
-      login: login.optional(),
+      login: newLogin.optional(),
       password: newPassword.optional(),
     }),
     { id: 'AcceptLinkRequest', description: 'A link, and what a new user needs.' },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { MEMBER_ROLES, SIGN_IN_METHODS } from '../../../domain/records/user-records.ts';
-import { text } from '../../http/fields.ts';
+import { nameText } from '../../http/fields.ts';
 import { accountId, closedBody, count, described, entitlement, instant, sessionId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -13,7 +13,12 @@ export const role = described(
   'owner',
 );
 export const userName = described(
-  text({ codePointsMax: LIMITS.userNameCodePointsMax }),
+  nameText({ codePointsMax: LIMITS.userNameCodePointsMax }),
+  'The name by which others see the user.',
+  'Ann Example',
+);
+const ownName = described(
+  nameText({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1),
   'The name by which others see the user.',
   'Ann Example',
 );
@@ -79,7 +84,7 @@ export const changeMe = operation({
   access: 'signed-in',
   summary: 'Change one’s own name',
   description: 'Sets the name by which others see the user.',
-  body: closedBody(z.object({ name: userName }), { id: 'ChangeMeRequest', description: 'Another name.' }),
+  body: closedBody(z.object({ name: ownName }), { id: 'ChangeMeRequest', description: 'Another name.' }),
   answers: [{ status: 200, description: 'The user as he is now.', schema: me }],
 });
 

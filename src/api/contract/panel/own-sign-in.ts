@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { text } from '../../http/fields.ts';
+import { nameText } from '../../http/fields.ts';
 import { closedBody, described, instant, passkeyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { newPassword, webAuthnOptions, webAuthnResponse } from './sign-in.ts';
@@ -90,7 +90,7 @@ export const addPasskey = operation({
     'the password asks for one as well.',
   body: closedBody(
     z.object({
-      name: described(text({ codePointsMax: LIMITS.userNameCodePointsMax }), 'A name to tell it apart.', 'Laptop'),
+      name: described(nameText({ codePointsMax: LIMITS.userNameCodePointsMax }), 'A name to tell it apart.', 'Laptop'),
       response: webAuthnResponse,
     }),
     { id: 'AddPasskeyRequest', description: 'A new passkey.' },

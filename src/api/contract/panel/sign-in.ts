@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { text } from '../../http/fields.ts';
+import { loginText, text } from '../../http/fields.ts';
 import { closedBody, described } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -8,7 +8,13 @@ import { operation } from '../operation.ts';
 
 export const login = described(
   text({ codePointsMax: LIMITS.loginCharactersMax }).min(1),
-  'The name to sign in with, such as an e-mail address. Case makes no difference.',
+  'The name to sign in with, such as an e-mail address. Case and width make no difference.',
+  'ann@example.com',
+);
+/** The name of a new user to sign in with. */
+export const newLogin = described(
+  loginText({ codePointsMax: LIMITS.loginCharactersMax }),
+  'The name to sign in with, such as an e-mail address.',
   'ann@example.com',
 );
 /** A password as it is typed to sign in; whether it is good enough is judged where one is set. */

@@ -7,6 +7,7 @@ import type { ProviderUser } from '../../../domain/users/provider-users.ts';
 import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
 import type { LoggedOut } from '../../../oidc/logout-tokens.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
+import { cleanedName } from '../../../text/names.ts';
 import * as own from '../../contract/panel/own-sign-in.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
 import { HttpRefusal, type Reply } from '../../http/exchange.ts';
@@ -162,8 +163,9 @@ async function signedIn(
 /** The name by which others see a new user. */
 function nameOf({ claims, subject }: ProviderAnswer): string {
   const named = [claims['name'], claims['preferred_username'], claims['email'], subject];
-  const text = named.find((name): name is string => typeof name === 'string' && name.trim() !== '') ?? subject;
-  return Array.from(text.toWellFormed().trim()).slice(0, LIMITS.userNameCodePointsMax).join('');
+  const clean = (name: unknown): string =>
+    typeof name === 'string' ? cleanedName(Array.from(name).slice(0, LIMITS.userNameCodePointsMax).join('')) : '';
+  return named.map(clean).find((name) => name !== '') ?? 'A user of the provider';
 }
 
 /** POST /panel/v1/sign-in/provider/back-channel-logout: the provider itself calls it. */

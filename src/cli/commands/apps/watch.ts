@@ -4,7 +4,7 @@ import type { Column } from '../../output/columns.ts';
 import { printList, refuseEndlessDocument } from '../../output/print.ts';
 import { CommandFault } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
-import { printable } from '../../terminal/printable.ts';
+import { printable, printableName } from '../../terminal/printable.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 
 /** What became of an app, and when it was noticed. */
@@ -59,5 +59,5 @@ function lineOf(event: Noticed): string {
   const { status, appId, name } = appOf(event);
   const was = before(event)?.status ?? status;
   const told = was === status ? status : `${was} → ${status}`;
-  return `${event.at}  ${event.type.padEnd(7)}  ${printable(appId)}  ${printable(told)}  ${printable(name)}\n`;
+  return `${event.at}  ${event.type.padEnd(7)}  ${printable(appId)}  ${printable(told)}  ${printableName(name)}\n`;
 }

@@ -7,6 +7,7 @@ import { unreachable } from '../../connection/unreachable.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { finding, type Report } from './finding.ts';
+import { checkLoginsOfService } from './logins.ts';
 
 const CHECK_MS_MAX = 5000;
 const CLOCK_WARN_MS = 5000;
@@ -83,6 +84,7 @@ async function checkToken(call: Invocation, report: Report): Promise<void> {
     report(token.ok('the service takes the operator token'));
     if (known.includes(writing)) report(keys.ok(`key ${writing} is active, and the service knows it`));
     else report(keys.fail(`key ${writing} is active, and the service's key file does not have it: add its line`));
+    await checkLoginsOfService(operatorOf(call), report);
   } catch (error) {
     report(token.fail(wordsOf(error)));
   }

@@ -16,6 +16,7 @@ import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { checkThroughStore } from './deep.ts';
 import { finding, type Report } from './finding.ts';
+import { checkLoginsOfStore } from './logins.ts';
 import { madeAtStart } from './machine.ts';
 
 const FULLNESS_WARN = 0.7;
@@ -65,7 +66,12 @@ async function checkLostKeyFile(store: Store, { keyFilePath, dataDir }: Config, 
   report((await isUnused(store)) ? keyFile.ok(madeAtStart(path)) : keyFile.fail(lostKeyFile(path)));
 }
 
-async function checkOpened(store: Store, config: Config, { keyRing }: Known, report: Report): Promise<void> {
+async function checkOpened(
+  store: Store,
+  config: Config,
+  { keyRing, serviceResponds }: Known,
+  report: Report,
+): Promise<void> {
   const found = finding('store');
   report(
     found.ok(store.backend === 'etcd' ? 'etcd responds, and its version is supported' : 'the file opens and is whole'),
@@ -83,6 +89,7 @@ async function checkOpened(store: Store, config: Config, { keyRing }: Known, rep
     if (missing !== undefined) report(finding('keys').fail(missing));
   } else await checkLostKeyFile(store, config, report);
   await checkReplicas(store, report);
+  if (!serviceResponds) await checkLoginsOfStore(store, report);
 }
 
 async function checkFormat(store: Store, expected: string | undefined, report: Report): Promise<void> {

@@ -6,6 +6,7 @@ import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kin
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
 import { usersInWords, type AccountUsers } from './account-ref.ts';
+import { cleanedName } from '../../../text/names.ts';
 
 export type FleetAccountResource = Resource<FleetAccountSpec, FleetAccountStatus>;
 
@@ -39,7 +40,7 @@ const COUNTS_EVERY_MS = 60_000;
 /** The users of an account that go one by one are told at most so often. */
 const USERS_EVERY_MS = 10_000;
 
-export const accountNameOf = ({ spec, name }: FleetAccountResource): string => spec.displayName ?? name;
+export const accountNameOf = ({ spec, name }: FleetAccountResource): string => cleanedName(spec.displayName ?? '') || name;
 
 /**
  * Decides the next step for a FleetAccount, or its status. Changes made outside are undone, but never a loss of access.

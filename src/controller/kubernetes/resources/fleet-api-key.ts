@@ -11,6 +11,7 @@ import {
   type FleetApiKeyResource,
   type FleetApiKeyStep,
 } from './fleet-api-key-decide.ts';
+import { cleanedName } from '../../../text/names.ts';
 
 /** The kind FleetApiKey: an API key in a Secret. */
 export const fleetApiKeyKind = {
@@ -111,7 +112,7 @@ async function register(
   await context.boundKeys.register(
     origin,
     accountId,
-    { keyId, hash, name: spec.displayName ?? name, ...(key && registered.key && { follows: key.keyId }) },
+    { keyId, hash, name: cleanedName(spec.displayName ?? name), ...(key && registered.key && { follows: key.keyId }) },
     context.bindings.precondition(uid, binding, after),
   );
   const note = `The key ${keyId} is in the Secret ${spec.secretRef.name}.`;

@@ -130,3 +130,24 @@ test('every record that Muster writes has its schema, and a lived-in store has n
     expect(parseRecord(schema, entry).revision).toBe(entry.revision);
   }
 });
+
+test('names to sign in with that became one are named, of the store and of the running service', async () => {
+  await livedIn();
+  const first = 'H\u0331';
+  const second = '\u1e96';
+  const user = { name: 'Ann', createdAt: 1, disabled: false, identities: [], passkeys: [] };
+  const [one, two, other] = ['a', 'b', 'c'].map((letter) => letter.repeat(16));
+  await changed({
+    [KEYS.user(one ?? '')]: { ...user, login: first },
+    [KEYS.user(two ?? '')]: { ...user, login: second },
+    [KEYS.user(other ?? '')]: { ...user, login: 'ann@example.com' },
+  });
+  const says = [
+    `warn: 2 names are one now, and each signs in by its exact form: "${first}" (user aaaaaaaaaaaaaaaa), "${second}" (user bbbbbbbbbbbbbbbb). Delete a user and make it anew`,
+  ];
+  const { stdout } = await musterHere(['doctor', '-o', 'json'], env);
+  expect(of(JSON.parse(stdout) as Findings, 'logins')).toEqual(says);
+  await using muster = await Muster.start({ dataDir });
+  const running = await musterHere(['doctor', '-o', 'json'], { ...env, ...connectedTo(muster) });
+  expect(of(JSON.parse(running.stdout) as Findings, 'logins')).toEqual(says);
+});

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { REFERENCE_FILES } from '../../../src/api/panel/pages/reference.ts';
-import { readDocument } from '../../support/openapi/documents.ts';
-import { panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
-import { call, OPERATOR_TOKEN, type Answer } from '../../support/service/muster.ts';
+import { REFERENCE_FILES } from '../../../../src/api/panel/pages/reference.ts';
+import { readDocument } from '../../../support/openapi/documents.ts';
+import { panelMuster, signedIn, type PanelMuster } from '../../../support/panel/panel-users.ts';
+import { call, OPERATOR_TOKEN, type Answer } from '../../../support/service/muster.ts';
 
 /* The reference of the owners' API in the panel: for signed-in users, and of nothing else. */
 
