@@ -92,6 +92,9 @@ export const LIMITS = {
   /** Attempts to sign in of one address (a /64 for IPv6) on a replica. */
   signInsPerAddressPerMinute: 20,
   knownBrowsersPerUserMax: 20,
+  /** Entries of failed sign-ins that a user sees, and how long the last of them are kept. */
+  refusedSignInsListedMax: 20,
+  refusedSignInsKeptMs: 90 * DAY_MS,
   passkeysPerUserMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,

@@ -8,6 +8,7 @@ import { createWatchedReads } from '../api/panel/request/shared-reads.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { ListenAddress } from '../config/config.ts';
 import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
+import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts';
 import { createNewestAudit } from '../domain/audit/newest.ts';
 import { generateMarker } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
@@ -113,6 +114,7 @@ export function panelDeps(
       passwords: createPasswords({ random }),
       passkeys: createPasskeys(userDeps),
       signIns: createSignIns(core),
+      refusedSignIns: createRefusedSignIns(core),
       acceptLink: createAcceptLink({ ...userDeps, links }),
       setPassword: (origin, change) => setPassword(mutations, origin, change),
       signInRate: createSignInRate({ clock }),

@@ -7,7 +7,7 @@ import { hasUnseen } from './names.ts';
 
 /** RFC 8264, 9.6, 9.10 and 9.11, beside the letters and digits of 9.1: what is allowed and refused by name. */
 const ALLOWED = /^[\u00df\u03c2\u06fd\u06fe\u0f0b\u3007]$/u;
-const REFUSED = /^[\u0640\u07fa\u302e\u302f\u3031-\u3035\u303b]$/u;
+const REFUSED = /^(?:\u0640|\u07fa|\u302e|\u302f|[\u3031-\u3035\u303b])$/u;
 const OLD_JAMO = /^[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]$/u;
 const LETTER_OR_DIGIT = /^[\p{Ll}\p{Lu}\p{Lo}\p{Nd}\p{Lm}\p{Mn}\p{Mc}]$/u;
 const ASCII = /^[\x21-\x7e]$/;

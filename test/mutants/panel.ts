@@ -3,10 +3,34 @@ import type { Mutant } from './mutant.ts';
 /** The panel's back end: who is let in, by what, and for how long it counts. */
 export const PANEL: readonly Mutant[] = [
   {
-    name: 'a name may turn the direction of what follows',
+    name: 'a failed password is in no audit',
+    file: 'src/domain/access-audit/failed-attempts.ts',
+    search: 'if (isWay(credential)) attempts.failed({ of: signInsOf(userId), way: credential, client });',
+    replacement: 'if (isWay(credential)) return { credential, why: reason, userId };',
+    rule: 'P5: failed sign-ins are in the audit.',
+    caughtBy: ['test/domain/access-audit/refused-sign-ins.test.ts', 'test/service/every-door.test.ts'],
+  },
+  {
+    name: 'attempts at many users hide those at names that nobody has',
+    file: 'src/domain/access-audit/failed-attempts.ts',
+    search: 'max: TRIED_USERS_MAX, kept: signInsOf() }',
+    replacement: "max: TRIED_USERS_MAX, kept: '' }",
+    rule: 'ADR 0032: the count of names that nobody has never makes room.',
+    caughtBy: ['test/domain/access-audit/refused-sign-ins.test.ts'],
+  },
+  {
+    name: 'a link that is none is told of to nobody',
+    file: 'src/api/panel/operations/links.ts',
+    search: 'if (!(error instanceof InvalidLink)) throw error;',
+    replacement: 'throw error;',
+    rule: 'P5: failed links are counted, logged and audited.',
+    caughtBy: ['test/domain/access-audit/refused-sign-ins.test.ts', 'test/service/every-door.test.ts'],
+  },
+  {
+    name: 'a name may have what a renderer ignores',
     file: 'src/text/names.ts',
-    search: '[\\p{Cc}\\p{Cf}',
-    replacement: '[\\p{Cc}',
+    search: '\\p{Default_Ignorable_Code_Point}',
+    replacement: '',
     rule: 'P12: names have no character that is not seen or turns a line.',
     caughtBy: ['test/text/names.test.ts'],
   },

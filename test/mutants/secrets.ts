@@ -93,9 +93,9 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'a failed secret is audited for a key that does not exist',
-    file: 'src/api/http/exchange.ts',
-    search: "if (reason !== 'wrong_secret') return;",
-    replacement: '',
+    file: 'src/domain/access-audit/failed-attempts.ts',
+    search: "else if (reason === 'wrong_secret') attempts.failed(",
+    replacement: 'else attempts.failed(',
     rule: 'ADR 0032: a stranger who knows no key leaves no entry.',
     caughtBy: ['test/api/operator/attempts.test.ts'],
   },

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SIGN_IN_WAYS, type CredentialKind } from '../../src/domain/access-audit/failed-attempts.ts';
 import { LISTENERS } from '../../src/metrics/labels.ts';
 import type { Store } from '../../src/store/port.ts';
 import { DOCUMENTED, EVERYTHING, type ListenerName, type Served } from '../support/doors/doors.ts';
@@ -8,8 +9,11 @@ import { Keyring } from '../support/doors/keyring.ts';
 import { send, sendBytes, type Got, type Method, type Sent } from '../support/doors/send.ts';
 import { selfSigned } from '../support/http/certificates.ts';
 import { judgeAnswer } from '../support/openapi/judge-answer.ts';
+import { secretFile } from '../support/panel/signing.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
-import { Muster } from '../support/service/muster.ts';
+import { Muster, OPERATOR_TOKEN } from '../support/service/muster.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { untilPassing } from '../support/time/until-passing.ts';
 
 /*
  * Every door has the promises of the other doors: what holds of an answer holds of every answer of every listener. The
@@ -28,7 +32,7 @@ const WAYS: readonly Way[] = [
   {
     name: 'a trusted proxy with TLS',
     isEncrypted: true,
-    headers: { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' },
+    headers: { 'x-forwarded-proto': 'https' },
     isTls: false,
   },
   { name: 'TLS', isEncrypted: true, headers: {}, isTls: true },
@@ -94,14 +98,31 @@ test('the walk has every operation of the documents, and each once', () => {
   expect(new Set(EVERYTHING.map(({ listener }) => listener))).toEqual(new Set(LISTENERS));
 });
 
+test('whatever strangers may send to the panel in a body says which secret it takes', () => {
+  const open = EVERYTHING.flatMap(({ operation }) => (operation?.access === 'anyone' ? [operation] : []));
+  const taking = open.filter(({ body }) => Object.keys(body?.shape ?? {}).length > 0);
+  expect(taking.filter(({ signsInBy }) => signsInBy === undefined).map(({ id }) => id)).toEqual([]);
+  expect(new Set(open.flatMap(({ signsInBy }) => signsInBy ?? []))).toEqual(new Set(SIGN_IN_WAYS));
+});
+
 describe.each(WAYS)('by $name', (way) => {
+  const clock = new FakeClock(Date.now());
   let muster: Muster;
   let store: Store;
   let keyring: Keyring;
+  let addresses = 0;
   beforeAll(async () => {
     const tls = way.isTls ? certificates() : {};
     muster = await Muster.start({
-      env: { MUSTER_TRUSTED_PROXIES: way.isTls ? '192.0.2.1/32' : '127.0.0.1/32', ...tls },
+      clock,
+      env: {
+        MUSTER_TRUSTED_PROXIES: '127.0.0.1/32',
+        // Nobody answers there.
+        MUSTER_OIDC_ISSUER: 'http://127.0.0.1:9',
+        MUSTER_OIDC_CLIENT_ID: 'muster',
+        MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(directory),
+        ...tls,
+      },
       wrapStore: (opened) => (store = opened),
     });
     keyring = await Keyring.filled({ muster, store, urlOf, ask });
@@ -113,17 +134,27 @@ describe.each(WAYS)('by $name', (way) => {
     `http${way.isTls ? 's' : ''}://127.0.0.1:${muster.service[listener].port}`;
   const ask = (listener: ListenerName, path: string, sent: Sent): Promise<Got> => {
     const ca = trusted();
-    const headers = { 'accept-encoding': 'gzip;q=0', ...way.headers, ...sent.headers };
+    // Each from an address of its own: those of one address are bounded.
+    const address = `192.0.2.${(addresses += 1) % 250}`;
+    const headers = { 'accept-encoding': 'gzip;q=0', 'x-forwarded-for': address, ...way.headers, ...sent.headers };
     return send(urlOf(listener) + path, { ...sent, headers, ...(ca !== undefined && { ca }) });
   };
 
   test.each(EVERYTHING.map((served) => [label(served), served] as const))('%s', async (where, served) => {
     for (const request of await keyring.requestsFor(served)) {
+      const before = await failures(request.fails);
       const got = await ask(served.listener, request.path, request);
       const place = `${where}, ${request.what}`;
       promises(got, way, place);
+      if (request.fails !== undefined) {
+        expect([place, (await failures(request.fails)) - before]).toEqual([place, 1]);
+        const lines = muster.logged.filter((line) => line.includes(only(got, 'x-request-id') ?? 'none'));
+        const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+        expect([place, told]).toEqual([place, [expect.objectContaining({ client: expect.any(String) as string })]]);
+      }
       if (request.status !== undefined) expect([place, got.status]).toEqual([place, request.status]);
       if (request.code !== undefined) expect([place, got.text]).toEqual([place, expect.stringContaining(request.code)]);
+      if (request.isBare === true) expect([place, got.text]).toEqual([place, '']);
       if (request.allow !== undefined) expect([place, only(got, 'allow')]).toEqual([place, request.allow]);
       if (served.api !== undefined && request.isDocumented) {
         const headers = new Headers([...got.fields].map(([name, values]) => [name, values.join(', ')]));
@@ -131,6 +162,38 @@ describe.each(WAYS)('by $name', (way) => {
         expect(() => judgeAnswer({ method: served.method, url }, { ...got, headers })).not.toThrow();
       }
     }
+  });
+
+  /** How many secrets of a kind have failed. */
+  async function failures(credential: CredentialKind | undefined): Promise<number> {
+    if (credential === undefined) return 0;
+    const { text } = await ask('ops', '/metrics', { method: 'GET' });
+    const counts = text.matchAll(/^muster_authentication_failures_total\{(.*?)\} (\d+)$/gm);
+    return [...counts].reduce(
+      (sum, [, labels = '', count]) => sum + (labels.includes(`"${credential}"`) ? Number(count) : 0),
+      0,
+    );
+  }
+
+  test('failed secrets are in the audit, those of an account in its own', async () => {
+    const entriesOf = async (path: string): Promise<readonly { action: string; detail: Record<string, unknown> }[]> => {
+      const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` };
+      const { text } = await ask('ops', `/operator/v1/${path}?limit=1000`, { method: 'GET', headers });
+      return (JSON.parse(text) as { entries: { action: string; detail: Record<string, unknown> }[] }).entries;
+    };
+    const told = async (): Promise<readonly string[]> => {
+      const own = await entriesOf(`accounts/${keyring.accountId}/audit`);
+      const service = await entriesOf('audit');
+      const ways = service
+        .filter(({ action }) => action === 'sign-in.refused')
+        .map(({ detail }) => String(detail['ways']));
+      return [...own, ...service]
+        .map(({ action }) => action)
+        .concat(ways.flatMap((some) => some.split(' ')))
+        .filter((name) => EXPECTED.has(name));
+    };
+    const EXPECTED: ReadonlySet<string> = new Set(['key.refused', 'token.refused', 'sign-in.refused', ...SIGN_IN_WAYS]);
+    await untilPassing(clock, async () => new Set(await told()).size === EXPECTED.size, 10_000);
   });
 
   test.each(LISTENERS)('%s: an unknown path, and what is no request', async (listener) => {

@@ -11,7 +11,7 @@ import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps
 import type { Configuration } from '../../src/api/contract/panel/configuration.ts';
 import type { AuditEntry, AuditPage, ReviewCounts } from '../../src/api/contract/panel/history.ts';
 import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
-import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';
+import type { Me, OwnSession, RefusedSignIns } from '../../src/api/contract/panel/me.ts';
 import type { Invitation, Member } from '../../src/api/contract/panel/members.ts';
 import type { Found, ServiceState } from '../../src/api/contract/panel/operator.ts';
 import type { Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
@@ -107,6 +107,7 @@ export const me = {
   rename: (name: string) => ask<Me>('/me', { method: 'PATCH', body: { name } }),
   signOut: () => ask<{ providerUrl?: string }>('/sign-out', { method: 'POST' }),
   sessions: (with_: Signal = {}) => ask<{ sessions: OwnSession[] }>('/me/sessions', with_),
+  refusedSignIns: (with_: Signal = {}) => ask<RefusedSignIns>('/me/refused-sign-ins', with_),
   endSession: (sessionId: string) => ask<undefined>(`/me/sessions/${sessionId}`, { method: 'DELETE' }),
   setPassword: (body: { current?: string; password: string }) =>
     ask<undefined>('/me/password', { method: 'PUT', body }),

@@ -10,6 +10,7 @@ import { Problem, Shown } from '../ui/state.tsx';
 import { PasskeysCard } from './me/passkeys.tsx';
 import { PasswordCard } from './me/password.tsx';
 import { ProviderCard } from './me/provider.tsx';
+import { RefusedSignInsCard } from './me/refused-sign-ins.tsx';
 import { SessionsCard } from './me/sessions.tsx';
 
 /** How one signs in, and where one is signed in. */
@@ -31,6 +32,7 @@ export function MePage() {
         </Shown>
       </div>
       <SessionsCard />
+      <RefusedSignInsCard />
     </Page>
   );
 }

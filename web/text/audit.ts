@@ -86,6 +86,7 @@ export const audit = {
     'key.revoked': 'revoked an API key',
     'key.refused': 'was refused with an API key',
     'token.refused': 'was refused with an operator token',
+    'sign-in.refused': 'was refused at the sign-in',
     'app.created': 'created an app',
     'app.enrolled': 'enrolled',
     'enrollment.refused': 'was refused at enrollment',

@@ -43,6 +43,12 @@ export const me = {
   unlink: 'Unlink',
   unlinkTitle: 'Unlink your identity at the provider?',
   unlinkSays: 'It signs you in no more, and the roles that your groups give you end.',
+  refused: 'Failed sign-ins',
+  refusedLead:
+    'Attempts to sign in as you that failed. The first shows within seconds, those of the hour after it together. If they are not yours, end sessions that you do not know, and set a new password.',
+  refusedCaption: 'The latest first',
+  noneRefused: 'Nobody has tried and failed.',
+  refusedColumns: { at: 'When', count: 'Attempts', ways: 'By', clients: 'From' },
   sessions: 'Sessions',
   sessionsCaption: 'The one that was used last first',
   sessionsLead: 'The browsers in which you are signed in. End what you do not know: it is refused at once.',

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { SignInWay } from '../../domain/access-audit/failed-attempts.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
 import type { ErrorCode } from '../http/errors.ts';
 import type { FieldCodes, Judged } from '../http/json-body.ts';
@@ -63,6 +64,8 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
    * none (H19).
    */
   readonly idempotency?: { readonly malformed: RefusalCode | 'ignored' };
+  /** The secret in its request that signs somebody in: a failed one is counted, logged and audited (ADR 0032). */
+  readonly signsInBy?: SignInWay;
   /** Of the panel alone. */
   readonly access?: PanelAccess;
   /** Works without a credential; `optional` where a bearer changes what it does. */

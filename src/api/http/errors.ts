@@ -1,4 +1,4 @@
-import type { AttemptReason, CredentialKind } from '../../domain/access-audit/failed-attempts.ts';
+import type { FailedAttempt } from '../../domain/access-audit/failed-attempts.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 
 interface ErrorRow {
@@ -54,21 +54,16 @@ export const ERRORS = {
   ErrorRow
 >;
 
-/** A secret that did not let its client in. */
-export interface FailedAttempt {
-  readonly credential: CredentialKind;
-  readonly reason: AttemptReason;
-  /** Of the key that was tried, where there is one. */
-  readonly accountId?: string;
-  readonly keyId?: string;
-}
-
 /** A refusal that tells what was tried. To the client it is like any other of its code. */
 export class NotAuthenticated extends Refusal {
   readonly attempt: FailedAttempt;
 
-  constructor(code: 'invalid_key' | 'invalid_credential' | 'invalid_token', attempt: FailedAttempt) {
-    super(code);
+  constructor(
+    code: 'invalid_key' | 'invalid_credential' | 'invalid_token' | 'sign_in_failed' | 'invalid_request',
+    attempt: FailedAttempt,
+    says?: string,
+  ) {
+    super(code, says);
     this.attempt = attempt;
   }
 }

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inTime } from '../../concurrency/in-time.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { AttemptMetrics, FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
+import type { AttemptMetrics, FailedAttempt, FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
+import { countAttempt } from '../../domain/access-audit/failed-attempts.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import { requestFields, type Origin } from '../../domain/mutation/step.ts';
-import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
-import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode, type FailedAttempt } from './errors.ts';
+import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode } from './errors.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 import { sendPieces } from './stream.ts';
@@ -223,7 +223,7 @@ export class Exchange {
    * (H15), and so is a replica that is configured wrongly; the log names the reason. Any other error is 502 and logged as an error, since a person must act.
    */
   fail(error: unknown): void {
-    if (error instanceof NotAuthenticated) this.#attempted(error.attempt);
+    if (error instanceof NotAuthenticated) this.#attempt = countAttempt(error.attempt, this.client, this.#deps);
     if (error instanceof Refusal) return this.refuse(error.code, error.says);
     if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
     if (error instanceof RequestLate) this.#unavailable = 'late';
@@ -243,8 +243,8 @@ export class Exchange {
     if (status === 401) {
       // A browser knows no bearer, and the panel's pages need no prompt.
       if (this.#listener !== 'panel') all.push('WWW-Authenticate', 'Bearer');
-      this.#tellUnauthenticated(code);
     }
+    if (status === 401 || this.#attempt !== undefined) this.#tellUnauthenticated(code);
     const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);
@@ -264,13 +264,10 @@ export class Exchange {
     this.#deps.log.info(told, 'not authenticated');
   }
 
-  /** Counts a failed secret. The audit hears of one later: no refusal waits for it. */
-  #attempted(attempt: FailedAttempt): void {
-    const { credential, reason, accountId, keyId } = attempt;
-    this.#attempt = { credential, why: reason, accountId, keyId };
-    this.#deps.metrics.authenticationFailed(credential, reason);
-    if (reason !== 'wrong_secret') return;
-    this.#deps.attempts.failed({ of: accountId ?? OPERATOR_AUDIT, keyId, client: this.client });
+  /** Counts and tells of a failed secret whose answer is no error: a browser is led on. */
+  attempted(attempt: FailedAttempt): void {
+    this.#attempt = countAttempt(attempt, this.client, this.#deps);
+    this.#tellUnauthenticated('sign_in_failed');
   }
 
   /** What each line of the log says of a request. */

@@ -238,6 +238,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
         }
       },
       originOf: (actor) => exchange.origin(actor),
+      failed: (attempt) => exchange.attempted(attempt),
       userOrigin: ({ session, user }) => ({
         ...exchange.origin(`user:${user.id}`),
         guard: sessionGuard(session.id, 'signed-in'),

@@ -42,7 +42,7 @@ import {
   readAccountUsage,
 } from './operations/history.ts';
 import { acceptLink, readLink } from './operations/links.ts';
-import { changeMe, endMySession, listMySessions, readMe, signOut } from './operations/me.ts';
+import { changeMe, endMySession, listMySessions, listRefusedSignIns, readMe, signOut } from './operations/me.ts';
 import {
   changeMember,
   createInvitation,
@@ -77,6 +77,7 @@ export const ROUTES = [
   changeMe,
   signOut,
   listMySessions,
+  listRefusedSignIns,
   endMySession,
   changePassword,
   listPasskeys,

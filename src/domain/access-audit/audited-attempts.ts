@@ -4,7 +4,13 @@ import { HOUR_MS } from '../../time/utc-days.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { attemptedSchema, type AttemptedRecord, type Attempts } from '../records/attempt-records.ts';
+import {
+  attemptedSchema,
+  userOfSignIns,
+  type AttemptedRecord,
+  type Attempts,
+  type EnteredSignIns,
+} from '../records/attempt-records.ts';
 import {
   absent,
   BadRecord,
@@ -17,6 +23,7 @@ import {
 } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ReplicaRecord } from '../records/replica-records.ts';
+import { LIMITS } from '../limits.ts';
 import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
 
 export interface AuditedAttemptsMetrics {
@@ -43,7 +50,7 @@ interface Seen {
   readonly changedAt: number;
 }
 
-type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts'>;
+type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts' | 'signIns'>;
 
 /** The failed secrets of one account that the audit does not have yet. */
 interface Fresh {
@@ -79,8 +86,8 @@ export class AuditedAttempts {
   /** Keeps what a replica published for as long as the replica itself would. */
   #remember(replicas: readonly Published[]): void {
     const at = this.#deps.clock.monotonic();
-    for (const { replicaId, attempts = [] } of replicas) {
-      for (const one of attempts) {
+    for (const { replicaId, attempts = [], signIns = [] } of replicas) {
+      for (const one of [...attempts, ...signIns]) {
         const key = `${replicaId}/${one.of}`;
         const before = this.#published.get(key);
         const isAsBefore = before?.one.since === one.since && before.one.count === one.count;
@@ -99,9 +106,10 @@ export class AuditedAttempts {
     const at = clock.now();
     const fresh = freshOf(published, known.record.counted);
     if (fresh.count === 0 || at < known.record.at + HOUR_MS) return;
-    const record = { at, counted: fresh.counted };
+    const last = lastOf(known.record, of, fresh, at);
+    const record = { at, counted: fresh.counted, ...(last && { last }) };
     const origin = { actor: 'muster', requestId: generateMarker(random), at };
-    const entry = auditEntry(random, origin, { accountId: of, ...told(of, fresh) });
+    const entry = auditEntry(random, origin, told(of, fresh));
     try {
       const result = await store.commit({
         expect: [expectUnchanged(known), expectAbsent(entry.put), ...fence],
@@ -155,10 +163,29 @@ function freshOf(
   return { count, tried: published.map(({ one }) => one), counted };
 }
 
-function told(of: string, { count, tried }: Fresh) {
-  const some = (names: readonly string[]): string => [...new Set(names)].slice(0, TRIED_NAMES_MAX).join(' ');
-  const clients = some(tried.flatMap((one) => one.clients));
-  if (of === OPERATOR_AUDIT) return { action: 'token.refused', detail: { count, clients } } as const;
-  const keyIds = some(tried.flatMap((one) => one.keyIds));
-  return { action: 'key.refused', detail: { count, keyIds, clients } } as const;
+const some = (names: readonly string[]): readonly string[] => [...new Set(names)].slice(0, TRIED_NAMES_MAX);
+
+const clientsOf = ({ tried }: Fresh): readonly string[] => some(tried.flatMap((one) => one.clients));
+const waysOf = ({ tried }: Fresh): readonly string[] => some(tried.flatMap(({ ways = [] }) => ways)).toSorted();
+
+/** What a user sees of failed sign-ins; undefined where they are nobody's, or of other secrets. */
+function lastOf({ last = [] }: AttemptedRecord, of: string, fresh: Fresh, at: number): EnteredSignIns[] | undefined {
+  const userId = userOfSignIns(of);
+  if (userId === undefined || userId === '') return undefined;
+  const entered = { at, count: fresh.count, clients: [...clientsOf(fresh)], ways: [...waysOf(fresh)] };
+  return [...last, entered].slice(-LIMITS.refusedSignInsListedMax);
+}
+
+function told(of: string, fresh: Fresh) {
+  const { count, tried } = fresh;
+  const clients = clientsOf(fresh).join(' ');
+  const userId = userOfSignIns(of);
+  if (userId !== undefined) {
+    const whose = userId === '' ? {} : { userId };
+    const detail = { ...whose, count, clients, ways: waysOf(fresh).join(' ') };
+    return { accountId: OPERATOR_AUDIT, action: 'sign-in.refused', detail } as const;
+  }
+  if (of === OPERATOR_AUDIT) return { accountId: of, action: 'token.refused', detail: { count, clients } } as const;
+  const keyIds = some(tried.flatMap((one) => one.keyIds)).join(' ');
+  return { accountId: of, action: 'key.refused', detail: { count, keyIds, clients } } as const;
 }

@@ -1,15 +1,47 @@
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import type { Attempts } from '../records/attempt-records.ts';
+import { signInsOf, userOfSignIns, type Attempts } from '../records/attempt-records.ts';
+
+/** The ways in which people sign in. */
+export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const;
+export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
 /** What a client tries to get in with. */
-export const CREDENTIAL_KINDS = ['api_key', 'operator_token', 'enroll_code', 'device_credential'] as const;
+export const CREDENTIAL_KINDS = [
+  'api_key',
+  'operator_token',
+  'enroll_code',
+  'device_credential',
+  ...SIGN_IN_WAYS,
+] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
-/** Why it is refused. `once_valid` is a code that was valid once, `wrong_secret` one for a key id that exists. */
-export const ATTEMPT_REASONS = ['malformed', 'unknown', 'wrong_secret', 'expired', 'once_valid'] as const;
+/**
+ * Why it is refused. `once_valid` is a code that was valid once, `wrong_secret` one for a key id or a user that exists,
+ * `disabled` a right one of a user who is, `refused` what the provider, or its groups, let nobody in by.
+ */
+export const ATTEMPT_REASONS = [
+  'malformed',
+  'unknown',
+  'wrong_secret',
+  'expired',
+  'once_valid',
+  'disabled',
+  'refused',
+] as const;
 export type AttemptReason = (typeof ATTEMPT_REASONS)[number];
+
+/** A secret that did not let its client in. */
+export interface FailedAttempt {
+  readonly credential: CredentialKind;
+  readonly reason: AttemptReason;
+  /** Of the key that was tried, where there is one. */
+  readonly accountId?: string | undefined;
+  readonly keyId?: string | undefined;
+  /** Of the user as whom somebody tried to sign in; absent where there is none. What was typed is told nowhere. */
+  readonly userId?: string | undefined;
+}
 
 export interface AttemptMetrics {
   authenticationFailed(credential: CredentialKind, reason: AttemptReason): void;
@@ -17,14 +49,37 @@ export interface AttemptMetrics {
 
 /** A failed secret that the audit is to tell of. */
 export interface FailedSecret {
-  /** An account's id, or `operator`. */
+  /** An account's id, or `operator`; or what `signInsOf` gives. */
   readonly of: string;
   readonly keyId?: string | undefined;
+  readonly way?: SignInWay | undefined;
   readonly client: string;
+}
+
+const isWay = (credential: CredentialKind): credential is SignInWay =>
+  (SIGN_IN_WAYS as readonly string[]).includes(credential);
+
+/**
+ * Counts a failed secret. The audit hears of one later: no refusal waits for it.
+ * @param client the address of the client
+ * @returns what the log says of it
+ */
+export function countAttempt(
+  attempt: FailedAttempt,
+  client: string,
+  { metrics, attempts }: { readonly metrics: AttemptMetrics; readonly attempts: Pick<FailedAttempts, 'failed'> },
+): object {
+  const { credential, reason, accountId, keyId, userId } = attempt;
+  metrics.authenticationFailed(credential, reason);
+  if (isWay(credential)) attempts.failed({ of: signInsOf(userId), way: credential, client });
+  else if (reason === 'wrong_secret') attempts.failed({ of: accountId ?? OPERATOR_AUDIT, keyId, client });
+  return { credential, why: reason, accountId, keyId, userId };
 }
 
 /** Accounts in memory; for a further one, the one that was tried longest ago makes room. */
 export const TRIED_ACCOUNTS_MAX = 100;
+/** The same for users. Their number also bounds the entries of an hour that strangers cause. */
+export const TRIED_USERS_MAX = 50;
 /** Keys and clients by account. */
 export const TRIED_NAMES_MAX = 5;
 const NAME_CHARACTERS_MAX = 45;
@@ -37,56 +92,71 @@ interface Counted {
   /** When each was tried last, on the monotonic clock; the latest is last. */
   readonly keyIds: Map<string, number>;
   readonly clients: Map<string, number>;
+  readonly ways: Map<string, number>;
   triedAt: number;
+}
+
+/** The counts of one kind, within its bound. */
+interface Tried {
+  /** The one that was tried last is last. */
+  readonly counted: Map<string, Counted>;
+  readonly max: number;
+  /** Attempts at many others must not hide those at this one. */
+  readonly kept: string;
 }
 
 /** The failed secrets that this replica has seen, by account, within bounds: the leader reads them, and no 401 waits. */
 export class FailedAttempts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** The account that was tried last is last. */
-  readonly #byAccount = new Map<string, Counted>();
+  readonly #secrets: Tried = { counted: new Map(), max: TRIED_ACCOUNTS_MAX, kept: OPERATOR_AUDIT };
+  readonly #signIns: Tried = { counted: new Map(), max: TRIED_USERS_MAX, kept: signInsOf() };
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
   }
 
-  failed({ of, keyId, client }: FailedSecret): void {
+  failed({ of, keyId, way, client }: FailedSecret): void {
     const triedAt = this.#clock.monotonic();
-    const counted = this.#byAccount.get(of) ?? {
+    const { counted: all, max, kept } = userOfSignIns(of) === undefined ? this.#secrets : this.#signIns;
+    const counted = all.get(of) ?? {
       since: this.#clock.now(),
       count: 0,
       keyIds: new Map<string, number>(),
       clients: new Map<string, number>(),
+      ways: new Map<string, number>(),
       triedAt,
     };
     counted.count += 1;
     counted.triedAt = triedAt;
     if (keyId !== undefined) add(counted.keyIds, keyId, triedAt);
+    if (way !== undefined) add(counted.ways, way, triedAt);
     add(counted.clients, client, triedAt);
-    this.#byAccount.delete(of);
-    if (this.#byAccount.size >= TRIED_ACCOUNTS_MAX) {
-      // Attempts at many accounts must not hide those at the operator's tokens.
-      const oldest = this.#byAccount.keys().find((one) => one !== OPERATOR_AUDIT);
-      if (oldest !== undefined) this.#byAccount.delete(oldest);
+    all.delete(of);
+    if (all.size >= max) {
+      const oldest = all.keys().find((one) => one !== kept);
+      if (oldest !== undefined) all.delete(oldest);
     }
-    this.#byAccount.set(of, counted);
+    all.set(of, counted);
   }
 
   /** What is to be published: nothing where nobody has tried for two hours. */
-  published(): { attempts?: Attempts[] } {
+  published(): { attempts?: Attempts[]; signIns?: Attempts[] } {
+    const attempts = this.#published(this.#secrets);
+    const signIns = this.#published(this.#signIns);
+    return { ...(attempts.length > 0 && { attempts }), ...(signIns.length > 0 && { signIns }) };
+  }
+
+  #published({ counted: all }: Tried): Attempts[] {
     const now = this.#clock.monotonic();
-    for (const [of, { triedAt }] of this.#byAccount) {
-      if (now - triedAt >= FORGOTTEN_AFTER_MS) this.#byAccount.delete(of);
-    }
-    if (this.#byAccount.size === 0) return {};
-    const attempts = [...this.#byAccount].map(([of, { since, count, keyIds, clients }]) => ({
+    for (const [of, { triedAt }] of all) if (now - triedAt >= FORGOTTEN_AFTER_MS) all.delete(of);
+    return [...all].map(([of, { since, count, keyIds, clients, ways }]) => ({
       of,
       since,
       count,
       keyIds: namesSince(keyIds, now - HOUR_MS),
       clients: namesSince(clients, now - HOUR_MS),
+      ...(ways.size > 0 && { ways: namesSince(ways, now - HOUR_MS) }),
     }));
-    return { attempts };
   }
 }
 

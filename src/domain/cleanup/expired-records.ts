@@ -130,11 +130,17 @@ export const linksSweep = (deps: SweepDeps): Sweep =>
     companion: none,
   });
 
-/** Removes notes of failed secrets that nobody has tried for a day: the counts that they are about are forgotten. */
+/**
+ * Removes notes of failed secrets that nobody has tried for a day: the counts that they are about are forgotten. Those that
+ * a user sees are kept longer.
+ */
 export const attemptNotesSweep = (deps: SweepDeps): Sweep =>
   recordSweep(deps, {
     what: 'attempt_notes',
     prefix: KEYS.attemptedAll,
-    isExpired: (entry, now) => now >= parseRecord(attemptedSchema, entry).record.at + DAY_MS,
+    isExpired(entry, now) {
+      const { at, last } = parseRecord(attemptedSchema, entry).record;
+      return now >= at + (last ? LIMITS.refusedSignInsKeptMs : DAY_MS);
+    },
     companion: none,
   });

@@ -41,6 +41,7 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   // Of failed secrets: whoever tries them must not fill the store.
   'key.refused': 'growth',
   'token.refused': 'growth',
+  'sign-in.refused': 'growth',
   'user.created': 'growth',
   // Disabling a user takes access away.
   'user.changed': 'by content',

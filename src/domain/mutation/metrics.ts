@@ -30,6 +30,7 @@ export const MUTATION_ACTIONS = [
   'audit.exported',
   'key.refused',
   'token.refused',
+  'sign-in.refused',
   'user.created',
   'user.changed',
   'user.reset',

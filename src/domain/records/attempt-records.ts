@@ -2,9 +2,16 @@ import * as z from 'zod';
 
 /* Failed secrets: as a replica publishes them, and as the leader has entered them in the audit. */
 
+const SIGN_INS = 'user:';
+/** Under what the failed sign-ins of a user are counted, or of a name that nobody has. */
+export const signInsOf = (userId = ''): string => SIGN_INS + userId;
+/** The user of failed sign-ins, `''` for a name that nobody has; undefined for other secrets. */
+export const userOfSignIns = (of: string): string | undefined =>
+  of.startsWith(SIGN_INS) ? of.slice(SIGN_INS.length) : undefined;
+
 /** The failed secrets for one account, or for the operator, that a replica has counted since an instant. */
 const attemptsSchema = z.looseObject({
-  /** An account's id, or `operator`. */
+  /** An account's id, or `operator`; of sign-ins `user:<userId>`, or `user:` for a name that nobody has. */
   of: z.string(),
   /** When the count began, on the replica's wall clock. */
   since: z.int(),
@@ -12,13 +19,26 @@ const attemptsSchema = z.looseObject({
   /** The ids of the keys that were tried within the hour, and the addresses of the clients: the latest of them. */
   keyIds: z.array(z.string()),
   clients: z.array(z.string()),
+  /** Of sign-ins: the ways that were tried within the hour. */
+  ways: z.array(z.string()).optional(),
 });
 export type Attempts = z.infer<typeof attemptsSchema>;
 export const publishedAttemptsSchema = z.array(attemptsSchema);
 
+const enteredSchema = z.looseObject({
+  at: z.int().min(0),
+  count: z.int().min(0),
+  clients: z.array(z.string()),
+  ways: z.array(z.string()),
+});
+/** An entry of the audit about failed sign-ins, as its user sees it. */
+export type EnteredSignIns = z.infer<typeof enteredSchema>;
+
 /** `attempted/<of>`: when failed secrets last entered the audit, and the counts of each replica that have. */
 export const attemptedSchema = z.looseObject({
   at: z.int().min(0),
+  /** Of a user: the latest entries, the newest last. */
+  last: z.array(enteredSchema).optional(),
   counted: z.record(z.string(), z.looseObject({ since: z.int(), count: z.int().min(0) })),
 });
 export type AttemptedRecord = z.infer<typeof attemptedSchema>;

@@ -31,6 +31,8 @@ export const replicaSchema = z.looseObject({
   limited: limitedSchema.optional(),
   /** Failed secrets by account; absent where there are none, and from an earlier version. */
   attempts: publishedAttemptsSchema.optional(),
+  /** Failed sign-ins by user, likewise. An earlier version enters none of them. */
+  signIns: publishedAttemptsSchema.optional(),
 });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 

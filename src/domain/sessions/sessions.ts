@@ -92,7 +92,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
-        const step = await beginningStep(reader, session, user, replaced);
+        const step = await beginningStep(reader, session, user, replaced, origin.client);
         // The user's record is written as it is: a reset, a new password or a disabling at the same instant conflicts with
         // this sign-in, and ends it with the other sessions.
         return { ...step, write: [...step.write, put(user.key, user.record)], result: user };
@@ -116,13 +116,14 @@ async function beginningStep(
   { sessionId, record }: NewSession,
   user: UserEntry,
   replaced: string | undefined,
+  client: string | undefined,
 ): Promise<Step<void>> {
   const others = [...(await reader.sessionsOf(user.id))].filter(({ id }) => id !== replaced);
   const gone = [...oldest(others, LIMITS.sessionsPerUserMax - 1), ...(replaced === undefined ? [] : [replaced])];
   return {
     accountId: OPERATOR_AUDIT,
     action: 'session.created',
-    detail: { userId: user.id, method: record.method },
+    detail: { userId: user.id, method: record.method, ...(client !== undefined && { client }) },
     expect: [expectAbsent(KEYS.session(sessionId)), expectUnchanged(user)],
     write: [put(KEYS.session(sessionId), record), ...gone.flatMap(sessionEnd)],
     result: undefined,

@@ -16,6 +16,19 @@ export interface ValidLink extends Versioned<LinkRecord> {
 
 const INVALID = 'This link is not valid: it was used, withdrawn, or is too old. Ask for another one.';
 
+/** A link that lets nobody in. To whoever opens it, the reasons are one. */
+export class InvalidLink extends Refusal {
+  readonly reason: 'malformed' | 'unknown' | 'expired';
+  /** The user whom it was for. */
+  readonly userId: string | undefined;
+
+  constructor(reason: InvalidLink['reason'], userId?: string) {
+    super('invalid_request', INVALID);
+    this.reason = reason;
+    this.userId = userId;
+  }
+}
+
 /**
  * Reads a link that is valid: it has not expired, was not used, and whoever made it may still do so.
  * @throws Refusal `invalid_request`; StoreUnavailable
@@ -26,12 +39,13 @@ export async function validLink(
   token: string,
 ): Promise<ValidLink> {
   const key = linkKeyOf(token);
-  const entry = key === undefined ? undefined : await deps.store.get(key);
-  if (key === undefined || !entry) throw new Refusal('invalid_request', INVALID);
+  if (key === undefined) throw new InvalidLink('malformed');
+  const entry = await deps.store.get(key);
+  if (!entry) throw new InvalidLink('unknown');
   const link = parseRecord(linkSchema, entry);
   const { record } = link;
   const relied = deps.clock.now() >= record.expiresAt ? undefined : await reliedOn(reader, record);
-  if (!relied || (await isBarred(reader, record))) throw new Refusal('invalid_request', INVALID);
+  if (!relied || (await isBarred(reader, record))) throw new InvalidLink('expired', record.userId);
   return { ...link, relied };
 }
 

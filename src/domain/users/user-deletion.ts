@@ -4,6 +4,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
+import { signInsOf } from '../records/attempt-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { endMembership, ownerAmong } from './members.ts';
@@ -90,4 +91,5 @@ const keysOf = ({ id, record: { identities, passkeys } }: UserEntry): readonly s
   ...passkeys.map((passkey) => passkeyKey(passkey.id)),
   KEYS.signIns(id),
   KEYS.sessionUses(id),
+  KEYS.attempted(signInsOf(id)),
 ];

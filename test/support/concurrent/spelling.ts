@@ -55,7 +55,7 @@ export function spelledRecord(names: Names, key: string, value: string): string 
  * Entries that tell of a refused secret: they are written after the answer, at most one in an hour, and one that meets
  * another commit is given up.
  */
-const BEST_EFFORT = new Set(['enrollment.refused', 'key.refused']);
+const BEST_EFFORT = new Set(['enrollment.refused', 'key.refused', 'sign-in.refused']);
 
 /** The entries of an audit in the order of their revisions; those of one revision are a group. */
 export function auditGroups(names: Names, entries: readonly Entry[]): readonly (readonly string[])[] {

@@ -1,3 +1,4 @@
+import type { CredentialKind } from '../../../src/domain/access-audit/failed-attempts.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { PATH_IDS } from '../../../src/api/contract/fields.ts';
 import { signedIn } from '../panel/panel-users.ts';
@@ -5,6 +6,7 @@ import { OPERATOR_TOKEN, type Muster } from '../service/muster.ts';
 import { EVERYTHING, type ListenerName, type Served } from './doors.ts';
 import type { Got, Method, Sent } from './send.ts';
 import { operationsOf, readDocument } from '../openapi/documents.ts';
+import { forgedKey } from '../records/forged-keys.ts';
 
 /* The secrets that let a client in at each door, wrong ones of the same shape, and the requests that are made with them. */
 
@@ -24,6 +26,10 @@ export interface Walked extends Sent {
   /** Of the error. */
   readonly code?: string;
   readonly allow?: string;
+  /** The kind of secret that fails by it: it is counted, and in the log. */
+  readonly fails?: CredentialKind | undefined;
+  /** Whether its answer has no body. */
+  readonly isBare?: boolean;
   /** Whether the document of the API tells of the answer. */
   readonly isDocumented: boolean;
 }
@@ -65,6 +71,10 @@ export class Keyring {
     return new Keyring(asking, { accountId, keyId, appId }, { api: apiKey, device: credential, ops: OPERATOR_TOKEN });
   }
 
+  get accountId(): string {
+    return this.#ids['accountId'] ?? '';
+  }
+
   /** What the walk asks of something: as a stranger, with a wrong secret, with the right one, by other methods. */
   async requestsFor(served: Served): Promise<readonly Walked[]> {
     const { method, api } = served;
@@ -76,13 +86,14 @@ export class Keyring {
     const common = { path, body, method, isDocumented } as const;
     const right = await this.#right(served);
     const requests: Walked[] = [
-      { ...common, what: 'by a stranger', headers: this.#page(served) },
-      { ...common, what: 'with a wrong secret', headers: this.#wrong(served) },
+      { ...common, what: 'by a stranger', headers: this.#page(served), fails: served.operation?.signsInBy },
+      { ...common, what: 'with a wrong secret', headers: this.#wrong(served), fails: kindOf(served) },
       { ...common, what: 'with the right secret', headers: right },
       // A file or a page for signed-in users is opened, too.
       { ...common, what: 'opened in a browser', headers: { ...right, accept: 'text/html' }, isDocumented: false },
     ];
-    if (isRead) requests.push({ ...common, method: 'HEAD', what: 'by HEAD', headers: right, isDocumented: false });
+    if (isRead)
+      requests.push({ ...common, method: 'HEAD', what: 'by HEAD', headers: right, isDocumented: false, isBare: true });
     for (const other of await this.#otherMethods(served, path)) requests.push(other);
     return requests;
   }
@@ -131,7 +142,9 @@ export class Keyring {
     if (listener === 'panel') {
       return { ...this.#page(served), cookie: `${this.#cookie()}=mst_session_${'0'.repeat(43)}` };
     }
-    return { authorization: `Bearer ${this.#tokens[listener].slice(0, -8)}AAAAAAAA` };
+    const token = this.#tokens[listener];
+    // Of a key that exists the audit tells, too.
+    return { authorization: `Bearer ${listener === 'api' ? forgedKey(token) : `${token.slice(0, -8)}AAAAAAAA`}` };
   }
 
   #cookie(): string {
@@ -143,6 +156,15 @@ export class Keyring {
 /** The path with ids: those that there are, else those of the examples. */
 function pathOf({ path }: Served, ids: Readonly<Record<string, string>>): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? String(PATH_IDS[name]?.meta()?.examples?.[0]));
+}
+
+/** The kind of secret by which something lets its caller in. */
+function kindOf({ listener, operation, path }: Served): CredentialKind | undefined {
+  if (listener === 'api') return 'api_key';
+  if (listener === 'ops') return operation && 'operator_token';
+  if (listener === 'panel') return operation?.signsInBy;
+  // An enrollment is let in by its code; OpAMP has no operation.
+  return path === '/device/v1/enroll' ? 'enroll_code' : 'device_credential';
 }
 
 const patternOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/:\w+/g, '[^/]+')}$`);

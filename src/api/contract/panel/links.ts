@@ -57,6 +57,7 @@ export const readLink = operation({
   method: 'post',
   path: '/panel/v1/links/read',
   access: 'anyone',
+  signsInBy: 'link',
   summary: 'Show what a link is for',
   description: 'Tells what the link gives, and to whom; it is not used up.',
   body: closedBody(z.object({ token }), { id: 'ReadLinkRequest', description: 'A link.' }),
@@ -75,6 +76,7 @@ export const acceptLink = operation({
   method: 'post',
   path: '/panel/v1/links/accept',
   access: 'anyone',
+  signsInBy: 'link',
   summary: 'Use a link',
   description:
     'Uses the link up: makes the user where it is for a new one, sets his password, makes him a member, and begins a ' +

@@ -131,6 +131,36 @@ export const sessionList = z
   .object({ sessions: described(z.array(ownSession), 'The sessions, the one that was used last first.', undefined) })
   .meta({ id: 'Sessions', description: 'The sessions of a user.' });
 
+const refusedSignIns = z
+  .object({
+    refused: described(
+      z.array(
+        z.object({
+          at: instant('When the audit told of them: within seconds of the first, and once an hour for those after it.'),
+          count: count('The number of failed attempts.', 3),
+          clients: described(z.array(z.string()), 'The addresses that they came from, the latest five.', ['192.0.2.7']),
+          ways: described(z.array(z.string()), 'The ways that were tried: password, passkey, link or provider.', [
+            'password',
+          ]),
+        }),
+      ),
+      `The latest entries, at most ${LIMITS.refusedSignInsListedMax}, the newest first.`,
+      undefined,
+    ),
+  })
+  .meta({ id: 'RefusedSignIns', description: 'Failed attempts to sign in as a user.' });
+export type RefusedSignIns = z.infer<typeof refusedSignIns>;
+
+export const listRefusedSignIns = operation({
+  id: 'listRefusedSignIns',
+  method: 'get',
+  path: '/panel/v1/me/refused-sign-ins',
+  access: 'signed-in',
+  summary: 'List failed sign-ins',
+  description: 'Tells who tried to sign in as the user, and was refused.',
+  answers: [{ status: 200, description: 'The failed sign-ins.', schema: refusedSignIns }],
+});
+
 export const listMySessions = operation({
   id: 'listMySessions',
   method: 'get',

@@ -81,6 +81,7 @@ export const signInByPassword = operation({
   method: 'post',
   path: '/panel/v1/sign-in/password',
   access: 'anyone',
+  signsInBy: 'password',
   summary: 'Sign in with a password',
   description:
     'Begins a session, or asks for a passkey where the user has one. After some failures each attempt takes longer; ' +
@@ -115,6 +116,7 @@ export const signInByPasskey = operation({
   method: 'post',
   path: '/panel/v1/sign-in/passkey',
   access: 'anyone',
+  signsInBy: 'passkey',
   summary: 'Sign in with a passkey',
   description: 'Begins a session, by a passkey alone or after the password.',
   body: closedBody(z.object({ response: webAuthnResponse }), {
@@ -143,6 +145,7 @@ export const endProviderSignIn = operation({
   method: 'get',
   path: '/panel/v1/sign-in/provider/callback',
   access: 'anyone',
+  signsInBy: 'provider',
   summary: 'Come back from the provider',
   description: `Takes the provider's answer, and begins a session or links the identity. ${problem}`,
   errors: ['not_found'],

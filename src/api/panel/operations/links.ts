@@ -2,8 +2,10 @@ import { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { InvalidLink } from '../../../domain/users/link-validity.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/links.ts';
+import { NotAuthenticated } from '../../http/errors.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
@@ -12,7 +14,11 @@ import { chargeAddress } from './sign-in.ts';
 /** Who opens a link, and what it still needs of him. */
 async function opened(request: OpenRequest<{ readonly token: string }>, services: PanelServices) {
   const reader = await services.fleet.current();
-  const link = await services.links.read(reader, request.body.token);
+  const link = await services.links.read(reader, request.body.token).catch((error: unknown) => {
+    if (!(error instanceof InvalidLink)) throw error;
+    const { reason, userId, says } = error;
+    throw new NotAuthenticated('invalid_request', { credential: 'link', reason, userId }, says);
+  });
   const { kind, userId, accountId } = link.record;
   const user = userId === undefined ? undefined : await reader.user(userId);
   const account = accountId === undefined ? undefined : await reader.account(accountId);

@@ -99,6 +99,22 @@ export const sessionBodies = (sessions: readonly ListedSession[], current: strin
     current: session.sessionId === current,
   }));
 
+/** GET /panel/v1/me/refused-sign-ins. */
+export const listRefusedSignIns = panelRoute(
+  operations.listRefusedSignIns,
+  async ({ signedIn }, { refusedSignIns }) => ({
+    status: 200,
+    body: {
+      refused: (await refusedSignIns(signedIn.user.id)).map(({ at, count, clients, ways }) => ({
+        at: dateTime(at),
+        count,
+        clients,
+        ways,
+      })),
+    },
+  }),
+);
+
 /** GET /panel/v1/me/sessions. */
 export const listMySessions = panelRoute(operations.listMySessions, async ({ signedIn }, { sessions }) => ({
   status: 200,

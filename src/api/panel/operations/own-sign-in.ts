@@ -6,6 +6,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/own-sign-in.ts';
+import { NotAuthenticated } from '../../http/errors.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
 import { setCookie } from '../request/cookies.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
@@ -30,7 +31,10 @@ export const changePassword = panelRoute(operations.changePassword, async (reque
     if (!isRight) {
       if (isRight === undefined) signIns.release(attempt);
       else signIns.failed(attempt);
-      throw isRight === undefined ? new HttpRefusal('overloaded') : new Refusal('sign_in_failed', WRONG_CURRENT);
+      const failed = { credential: 'password', reason: 'wrong_secret', userId: id } as const;
+      throw isRight === undefined
+        ? new HttpRefusal('overloaded')
+        : new NotAuthenticated('sign_in_failed', failed, WRONG_CURRENT);
     }
     signIns.release(attempt);
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { AttemptReason } from '../../../domain/access-audit/failed-attempts.ts';
 import type { Identity, SessionRecord } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
@@ -48,8 +49,23 @@ const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly
   status: 303,
   headers: ['Location', path, ...setCookie(cookies, cookies.flow, '', 0), ...headers],
 });
-const failedFor = (request: OpenRequest<unknown>, problem: Problem): Reply =>
-  onTo(request, `/sign-in?problem=${problem}`);
+function failedFor(request: OpenRequest<unknown>, problem: Problem): Reply {
+  const reason = REASONS[problem];
+  if (reason !== undefined) request.failed({ credential: 'provider', reason });
+  return onTo(request, `/sign-in?problem=${problem}`);
+}
+
+/** What a problem says of the sign-in, as the audit and the metrics tell of it; a provider that is away refuses nobody. */
+const REASONS: Readonly<Record<Problem, AttemptReason | undefined>> = {
+  provider_unavailable: undefined,
+  provider_refused: 'refused',
+  expired: 'expired',
+  groups_missing: 'refused',
+  groups_too_many: 'refused',
+  disabled: 'disabled',
+  already_linked: 'refused',
+  too_many: 'refused',
+};
 
 async function begun(
   { cookies }: OpenRequest<unknown>,

@@ -1,3 +1,4 @@
+import type { AttemptReason, SignInWay } from '../../../domain/access-audit/failed-attempts.ts';
 import { Secret } from '../../../domain/credentials/secret.ts';
 import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
@@ -5,6 +6,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { beginAuthentication, endAuthentication, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
 import { addressKey } from '../../http/client-address.ts';
+import { NotAuthenticated } from '../../http/errors.ts';
 import { HttpRefusal, type Reply } from '../../http/exchange.ts';
 import { beginSession, browserMark } from '../request/begin-session.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
@@ -17,6 +19,10 @@ export const readSignIn = openRoute(operations.readSignIn, (_request, { panel })
 }));
 
 const tooMany = (seconds: number): HttpRefusal => new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
+
+/** A sign-in that failed: the audit, the metrics and the log have the user, and nothing of what was typed. */
+const refused = (credential: SignInWay, reason: AttemptReason, user?: UserEntry, says?: string): NotAuthenticated =>
+  new NotAuthenticated('sign_in_failed', { credential, reason, userId: user?.id }, says);
 
 /** Counts an attempt of an address. @throws HttpRefusal `rate_limited` */
 export function chargeAddress({ client }: Pick<OpenRequest<unknown>, 'client'>, { signInRate }: PanelServices): void {
@@ -42,7 +48,7 @@ export const signInByPassword = openRoute(operations.signInByPassword, async (re
   }
   if (!isRight || !user || user.record.disabled || stored === undefined) {
     signIns.failed(attempt);
-    throw new Refusal('sign_in_failed');
+    throw refused('password', user ? (isRight ? 'disabled' : 'wrong_secret') : 'unknown', user);
   }
   if (user.record.passkeys.length > 0) {
     signIns.release(attempt);
@@ -83,11 +89,14 @@ export const signInByPasskey = openRoute(operations.signInByPasskey, async (requ
   const passkeyId = typeof response['id'] === 'string' ? response['id'] : '';
   const user = flow && passkeyId !== '' ? await services.passkeys.userOf(passkeyId) : undefined;
   const known = user?.record.passkeys.find(({ id }) => id === passkeyId);
-  if (!flow || !user || !known || user.record.disabled) throw new Refusal('sign_in_failed', NO_PASSKEY);
-  if (flow.userId !== undefined && flow.userId !== user.id) throw new Refusal('sign_in_failed', NO_PASSKEY);
+  const failed = (reason: AttemptReason): NotAuthenticated => refused('passkey', reason, user, NO_PASSKEY);
+  if (!flow) throw failed('expired');
+  if (!user || !known) throw failed('unknown');
+  if (user.record.disabled) throw failed('disabled');
+  if (flow.userId !== undefined && flow.userId !== user.id) throw failed('wrong_secret');
   const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, response, known);
   if (counter === undefined || !(await services.signIns.count(user, passkeyId, counter))) {
-    throw new Refusal('sign_in_failed', NO_PASSKEY);
+    throw failed('wrong_secret');
   }
   const holds = ({ record }: UserEntry): boolean =>
     record.passkeys.some(({ id }) => id === passkeyId) &&

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
+import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts.ts';
+import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
 import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
@@ -47,6 +49,7 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly passkeys: Passkeys;
   readonly signIns: SignIns;
   readonly acceptLink: AcceptLink;
+  readonly refusedSignIns: RefusedSignIns;
   readonly setPassword: (origin: Origin, change: PasswordChange) => Promise<void>;
   /** Counts the attempts to sign in of an address. */
   readonly signInRate: DeviceRate;
@@ -126,6 +129,8 @@ export interface OpenRequest<Body> extends PanelIds {
   readonly client: string;
   /** The browser in a few words, such as `Firefox on Linux`. */
   readonly browser: string;
+  /** Tells of a failed sign-in whose answer is no error. */
+  readonly failed: (attempt: FailedAttempt) => void;
   /** The session that the request has anyway. @throws StoreUnavailable */
   readonly optionalSession: () => Promise<SignedIn | undefined>;
   /** The origin of a change by an actor whom no session names. */

@@ -40,7 +40,8 @@ const COUNTS_EVERY_MS = 60_000;
 /** The users of an account that go one by one are told at most so often. */
 const USERS_EVERY_MS = 10_000;
 
-export const accountNameOf = ({ spec, name }: FleetAccountResource): string => cleanedName(spec.displayName ?? '') || name;
+export const accountNameOf = ({ spec, name }: FleetAccountResource): string =>
+  cleanedName(spec.displayName ?? '') || name;
 
 /**
  * Decides the next step for a FleetAccount, or its status. Changes made outside are undone, but never a loss of access.
