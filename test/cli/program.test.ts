@@ -8,18 +8,19 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { money } from '../../src/cli/commands/usage.ts';
 import { printable } from '../../src/cli/terminal/printable.ts';
 import { COMPILED } from '../support/service/compiled.ts';
+import type { Store } from '../../src/store/port.ts';
+import { earlierAccount } from '../support/records/earlier-account.ts';
 import { connectedTo, musterCommand, musterHere, type Ended } from '../support/service/muster-command.ts';
-import { call, createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../support/service/muster.ts';
+import { createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../support/service/muster.ts';
 
 let muster: Muster;
 let owner: Tenant;
 beforeAll(async () => {
-  muster = await Muster.start();
+  let store: Store | undefined;
+  muster = await Muster.start({ wrapStore: (opened) => (store = opened) });
   owner = await tenant(muster);
   await createApp(muster, owner.apiKey);
-  const accounts = `${muster.ops}/operator/v1/accounts`;
-  const body = { name: '\u001b[31mred', entitlement: 'standard' };
-  await call(accounts, { method: 'POST', token: OPERATOR_TOKEN, body });
+  if (store) await earlierAccount(muster, store, '\u001b[31mred');
 });
 afterAll(() => muster[Symbol.asyncDispose]());
 

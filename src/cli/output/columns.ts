@@ -1,5 +1,5 @@
 import { isBlank } from '../../text/shown-name.ts';
-import { printableName } from '../terminal/printable.ts';
+import { printableName } from './printable-name.ts';
 import { relativeTime } from './relative-time.ts';
 
 /** What stands in one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */

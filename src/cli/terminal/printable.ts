@@ -1,5 +1,3 @@
-import { isolated } from '../../text/shown-name.ts';
-
 /**
  * A text that others have chosen, such as an account's name or the words of a file, in a form that cannot move the
  * cursor, colour the terminal or turn the direction of a line: whatever is no visible character or space is written as
@@ -13,6 +11,3 @@ function escaped(character: string): string {
   if (code <= 0xff) return `\\x${digits.padStart(2, '0')}`;
   return code <= 0xffff ? `\\u${digits.padStart(4, '0')}` : `\\u{${digits}}`;
 }
-
-/** The same for a name within a line: one that is written from right to left turns nothing beside it. */
-export const printableName = (name: string): string => isolated(printable(name));

@@ -1,5 +1,4 @@
-import { KEYS } from '../../../src/domain/records/keys.ts';
-import { rewrite } from '../panel/panel-users.ts';
+import { earlierAccount } from '../records/earlier-account.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
 import { faultyStore, type FaultyStore } from '../store/faulty-store.ts';
@@ -67,9 +66,7 @@ export class BilledMuster implements AsyncDisposable {
 
   /** An account with a name of an earlier version, which judged none. @returns its id */
   async earlierAccount(name: string): Promise<string> {
-    const accountId = await this.account('earlier');
-    await rewrite({ store: this.store }, KEYS.account(accountId), (record) => ({ ...record, name }));
-    return accountId;
+    return await earlierAccount(this.muster, this.store, name);
   }
 
   /** Creates an account and returns its id. */

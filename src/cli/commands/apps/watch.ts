@@ -4,7 +4,8 @@ import type { Column } from '../../output/columns.ts';
 import { printList, refuseEndlessDocument } from '../../output/print.ts';
 import { CommandFault } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
-import { printable, printableName } from '../../terminal/printable.ts';
+import { printableName } from '../../output/printable-name.ts';
+import { printable } from '../../terminal/printable.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 
 /** What became of an app, and when it was noticed. */

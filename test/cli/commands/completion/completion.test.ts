@@ -11,16 +11,19 @@ import { complete } from '../../../../src/cli/commands/completion/complete.ts';
 import { muster as program } from '../../../../src/cli/program.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { COMPILED } from '../../../support/service/compiled.ts';
+import type { Store } from '../../../../src/store/port.ts';
+import { earlierAccount } from '../../../support/records/earlier-account.ts';
 import { connectedTo, MAIN, musterCommand, musterHere } from '../../../support/service/muster-command.ts';
-import { call, createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
+import { createApp, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
 
 /* `muster completion`, and what its scripts ask for at each TAB: `muster complete -- WORDS…`. */
 
 let muster: Muster;
+let store: Store;
 let owner: Tenant;
 let folder: string;
 beforeAll(async () => {
-  muster = await Muster.start();
+  muster = await Muster.start({ wrapStore: (opened) => (store = opened) });
   owner = await tenant(muster);
   folder = mkdtempSync(join(tmpdir(), 'muster-completion-'));
 });
@@ -82,13 +85,7 @@ async function asked(words: readonly string[], env: Readonly<Record<string, stri
 
 describe('ids', () => {
   test('of accounts, with their names, which move no terminal and make no second line', async () => {
-    const body = { name: 'a\tname\u001b[31m', entitlement: 'standard' };
-    const { status } = await call(`${muster.ops}/operator/v1/accounts`, {
-      method: 'POST',
-      token: OPERATOR_TOKEN,
-      body,
-    });
-    expect(status).toBe(201);
+    await earlierAccount(muster, store, 'a\tname\u001b[31m');
     const lines = await asked(['usage', '--account', ''], connectedTo(muster));
     expect(lines).toHaveLength(3);
     expect(lines).toEqual(
