@@ -54,6 +54,14 @@ export const panelVariables = {
     .enum(['on', 'off'], 'must be on or off')
     .prefault('on')
     .meta({ description: 'With `off`, people sign in by the provider or by passkeys alone.' }),
+  MUSTER_SIGN_INS_PER_ADDRESS: whole(1, 100_000)
+    .prefault('20')
+    .meta({
+      description:
+        'Attempts to sign in of one address, or a /64 of IPv6, in a minute on one replica, each of passwords, passkeys ' +
+        'and links. A browser in which the user has signed in before is exempt. Raise it where many people share one ' +
+        'address and sign in for the first time.',
+    }),
   MUSTER_OIDC_ISSUER: issuer.optional().meta({
     unset: 'no provider',
     description: 'The issuer of the OpenID Connect provider by which people sign in.',

@@ -25,6 +25,8 @@ export interface PanelConfig {
   /** The public origin; undefined for `http://localhost` with the port that the listener got. */
   readonly url: string | undefined;
   readonly passwords: boolean;
+  /** Attempts to sign in of one address in a minute on one replica. */
+  readonly signInsPerAddress: number;
   readonly provider: ProviderConfig | undefined;
 }
 
@@ -49,6 +51,7 @@ export function panelOf(
   return {
     url: values.MUSTER_PANEL_URL,
     passwords: values.MUSTER_PANEL_PASSWORDS === 'on',
+    signInsPerAddress: values.MUSTER_SIGN_INS_PER_ADDRESS,
     provider: providerOf(values, fileOf),
   };
 }

@@ -1,3 +1,4 @@
+import { expiredBrowsersSweep } from '../domain/cleanup/expired-browsers.ts';
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
 import { endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
 import {
@@ -59,6 +60,7 @@ export function sweepReconciler(
     linksSweep(deps),
     endedSessionsSweep(deps, fleet.memory),
     signInNotesSweep(deps, fleet.memory),
+    expiredBrowsersSweep(deps),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 

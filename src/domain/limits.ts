@@ -86,12 +86,36 @@ export const LIMITS = {
   /** Each holds 19 MiB of memory and a thread while it is hashed. */
   passwordsHashedMax: 2,
   passwordsWaitingMax: 32,
-  /** Failed passwords of a user after which each further attempt takes longer, to this time at most. */
+  /** Of the places of both, strangers have so many, and one network of theirs (/32, /64, /56; /24, /48) so many. */
+  passwordsOfStrangersMax: 17,
+  passwordsPerMachineMax: 2,
+  passwordsPerNetworkMax: 3,
+  /** A known browser, a session or a link has so many. */
+  passwordsPerKnownMax: 2,
+  /** Failed passwords of a name after which it has one turn in each `signInTurnMs`, for those who waited as told. */
   slowFromFailures: 5,
-  signInDelayMsMax: 30 * SECOND_MS,
-  /** Attempts to sign in of one address (a /64 for IPv6) on a replica. */
-  signInsPerAddressPerMinute: 20,
-  knownBrowsersPerUserMax: 20,
+  signInFailuresHalfLifeMs: 15 * MINUTE_MS,
+  signInTurnMs: 12 * SECOND_MS,
+  /** The first seconds of a turn, for those with a ticket whose network has not failed at the name. */
+  signInTurnFirstMs: 3 * SECOND_MS,
+  signInWaitMsMin: 5 * SECOND_MS,
+  /** A turn that was told is kept so long for whoever comes late. */
+  signInTurnKeptMs: 60 * SECOND_MS,
+  /** The wait of one network at a name doubles with each failure, to this at most. */
+  signInDelayMsMax: 300 * SECOND_MS,
+  /** The hashes of names under which failures are counted, over all replicas; a commit of them at most so often. */
+  signInNamesCounted: 4096,
+  signInCountsEveryMs: SECOND_MS,
+  /** Networks at names that a replica remembers. */
+  signInNetworksMax: 20_000,
+  /** Challenges, links and ways to the provider that one address asks for, each; no secret can be guessed by them. */
+  signInAsksPerAddressPerMinute: 600,
+  knownBrowsersPerUserMax: 10,
+  knownBrowserMs: 90 * DAY_MS,
+  /** Failed passwords in a known browser after which it is a stranger's. */
+  knownBrowserFailuresMax: 10,
+  /** Users who are known by one browser. */
+  usersPerBrowserMax: 5,
   passkeysPerUserMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,

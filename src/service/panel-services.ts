@@ -17,13 +17,13 @@ import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { createReviewCounts } from '../domain/review-queue/review-counts.ts';
 import { createServiceState } from '../domain/service-state/service-state.ts';
 import { createRefreshTokens } from '../domain/sessions/refresh-tokens.ts';
+import { createSignIns } from '../domain/sign-ins/sign-ins.ts';
 import { createAcceptLink } from '../domain/users/accept-link.ts';
 import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
 import { createProviderUsers } from '../domain/users/provider-users.ts';
-import { createSignIns } from '../domain/users/sign-ins.ts';
 import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
-import { createPanelRate, createSignInRate } from './admission-services.ts';
+import { createAddressRates, createPanelRate } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DomainServices } from './domain-services.ts';
 import { referenceFiles } from './reference.ts';
@@ -113,9 +113,10 @@ export function panelDeps(
       passwords: createPasswords({ random }),
       passkeys: createPasskeys(userDeps),
       signIns: createSignIns(core),
+      signInMetrics: core.metrics,
       acceptLink: createAcceptLink({ ...userDeps, links }),
       setPassword: (origin, change) => setPassword(mutations, origin, change),
-      signInRate: createSignInRate({ clock }),
+      addressRates: createAddressRates({ clock }, panel),
       spentChallenges: createSpentChallenges(),
       provider,
       providerUsers,

@@ -58,7 +58,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     deviceRatePerMinute: 60,
     concurrencyMax: { api: 2_000, device: 10_000, ops: 200, panel: 500 },
     opamp: { path: '/v1/opamp', template: undefined, bootstrap: false, url: undefined, authority: undefined },
-    panel: { url: undefined, passwords: true, provider: undefined },
+    panel: { url: undefined, passwords: true, signInsPerAddress: 20, provider: undefined },
     roles: new Set(['api', 'device', 'controller']),
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
     auditRetentionDays: 400,

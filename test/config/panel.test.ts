@@ -41,7 +41,7 @@ describe('the listener of the panel', () => {
     expect(panelOf({ MUSTER_PANEL_LISTEN: 'off' })).toBeUndefined();
     expect(panelOf({ MUSTER_PANEL_LISTEN: '' })).toBeUndefined();
     expect(readConfig({ MUSTER_PANEL_LISTEN: 'off' }).listen.panel).toBeUndefined();
-    expect(panelOf({})).toEqual({ url: undefined, passwords: true, provider: undefined });
+    expect(panelOf({})).toEqual({ url: undefined, passwords: true, signInsPerAddress: 20, provider: undefined });
     expect(refusal({ MUSTER_PANEL_LISTEN: 'on' })).toMatch(/MUSTER_PANEL_LISTEN: must be host:port, or off/);
   });
 
@@ -101,6 +101,9 @@ describe('the listener of the panel', () => {
     expect(refusal({ MUSTER_PANEL_PASSWORDS: 'no' })).toMatch(/MUSTER_PANEL_PASSWORDS: must be on or off/);
     expect(readConfig({ MUSTER_PANEL_CONCURRENCY: '1' }).concurrencyMax.panel).toBe(1);
     expect(refusal({ MUSTER_PANEL_CONCURRENCY: '0' })).toMatch(/MUSTER_PANEL_CONCURRENCY.*from 1 to/);
+    expect(panelOf({})?.signInsPerAddress).toBe(20);
+    expect(panelOf({ MUSTER_SIGN_INS_PER_ADDRESS: '200' })?.signInsPerAddress).toBe(200);
+    expect(refusal({ MUSTER_SIGN_INS_PER_ADDRESS: '0' })).toMatch(/MUSTER_SIGN_INS_PER_ADDRESS: .*from 1 to 100000/);
     expect(readConfig({ MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: '0' }).connectionsPerAddressMax.panel).toBe(0);
     expect(refusal({ MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: '-1' })).toMatch(/from 0 to/);
   });

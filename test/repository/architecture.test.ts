@@ -54,6 +54,7 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/cleanup',
     'domain/resource-bindings',
     'domain/sessions',
+    'domain/sign-ins',
     'api/listener',
   ],
   ['api/contract'],

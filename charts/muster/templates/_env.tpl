@@ -104,6 +104,8 @@
   value: {{ $values.panel.concurrency | int | quote }}
 - name: MUSTER_PANEL_CONNECTIONS_PER_ADDRESS
   value: {{ $values.panel.connectionsPerAddress | int | quote }}
+- name: MUSTER_SIGN_INS_PER_ADDRESS
+  value: {{ $values.panel.signInsPerAddress | int | quote }}
 {{- if include "muster.oidcOf" . }}
 {{- with $values.panel.oidc }}
 - name: MUSTER_OIDC_ISSUER

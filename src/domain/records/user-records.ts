@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LIMITS } from '../limits.ts';
 import { sealedSchema } from './sealed.ts';
 
 /* The people who use the panel: users, their memberships and sessions. Instants are milliseconds since 1970. */
@@ -91,16 +92,32 @@ export const userLocatorSchema = z.looseObject({ userId: z.string() });
 /** `session-uses/…`: when the sessions of a user were last used: pairs of a session's id and an instant. */
 export const sessionUsesSchema = z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) });
 
-/** `sign-ins/…`: what is known of the attempts to sign in as a user. */
-export const signInsSchema = z.looseObject({
+/** A browser that a user has signed in from, by a hash of its mark, the user and the password. */
+const knownBrowserSchema = z.looseObject({
+  hash: z.string(),
+  until: instant,
+  /** Attempts since the last success, the one under way included. */
   failures: z.int().min(0),
-  failedAt: instant,
+});
+export type KnownBrowser = z.infer<typeof knownBrowserSchema>;
+
+/** `sign-ins/…`: what is known of how a user signs in. */
+export const signInsSchema = z.looseObject({
   /** The signature counters of passkeys, by the id of the credential. */
   counters: z.record(z.string(), z.int().min(0)),
-  /** Hashes of the marks of browsers that this user has signed in from, the latest last. */
-  browsers: z.array(z.string()),
+  /** The browser of the last sign-in is last. */
+  known: z.array(knownBrowserSchema).optional(),
 });
 export type SignInsRecord = z.infer<typeof signInsSchema>;
+
+/** The records `sign-in-names/…`, and the names of each. */
+export const SIGN_IN_NAMES_RECORDS = 64;
+export const SIGN_IN_NAMES_PER_RECORD = LIMITS.signInNamesCounted / SIGN_IN_NAMES_RECORDS;
+/** A name takes 8 bytes (domain/sign-ins/name-records.ts). */
+const SIGN_IN_NAMES_TEXT = new RegExp(`^[A-Za-z0-9+/]{${Math.ceil((SIGN_IN_NAMES_PER_RECORD * 64) / 6)}}={0,2}$`);
+
+/** `sign-in-names/…`: failed sign-ins by the keyed hash of a name, packed. */
+export const signInNamesSchema = z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) });
 
 export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
 export type LinkKind = (typeof LINK_KINDS)[number];

@@ -153,6 +153,21 @@ describe('sign-in at a provider', () => {
     expect(problemOf((await land(begun.url)).url)).toBe('expired');
   });
 
+  test('whatever others do behind an address, whoever comes back from the provider with a valid state is let in', async () => {
+    await using it = await signing();
+    const browser = new RedirectedBrowser();
+    const begun = await browser.go(`${it.origin.origin}/panel/v1/sign-in/provider`, (url) =>
+      url.pathname.endsWith('/callback'),
+    );
+    const empty = `${it.origin.origin}/panel/v1/sign-in/provider/callback`;
+    for (let i = 0; i < 50; i += 1) {
+      const { status, headers } = await fetch(empty, { redirect: 'manual' });
+      expect([status, headers.get('location')]).toEqual([303, '/sign-in?problem=expired']);
+    }
+    const landed = await browser.go(begun.url.href, ({ pathname }) => ['/', '/sign-in'].includes(pathname));
+    expect(landed.url.pathname).toBe('/');
+  });
+
   test('each sign-in has a state, a nonce and a challenge of its own', async () => {
     await using it = await signing();
     const begun = async (): Promise<URLSearchParams> => {

@@ -28,6 +28,7 @@ export const changePassword = operation({
     { id: 'ChangePasswordRequest', description: 'The old password and the new one.' },
   ),
   errors: ['sign_in_failed', 'overloaded'],
+  ticket: true,
   answers: [{ status: 204, description: 'The new password works.' }],
 });
 

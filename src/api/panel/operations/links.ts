@@ -4,10 +4,9 @@ import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/links.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { chargeAsk, chargeAttempt, placeFor } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
-import { chargeAddress } from './sign-in.ts';
 
 /** Who opens a link, and what it still needs of him. */
 async function opened(request: OpenRequest<{ readonly token: string }>, services: PanelServices) {
@@ -23,7 +22,7 @@ async function opened(request: OpenRequest<{ readonly token: string }>, services
 
 /** POST /panel/v1/links/read. */
 export const readLink = openRoute(operations.readLink, async (request, services) => {
-  chargeAddress(request, services);
+  chargeAsk(request, services, 'link');
   const { link, user, account, signedIn, isNew, needsPassword } = await opened(request, services);
   const { kind, expiresAt, role } = link.record;
   const body: operations.Link = {
@@ -41,11 +40,15 @@ export const readLink = openRoute(operations.readLink, async (request, services)
 
 /** POST /panel/v1/links/accept. */
 export const acceptLink = openRoute(operations.acceptLink, async (request, services) => {
-  chargeAddress(request, services);
-  const { user, signedIn, needsPassword } = await opened(request, services);
+  chargeAsk(request, services, 'link');
+  const { link, user, signedIn, needsPassword } = await opened(request, services).catch((error: unknown) => {
+    // A valid link waits for no failures of others behind the same address.
+    if (error instanceof Refusal) chargeAttempt(request, services, 'link');
+    throw error;
+  });
   const { token, name, login } = request.body;
   const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };
-  const hashed = needsPassword ? await hashedPassword(request, services, about) : undefined;
+  const hashed = needsPassword ? await hashedPassword(request, services, link.record.linkId, about) : undefined;
   const originOf = signedIn ? () => request.userOrigin(signedIn) : request.originOf;
   const answer = { token, signedIn: signedIn?.user, name: name?.trim(), login: login?.trim(), hashed };
   const { userId, accountId } = await services.acceptLink(originOf, answer);
@@ -58,13 +61,13 @@ export const acceptLink = openRoute(operations.acceptLink, async (request, servi
 
 async function hashedPassword(
   { body }: OpenRequest<{ readonly password?: string | undefined }>,
-  { passwords }: PanelServices,
+  services: PanelServices,
+  linkId: string,
   about: { readonly login: string; readonly name: string },
 ): Promise<string> {
   const { password = '' } = body;
   const fault = passwordFault(password, about);
   if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
-  return hashed;
+  using place = placeFor(services, { known: `link ${linkId}` });
+  return await place.hash(new Secret(password));
 }

@@ -6,7 +6,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/own-sign-in.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { admitOwn, placeFor } from '../request/admit-password.ts';
 import { setCookie } from '../request/cookies.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
 import { panelRoute } from '../request/route.ts';
@@ -16,28 +16,22 @@ const WRONG_CURRENT = 'current: this is not the password so far.';
 /** PUT /panel/v1/me/password. All other sessions end with it. */
 export const changePassword = panelRoute(operations.changePassword, async (request, services) => {
   const { signedIn, origin, body } = request;
-  const { panel, passwords, signIns } = services;
+  const { panel } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
   const { id, record } = signedIn.user;
   if (record.login === '')
     throw new Refusal('invalid_request', 'Without a name to sign in with, a password is no use.');
   const stored = record.password?.hash;
   if (stored !== undefined) {
-    const attempt = { login: record.login, userId: id };
-    const seconds = await signIns.charge(attempt, undefined);
-    if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
-    const isRight = await passwords.matches(new Secret(body.current ?? ''), stored);
-    if (!isRight) {
-      if (isRight === undefined) signIns.release(attempt);
-      else signIns.failed(attempt);
-      throw isRight === undefined ? new HttpRefusal('overloaded') : new Refusal('sign_in_failed', WRONG_CURRENT);
-    }
-    signIns.release(attempt);
+    using attempt = await admitOwn(request, services, signedIn.user);
+    const isRight = await attempt.matches(new Secret(body.current ?? ''), stored);
+    if (!isRight) throw new Refusal('sign_in_failed', WRONG_CURRENT);
+    attempt.takeBack();
   }
   const fault = passwordFault(body.password, record);
   if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(body.password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
+  using place = placeFor(services, { known: `session of ${id}` });
+  const hashed = await place.hash(new Secret(body.password));
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
   await services.setPassword(origin, { userId: id, hashed, holds, keptSession: signedIn.session.id });
   return { status: 204 };

@@ -10,11 +10,11 @@ import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import * as own from '../../contract/panel/own-sign-in.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
 import { HttpRefusal, type Reply } from '../../http/exchange.ts';
+import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
 import { openRoute, panelRoute, type OpenRequest, type PanelServices, type SignInProvider } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
-import { chargeAddress } from './sign-in.ts';
 
 const PURPOSE = 'provider';
 const flowSchema = z.object({
@@ -65,6 +65,7 @@ export const signInByProvider = openRoute(
   operations.signInByProvider,
   async (request, services) => {
     providerOf(services);
+    chargeAsk(request, services, 'provider');
     // The provider sends the browser back to the panel's own address: the cookie of the flow must be there.
     const home = services.panel.url;
     if (request.panelOrigin !== home) return onTo(request, home + operations.signInByProvider.path);
@@ -83,7 +84,6 @@ export const signInByProvider = openRoute(
 export const endProviderSignIn = openRoute(
   operations.endProviderSignIn,
   async (request, services) => {
-    chargeAddress(request, services);
     const { client } = providerOf(services);
     const sealed = request.cookie(request.cookies.flow);
     const opened = flowSchema.safeParse(

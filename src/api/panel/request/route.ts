@@ -15,7 +15,8 @@ import type { Members } from '../../../domain/users/members.ts';
 import type { Passkeys, PasswordChange } from '../../../domain/users/passkeys.ts';
 import type { ProviderUsers } from '../../../domain/users/provider-users.ts';
 import type { RefreshTokens } from '../../../domain/sessions/refresh-tokens.ts';
-import type { SignIns } from '../../../domain/users/sign-ins.ts';
+import type { SignInMetrics } from '../../../domain/sign-ins/metrics.ts';
+import type { SignIns } from '../../../domain/sign-ins/sign-ins.ts';
 import type { Log } from '../../../log.ts';
 import type { ProviderClient } from '../../../oidc/provider-client.ts';
 import type { Store } from '../../../store/port.ts';
@@ -46,10 +47,11 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly passwords: Passwords;
   readonly passkeys: Passkeys;
   readonly signIns: SignIns;
+  readonly signInMetrics: SignInMetrics;
   readonly acceptLink: AcceptLink;
   readonly setPassword: (origin: Origin, change: PasswordChange) => Promise<void>;
-  /** Counts the attempts to sign in of an address. */
-  readonly signInRate: DeviceRate;
+  /** Counts what an address tries and asks for without a session. */
+  readonly addressRates: AddressRates;
   readonly spentChallenges: SpentChallenges;
   /** The provider at which people sign in; undefined where there is none. */
   readonly provider: SignInProvider | undefined;
@@ -67,6 +69,14 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly pollIntervalSeconds: number;
   /** The settings of the panel, with its public origin. */
   readonly panel: PanelConfig & { readonly url: string };
+}
+
+/** The rates of an address, each of a kind of requests on this replica. */
+export interface AddressRates {
+  /** Attempts with a secret. */
+  readonly attempts: DeviceRate;
+  /** Challenges, links that are read, and ways to the provider and back: no secret can be guessed by them. */
+  readonly asks: DeviceRate;
 }
 
 /** The provider of sign-ins, and how it is asked. */
