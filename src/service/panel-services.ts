@@ -118,6 +118,7 @@ export function panelDeps(
       setPassword: (origin, change) => setPassword(mutations, origin, change),
       addressRates: createAddressRates({ clock }, panel),
       spentChallenges: createSpentChallenges(),
+      spentTickets: createSpentChallenges(),
       provider,
       providerUsers,
       refreshTokens,

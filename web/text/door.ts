@@ -4,6 +4,8 @@ export const door = {
   signIn: 'Sign in',
   login: 'Name',
   password: 'Password',
+  waits: (seconds: number) =>
+    `Somebody has tried wrong passwords at this name. Leave this page open: it goes on in about ${seconds} s.`,
   passkey: 'Sign in with a passkey',
   passkeyToo: 'You have a passkey: it is asked for as well.',
   passkeyAgain: 'Ask for the passkey again',

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { panelMuster } from '../../support/panel/panel-users.ts';
 import {
   asOperator,
@@ -247,6 +249,23 @@ onEachBackend('strangers before the sign-in', (backend) => {
     expect(await store.get(KEYS.signIns(userId))).toBeDefined();
     expect((await asOperator(muster, `/users/${userId}`, { method: 'DELETE' })).status).toBe(204);
     expect(await store.get(KEYS.signIns(userId))).toBeUndefined();
+  });
+
+  test('on a store that takes no more notes a known browser is judged as a stranger’s, and gets in', async () => {
+    let isFull = false;
+    const wrapStore = (store: Store): Store =>
+      wrappedStore(store, {
+        commit: (change) => {
+          const notes = change.write.some((write) => 'put' in write && write.put.startsWith(KEYS.signInsAll));
+          if (isFull && notes) throw new StoreUnavailable('full', 'The store is nearly full.');
+          return store.commit(change);
+        },
+      });
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, wrapStore });
+    const { visitor } = await enteredUser(muster);
+    isFull = true;
+    expect((await signIn(visitor)).status).toBe(200);
+    expect((await signIn(visitor, LOGIN, WRONG)).status).toBe(401);
   });
 
   test('two users of one browser are both known by it, and each only by the marks of their own', async () => {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { me, signIn, type SignInMethods, type SignInStep } from '../../api/panel.ts';
+import { patiently } from '../../api/many.ts';
 import { usePasskey } from '../../hooks/use-passkey.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { door as texts } from '../../text/door.ts';
@@ -90,12 +91,21 @@ function WhatFailed({ says }: { says: string }) {
   );
 }
 
+/** A longer wait is shown, and the person decides. */
+const WAIT_SECONDS_MAX = 60;
+
 function PasswordForm() {
   const [login, setLogin] = useState('');
   const [password, setPassword] = useState('');
   const [step, setStep] = useState<SignInStep>();
+  const [waits, setWaits] = useState<number>();
   const { busy, error, run } = useAction(async () => {
-    const next = await signIn.password(login.trim(), password);
+    // One who comes back too early begins to wait anew, so the page comes back by itself.
+    const wait = (seconds: number): boolean => {
+      setWaits(seconds <= WAIT_SECONDS_MAX ? seconds : undefined);
+      return seconds <= WAIT_SECONDS_MAX;
+    };
+    const next = await patiently(() => signIn.password(login.trim(), password), undefined, wait);
     setPassword('');
     if (next.next === 'signed-in') enter();
     else setStep(next);
@@ -127,6 +137,7 @@ function PasswordForm() {
         required
         maxLength={512}
       />
+      {busy && waits !== undefined && <p role="status">{texts.waits(waits)}</p>}
       <Problem error={error} />
       <Button type="submit" kind="primary" busy={busy}>
         {texts.signIn}

@@ -53,6 +53,7 @@ export interface PanelServices extends OperatorServices, V1Services {
   /** Counts what an address tries and asks for without a session. */
   readonly addressRates: AddressRates;
   readonly spentChallenges: SpentChallenges;
+  readonly spentTickets: SpentChallenges;
   /** The provider at which people sign in; undefined where there is none. */
   readonly provider: SignInProvider | undefined;
   readonly providerUsers: ProviderUsers;

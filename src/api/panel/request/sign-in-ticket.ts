@@ -41,11 +41,11 @@ export function toldToWait(
 /** Whether the browser has a ticket for this attempt, and has waited. The ticket is spent with this. */
 export function takeTicket(
   { cookie, cookies }: Pick<OpenRequest<unknown>, 'cookie' | 'cookies'>,
-  { sealedCookies, spentChallenges, clock }: Pick<PanelServices, 'sealedCookies' | 'spentChallenges' | 'clock'>,
+  { sealedCookies, spentTickets, clock }: Pick<PanelServices, 'sealedCookies' | 'spentTickets' | 'clock'>,
   { name, network }: TicketFor,
 ): boolean {
   const sealed = cookie(cookies.ticket);
   const ticket = ticketSchema.safeParse(sealed === undefined ? undefined : sealedCookies.open(PURPOSE, sealed)).data;
   if (ticket?.name !== name || ticket.network !== network) return false;
-  return spentChallenges.spend(ticket.id) && isDue(ticket.dueAt, clock.now());
+  return spentTickets.spend(ticket.id) && isDue(ticket.dueAt, clock.now());
 }
