@@ -106,8 +106,8 @@ export const LIMITS = {
   membersPerAccountMax: 200,
   operatorsMax: 100,
   sessionsPerUserMax: 20,
-  sessionMs: 7 * DAY_MS,
-  sessionIdleMs: 12 * 60 * MINUTE_MS,
+  /** The age of a proof by which a further way in is made (A18). */
+  freshProofMs: 10 * MINUTE_MS,
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,

@@ -162,7 +162,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
   const keyUses = createKeyUses({ store, clock, log, keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
   const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
-  const sessionUses = createSessionUses({ store, clock, log, sessionsOf });
+  const sessionUses = createSessionUses({ store, clock, log, sessionsOf, idleMs: config.sessions.idleMs });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
   return {
     mutations,
@@ -190,7 +190,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
     ...createUserServices(mutations, config),
-    sessions: createSessions({ ...mutations, uses: sessionUses }),
+    sessions: createSessions({ ...mutations, uses: sessionUses, sessionMs: config.sessions.maxMs }),
     sessionUses,
   };
 }

@@ -55,10 +55,12 @@ import { addPasskey, beginPasskey, changePassword, listPasskeys, removePasskey }
 import {
   endProviderSignIn,
   linkProvider,
+  proveByProvider,
   signInByProvider,
-  signOutByProvider,
   unlinkProvider,
 } from './operations/provider.ts';
+import { signOutByProvider } from './operations/provider-sign-out.ts';
+import { beginPasskeyProof, proveByPasskey, proveByPassword, readProof } from './operations/proof.ts';
 import { endUserSession, findAccounts, listUserSessions, readServiceState } from './operations/service.ts';
 import { beginPasskeySignIn, readSignIn, signInByPasskey, signInByPassword } from './operations/sign-in.ts';
 
@@ -78,6 +80,11 @@ export const ROUTES = [
   signOut,
   listMySessions,
   endMySession,
+  readProof,
+  proveByPassword,
+  beginPasskeyProof,
+  proveByPasskey,
+  proveByProvider,
   changePassword,
   listPasskeys,
   beginPasskey,

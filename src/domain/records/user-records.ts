@@ -72,10 +72,23 @@ export const SIGN_IN_METHODS = ['password', 'passkey', 'provider', 'link'] as co
 /** The way in which a session began. */
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-/** `d/s/…`: a session, by the hash of its token. It is written once and removed when it ends. */
+export const PROOF_WAYS = ['password', 'passkey', 'provider'] as const;
+/** How a user proved who they are. */
+export type ProofWay = (typeof PROOF_WAYS)[number];
+
+/**
+ * `d/s/…`: a session, by the hash of its token. It is written once and removed when it ends: a proof, and a change of its
+ * user's roles, begin another session in its place.
+ */
 export const sessionSchema = z.looseObject({
   userId: z.string(),
   createdAt: instant,
+  /** When the user signed in; a session that takes the place of another one keeps it. */
+  signedInAt: instant.optional(),
+  /** When the user last proved who they are, and how; absent where a link or the provider alone let them in. */
+  proof: z.looseObject({ at: instant, by: z.enum(PROOF_WAYS) }).optional(),
+  /** What vouched for more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
+  secondFactor: z.enum(['passkey', 'provider']).optional(),
   expiresAt: instant,
   method: z.enum(SIGN_IN_METHODS),
   /** The browser in a few words, for the list of one's own sessions. */

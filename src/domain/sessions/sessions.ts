@@ -20,6 +20,12 @@ export interface SignedIn extends LiveSession {
   readonly reader: FleetReader;
 }
 
+/** What a session is beside its times. */
+export type SessionTraits = Pick<
+  SessionRecord,
+  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'
+>;
+
 /** A session that is about to begin. Its token is drawn once, before the first attempt of the commit. */
 export interface NewSession {
   readonly token: Secret;
@@ -42,7 +48,7 @@ export interface Sessions {
    */
   authenticate(token: string, isUse?: boolean): Promise<SignedIn>;
   /** Draws a token and makes the record of a session of the user. @param browser its User-Agent in a few words */
-  draw(session: Pick<SessionRecord, 'userId' | 'method' | 'browser' | 'identity'>, at: number): NewSession;
+  draw(session: SessionTraits, at: number): NewSession;
   /**
    * Begins a session. Sessions above the bound end, the oldest first.
    * @param holds whether the user, as each attempt reads him, is still the one who was let in, such as by his password
@@ -65,6 +71,8 @@ export interface Sessions {
 export interface SessionsDeps extends MutationDeps {
   readonly random: RandomSource;
   readonly uses: SessionUses;
+  /** How long a session lasts in all. */
+  readonly sessionMs: number;
 }
 
 /** The prefix lets a scanner of secrets find a token. */
@@ -85,7 +93,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     draw(session, at) {
       const token = new Secret(`${PREFIX}${generateSecretWord(deps.random)}`);
-      const record = { ...session, createdAt: at, expiresAt: at + LIMITS.sessionMs };
+      const record: SessionRecord = { ...session, createdAt: at, expiresAt: at + deps.sessionMs };
       return { token, sessionId: tokenHash(token.reveal()), record };
     },
     async begin(origin, session, holds, replaced) {

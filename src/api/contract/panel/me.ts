@@ -53,6 +53,11 @@ const me = z
         createdAt: instant('When it began.'),
         expiresAt: instant('When it ends at the latest.'),
         method,
+        secondFactorRequired: described(
+          z.boolean(),
+          'Whether the installation asks for a second factor that the session lacks: then the user adds a passkey, or proves by one.',
+          false,
+        ),
       }),
       'This session.',
       undefined,
@@ -66,6 +71,7 @@ export const readMe = operation({
   method: 'get',
   path: '/panel/v1/me',
   access: 'signed-in',
+  beforeSecondFactor: true,
   summary: 'Read the signed-in user',
   description:
     'Tells who is signed in, and which accounts he may open. After a change of his roles it gives the session another token.',
@@ -88,6 +94,7 @@ export const signOut = operation({
   method: 'post',
   path: '/panel/v1/sign-out',
   access: 'signed-in',
+  beforeSecondFactor: true,
   summary: 'Sign out',
   description: 'Ends this session on every replica, at once.',
   answers: [

@@ -58,6 +58,7 @@ export const changeMember = operation({
   method: 'patch',
   path: `${ACCOUNT}/members/:userId`,
   access: 'owner',
+  freshProof: true,
   summary: 'Change the role of a member',
   description: 'Gives a member by invitation another role. The last owner who can sign in stays one.',
   body: closedBody(z.object({ role }), { id: 'ChangeMemberRequest', description: 'A role.' }),
@@ -112,6 +113,7 @@ export const createInvitation = operation({
   method: 'post',
   path: `${ACCOUNT}/invitations`,
   access: 'owner',
+  freshProof: true,
   summary: 'Invite somebody',
   description:
     `Makes a link that makes one person a member, within 72 hours. An account has at most ` +

@@ -14,6 +14,7 @@ export const changePassword = operation({
   method: 'put',
   path: `${ME}/password`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Set one’s own password',
   description: 'Sets another password. The one so far is needed where there is one; all other sessions end.',
   body: closedBody(
@@ -46,6 +47,7 @@ export const listPasskeys = operation({
   method: 'get',
   path: `${ME}/passkeys`,
   access: 'signed-in',
+  beforeSecondFactor: true,
   summary: 'List one’s own passkeys',
   description: 'Lists the passkeys of the signed-in user.',
   answers: [
@@ -64,6 +66,8 @@ export const beginPasskey = operation({
   method: 'post',
   path: `${ME}/passkeys/options`,
   access: 'signed-in',
+  freshProof: 'or-new-sign-in',
+  beforeSecondFactor: true,
   summary: 'Begin to add a passkey',
   description: 'Gives the browser a challenge for a new passkey.',
   body: closedBody(z.object({}), { id: 'BeginPasskeyRequest', description: 'Nothing.' }),
@@ -84,6 +88,8 @@ export const addPasskey = operation({
   method: 'post',
   path: `${ME}/passkeys`,
   access: 'signed-in',
+  freshProof: 'or-new-sign-in',
+  beforeSecondFactor: true,
   summary: 'Add a passkey',
   description:
     `Adds the passkey that the browser made; a user has at most ${LIMITS.passkeysPerUserMax}. From then on a sign-in with ` +
@@ -104,6 +110,7 @@ export const removePasskey = operation({
   method: 'delete',
   path: `${ME}/passkeys/:passkeyId`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Remove a passkey',
   description: 'Removes a passkey. The last way to sign in stays.',
   errors: ['conflict'],
@@ -115,6 +122,7 @@ export const linkProvider = operation({
   method: 'post',
   path: `${ME}/provider`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Link one’s identity at the provider',
   description:
     'Gives the address at the provider to which the browser goes on. The identity that signs in there becomes the user’s.',
@@ -137,6 +145,7 @@ export const unlinkProvider = operation({
   method: 'delete',
   path: `${ME}/provider`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Unlink one’s identities at the provider',
   description: 'Removes the identities and the roles that came with them. The last way to sign in stays.',
   errors: ['conflict'],

@@ -52,7 +52,9 @@ export const acceptLink = openRoute(operations.acceptLink, async (request, servi
   if (signedIn) return { status: 200, body: accountId === undefined ? {} : { accountId } };
   // The link is used up: whoever used it is signed in by it.
   const holds = ({ record }: UserEntry): boolean => hashed === undefined || record.password?.hash === hashed;
-  const headers = await beginSession(request, services, { userId, method: 'link' }, holds);
+  const proof = hashed === undefined ? undefined : ({ at: services.clock.now(), by: 'password' } as const);
+  const session = { userId, method: 'link', ...(proof && { proof }) } as const;
+  const headers = await beginSession(request, services, session, holds);
   return { status: 200, headers, body: accountId === undefined ? {} : { accountId } };
 });
 

@@ -1,5 +1,4 @@
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { LIMITS } from '../../../domain/limits.ts';
 import type { SessionRecord } from '../../../domain/records/user-records.ts';
 import { generateSecretWord } from '../../../domain/credentials/random-ids.ts';
 import { setCookie } from './cookies.ts';
@@ -24,20 +23,20 @@ export function browserMark({ cookie, cookies }: Pick<OpenRequest<unknown>, 'coo
 export async function beginSession(
   request: OpenRequest<unknown>,
   { sessions, signIns, random }: PanelServices,
-  { userId, method, identity }: Pick<SessionRecord, 'userId' | 'method' | 'identity'>,
+  session: Pick<SessionRecord, 'userId' | 'method' | 'identity' | 'proof' | 'secondFactor'>,
   holds: (user: UserEntry) => boolean,
   begun: (sessionId: string) => Promise<void> = async () => undefined,
 ): Promise<readonly string[]> {
   const { cookies, browser } = request;
-  const origin = request.originOf(`user:${userId}`);
-  const drawn = sessions.draw({ userId, method, browser, ...(identity && { identity }) }, origin.at);
+  const origin = request.originOf(`user:${session.userId}`);
+  const drawn = sessions.draw({ ...session, browser, signedInAt: origin.at }, origin.at);
   const before = await request.optionalSession();
   const user = await sessions.begin(origin, drawn, holds, before?.session.id);
   await begun(drawn.sessionId);
   const mark = browserMark(request) ?? generateSecretWord(random);
   await signIns.succeeded(user, mark);
   return [
-    ...setCookie(cookies, cookies.session, drawn.token, Math.floor(LIMITS.sessionMs / 1000)),
+    ...setCookie(cookies, cookies.session, drawn.token, Math.floor((drawn.record.expiresAt - origin.at) / 1000)),
     ...setCookie(cookies, cookies.browser, mark, BROWSER_SECONDS),
     ...setCookie(cookies, cookies.flow, '', 0),
   ];
