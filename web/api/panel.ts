@@ -116,6 +116,13 @@ export const me = {
     ask<Passkey>('/me/passkeys', { method: 'POST', body: { name, response } }),
   removePasskey: (passkeyId: string) => ask<undefined>(`/me/passkeys/${passkeyId}`, { method: 'DELETE' }),
   linkProvider: () => ask<{ url: string }>('/me/provider', { method: 'POST' }),
+  /** Asks the person for a proof, unless there is a fresh one. */
+  proof: () => ask<undefined>('/me/proof'),
+  proveByPassword: (password: string) => ask<undefined>('/me/proof/password', { method: 'POST', body: { password } }),
+  passkeyProofOptions: () => ask<{ options: object }>('/me/proof/passkey/options', { method: 'POST' }),
+  proveByPasskey: (response: object) => ask<undefined>('/me/proof/passkey', { method: 'POST', body: { response } }),
+  /** Where the browser goes to prove at the provider who the user is. */
+  providerProofAddress: addressOf('/me/proof/provider'),
   unlinkProvider: () => ask<undefined>('/me/provider', { method: 'DELETE' }),
 };
 

@@ -16,6 +16,8 @@ export function PasswordCard() {
   const fault = newPasswordFault(next, me);
   const hasOne = me.methods.password;
   const { busy, error, run } = useAction(async () => {
+    // The password so far is a proof, where no passkey is asked for.
+    if (hasOne && me.methods.passkeys === 0) await api.proveByPassword(current);
     await api.setPassword({ ...(hasOne && { current }), password: next });
     setCurrent('');
     setNext('');

@@ -52,9 +52,9 @@ const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly
   status: 303,
   headers: ['Location', path, ...setCookie(cookies, cookies.flow, '', 0), ...headers],
 });
-/** @param purpose a signed-in user, who sees there why the proof or the link failed, comes to `/proved` */
-const failedFor = (request: OpenRequest<unknown>, problem: Problem, { linkedBy, provedBy }: Purpose = {}): Reply =>
-  onTo(request, `${(linkedBy ?? provedBy) === undefined ? '/sign-in' : '/proved'}?problem=${problem}`);
+/** @param purpose whoever proves who they are comes back to the page that asked for it */
+const failedFor = (request: OpenRequest<unknown>, problem: Problem, { provedBy }: Purpose = {}): Reply =>
+  onTo(request, `${provedBy === undefined ? '/sign-in' : '/proved'}?problem=${problem}`);
 
 async function begun(
   { cookies }: OpenRequest<unknown>,
@@ -120,7 +120,7 @@ async function admitted(
   const { settings } = providerOf(services);
   if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
   const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, services.clock.now());
-  if (typeof mapped === 'string') return failedFor(request, mapped, flow);
+  if (typeof mapped === 'string') return failedFor(request, mapped);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
   if (flow.linkedBy !== undefined) return await linked(request, services, user, flow);
@@ -134,11 +134,11 @@ async function linked(
   flow: Purpose,
 ): Promise<Reply> {
   const session = await request.optionalSession();
-  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired', flow);
+  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired');
   const { proof } = session.session.record;
-  if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required', flow);
+  if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required');
   const outcome = await services.providerUsers.link(request.userOrigin(session), session.user.id, user);
-  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome, flow);
+  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome);
 }
 
 /** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
