@@ -93,6 +93,8 @@ export const LIMITS = {
   signInsPerAddressPerMinute: 20,
   knownBrowsersPerUserMax: 20,
   passkeysPerUserMax: 20,
+  /** What was added to a user's ways in, as the user sees it. */
+  additionsKeptMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,
   invitationMs: 72 * 60 * MINUTE_MS,

@@ -14,7 +14,7 @@ import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';
 import type { Invitation, Member } from '../../src/api/contract/panel/members.ts';
 import type { Found, ServiceState } from '../../src/api/contract/panel/operator.ts';
-import type { Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
+import type { LinkedIdentity, Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
 import type { SignInMethods, SignInStep } from '../../src/api/contract/panel/sign-in.ts';
 import { addressOf, ask } from './client.ts';
 
@@ -33,6 +33,7 @@ export type {
   Invitation,
   KeyStatus,
   Link,
+  LinkedIdentity,
   ListedApiKey,
   MadeLink,
   Me,
@@ -108,9 +109,10 @@ export const me = {
   signOut: () => ask<{ providerUrl?: string }>('/sign-out', { method: 'POST' }),
   sessions: (with_: Signal = {}) => ask<{ sessions: OwnSession[] }>('/me/sessions', with_),
   endSession: (sessionId: string) => ask<undefined>(`/me/sessions/${sessionId}`, { method: 'DELETE' }),
-  setPassword: (body: { current?: string; password: string }) =>
+  setPassword: (body: { current?: string; password: string; removePasskeys?: string[]; unlinkIdentities?: string[] }) =>
     ask<undefined>('/me/password', { method: 'PUT', body }),
   passkeys: (with_: Signal = {}) => ask<{ passkeys: Passkey[] }>('/me/passkeys', with_),
+  identities: (with_: Signal = {}) => ask<{ identities: LinkedIdentity[] }>('/me/identities', with_),
   passkeyOptions: () => ask<{ options: object }>('/me/passkeys/options', { method: 'POST' }),
   addPasskey: (name: string, response: object) =>
     ask<Passkey>('/me/passkeys', { method: 'POST', body: { name, response } }),

@@ -5,6 +5,7 @@ import { me as meApi, type Me } from '../api/panel.ts';
 import { ProvedPage } from '../pages/door/proved.tsx';
 import { LinkPage } from '../pages/door/link.tsx';
 import { SignInPage } from '../pages/door/sign-in.tsx';
+import { AdditionsBanner } from '../pages/me/additions.tsx';
 import { SecondFactorPage } from '../pages/second-factor.tsx';
 import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
@@ -101,6 +102,7 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
             {navigation.disabled}
           </div>
         )}
+        <AdditionsBanner />
         {isRefused ? (
           <SecondFactorPage />
         ) : 'accountId' in route && !mayRead(me, route.accountId) ? (

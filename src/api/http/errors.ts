@@ -49,7 +49,8 @@ export const ERRORS = {
   forbidden: { status: 403, message: 'Your role does not allow this.' },
   proof_required: {
     status: 403,
-    message: 'Prove who you are first: this needs a password, a passkey or a sign-in at the provider of the last 10 minutes.',
+    message:
+      'Prove who you are first: this needs a password, a passkey or a sign-in at the provider of the last 10 minutes.',
   },
   second_factor_required: {
     status: 403,

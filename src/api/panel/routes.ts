@@ -51,7 +51,14 @@ import {
   removeMember,
   withdrawInvitation,
 } from './operations/members.ts';
-import { addPasskey, beginPasskey, changePassword, listPasskeys, removePasskey } from './operations/own-sign-in.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  changePassword,
+  listIdentities,
+  listPasskeys,
+  removePasskey,
+} from './operations/own-sign-in.ts';
 import {
   endProviderSignIn,
   linkProvider,
@@ -87,6 +94,7 @@ export const ROUTES = [
   proveByProvider,
   changePassword,
   listPasskeys,
+  listIdentities,
   beginPasskey,
   addPasskey,
   removePasskey,

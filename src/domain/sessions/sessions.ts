@@ -23,7 +23,7 @@ export interface SignedIn extends LiveSession {
 /** What a session is beside its times. */
 export type SessionTraits = Pick<
   SessionRecord,
-  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'
+  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'previousAt' | 'proof' | 'secondFactor'
 >;
 
 /** A session that is about to begin. Its token is drawn once, before the first attempt of the commit. */

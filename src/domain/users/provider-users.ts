@@ -11,8 +11,9 @@ import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { sameRoles, type MappedRoles } from './mapped-roles.ts';
-import { refuseLastWay } from './passkeys.ts';
-import { crowdOf, identityKey, userCreation, type Crowd } from './user-state.ts';
+import { withAddition } from './additions.ts';
+import { ownStep, refuseLastWay } from './passkeys.ts';
+import { crowdOf, identityKey, userCreation, withoutIdentities, type Crowd } from './user-state.ts';
 import { existingUser, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */
@@ -182,7 +183,7 @@ async function link(
   deps: MutationDeps,
   origin: Origin,
   userId: string,
-  { identity, mapped }: ProviderUser,
+  { identity, name, mapped }: ProviderUser,
 ): Promise<'linked' | 'already_linked' | 'too_many'> {
   type Outcome = 'linked' | 'already_linked' | 'too_many';
   return await mutate<Outcome>(deps, origin, async (reader): Promise<Step<Outcome> | Unchanged<Outcome>> => {
@@ -194,12 +195,18 @@ async function link(
     if (owner === userId) return step;
     const { record } = before;
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
-    const after: UserRecord = { ...record, identities: [...record.identities, identity], mapped, rolesAt: origin.at };
+    const after: UserRecord = {
+      ...withAddition(record, origin, { kind: 'identity', name }),
+      identities: [...record.identities, { ...identity, name, linkedAt: origin.at }],
+      mapped,
+      rolesAt: origin.at,
+    };
     const key = identityKey(identity);
+    const { action, detail } = ownStep('identity.linked', before, origin);
     return {
       ...step,
-      detail: { ...step.detail, identity: 'linked' },
-      withdraws: false,
+      action,
+      detail: { ...step.detail, ...detail },
       expect: [...step.expect, expectAbsent(key)],
       write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
     };
@@ -210,18 +217,13 @@ async function unlink(deps: UserDeps, origin: Origin, userId: string): Promise<v
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     const user = await existingUser(reader, userId);
     if (user.record.identities.length === 0) return { unchanged: undefined };
-    const { mapped: _gone, ...rest } = user.record;
-    const record: UserRecord = { ...rest, identities: [], rolesAt: origin.at };
+    const record = withoutIdentities(user.record, user.record.identities, origin.at);
     refuseLastWay(deps, record);
     const locators: Write[] = user.record.identities.map((identity) => ({ remove: identityKey(identity) }));
     return {
-      accountId: OPERATOR_AUDIT,
-      action: 'user.changed',
-      detail: { userId, identity: 'unlinked' },
-      withdraws: true,
+      ...ownStep('identity.unlinked', user, origin),
       expect: [expectUnchanged(user)],
       write: [put(KEYS.user(userId), record), ...locators],
-      result: undefined,
     };
   });
 }

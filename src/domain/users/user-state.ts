@@ -16,8 +16,9 @@ export const comparableLogin = (login: string): string => login.normalize('NFKC'
 
 /** The key of the record that leads from a name to sign in with to its user. */
 export const loginKey = (login: string): string => KEYS.login(digest(comparableLogin(login)));
-export const identityKey = ({ issuer, subject }: Identity): string =>
-  KEYS.identity(digest(JSON.stringify([issuer, subject])));
+/** The id of an identity, by which its user names it; it is no secret. */
+export const identityId = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]));
+export const identityKey = (identity: Identity): string => KEYS.identity(identityId(identity));
 export const passkeyKey = (credentialId: string): string => KEYS.passkey(digest(credentialId));
 
 /** The ways in which people sign in to this installation, beside passkeys. */
@@ -52,6 +53,16 @@ export async function whoCanSignIn(
     if (user && !user.record.disabled && canSignIn(user.record, ways)) return user;
   }
   return undefined;
+}
+
+/**
+ * The user's record without some identities. The roles by the provider's groups go with any of them: they may be of that
+ * one, and a sign-in by another one brings its own.
+ */
+export function withoutIdentities(record: UserRecord, gone: readonly Identity[], at: number): UserRecord {
+  if (gone.length === 0) return record;
+  const { mapped: _gone, ...rest } = record;
+  return { ...rest, identities: record.identities.filter((identity) => !gone.includes(identity)), rolesAt: at };
 }
 
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { text } from '../../http/fields.ts';
-import { closedBody, described, instant, passkeyId } from '../fields.ts';
+import { closedBody, described, identityId, instant, instantOrNull, passkeyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { newPassword, webAuthnOptions, webAuthnResponse } from './sign-in.ts';
 
@@ -16,7 +16,9 @@ export const changePassword = operation({
   access: 'signed-in',
   freshProof: true,
   summary: 'Set one’s own password',
-  description: 'Sets another password. The one so far is needed where there is one; all other sessions end.',
+  description:
+    'Sets another password. The one so far is needed where there is one. All other sessions end, and with them the passkeys ' +
+    'and identities that are named; those that are gone already are passed over.',
   body: closedBody(
     z.object({
       current: described(
@@ -25,8 +27,18 @@ export const changePassword = operation({
         'old horse battery',
       ).optional(),
       password: newPassword,
+      removePasskeys: described(
+        z.array(passkeyId).max(LIMITS.passkeysPerUserMax),
+        'The passkeys to remove.',
+        undefined,
+      ).optional(),
+      unlinkIdentities: described(
+        z.array(identityId).max(LIMITS.identitiesPerUserMax),
+        'The identities at the provider to unlink.',
+        undefined,
+      ).optional(),
     }),
-    { id: 'ChangePasswordRequest', description: 'The old password and the new one.' },
+    { id: 'ChangePasswordRequest', description: 'The old password and the new one, and what goes with the old one.' },
   ),
   errors: ['sign_in_failed', 'overloaded'],
   answers: [{ status: 204, description: 'The new password works.' }],
@@ -115,6 +127,34 @@ export const removePasskey = operation({
   description: 'Removes a passkey. The last way to sign in stays.',
   errors: ['conflict'],
   answers: [{ status: 204, description: 'The passkey works no more.' }],
+});
+
+const linkedIdentity = z
+  .object({
+    identityId,
+    name: described(z.string(), 'The name that the provider gave, or its subject.', 'Ann Example'),
+    issuer: described(z.string(), 'The provider.', 'https://id.example.com'),
+    linkedAt: instantOrNull('When it was linked; null where the user was made by it.'),
+  })
+  .meta({ id: 'LinkedIdentity', description: 'An identity at a provider.' });
+export type LinkedIdentity = z.infer<typeof linkedIdentity>;
+
+export const listIdentities = operation({
+  id: 'listIdentities',
+  method: 'get',
+  path: `${ME}/identities`,
+  access: 'signed-in',
+  summary: 'List one’s own identities at the provider',
+  description: 'Lists the identities that sign the user in.',
+  answers: [
+    {
+      status: 200,
+      description: 'The identities.',
+      schema: z
+        .object({ identities: described(z.array(linkedIdentity), 'The identities, oldest first.', undefined) })
+        .meta({ id: 'LinkedIdentities', description: 'The identities of a user.' }),
+    },
+  ],
 });
 
 export const linkProvider = operation({

@@ -11,7 +11,7 @@ import { panelRoute, type PanelServices } from '../request/route.ts';
 async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Promise<operations.Me> {
   const { user, session, reader } = signedIn;
   const { name, login, password, passkeys, identities, mapped } = user.record;
-  const { createdAt, expiresAt, method, signedInAt = createdAt } = session.record;
+  const { createdAt, expiresAt, method, signedInAt = createdAt, previousAt } = session.record;
   const memory = await fleet.whole();
   const ids = new Set((mapped?.accounts ?? []).map(({ accountId }) => accountId));
   for (const { id } of memory.accountsOfMember(user.id)) ids.add(id);
@@ -31,11 +31,18 @@ async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Prom
     operator: (await operatorRight(reader, user)) !== undefined,
     accounts,
     methods: { password: password !== undefined, passkeys: passkeys.length, provider: identities.length > 0 },
+    additions: (user.record.additions ?? []).map(({ kind, at, name: of, client }) => ({
+      kind,
+      at: dateTime(at),
+      name: of,
+      client,
+    })),
     session: {
       sessionId: session.id,
       createdAt: dateTime(signedInAt),
       expiresAt: dateTime(expiresAt),
       method,
+      previousAt: previousAt === undefined ? null : dateTime(previousAt),
       secondFactorRequired: await lacksSecondFactor(signedIn, panel.secondFactor),
     },
   };

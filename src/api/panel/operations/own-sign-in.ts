@@ -3,6 +3,7 @@ import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import type { PasskeyRecord } from '../../../domain/records/user-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { identityId } from '../../../domain/users/user-state.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/own-sign-in.ts';
@@ -31,7 +32,14 @@ export const changePassword = panelRoute(operations.changePassword, async (reque
   const hashed = await passwords.hash(new Secret(body.password));
   if (hashed === undefined) throw new HttpRefusal('overloaded');
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
-  await services.setPassword(origin, { userId: id, hashed, holds, keptSession: signedIn.session.id });
+  await services.setPassword(origin, {
+    userId: id,
+    hashed,
+    holds,
+    keptSession: signedIn.session.id,
+    removedPasskeys: body.removePasskeys ?? [],
+    unlinkedIdentities: body.unlinkIdentities ?? [],
+  });
   return { status: 204 };
 });
 
@@ -45,6 +53,19 @@ const passkeyBody = ({ id, name, createdAt }: PasskeyRecord) => ({
 export const listPasskeys = panelRoute(operations.listPasskeys, ({ signedIn }) => ({
   status: 200,
   body: { passkeys: signedIn.user.record.passkeys.map(passkeyBody) },
+}));
+
+/** GET /panel/v1/me/identities. */
+export const listIdentities = panelRoute(operations.listIdentities, ({ signedIn }) => ({
+  status: 200,
+  body: {
+    identities: signedIn.user.record.identities.map((identity): operations.LinkedIdentity => ({
+      identityId: identityId(identity),
+      name: identity.name ?? identity.subject,
+      issuer: identity.issuer,
+      linkedAt: identity.linkedAt === undefined ? null : dateTime(identity.linkedAt),
+    })),
+  },
 }));
 
 /** POST /panel/v1/me/passkeys/options. */
