@@ -130,6 +130,8 @@ export const signInsSchema = z.looseObject({
   counters: z.record(z.string(), z.int().min(0)),
   /** Hashes of the marks of browsers that this user has signed in from, the latest last. */
   browsers: z.array(z.string()),
+  /** When the user last signed in from each of them; one that was known before this was kept has none. */
+  lastSignIns: z.record(z.string(), instant).optional(),
 });
 export type SignInsRecord = z.infer<typeof signInsSchema>;
 

@@ -11,6 +11,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { SessionRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
+import { withAddition } from '../users/additions.ts';
 import { sessionEnd } from '../users/users.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';
@@ -53,6 +54,7 @@ export interface Sessions {
    * Begins a session. Sessions above the bound end, the oldest first.
    * @param holds whether the user, as each attempt reads him, is still the one who was let in, such as by his password
    * @param replaced the session that this one takes the place of, as in the same browser
+   * @param isNewBrowser the user has not signed in from it lately, and is shown that
    * @returns the user as the commit relied on him
    * @throws Refusal `sign_in_failed` where it does not hold, or the user is gone or disabled; StoreUnavailable; Busy
    */
@@ -61,6 +63,7 @@ export interface Sessions {
     session: NewSession,
     holds: (user: UserEntry) => boolean,
     replaced?: string,
+    isNewBrowser?: boolean,
   ): Promise<UserEntry>;
   /** Ends a session of a user; it is unknown from then on. @throws Refusal `not_found`; StoreUnavailable; Busy */
   end(origin: Origin, userId: string, sessionId: string): Promise<void>;
@@ -96,14 +99,16 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const record: SessionRecord = { ...session, createdAt: at, expiresAt: at + deps.sessionMs };
       return { token, sessionId: tokenHash(token.reveal()), record };
     },
-    async begin(origin, session, holds, replaced) {
+    async begin(origin, session, holds, replaced, isNewBrowser = false) {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
         const step = await beginningStep(reader, session, user, replaced);
-        // The user's record is written as it is: a reset, a new password or a disabling at the same instant conflicts with
-        // this sign-in, and ends it with the other sessions.
-        return { ...step, write: [...step.write, put(user.key, user.record)], result: user };
+        const addition = { kind: 'browser', name: session.record.browser } as const;
+        const record = isNewBrowser ? withAddition(user.record, origin, addition) : user.record;
+        // The user's record is written even where it is as it was: a reset, a new password or a disabling at the same
+        // instant conflicts with this sign-in, and ends it with the other sessions.
+        return { ...step, write: [...step.write, put(user.key, record)], result: user };
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),

@@ -37,6 +37,12 @@ export interface SignIns {
   /** Notes a success from a browser, and forgets the failures. Never throws. */
   succeeded(user: UserEntry, mark: string): Promise<void>;
   /**
+   * When the user last signed in from a browser, in milliseconds since 1970, and 0 where that is not known any more.
+   * @returns undefined where the user has never signed in from it, or too long ago
+   * @throws StoreUnavailable; BadRecord
+   */
+  lastSignIn(userId: string, mark: string | undefined): Promise<number | undefined>;
+  /**
    * Notes the signature counter of a passkey.
    * @returns false where it went back or stood still: a copy of the passkey is in use
    * @throws StoreUnavailable; BadRecord
@@ -154,9 +160,16 @@ export function createSignIns({ store, clock, log }: SignInsDeps): SignIns {
         write(id, (record) => {
           const others = record.browsers.filter((known) => known !== digest(mark));
           const browsers = [...others, digest(mark)].slice(-LIMITS.knownBrowsersPerUserMax);
-          return { ...record, failures: 0, counters: countersOf(record, passkeys), browsers };
+          const times = { ...record.lastSignIns, [digest(mark)]: clock.now() };
+          const lastSignIns = Object.fromEntries(Object.entries(times).filter(([known]) => browsers.includes(known)));
+          return { ...record, failures: 0, counters: countersOf(record, passkeys), browsers, lastSignIns };
         }),
       );
+    },
+    async lastSignIn(userId, mark) {
+      if (mark === undefined) return undefined;
+      const { browsers, lastSignIns = {} } = (await read(userId)).record;
+      return browsers.includes(digest(mark)) ? (lastSignIns[digest(mark)] ?? 0) : undefined;
     },
     count: ({ id, record: { passkeys } }, passkeyId, counter) =>
       write(id, (record) => {

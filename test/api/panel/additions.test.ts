@@ -52,6 +52,41 @@ onEachBackend('what was added to a user’s ways in', (backend) => {
     expect(names).toEqual([...old.slice(1).map(({ name }) => name), 'Laptop']);
   });
 
+  test('a sign-in from a new browser is shown to the others, and a later one from the same browser is not', async () => {
+    const clock = new FakeClock();
+    await using muster = await backend.fresh({ clock });
+    const { visitor, login } = await enteredUser(muster);
+    const first = clock.now();
+    const isoOf = (at: number): string => new Date(at).toISOString();
+    const sessionOf = async (of: Visitor): Promise<unknown> => (await of.ask('/me')).body['session'];
+    const browsers = async (of: Visitor): Promise<string[]> =>
+      ((await additionsOf(of)) as { kind: string; at: string }[])
+        .filter(({ kind }) => kind === 'browser')
+        .map(({ at }) => at);
+    expect(await sessionOf(visitor)).toMatchObject({ previousAt: null });
+    const signIn = (of: Visitor) => of.post('/sign-in/password', { login, password: GOOD_PASSWORD });
+    clock.advance(60_000);
+    const thief = new Visitor(muster);
+    const second = clock.now();
+    expect((await signIn(thief)).status).toBe(200);
+    expect(await browsers(visitor)).toEqual([isoOf(first), isoOf(second)]);
+    clock.advance(60_000);
+    for (const one of [thief, visitor]) expect((await signIn(one)).status).toBe(200);
+    expect(await browsers(visitor)).toEqual([isoOf(first), isoOf(second)]);
+    // What came since then is new to this browser: a sign-in of another one moves nothing.
+    expect(await sessionOf(visitor)).toMatchObject({ previousAt: isoOf(first) });
+    expect(await sessionOf(thief)).toMatchObject({ previousAt: isoOf(second) });
+    // Of a cookie that nobody gave, nothing is known.
+    const forger = new Visitor(muster);
+    forger.setCookie('-browser', 'A'.repeat(43));
+    expect((await signIn(forger)).status).toBe(200);
+    expect(await browsers(visitor)).toHaveLength(3);
+    // A proof is no sign-in.
+    expect((await forger.post('/me/proof/password', { password: GOOD_PASSWORD })).status).toBe(204);
+    expect(await sessionOf(forger)).toMatchObject({ previousAt: null });
+    expect(await browsers(forger)).toHaveLength(3);
+  });
+
   test('a new password takes along the passkeys and identities that are named, and no others', async () => {
     await using panel = await panelMuster(backend);
     const { visitor, userId, login } = await enteredUser(panel.muster);

@@ -29,11 +29,14 @@ export async function beginSession(
 ): Promise<readonly string[]> {
   const { cookies, browser } = request;
   const origin = request.originOf(`user:${session.userId}`);
-  const drawn = sessions.draw({ ...session, browser, signedInAt: origin.at }, origin.at);
+  const known = browserMark(request);
+  const previousAt = await signIns.lastSignIn(session.userId, known);
+  const times = { signedInAt: origin.at, ...(previousAt !== undefined && { previousAt }) };
+  const drawn = sessions.draw({ ...session, browser, ...times }, origin.at);
   const before = await request.optionalSession();
-  const user = await sessions.begin(origin, drawn, holds, before?.session.id);
+  const user = await sessions.begin(origin, drawn, holds, before?.session.id, previousAt === undefined);
   await begun(drawn.sessionId);
-  const mark = browserMark(request) ?? generateSecretWord(random);
+  const mark = known ?? generateSecretWord(random);
   await signIns.succeeded(user, mark);
   return [
     ...setCookie(cookies, cookies.session, drawn.token, Math.floor((drawn.record.expiresAt - origin.at) / 1000)),
