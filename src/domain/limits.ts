@@ -51,6 +51,10 @@ export const LIMITS = {
    * part of the memory that the chart gives it.
    */
   bodyBytesAwaitedMax: 64 * 1024 * 1024,
+  /** Bytes of long answers that clients without a credential have not taken, on all listeners of a replica. */
+  owedBytesMax: 64 * 1024 * 1024,
+  /** A client that takes nothing of its answer for so long is given up. */
+  untakenMs: 10 * SECOND_MS,
   /**
    * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to
    * retry.
@@ -143,8 +147,6 @@ export const LIMITS = {
   usageDeadlineMs: 30 * SECOND_MS,
   /** The time of one call of a remote store: an outage is known before the request's own time is up. */
   storeDeadlineMs: 1800,
-  /** A client that takes no piece of a long answer for this long is given up. */
-  streamStalledMs: 30 * SECOND_MS,
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;

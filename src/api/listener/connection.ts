@@ -10,6 +10,9 @@ import type { Seat } from './seats.ts';
 /** Above so many responses that the client does not have yet, its connection is read no further. */
 export const OWED_MAX = 16;
 
+/** Checks in a row that find nothing taken of a response before it is given up. */
+export const STALLED_CHECKS = 4;
+
 /** Serves a request. @returns to be called when its response is closed; undefined where there is nothing to do */
 type Begin = () => (() => void) | undefined;
 
@@ -41,8 +44,10 @@ export class Connection {
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
   /** What `checkProgress` saw: the response that was complete, and how much of it was not taken yet. */
-  #ended: ServerResponse | undefined;
+  #stalled: ServerResponse | undefined;
+  #stalledChecks = 0;
   #untaken = 0;
+  #given = 0;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
@@ -210,16 +215,21 @@ export class Connection {
   }
 
   /**
-   * Called at regular intervals. A complete response of which the client has taken nothing between two calls will never
-   * be taken, and must not keep its memory for ever.
+   * Called at regular intervals. A response of which the client has taken nothing for `STALLED_CHECKS` of them is given up:
+   * it will never be taken, and must not keep its memory for ever.
    */
   checkProgress(): void {
     const response = this.#pending[0]?.response;
-    const ended = response?.writableEnded === true ? response : undefined;
-    const untaken = ended === undefined ? 0 : untakenBytes(this.#socket);
-    if (ended !== undefined && ended === this.#ended && untaken === this.#untaken) this.#socket.destroy();
-    this.#ended = ended;
+    const untaken = response?.headersSent === true ? untakenBytes(this.#socket) : 0;
+    // A response may be ended and owe nothing for a moment; one that goes on, such as a stream of events, for hours.
+    const isOwed = untaken > 0 || response?.writableEnded === true;
+    const given = this.#socket.bytesWritten;
+    const isStalled = isOwed && response === this.#stalled && untaken === this.#untaken && given === this.#given;
+    this.#stalledChecks = isStalled ? this.#stalledChecks + 1 : 0;
+    this.#stalled = response;
     this.#untaken = untaken;
+    this.#given = given;
+    if (this.#stalledChecks >= STALLED_CHECKS) this.#socket.destroy();
   }
 
   /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
