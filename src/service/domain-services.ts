@@ -189,7 +189,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    ...createUserServices(mutations, config),
+    ...createUserServices(mutations, config, keyUses),
     sessions: createSessions({ ...mutations, uses: sessionUses }),
     sessionUses,
   };

@@ -95,6 +95,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
     session: (sessionId) => whole().session(sessionId),
     sessionsOf: (userId) => whole().sessionsOf(userId),
     accountsOfMember: (userId) => whole().accountsOfMember(userId),
+    keysMadeBy: (userId) => whole().keysMadeBy(userId),
     operators: () => whole().operators(),
     newcomer: () => whole().newcomer(),
     day: () => whole().day(),
