@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { KeyUses } from '../domain/accounts/key-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
-import { createMadeKeyList, type ListMadeKeys } from '../domain/users/made-key-list.ts';
+import { createMadeKeyList, type ListMadeKeys } from '../domain/users/made-keys.ts';
 import { createLinks, type Links } from '../domain/users/links.ts';
 import { createMembers, type Members } from '../domain/users/members.ts';
 import { createUserDeletion, type UserDeletion } from '../domain/users/user-deletion.ts';

@@ -14,7 +14,7 @@ import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
-import type { ListMadeKeys } from '../../domain/users/made-key-list.ts';
+import type { ListMadeKeys } from '../../domain/users/made-keys.ts';
 import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';

@@ -1,4 +1,4 @@
-import type { MadeKeyList } from '../../domain/users/made-key-list.ts';
+import type { MadeKeyList } from '../../domain/users/made-keys.ts';
 import type { MadeLink } from '../../domain/users/links.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { User } from '../../domain/users/users.ts';

@@ -31,6 +31,8 @@ export interface Fleet {
    * @returns whether memory has come that far by the time it is asked, which costs no read
    */
   catchingUp(): () => boolean;
+  /** The newest instant of audit entries that the readers so far can depend on, in milliseconds since 1970; 0 for none. */
+  newestInstant(): number;
   readonly memory: FleetMemory;
 }
 
@@ -51,6 +53,7 @@ export function createFleet(
     current: () => readerAfter(watchCache.fresh()),
     currentDeferred: () => readerAfter(watchCache.freshDeferred()),
     whole,
+    newestInstant: () => watchCache.newestInstant,
     catchingUp: () => {
       const { lastHead } = watchCache;
       return () => memory.whole && watchCache.applied >= lastHead;
