@@ -115,6 +115,22 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/domain/audit/order.test.ts'],
   },
   {
+    name: 'a late answer of the provider gives roles back',
+    file: 'src/domain/users/mapped-roles.ts',
+    search: 'return asked < known.asked || (asked',
+    replacement: 'return (asked',
+    rule: 'P2: an answer of the provider that comes late gives no role back.',
+    caughtBy: ['test/domain/users/late-answers.test.ts'],
+  },
+  {
+    name: 'a renewal is stamped when its answer arrives',
+    file: 'src/oidc/renew-roles.ts',
+    search: 'deps.groups, { at: clock.now(), asked });',
+    replacement: 'deps.groups, { at: clock.now(), asked: asked + 1_000_000 });',
+    rule: 'P2: an answer counts by the revision that was read before the provider was asked.',
+    caughtBy: ['test/domain/users/late-answers.test.ts'],
+  },
+  {
     name: 'a membership that is ended at the same moment as another one comes back',
     file: 'src/domain/users/members.ts',
     search: 'expectUnchanged(before), expectUnchanged(user)],',

@@ -27,6 +27,11 @@ export interface Fleet {
    */
   whole(): Promise<FleetMemory>;
   /**
+   * The revision of the newest `head`, as it was when this was called, or later.
+   * @throws StoreUnavailable as `current`
+   */
+  revision(): Promise<number>;
+  /**
    * Notes the newest `head` that was read so far.
    * @returns whether memory has come that far by the time it is asked, which costs no read
    */
@@ -53,6 +58,10 @@ export function createFleet(
     current: () => readerAfter(watchCache.fresh()),
     currentDeferred: () => readerAfter(watchCache.freshDeferred()),
     whole,
+    async revision() {
+      await watchCache.fresh();
+      return watchCache.lastHead;
+    },
     newestInstant: () => watchCache.newestInstant,
     catchingUp: () => {
       const { lastHead } = watchCache;

@@ -23,6 +23,8 @@ const flowSchema = z.object({
   verifier: z.string(),
   /** Who links his identity; absent for a sign-in. */
   linkedBy: z.string().optional(),
+  /** The store's revision before the provider was asked; a flow of an earlier version has none. */
+  asked: z.int().min(0).default(0),
 });
 
 /** Why a sign-in failed, as the sign-in page explains it. */
@@ -55,8 +57,9 @@ async function begun(
   services: PanelServices,
   linkedBy?: string,
 ): Promise<{ readonly url: string; readonly headers: readonly string[] }> {
+  const asked = await services.fleet.revision();
   const { url, flow } = await providerOf(services).client.begin();
-  const sealed = services.sealedCookies.seal(PURPOSE, { ...flow, ...(linkedBy !== undefined && { linkedBy }) });
+  const sealed = services.sealedCookies.seal(PURPOSE, { ...flow, asked, ...(linkedBy !== undefined && { linkedBy }) });
   return { url, headers: setCookie(cookies, cookies.flow, sealed, FLOW_SECONDS) };
 }
 
@@ -95,7 +98,7 @@ export const endProviderSignIn = openRoute(
     if (!services.spentChallenges.spend(flow.state)) return failedFor(request, 'expired');
     try {
       const answer = await client.end(request.query, flow);
-      return await admitted(request, services, answer, flow.linkedBy);
+      return await admitted(request, services, answer, flow);
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
       services.log.info({ err: error }, 'a sign-in at the provider failed');
@@ -109,10 +112,11 @@ async function admitted(
   request: OpenRequest<unknown>,
   services: PanelServices,
   answer: ProviderAnswer,
-  linkedBy: string | undefined,
+  { linkedBy, asked }: z.infer<typeof flowSchema>,
 ): Promise<Reply> {
   const { settings } = providerOf(services);
-  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, services.clock.now());
+  const when = { at: services.clock.now(), asked };
+  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, when);
   if (typeof mapped === 'string') return failedFor(request, mapped);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
