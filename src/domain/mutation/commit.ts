@@ -7,7 +7,6 @@ import {
   type Write,
 } from '../../store/port.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
-import { dayAt } from '../../time/utc-days.ts';
 import { strictestOf } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
@@ -15,7 +14,7 @@ import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
 import { roomOfStep } from './action-rooms.ts';
-import { commitInstant, type InstantDeps } from './commit-instant.ts';
+import { commitInstants, type InstantDeps } from './commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 
 interface CommitExtra {
@@ -40,13 +39,13 @@ export async function commitSteps(
   steps: readonly PlannedStep[],
   extra: CommitExtra = {},
 ): Promise<number | 'conflict'> {
-  const at = commitInstant(deps);
+  const instants = commitInstants(deps);
   const expect = new Map<string, Expectation>();
   const write: Write[] = [...(extra.write ?? [])];
   let marker = '';
   for (const expectation of extra.expect ?? []) expect.set(expectation.key, expectation);
   for (const { origin, step } of steps) {
-    const entry = auditEntry(deps.random, origin, step, at);
+    const entry = auditEntry(deps.random, origin, step, instants.of(step.countsAt));
     marker = entry.put;
     write.push(...step.write, entry);
     for (const expectation of step.expect) {
@@ -61,7 +60,13 @@ export async function commitSteps(
   if (!one) throw new Error('a commit without steps');
   const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
   const room = strictestOf(steps.map(({ step }) => roomOfStep(step)));
-  const change: Change = { expect: [one, ...others], write, at, room, ...(extra.quiet && { quiet: true }) };
+  const change: Change = {
+    expect: [one, ...others],
+    write,
+    at: instants.newest,
+    room,
+    ...(extra.quiet && { quiet: true }),
+  };
   return await commitMarked(deps, change, marker, deadline);
 }
 
@@ -75,19 +80,14 @@ export function auditEntry(
   step: Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>,
   at: number,
 ): { put: string; value: string } {
-  const { countsAt = origin.at } = step;
-  // M1: a night goes by the instant that counts, which may lie in the day before that of the commit.
-  const isTold = countsAt !== origin.at || dayAt(countsAt) !== dayAt(at);
+  const { countsAt = at } = step;
   const entry: AuditRecord = {
     at,
     actor: origin.actor,
     action: step.action,
     ...(step.appId !== undefined && { appId: step.appId }),
     requestId: origin.requestId,
-    detail: {
-      ...step.detail,
-      ...(isTold && step.countsAt !== undefined && { countsAt: new Date(countsAt).toISOString() }),
-    },
+    detail: { ...step.detail, ...(countsAt !== at && { countsAt: new Date(countsAt).toISOString() }) },
   };
   return put(KEYS.audit(step.accountId, at, generateMarker(random)), entry);
 }

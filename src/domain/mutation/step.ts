@@ -66,10 +66,7 @@ export interface Step<T> {
   readonly action: MutationAction;
   readonly appId?: string;
   readonly detail?: AuditRecord['detail'];
-  /**
-   * The instant that counts for metering (M1); the audit holds it where it is not that of the request, or of another day
-   * than the entry.
-   */
+  /** The instant that counts for metering (M1); the audit holds it where it differs from that of its entry. */
   readonly countsAt?: number;
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
