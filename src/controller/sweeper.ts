@@ -1,5 +1,5 @@
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
+import { appNotesSweep, endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
 import {
   attemptNotesSweep,
   idempotencyRecordsSweep,
@@ -59,6 +59,7 @@ export function sweepReconciler(
     linksSweep(deps),
     endedSessionsSweep(deps, fleet.memory),
     signInNotesSweep(deps, fleet.memory),
+    appNotesSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 

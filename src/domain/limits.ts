@@ -82,6 +82,8 @@ export const LIMITS = {
 
   accountNameCodePointsMax: 200,
   apiKeysPerAccountMax: 200,
+  /** Names in one request of API keys that go on where their maker goes. */
+  keptKeysMax: 500,
   usersMax: 10_000,
   userNameCodePointsMax: 100,
   loginCharactersMax: 254,

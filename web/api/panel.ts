@@ -5,7 +5,7 @@ import type { AuditVerification } from '../../src/api/contract/operator/audit.ts
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
 import type { KeyStatus, RateLimits, Rollout } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
-import type { User } from '../../src/api/contract/operator/users.ts';
+import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
 import type { Configuration } from '../../src/api/contract/panel/configuration.ts';
@@ -35,6 +35,7 @@ export type {
   Link,
   LinkedIdentity,
   ListedApiKey,
+  MadeApiKeys,
   MadeLink,
   Me,
   Member,
@@ -128,6 +129,10 @@ export const me = {
   unlinkProvider: () => ask<undefined>('/me/provider', { method: 'DELETE' }),
 };
 
+/** The keys that go on where their maker goes, for a request without a body. */
+const keptKeys = (ids: readonly string[]): Record<string, string> =>
+  ids.length === 0 ? {} : { keepKeys: ids.join(',') };
+
 /** The operations on one account. */
 export const account = (accountId: string) => {
   const at = (path: string): string => `/accounts/${accountId}${path}`;
@@ -162,9 +167,11 @@ export const account = (accountId: string) => {
       ask<AuditPage>(at('/audit'), { query: { ...query }, ...with_ }),
     verifyAudit: (with_: Signal = {}) => ask<AuditVerification>(at('/audit/verification'), with_),
     members: (with_: Signal = {}) => ask<{ members: Member[] }>(at('/members'), with_),
-    changeMember: (userId: string, role: Role) =>
-      ask<undefined>(at(`/members/${userId}`), { method: 'PATCH', body: { role } }),
-    removeMember: (userId: string) => ask<undefined>(at(`/members/${userId}`), { method: 'DELETE' }),
+    changeMember: (userId: string, role: Role, keepKeys: readonly string[]) =>
+      ask<undefined>(at(`/members/${userId}`), { method: 'PATCH', body: { role, keepKeys } }),
+    removeMember: (userId: string, keepKeys: readonly string[]) =>
+      ask<undefined>(at(`/members/${userId}`), { method: 'DELETE', query: keptKeys(keepKeys) }),
+    memberKeys: (userId: string, with_: Signal = {}) => ask<MadeApiKeys>(at(`/members/${userId}/api-keys`), with_),
     invitations: (with_: Signal = {}) => ask<{ invitations: Invitation[] }>(at('/invitations'), with_),
     invite: (role: Role) => ask<MadeLink>(at('/invitations'), { method: 'POST', body: { role } }),
     withdrawInvitation: (linkId: string) => ask<undefined>(at(`/invitations/${linkId}`), { method: 'DELETE' }),
@@ -189,9 +196,13 @@ export const operator = {
   users: (with_: Signal = {}) => ask<{ users: User[] }>('/users', with_),
   createUser: (body: { name: string; login: string; operator?: boolean }) =>
     ask<{ user: User; link: MadeLink }>('/users', { method: 'POST', body }),
-  changeUser: (userId: string, body: { name?: string; disabled?: boolean; operator?: boolean }) =>
-    ask<User>(`/users/${userId}`, { method: 'PATCH', body }),
-  deleteUser: (userId: string) => ask<undefined>(`/users/${userId}`, { method: 'DELETE' }),
+  changeUser: (
+    userId: string,
+    body: { name?: string; disabled?: boolean; operator?: boolean; keepKeys?: readonly string[] },
+  ) => ask<User>(`/users/${userId}`, { method: 'PATCH', body }),
+  deleteUser: (userId: string, keepKeys: readonly string[]) =>
+    ask<undefined>(`/users/${userId}`, { method: 'DELETE', query: keptKeys(keepKeys) }),
+  userKeys: (userId: string, with_: Signal = {}) => ask<MadeApiKeys>(`/users/${userId}/api-keys`, with_),
   resetUser: (userId: string) => ask<MadeLink>(`/users/${userId}/reset`, { method: 'POST' }),
   userSessions: (userId: string, with_: Signal = {}) =>
     ask<{ sessions: OwnSession[] }>(`/users/${userId}/sessions`, with_),

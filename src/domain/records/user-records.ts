@@ -54,12 +54,16 @@ export const userSchema = z.looseObject({
   additions: z.array(additionSchema).optional(),
   /** When the user's roles last changed; a session that began before gets another token. */
   rolesAt: instant.optional(),
-  /** The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. */
+  /**
+   * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. `asked` is the
+   * store's revision before the provider was asked for them; absent in records of earlier versions.
+   */
   mapped: z
     .looseObject({
       operator: z.boolean(),
       accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
       at: instant,
+      asked: z.int().min(0).optional(),
     })
     .optional(),
 });

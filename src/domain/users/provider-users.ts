@@ -10,8 +10,8 @@ import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
-import { sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { withAddition } from './additions.ts';
+import { isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
 import { crowdOf, identityKey, userCreation, withoutIdentities, type Crowd } from './user-state.ts';
 import { existingUser, type UserDeps } from './users.ts';
@@ -26,7 +26,8 @@ export interface ProviderUser {
 /** The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7). */
 export interface ProviderUsers {
   /**
-   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it.
+   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer of the
+   * provider that is overtaken changes no roles, here and below.
    * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users; StoreUnavailable;
    * Busy
    */
@@ -93,6 +94,7 @@ async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: 
     if (!before) return { ...creation(newId, user, crowd, origin.at), result: newId };
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
+    if (isOvertaken(before, mapped)) return { unchanged: before.id };
     if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped)))
       return { unchanged: before.id };
     return { ...mapping(before, mapped, crowd.operators, origin.at), result: before.id };
@@ -174,6 +176,7 @@ async function renew(
     const user = await reader.user(userId);
     // Whoever unlinked it meanwhile, or is disabled, gets no role by it.
     if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
+    if (isOvertaken(user, mapped)) return { unchanged: undefined };
     if (sameRoles(user.record.mapped, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
     return mapping(user, mapped, await reader.operators(), origin.at);
   });
@@ -183,7 +186,7 @@ async function link(
   deps: MutationDeps,
   origin: Origin,
   userId: string,
-  { identity, name, mapped }: ProviderUser,
+  { identity, name, mapped: answered }: ProviderUser,
 ): Promise<'linked' | 'already_linked' | 'too_many'> {
   type Outcome = 'linked' | 'already_linked' | 'too_many';
   return await mutate<Outcome>(deps, origin, async (reader): Promise<Step<Outcome> | Unchanged<Outcome>> => {
@@ -191,6 +194,7 @@ async function link(
     const owner = await ownerOf(deps, identity);
     if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
     const operators = await reader.operators();
+    const mapped = isOvertaken(before, answered) ? (before.record.mapped ?? answered) : answered;
     const step = { ...mapping(before, mapped, operators, origin.at), result: 'linked' as const };
     if (owner === userId) return step;
     const { record } = before;

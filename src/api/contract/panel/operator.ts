@@ -5,7 +5,7 @@ import { changeAccount, createAccount, listAccounts, readAccount } from '../oper
 import { changeAccountApp, listAccountApps } from '../operator/apps.ts';
 import { readBackup, readKeys, readRateLimits, rotateKeys } from '../operator/service.ts';
 import { readUsage } from '../operator/usage.ts';
-import { changeUser, createUser, deleteUser, listUsers, resetUser } from '../operator/users.ts';
+import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from '../operator/users.ts';
 import { atPanel } from './derived.ts';
 import { sessionList } from './me.ts';
 
@@ -39,6 +39,7 @@ export const createPanelUser = atPanel(createUser, 'operator', { freshProof: tru
 export const listPanelUsers = atPanel(listUsers, 'operator');
 export const changePanelUser = atPanel(changeUser, 'operator', { freshProof: ['operator'] });
 export const deletePanelUser = atPanel(deleteUser, 'operator');
+export const listPanelUserKeys = atPanel(listUserApiKeys, 'operator');
 export const resetPanelUser = atPanel(resetUser, 'operator', { freshProof: true });
 
 export const listUserSessions = operation({

@@ -29,6 +29,8 @@ const flowSchema = z.object({
   linkedBy: z.string().optional(),
   /** Who proves who they are; absent elsewhere. */
   provedBy: z.string().optional(),
+  /** The store's revision before the provider was asked; a flow of an earlier version has none. */
+  asked: z.int().min(0).default(0),
 });
 type Flow = z.infer<typeof flowSchema>;
 type Purpose = Pick<Flow, 'linkedBy' | 'provedBy'>;
@@ -61,8 +63,9 @@ async function begun(
   services: PanelServices,
   purpose: Purpose = {},
 ): Promise<{ readonly url: string; readonly headers: readonly string[] }> {
+  const asked = await services.fleet.revision();
   const { url, flow } = await providerOf(services).client.begin(purpose.provedBy === undefined ? undefined : 'proof');
-  const sealed = services.sealedCookies.seal(PURPOSE, { ...flow, ...purpose });
+  const sealed = services.sealedCookies.seal(PURPOSE, { ...flow, asked, ...purpose });
   return { url, headers: setCookie(cookies, cookies.flow, sealed, FLOW_SECONDS) };
 }
 
@@ -115,11 +118,12 @@ async function admitted(
   request: OpenRequest<unknown>,
   services: PanelServices,
   answer: ProviderAnswer,
-  flow: Purpose,
+  flow: Flow,
 ): Promise<Reply> {
   const { settings } = providerOf(services);
   if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
-  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, services.clock.now());
+  const when = { at: services.clock.now(), asked: flow.asked };
+  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, when);
   if (typeof mapped === 'string') return failedFor(request, mapped);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
