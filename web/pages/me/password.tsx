@@ -4,7 +4,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useSession } from '../../shell/session.tsx';
 import { me as texts } from '../../text/me.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
-import { HiddenLogin, NewPasswordField, newPasswordFault } from '../../ui/new-password.tsx';
+import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
 
@@ -13,7 +13,7 @@ export function PasswordCard() {
   const { me, reloadMe, say } = useSession();
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
-  const fault = newPasswordFault(next, me);
+  const fault = useNewPasswordFault(next, me);
   const hasOne = me.methods.password;
   const { busy, error, run } = useAction(async () => {
     await api.setPassword({ ...(hasOne && { current }), password: next });
@@ -44,7 +44,7 @@ export function PasswordCard() {
         ) : (
           <p class="quiet">{texts.noPassword}</p>
         )}
-        <NewPasswordField label={texts.next} hint={texts.nextHint} value={next} onValue={setNext} about={me} />
+        <NewPasswordField label={texts.next} hint={texts.nextHint} value={next} onValue={setNext} fault={fault} />
         <Problem error={error} />
         <div>
           <Button type="submit" busy={busy} disabled={next === '' || fault !== undefined || (hasOne && current === '')}>

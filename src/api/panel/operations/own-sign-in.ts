@@ -1,6 +1,5 @@
 import { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import type { PasskeyRecord } from '../../../domain/records/user-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
@@ -9,6 +8,7 @@ import * as operations from '../../contract/panel/own-sign-in.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
 import { setCookie } from '../request/cookies.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
+import { hashedPassword } from '../request/new-password.ts';
 import { panelRoute } from '../request/route.ts';
 
 const WRONG_CURRENT = 'current: this is not the password so far.';
@@ -34,10 +34,7 @@ export const changePassword = panelRoute(operations.changePassword, async (reque
     }
     signIns.release(attempt);
   }
-  const fault = passwordFault(body.password, record);
-  if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(body.password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
+  const hashed = await hashedPassword(services, body.password, record);
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
   await services.setPassword(origin, { userId: id, hashed, holds, keptSession: signedIn.session.id });
   return { status: 204 };

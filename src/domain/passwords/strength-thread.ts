@@ -1,0 +1,8 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { guessFault } from './password-strength.ts';
+import type { Judged } from './password-judge.ts';
+
+/* The thread that password-judge.ts starts: it judges one password and ends. */
+
+const { password, about } = workerData as Judged;
+parentPort?.postMessage({ fault: guessFault(password, about) });
