@@ -132,7 +132,7 @@ describe('@muster/muster', () => {
   test('depends on nothing with a script at the installation, but for those whose script is not needed', () => {
     const { packages } = JSON.parse(readFileSync(join(packaged, 'npm-shrinkwrap.json'), 'utf8')) as Lock;
     const scripted = Object.keys(packages).filter((path) => packages[path]?.hasInstallScript);
-    const names = scripted.map((path) => path.split('node_modules/').at(-1));
+    const names = scripted.map((path) => path.split('node_modules/').at(-1) ?? '');
     expect(names.toSorted()).toEqual(Object.keys(SCRIPTS_LEFT_OUT).toSorted());
     expect(JSON.stringify(packages)).not.toMatch(/scarf|resolved/);
   });
