@@ -6,12 +6,13 @@ import process from 'node:process';
 import * as z from 'zod';
 import { buildPages } from './build-web.ts';
 import { compile } from './compile.ts';
+import { packageBom } from './sbom.ts';
 import { shrinkwrap } from './shrinkwrap.ts';
 
 /*
  * `npm run pack [-- FOLDER]` makes the package @muster/muster: src and the client compiled to JavaScript, the pages
  * of the panel, the command, and the lock of its dependencies. It writes the tarball into the folder (dist-pack by
- * default) and prints its path; nothing is published.
+ * default), its bill of materials beside it (.cdx.json), and prints its path; nothing is published.
  * test/system/packages/package.test.ts installs it.
  */
 
@@ -38,7 +39,9 @@ try {
   const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
   writeJson(join(staged, 'npm-shrinkwrap.json'), shrinkwrap(lock, manifest));
   mkdirSync(destination, { recursive: true });
-  process.stdout.write(`${join(destination, pack())}\n`);
+  const tarball = join(destination, pack());
+  writeJson(`${tarball}.cdx.json`, packageBom(staged, lock));
+  process.stdout.write(`${tarball}\n`);
 } finally {
   rmSync(staged, { recursive: true });
 }

@@ -69,7 +69,7 @@ function copy(words: string, folder: string, from: string, filter: (path: string
 beforeAll(async () => {
   const folderOf = (stage: string | undefined): string => (stage === undefined ? app : join(root, stage));
   const stages = [...new Set(STEPS.map(({ stage }) => stage))];
-  expect(stages).toEqual(['dependencies', 'built', undefined]);
+  expect(stages).toEqual([undefined, 'dependencies', 'built']);
   for (const stage of stages) mkdirSync(folderOf(stage));
   for (const { stage, keyword, words } of STEPS) {
     const folder = folderOf(stage);
