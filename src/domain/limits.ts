@@ -89,6 +89,8 @@ export const LIMITS = {
   loginCharactersMax: 254,
   passwordCharactersMin: 12,
   passwordCharactersMax: 512,
+  /** What is behind them is not judged: the work grows with the square of the length, and faster. */
+  passwordCharactersJudged: 128,
   /** Each holds 19 MiB of memory and a thread while it is hashed. */
   passwordsHashedMax: 2,
   passwordsWaitingMax: 32,

@@ -275,6 +275,22 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/domain/passwords/password-hash.test.ts'],
   },
   {
+    name: 'a password that is guessed in a million tries is taken',
+    file: 'src/domain/passwords/password-strength.ts',
+    search: 'const SCORE_MIN = 3;',
+    replacement: 'const SCORE_MIN = 2;',
+    rule: 'P5: a new password has a score of 3.',
+    caughtBy: ['test/domain/passwords/password-rules.test.ts'],
+  },
+  {
+    name: 'a password may be made of the name of the user',
+    file: 'src/domain/passwords/password-strength.ts',
+    search: '[...ownWords(about), PRODUCT]',
+    replacement: '[PRODUCT]',
+    rule: 'P5: a new password is judged with the login and the name of the user.',
+    caughtBy: ['test/domain/passwords/password-rules.test.ts'],
+  },
+  {
     name: 'the other sessions outlive a new password',
     file: 'src/domain/users/passkeys.ts',
     search: '...(await endings(reader, userId, keptSession)),',

@@ -3,7 +3,8 @@ import { Slots } from '../../concurrency/slots.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { LIMITS } from '../limits.ts';
-import { comparablePassword } from './password-rules.ts';
+import { judgePassword, type Judgement } from './password-judge.ts';
+import { comparablePassword, type About } from './password-rules.ts';
 
 /*
  * Passwords are kept as Argon2id (RFC 9106) with the least parameters that OWASP's cheat sheet recommends: 19 MiB, two
@@ -23,8 +24,10 @@ const HASH_BYTES = 32;
 const MEMORY_MAX = 262_144;
 const PASSES_MAX = 10;
 
-/** Hashes and compares passwords, a few at a time. */
+/** Judges, hashes and compares passwords, a few at a time. */
 export interface Passwords {
+  /** @returns undefined where too many wait already */
+  judge(password: Secret, about: About): Promise<Judgement | undefined>;
   /** @returns the text to store; undefined where too many wait already */
   hash(password: Secret): Promise<string | undefined>;
   /**
@@ -54,6 +57,7 @@ export function createPasswords({ random }: { readonly random: RandomSource }): 
 
   const nobody = spelled(PARAMETERS, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES));
   return {
+    judge: (password, about) => inTurn(() => judgePassword(password.reveal(), about)),
     hash: (password) =>
       inTurn(async () => {
         const salt = random.bytes(SALT_BYTES);

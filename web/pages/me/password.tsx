@@ -5,7 +5,7 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { useSession } from '../../shell/session.tsx';
 import { me as texts } from '../../text/me.ts';
 import { Button, Check, TextField } from '../../ui/controls.tsx';
-import { HiddenLogin, NewPasswordField, newPasswordFault } from '../../ui/new-password.tsx';
+import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Card, Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
 
@@ -15,7 +15,7 @@ export function PasswordCard() {
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
   const [gone, setGone] = useState<Gone>(NOTHING);
-  const fault = newPasswordFault(next, me);
+  const fault = useNewPasswordFault(next, me);
   const hasOne = me.methods.password;
   const { busy, error, run } = useAction(async () => {
     // The password so far is a proof, where no passkey is asked for.
@@ -54,7 +54,7 @@ export function PasswordCard() {
         ) : (
           <p class="quiet">{texts.noPassword}</p>
         )}
-        <NewPasswordField label={texts.next} hint={texts.nextHint} value={next} onValue={setNext} about={me} />
+        <NewPasswordField label={texts.next} hint={texts.nextHint} value={next} onValue={setNext} fault={fault} />
         {next !== '' && <WhatGoes gone={gone} onGone={setGone} />}
         <Problem error={error} />
         <div>

@@ -1,11 +1,8 @@
-import { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { passwordFault } from '../../../domain/passwords/password-rules.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/links.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
 import { beginSession } from '../request/begin-session.ts';
+import { hashedPassword } from '../request/new-password.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { chargeAddress } from './sign-in.ts';
 
@@ -43,9 +40,9 @@ export const readLink = openRoute(operations.readLink, async (request, services)
 export const acceptLink = openRoute(operations.acceptLink, async (request, services) => {
   chargeAddress(request, services);
   const { user, signedIn, needsPassword } = await opened(request, services);
-  const { token, name, login } = request.body;
+  const { token, name, login, password = '' } = request.body;
   const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };
-  const hashed = needsPassword ? await hashedPassword(request, services, about) : undefined;
+  const hashed = needsPassword ? await hashedPassword(services, password, about) : undefined;
   const originOf = signedIn ? () => request.userOrigin(signedIn) : request.originOf;
   const answer = { token, signedIn: signedIn?.user, name: name?.trim(), login: login?.trim(), hashed };
   const { userId, accountId } = await services.acceptLink(originOf, answer);
@@ -57,16 +54,3 @@ export const acceptLink = openRoute(operations.acceptLink, async (request, servi
   const headers = await beginSession(request, services, session, holds);
   return { status: 200, headers, body: accountId === undefined ? {} : { accountId } };
 });
-
-async function hashedPassword(
-  { body }: OpenRequest<{ readonly password?: string | undefined }>,
-  { passwords }: PanelServices,
-  about: { readonly login: string; readonly name: string },
-): Promise<string> {
-  const { password = '' } = body;
-  const fault = passwordFault(password, about);
-  if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
-  return hashed;
-}

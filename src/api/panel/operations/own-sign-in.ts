@@ -1,15 +1,13 @@
-import { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import type { PasskeyRecord } from '../../../domain/records/user-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { identityId } from '../../../domain/users/user-state.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/own-sign-in.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
 import { comparePassword } from '../request/compare-password.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
+import { hashedPassword } from '../request/new-password.ts';
 import { proveSession } from '../request/renew-session.ts';
 import { panelRoute } from '../request/route.ts';
 
@@ -18,7 +16,7 @@ const WRONG_CURRENT = 'current: this is not the password so far.';
 /** PUT /panel/v1/me/password. All other sessions end with it. */
 export const changePassword = panelRoute(operations.changePassword, async (request, services) => {
   const { signedIn, origin, body } = request;
-  const { panel, passwords } = services;
+  const { panel } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
   const { id, record } = signedIn.user;
   if (record.login === '')
@@ -27,10 +25,7 @@ export const changePassword = panelRoute(operations.changePassword, async (reque
   if (stored !== undefined) {
     await comparePassword(request, services, signedIn.user, body.current ?? '', WRONG_CURRENT);
   }
-  const fault = passwordFault(body.password, record);
-  if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(body.password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
+  const hashed = await hashedPassword(services, body.password, record);
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
   await services.setPassword(origin, {
     userId: id,
