@@ -8,7 +8,7 @@ import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
 import { createOpsServer } from '../api/operator/ops-server.ts';
-import { OwedBytes } from '../api/http/owed-bytes.ts';
+import { OwedBytes } from '../api/http/pieces/owed-bytes.ts';
 import { createPanelServer } from '../api/panel/panel-server.ts';
 import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';

@@ -185,7 +185,7 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'a stranger who reads nothing is owed as much as there is',
-    file: 'src/api/http/owed-bytes.ts',
+    file: 'src/api/http/pieces/owed-bytes.ts',
     search: 'if (this.#sum <= this.#max) return;',
     replacement: 'if (oldest.writable) return;',
     rule: 'Bounds of a listener: what strangers have not taken has 64 MiB all in all.',
@@ -193,7 +193,7 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'an answer whose client is gone is owed for ever',
-    file: 'src/api/http/owed-bytes.ts',
+    file: 'src/api/http/pieces/owed-bytes.ts',
     search: "response.once('close', () => this.#forget(response));",
     replacement: '',
     rule: 'Bounds of a listener: an answer owes nothing once it is closed.',

@@ -488,7 +488,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'now - at <= LIMITS.freshProofMs',
     replacement: 'now - at < Infinity',
     rule: 'A18: a proof is at most 10 minutes old.',
-    caughtBy: ['test/api/panel/proof.test.ts'],
+    caughtBy: ['test/domain/sessions/proof.test.ts'],
   },
   {
     name: 'a password is a proof beside a passkey',
@@ -496,7 +496,7 @@ export const PANEL: readonly Mutant[] = [
     search: "if (passkeys.length > 0) throw new Refusal('conflict', 'You have a passkey: prove by that.');",
     replacement: '',
     rule: 'A18: a proof is what a sign-in would ask for.',
-    caughtBy: ['test/api/panel/proof.test.ts'],
+    caughtBy: ['test/domain/sessions/proof.test.ts'],
   },
   {
     name: 'a password that was changed while it was compared is a proof',
@@ -504,7 +504,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'record.password?.hash === password.hash && record.passkeys.length === 0',
     replacement: 'record.userId === undefined',
     rule: 'A18: the proof holds when it is committed.',
-    caughtBy: ['test/api/panel/proof.test.ts'],
+    caughtBy: ['test/domain/sessions/proof.test.ts'],
   },
   {
     name: 'a copy of the cookie is as fresh as the session that was proved',
@@ -512,7 +512,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'await sessions.begin(origin, next, holds, session.id);',
     replacement: 'await sessions.begin(origin, next, holds);',
     rule: 'A18: a proof ends the session that asked for it.',
-    caughtBy: ['test/api/panel/proof.test.ts'],
+    caughtBy: ['test/domain/sessions/proof.test.ts'],
   },
   {
     name: 'a user with a password adds a passkey right after a sign-in that was no proof',
@@ -520,7 +520,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'if (canProve || signedInAt === undefined',
     replacement: 'if (signedInAt === undefined',
     rule: 'A18: only who has neither a password nor a passkey does.',
-    caughtBy: ['test/api/panel/proof.test.ts'],
+    caughtBy: ['test/domain/sessions/proof.test.ts'],
   },
   {
     name: 'a provider that does not say when somebody signed in proves who they are',
@@ -528,7 +528,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'if (at === undefined || !isFresh(at, now)) return undefined;',
     replacement: "if (at === undefined) return { at: now, by: 'provider' };",
     rule: 'A18: a provider that sends no auth_time proves nothing.',
-    caughtBy: ['test/api/panel/provider-proof.test.ts'],
+    caughtBy: ['test/domain/sessions/provider-proof.test.ts'],
   },
   {
     name: 'anybody at the provider proves who the user is',
@@ -536,7 +536,7 @@ export const PANEL: readonly Mutant[] = [
     search: "if (!isHis(signedIn.user)) return failedFor(request, 'other_identity', flow);",
     replacement: '',
     rule: 'A18: a proof at the provider is by the user’s own identity.',
-    caughtBy: ['test/api/panel/provider-proof.test.ts'],
+    caughtBy: ['test/domain/sessions/provider-proof.test.ts'],
   },
   {
     name: 'a passkey that is gone is a second factor',
@@ -544,7 +544,7 @@ export const PANEL: readonly Mutant[] = [
     search: "secondFactor === 'passkey' && user.record.passkeys.length > 0",
     replacement: "secondFactor === 'passkey'",
     rule: 'P11: the second factor of a passkey counts while the user has one.',
-    caughtBy: ['test/api/panel/second-factor.test.ts'],
+    caughtBy: ['test/domain/sessions/second-factor.test.ts'],
   },
   {
     name: 'a sign-in from a new browser is shown to nobody',
@@ -553,6 +553,6 @@ export const PANEL: readonly Mutant[] = [
     replacement:
       'isNewBrowser && replaced === origin.actor ? withAddition(user.record, origin, addition) : user.record',
     rule: 'A18: a user is shown what was added to their ways in.',
-    caughtBy: ['test/api/panel/additions.test.ts'],
+    caughtBy: ['test/domain/sessions/additions.test.ts'],
   },
 ];

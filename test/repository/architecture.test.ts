@@ -45,6 +45,7 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/passwords',
     'controller/kubernetes/failures',
   ],
+  ['api/http/pieces'],
   ['api/http', 'webauthn'],
   [
     'domain/devices',

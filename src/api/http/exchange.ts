@@ -12,7 +12,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode, type FailedAttempt } from './errors.ts';
-import type { OwedBytes } from './owed-bytes.ts';
+import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { sendPieces } from './stream.ts';
 

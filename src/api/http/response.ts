@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ANSWER_WRITTEN } from './exchange-events.ts';
-import type { OwedBytes } from './owed-bytes.ts';
-import { PIECE_BYTES, writePieces } from './write-pieces.ts';
+import type { OwedBytes } from './pieces/owed-bytes.ts';
+import { PIECE_BYTES, writePieces } from './pieces/write-pieces.ts';
 
 /** H7: so many bytes of an unread body are drained, so that the client can read its response. */
 export const DRAIN_BYTES_MAX = 1_048_576;

@@ -5,13 +5,11 @@ import { breakBody } from '../http/broken-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
 import type { Backlog, Waiting } from './backlog.ts';
 import { rawResponse, type FixedResponse } from './fixed-response.ts';
+import { Progress } from './progress.ts';
 import type { Seat } from './seats.ts';
 
 /** Above so many responses that the client does not have yet, its connection is read no further. */
 export const OWED_MAX = 16;
-
-/** Checks in a row that find nothing taken of a response before it is given up. */
-export const STALLED_CHECKS = 4;
 
 /** Serves a request. @returns to be called when its response is closed; undefined where there is nothing to do */
 type Begin = () => (() => void) | undefined;
@@ -43,11 +41,7 @@ export class Connection {
   readonly #pending: Pending[] = [];
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
-  /** What `checkProgress` saw: the response that was complete, and how much of it was not taken yet. */
-  #stalled: ServerResponse | undefined;
-  #stalledChecks = 0;
-  #untaken = 0;
-  #given = 0;
+  readonly #progress: Progress;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
@@ -68,6 +62,7 @@ export class Connection {
 
   constructor(socket: Socket, seat: Seat, backlog: Backlog) {
     this.#socket = socket;
+    this.#progress = new Progress(socket);
     this.seat = seat;
     this.#waiting = backlog.of(() => void socket.destroy());
     // Node resumes it whenever a body has been read.
@@ -214,22 +209,9 @@ export class Connection {
     if (this.#pending.length > 0) this.#destroyIn(patienceMs);
   }
 
-  /**
-   * Called at regular intervals. A response of which the client has taken nothing for `STALLED_CHECKS` of them is given up:
-   * it will never be taken, and must not keep its memory for ever.
-   */
+  /** Called at regular intervals: a response that is never taken must not keep its memory for ever. */
   checkProgress(): void {
-    const response = this.#pending[0]?.response;
-    const untaken = response?.headersSent === true ? untakenBytes(this.#socket) : 0;
-    // A response may be ended and owe nothing for a moment; one that goes on, such as a stream of events, for hours.
-    const isOwed = untaken > 0 || response?.writableEnded === true;
-    const given = this.#socket.bytesWritten;
-    const isStalled = isOwed && response === this.#stalled && untaken === this.#untaken && given === this.#given;
-    this.#stalledChecks = isStalled ? this.#stalledChecks + 1 : 0;
-    this.#stalled = response;
-    this.#untaken = untaken;
-    this.#given = given;
-    if (this.#stalledChecks >= STALLED_CHECKS) this.#socket.destroy();
+    if (this.#progress.isStalled(this.#pending[0]?.response)) this.#socket.destroy();
   }
 
   /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
@@ -284,20 +266,4 @@ export class Connection {
     const timer = setTimeout(() => this.#socket.destroy(), ms);
     this.#socket.once('close', () => clearTimeout(timer));
   }
-}
-
-/** What node's handles tell and the public side of a socket does not. A handle of TLS has that of TCP below it. */
-interface Handle {
-  readonly writeQueueSize?: number;
-  readonly _parent?: Handle | null;
-}
-
-/**
- * A number that changes whenever the kernel takes bytes. The public length counts a buffer as a whole until its last
- * byte is taken; the handle has what is left of it, and node's own idle time of a socket goes by that.
- */
-function untakenBytes(socket: Socket): number {
-  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
-  const { writeQueueSize = 0, _parent: below } = handle ?? {};
-  return socket.writableLength + writeQueueSize + (below?.writeQueueSize ?? 0);
 }

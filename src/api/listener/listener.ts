@@ -9,10 +9,11 @@ import { bodyIsOnItsWay } from '../http/response.ts';
 import { AdmissionSlots, type AdmissionOptions, type Slot } from './admission.ts';
 import { Backlog } from './backlog.ts';
 import { asksForAnother, isBelowRouting } from './below-routing.ts';
-import { Connection, STALLED_CHECKS } from './connection.ts';
+import { Connection } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
+import { STALLED_CHECKS } from './progress.ts';
 import { Seats, type Seat } from './seats.ts';
 import { Strangers, type StrangerOptions } from './strangers.ts';
 
@@ -115,10 +116,10 @@ class HttpListener implements Listener {
         this.#accept(socket, seat);
       });
     } else server.on('connection', (socket: Socket) => this.#accept(socket, this.#seat(socket)));
-    const { unreadAnswerMs: untakenMs = LIMITS.untakenMs } = options;
     server.on('listening', () => {
       this.#port = (server.address() as AddressInfo).port;
-      this.#progressTimer = setInterval(() => this.#checkProgress(), untakenMs / STALLED_CHECKS).unref();
+      const everyMs = (options.unreadAnswerMs ?? LIMITS.untakenMs) / STALLED_CHECKS;
+      this.#progressTimer = setInterval(() => this.#checkProgress(), everyMs).unref();
     });
     server.on('request', serve);
     // H7: without these two, node sends 100 Continue before the request was judged, and 417 to any other expectation.
@@ -245,9 +246,7 @@ class HttpListener implements Listener {
     };
     seat.work();
     response.on('prefinish', leave).on(ANSWER_WRITTEN, leave);
-    if (bodyIsOnItsWay(request)) {
-      response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait));
-    }
+    if (bodyIsOnItsWay(request)) response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait));
     return leave;
   }
 

@@ -11,7 +11,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { SessionRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { withAddition } from '../users/additions.ts';
+import { withAddition } from '../users/user-state.ts';
 import { sessionEnd } from '../users/users.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';

@@ -10,8 +10,7 @@ import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { withAddition } from './additions.ts';
-import { canSignIn, identityId, identityKey, passkeyKey, withoutIdentities } from './user-state.ts';
+import { canSignIn, identityId, identityKey, passkeyKey, withAddition, withoutIdentities } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** The passkeys of users: credentials of WebAuthn, each of one user. */

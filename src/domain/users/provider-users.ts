@@ -10,10 +10,9 @@ import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
-import { withAddition } from './additions.ts';
 import { isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
-import { crowdOf, identityKey, userCreation, withoutIdentities, type Crowd } from './user-state.ts';
+import { crowdOf, identityKey, userCreation, withAddition, withoutIdentities, type Crowd } from './user-state.ts';
 import { existingUser, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { expectAbsent, expectAsFound, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
+import type { Origin } from '../mutation/step.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import type { Addition, Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 
 /* The records of a user as they are made and changed. */
@@ -66,6 +67,16 @@ export function withoutIdentities(record: UserRecord, gone: readonly Identity[],
 }
 
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
+
+/** The user's record with one more addition, which the user is shown. The oldest go beyond the bound. */
+export function withAddition(
+  record: UserRecord,
+  { at, client = '' }: Pick<Origin, 'at' | 'client'>,
+  { kind, name }: Pick<Addition, 'kind' | 'name'>,
+): UserRecord {
+  const additions = [...(record.additions ?? []), { kind, at, name, client }].slice(-LIMITS.additionsKeptMax);
+  return { ...record, additions };
+}
 
 /** Expectations and writes of one record or more. */
 export interface RecordChangeSet {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { OwedBytes } from '../../../src/api/http/owed-bytes.ts';
+import { OwedBytes } from '../../../src/api/http/pieces/owed-bytes.ts';
 import { sendResponse } from '../../../src/api/http/response.ts';
-import { PIECE_BYTES } from '../../../src/api/http/write-pieces.ts';
+import { PIECE_BYTES } from '../../../src/api/http/pieces/write-pieces.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
 import { openTestListener, type TestListener } from '../../support/http/test-listener.ts';
 import { until } from '../../support/time/until.ts';
