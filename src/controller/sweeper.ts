@@ -1,6 +1,6 @@
 import { expiredBrowsersSweep } from '../domain/cleanup/expired-browsers.ts';
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
+import { appNotesSweep, endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
 import {
   attemptNotesSweep,
   idempotencyRecordsSweep,
@@ -61,6 +61,7 @@ export function sweepReconciler(
     endedSessionsSweep(deps, fleet.memory),
     signInNotesSweep(deps, fleet.memory),
     expiredBrowsersSweep(deps),
+    appNotesSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 

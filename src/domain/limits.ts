@@ -51,6 +51,10 @@ export const LIMITS = {
    * part of the memory that the chart gives it.
    */
   bodyBytesAwaitedMax: 64 * 1024 * 1024,
+  /** Bytes of long answers that clients without a credential have not taken, on all listeners of a replica. */
+  owedBytesMax: 64 * 1024 * 1024,
+  /** A client that takes nothing of its answer for so long is given up. */
+  untakenMs: 10 * SECOND_MS,
   /**
    * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to
    * retry.
@@ -78,11 +82,15 @@ export const LIMITS = {
 
   accountNameCodePointsMax: 200,
   apiKeysPerAccountMax: 200,
+  /** Names in one request of API keys that go on where their maker goes. */
+  keptKeysMax: 500,
   usersMax: 10_000,
   userNameCodePointsMax: 100,
   loginCharactersMax: 254,
   passwordCharactersMin: 12,
   passwordCharactersMax: 512,
+  /** What is behind them is not judged: the work grows with the square of the length, and faster. */
+  passwordCharactersJudged: 128,
   /** Each holds 19 MiB of memory and a thread while it is hashed. */
   passwordsHashedMax: 2,
   passwordsWaitingMax: 32,
@@ -117,6 +125,8 @@ export const LIMITS = {
   /** Users who are known by one browser. */
   usersPerBrowserMax: 5,
   passkeysPerUserMax: 20,
+  /** What was added to a user's ways in, as the user sees it. */
+  additionsKeptMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,
   invitationMs: 72 * 60 * MINUTE_MS,
@@ -130,8 +140,8 @@ export const LIMITS = {
   membersPerAccountMax: 200,
   operatorsMax: 100,
   sessionsPerUserMax: 20,
-  sessionMs: 7 * DAY_MS,
-  sessionIdleMs: 12 * 60 * MINUTE_MS,
+  /** The age of a proof by which a further way in is made (A18). */
+  freshProofMs: 10 * MINUTE_MS,
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,
@@ -165,8 +175,6 @@ export const LIMITS = {
   usageDeadlineMs: 30 * SECOND_MS,
   /** The time of one call of a remote store: an outage is known before the request's own time is up. */
   storeDeadlineMs: 1800,
-  /** A client that takes no piece of a long answer for this long is given up. */
-  streamStalledMs: 30 * SECOND_MS,
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;

@@ -25,7 +25,7 @@ import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createAddressRates, createPanelRate } from './admission-services.ts';
 import type { Core } from './core.ts';
-import type { DomainServices } from './domain-services.ts';
+import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { referenceFiles } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
@@ -73,6 +73,7 @@ export function panelDeps(
     readonly limitedAccounts: LimitedAccounts;
     readonly rateWindow: RateWindow;
     readonly leaving: AbortSignal;
+    readonly device: Pick<DeviceServices, 'pulse'>;
   },
   panel: PanelConfig,
   port: () => number,
@@ -142,6 +143,7 @@ export function panelDeps(
       sessionUses: shared.domain.sessionUses,
       revision: () => core.watchCache.applied,
       leaving: shared.leaving,
+      pulse: shared.device.pulse,
     }),
     isTls,
     rate: createPanelRate({ clock }),

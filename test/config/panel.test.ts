@@ -41,7 +41,8 @@ describe('the listener of the panel', () => {
     expect(panelOf({ MUSTER_PANEL_LISTEN: 'off' })).toBeUndefined();
     expect(panelOf({ MUSTER_PANEL_LISTEN: '' })).toBeUndefined();
     expect(readConfig({ MUSTER_PANEL_LISTEN: 'off' }).listen.panel).toBeUndefined();
-    expect(panelOf({})).toEqual({ url: undefined, passwords: true, signInsPerAddress: 20, provider: undefined });
+    const defaults = { passwords: true, signInsPerAddress: 20, secondFactor: 'off', provider: undefined };
+    expect(panelOf({})).toEqual({ url: undefined, ...defaults });
     expect(refusal({ MUSTER_PANEL_LISTEN: 'on' })).toMatch(/MUSTER_PANEL_LISTEN: must be host:port, or off/);
   });
 
@@ -109,6 +110,34 @@ describe('the listener of the panel', () => {
   });
 });
 
+describe('sessions', () => {
+  const sessionsOf = (env: Record<string, string>) => readConfig(env).sessions;
+
+  test('last seven days, and twelve hours unused; another time has its unit and its bounds', () => {
+    expect(sessionsOf({})).toEqual({ maxMs: 7 * 86_400_000, idleMs: 12 * 3_600_000 });
+    const short = { MUSTER_SESSION_MAX: '90m', MUSTER_SESSION_IDLE: '60s' };
+    expect(sessionsOf(short)).toEqual({ maxMs: 5_400_000, idleMs: 60_000 });
+    for (const value of ['7', '7 d', '1.5h', '0s', '59s', '31d', '-1h', '1w']) {
+      expect(refusal({ MUSTER_SESSION_IDLE: value })).toMatch(/MUSTER_SESSION_IDLE: must be a duration from 1m to 30d/);
+    }
+    expect(refusal({ MUSTER_SESSION_MAX: '299s' })).toMatch(/MUSTER_SESSION_MAX: must be a duration from 5m to 90d/);
+    expect(refusal({ MUSTER_SESSION_MAX: '91d' })).toMatch(/MUSTER_SESSION_MAX/);
+    expect(sessionsOf({ MUSTER_SESSION_MAX: '1h', MUSTER_SESSION_IDLE: '1h' })).toEqual({
+      maxMs: 3_600_000,
+      idleMs: 3_600_000,
+    });
+    expect(refusal({ MUSTER_SESSION_MAX: '1h', MUSTER_SESSION_IDLE: '61m' })).toMatch(/longer than MUSTER_SESSION_MAX/);
+  });
+
+  test('need a second factor of nobody, of operators or of all', () => {
+    expect(panelOf({ MUSTER_PANEL_SECOND_FACTOR: 'operators' })?.secondFactor).toBe('operators');
+    expect(refusal({ MUSTER_PANEL_SECOND_FACTOR: 'on' })).toMatch(/must be off, operators or all/);
+    const amr = (value: string) => panelOf(atProvider({ MUSTER_OIDC_SECOND_FACTOR: value }))?.provider?.secondFactor;
+    expect(amr('mfa hwk')).toEqual(['mfa', 'hwk']);
+    expect(refusal(atProvider({ MUSTER_OIDC_SECOND_FACTOR: 'mfa  hwk' }))).toMatch(/MUSTER_OIDC_SECOND_FACTOR/);
+  });
+});
+
 describe('the provider', () => {
   test('has its defaults, and a secret without the line break of its file', () => {
     expect(panelOf(atProvider())?.provider).toEqual({
@@ -118,6 +147,7 @@ describe('the provider', () => {
       scopes: 'openid profile email groups offline_access',
       groupsClaim: 'groups',
       groups: [],
+      secondFactor: [],
       name: 'single sign-on',
     });
   });

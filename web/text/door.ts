@@ -24,6 +24,8 @@ export const door = {
     disabled: 'Your user is disabled. Ask your operator.',
     no_role: 'You have no role here yet. Ask an owner for an invitation, or your operator.',
     already_linked: 'This identity belongs to another user here.',
+    proof_required:
+      'The identity is not linked: it took more than 10 minutes since you proved who you are. Begin again.',
     too_many: 'There is no room for another user or identity. Ask your operator.',
   } as Readonly<Record<string, string>>,
   problem: 'The sign-in did not succeed. Try again.',

@@ -100,6 +100,12 @@
   value: {{ $values.panel.url | quote }}
 - name: MUSTER_PANEL_PASSWORDS
   value: {{ $values.panel.passwords | quote }}
+- name: MUSTER_PANEL_SECOND_FACTOR
+  value: {{ $values.panel.secondFactor | quote }}
+- name: MUSTER_SESSION_IDLE
+  value: {{ $values.panel.sessionIdle | quote }}
+- name: MUSTER_SESSION_MAX
+  value: {{ $values.panel.sessionMax | quote }}
 - name: MUSTER_PANEL_CONCURRENCY
   value: {{ $values.panel.concurrency | int | quote }}
 - name: MUSTER_PANEL_CONNECTIONS_PER_ADDRESS
@@ -120,6 +126,10 @@
   value: {{ .groupsClaim | quote }}
 - name: MUSTER_OIDC_PROVIDER_NAME
   value: {{ .providerName | quote }}
+{{- if .secondFactor }}
+- name: MUSTER_OIDC_SECOND_FACTOR
+  value: {{ .secondFactor | quote }}
+{{- end }}
 {{- if .groups }}
 - name: MUSTER_OIDC_GROUPS_FILE
   value: /etc/muster/panel/groups

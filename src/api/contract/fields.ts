@@ -51,6 +51,12 @@ export const sessionId = described(
 export const linkId = described(z.string().regex(LINK_ID), 'The id of the link; it is no secret.', 'h5j1k8m3n6p2');
 export const passkeyId = described(z.string().regex(PASSKEY_ID), 'The id of the passkey.', 'q83vEjRWeJq83vEjRWeJqw');
 
+export const identityId = described(
+  z.string().regex(SESSION_ID),
+  'The id of the identity; it is no secret.',
+  'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF',
+);
+
 /** The parameters of a path, by name. */
 export const PATH_IDS: Readonly<Record<string, z.ZodString>> = {
   appId,

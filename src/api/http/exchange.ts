@@ -12,6 +12,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode, type FailedAttempt } from './errors.ts';
+import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { sendPieces } from './stream.ts';
 
@@ -47,6 +48,8 @@ export interface ExchangeDeps {
   readonly attempts: Pick<FailedAttempts, 'failed'>;
   /** Bounds the bodies of authenticated requests that are waited for, on all listeners. */
   readonly awaitedBodies: AwaitedBodies;
+  /** Bounds the long answers that clients without a credential do not take, on all listeners. */
+  readonly owedBytes: OwedBytes;
 }
 
 /** A response as a handler gives it. */
@@ -186,7 +189,8 @@ export class Exchange {
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...this.headers, ...headers];
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
-    sendResponse(this.request, this.response, status, all, content);
+    const owed = this.#principal === undefined ? this.#deps.owedBytes : undefined;
+    sendResponse(this.request, this.response, status, all, content, owed);
     this.#ended(status, code);
   }
 

@@ -20,6 +20,7 @@ import { sendEvents } from './live/send-events.ts';
 import type { Pages } from './pages/pages.ts';
 import { browserName } from './request/browser-name.ts';
 import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
+import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from './request/proved.ts';
 import {
   panelIds,
   type OpenRequest,
@@ -108,7 +109,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
 
   /** An answer that is no route's: it lasts. */
   function streamed(
-    operation: Queried,
+    operation: Queried & Proved,
     need: Need,
     send: (exchange: Exchange, signedIn: SignedIn, query: URLSearchParams) => Promise<void>,
   ) {
@@ -117,7 +118,9 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       const begun = async (): Promise<void> => {
         refuseForeignRead(request);
         // A browser opens the stream of events again and again by itself: that keeps no idle session alive.
-        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need, operation !== readEvents));
+        const counts = operation !== readEvents;
+        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), operation, need, counts));
+        refuseUnproved(operation, signedIn, {}, services);
         await send(exchange, signedIn, queryOf(request, operation));
       };
       begun().catch((error: unknown) => (response.headersSent ? response.destroy() : exchange.fail(error)));
@@ -159,8 +162,9 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     }
     if (!isWrite(request.method)) refuseForeignRead(request);
     const need = needOf(route.access, ids.accountId);
-    const signedIn = await exchange.inTime(admitted(exchange, locals, need, isUse(request)));
+    const signedIn = await exchange.inTime(admitted(exchange, locals, route, need, isUse(request)));
     const body = await bodyOf(route, exchange);
+    refuseUnproved(route, signedIn, body, services);
     const query = queryOf(request, route);
     const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
     const key = idempotencyKeyOf(request, route.idempotency);
@@ -171,8 +175,14 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     return reply;
   }
 
-  /** The session of a request, charged and with the right that the route needs. @param counts as a use of the session */
-  async function admitted(exchange: Exchange, locals: Locals, need: Need, counts: boolean): Promise<SignedIn> {
+  /** The session of a request, charged and with the right that it needs. @param counts as a use of the session */
+  async function admitted(
+    exchange: Exchange,
+    locals: Locals,
+    operation: Proved,
+    need: Need,
+    counts: boolean,
+  ): Promise<SignedIn> {
     const token = readCookie(exchange.request, locals.cookies.session);
     if (token === undefined) throw new Refusal('invalid_session');
     const signedIn = await services.sessions.authenticate(token, counts);
@@ -186,6 +196,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       throw error;
     }
     charge(user.id, need);
+    await refuseWithoutSecondFactor(operation, signedIn, services);
     return signedIn;
   }
 

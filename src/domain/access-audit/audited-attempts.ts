@@ -101,7 +101,7 @@ export class AuditedAttempts {
     if (fresh.count === 0 || at < known.record.at + HOUR_MS) return;
     const record = { at, counted: fresh.counted };
     const origin = { actor: 'muster', requestId: generateMarker(random), at };
-    const entry = auditEntry(random, origin, { accountId: of, ...told(of, fresh) });
+    const entry = auditEntry(random, origin, { accountId: of, ...told(of, fresh) }, origin.at);
     try {
       const result = await store.commit({
         expect: [expectUnchanged(known), expectAbsent(entry.put), ...fence],

@@ -3,7 +3,8 @@ import { Slots } from '../../concurrency/slots.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { LIMITS } from '../limits.ts';
-import { comparablePassword } from './password-rules.ts';
+import { judgePassword, type Judgement } from './password-judge.ts';
+import { comparablePassword, type About } from './password-rules.ts';
 import { Places, type Guest } from './places.ts';
 
 /*
@@ -24,7 +25,7 @@ const HASH_BYTES = 32;
 const MEMORY_MAX = 262_144;
 const PASSES_MAX = 10;
 
-/** Hashes and compares passwords, a few at a time. */
+/** Judges, hashes and compares passwords, a few at a time. */
 export interface Passwords {
   /** @returns undefined where too many wait already */
   enter(guest: Guest): PasswordPlace | undefined;
@@ -32,6 +33,8 @@ export interface Passwords {
 
 /** A place among those whose passwords are hashed, or wait for it, until it is disposed of. */
 export interface PasswordPlace extends Disposable {
+  /** Judges a password that somebody chooses. */
+  judge(password: Secret, about: About): Promise<Judgement>;
   /** @returns the text to store */
   hash(password: Secret): Promise<string>;
   /** @param stored undefined where there is no user, or one without a password: it costs the same */
@@ -64,6 +67,7 @@ export function createPasswords({ random }: { readonly random: RandomSource }): 
       const taken = places.take(guest);
       return (
         taken && {
+          judge: (password, about) => slots.run(() => judgePassword(password.reveal(), about)),
           hash: (password) => slots.run(() => hash(password)),
           matches: (password, stored) => slots.run(() => matches(password, stored)),
           [Symbol.dispose]: () => taken[Symbol.dispose](),

@@ -29,6 +29,12 @@ export interface KnownBrowsers {
    */
   signedIn(user: UserEntry, marks: readonly string[]): Promise<readonly string[]>;
   /**
+   * When a user last signed in from a browser, in milliseconds since 1970.
+   * @returns undefined where the user is not known by it
+   * @throws StoreUnavailable; BadRecord
+   */
+  lastSignIn(user: UserEntry | undefined, marks: readonly string[]): Promise<number | undefined>;
+  /**
    * Notes the signature counter of a passkey.
    * @returns false where it went back or stood still: a copy of the passkey is in use
    * @throws StoreUnavailable; BadRecord
@@ -117,6 +123,13 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
         log.info({ err: error }, 'a sign-in could not be noted: its browser is not known');
       }
       return [...marks.filter((one) => one !== mark), mark].slice(-LIMITS.usersPerBrowserMax);
+    },
+    async lastSignIn(user, marks) {
+      if (!user || marks.length === 0) return undefined;
+      const hashes = new Set(marks.map((mark) => hashOf(user, mark)));
+      const { known = [] } = (await read(user.id)).record;
+      const own = known.findLast((one) => hashes.has(one.hash) && isKnown(one));
+      return own && own.until - LIMITS.knownBrowserMs;
     },
     countPasskey: (user, passkeyId, counter) =>
       write(user.id, (record) => {

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { asOperator, enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
+import {
+  asOperator,
+  enteredUser,
+  GOOD_PASSWORD,
+  OTHER_PASSWORD,
+  tokenOf,
+  Visitor,
+} from '../../support/panel/visitor.ts';
 import type { Answer, Muster, MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
@@ -205,6 +212,32 @@ onEachBackend('passwords', (backend) => {
     expect([await visitor.me(), await other.me()]).toEqual([200, 401]);
     expect((await signIn(other, login)).status).toBe(401);
     expect((await signIn(other, login, OTHER_PASSWORD)).status).toBe(200);
+  });
+
+  test('a common password is refused in words wherever one is chosen, and its neighbour is taken', async () => {
+    await using muster = await backend.fresh();
+    const { visitor } = await enteredUser(muster);
+    const created = await asOperator(muster, '/users', {
+      method: 'POST',
+      body: { name: 'Eve', login: 'eve@example.com' },
+    });
+    const token = tokenOf((created.body['link'] as { url: string }).url);
+    const choose = (password: string): readonly Promise<Answer>[] => [
+      visitor.ask('/me/password', { method: 'PUT', body: { current: GOOD_PASSWORD, password } }),
+      new Visitor(muster).post('/links/accept', { token, password }),
+    ];
+    for (const password of ['justinbieber', 'fuckyou12345', 'manchester1!']) {
+      for (const answer of choose(password)) {
+        const { status, body } = await answer;
+        expect([password, status, body['error']]).toEqual([
+          password,
+          400,
+          { code: 'invalid_request', message: expect.stringMatching(/easy to guess; choose .* words/) as string },
+        ]);
+      }
+    }
+    expect(await Promise.all(choose(OTHER_PASSWORD).map(async (answer) => (await answer).status))).toEqual([204, 200]);
+    expect(muster.logged.join('')).not.toContain('justinbieber');
   });
 
   test('a browser has one session: a further sign-in takes the place of whoever was signed in', async () => {

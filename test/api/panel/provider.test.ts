@@ -1,11 +1,9 @@
-import { createServer as createHttpServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { forgingProvider, type Forgery } from '../../support/panel/forging-provider.ts';
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
 import { call, tenant } from '../../support/service/muster.ts';
@@ -13,66 +11,6 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 /* Sign-in at a real provider, which is a process of its own. */
-
-/** What is wrong with the ID tokens of a provider. */
-interface Forgery {
-  readonly aheadSeconds?: number;
-  readonly audience?: string;
-  readonly issuer?: string;
-  readonly nonce?: string;
-  readonly key?: SigningKey;
-}
-
-/** A provider made by hand, whose tokens no real one would give. */
-async function forgingProvider(forgery: Forgery): Promise<AsyncDisposable & { readonly issuer: string }> {
-  const key = signingKey('key');
-  let nonce = '';
-  const server = createHttpServer((request, response) => {
-    const url = new URL(request.url ?? '', issuer);
-    const json = (body: object): void =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    if (url.pathname === '/.well-known/openid-configuration') {
-      json({
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/keys`,
-        response_types_supported: ['code'],
-        subject_types_supported: ['public'],
-        id_token_signing_alg_values_supported: ['ES256'],
-      });
-    } else if (url.pathname === '/keys') {
-      const { d: _private, ...jwk } = key.privateKey.export({ format: 'jwk' });
-      json({ keys: [{ ...jwk, kid: key.kid, use: 'sig', alg: 'ES256' }] });
-    } else if (url.pathname === '/authorize') {
-      nonce = url.searchParams.get('nonce') ?? '';
-      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
-      back.search = new URLSearchParams({ code: 'c', state: url.searchParams.get('state') ?? '' }).toString();
-      response.writeHead(303, { location: back.href }).end();
-    } else {
-      const now = Math.floor(Date.now() / 1000) + (forgery.aheadSeconds ?? 0);
-      void new SignJWT({ nonce: forgery.nonce ?? nonce })
-        .setProtectedHeader({ alg: 'ES256', kid: key.kid })
-        .setIssuer(forgery.issuer ?? issuer)
-        .setAudience(forgery.audience ?? 'muster')
-        .setSubject('ann')
-        .setIssuedAt(now)
-        .setExpirationTime(now + 3600)
-        .sign((forgery.key ?? key).privateKey)
-        .then((token) => json({ access_token: 'a', token_type: 'Bearer', id_token: token }));
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    issuer,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 describe('sign-in at a provider', () => {
   test('makes a user with the roles that his groups give, by ids alone; another sign-in is the same user', async () => {

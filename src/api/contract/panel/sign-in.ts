@@ -20,7 +20,7 @@ const password = described(
 /** A new password. */
 export const newPassword = described(
   z.string().max(LIMITS.passwordCharactersMax),
-  `A password of at least ${LIMITS.passwordCharactersMin} characters that is none of the common ones.`,
+  `A password of at least ${LIMITS.passwordCharactersMin} characters that is not easy to guess.`,
   'otter lamp quietly folds maps',
 );
 

@@ -29,7 +29,8 @@ export const signInByPassword = openRoute(operations.signInByPassword, async (re
   attempt.takeBack();
   if (user.record.passkeys.length > 0) return await askForPasskey(request, services, user, stored);
   const holds = ({ record }: UserEntry): boolean => record.password?.hash === stored;
-  const headers = await beginSession(request, services, { userId: user.id, method: 'password' }, holds);
+  const proof = { at: services.clock.now(), by: 'password' } as const;
+  const headers = await beginSession(request, services, { userId: user.id, method: 'password', proof }, holds);
   return { status: 200, headers, body: { next: 'signed-in' } };
 });
 
@@ -72,7 +73,13 @@ export const signInByPasskey = openRoute(operations.signInByPasskey, async (requ
   const holds = ({ record }: UserEntry): boolean =>
     record.passkeys.some(({ id }) => id === passkeyId) &&
     (flow.hashed === undefined || tokenHash(record.password?.hash ?? '') === flow.hashed);
-  const headers = await beginSession(request, services, { userId: user.id, method: 'passkey' }, holds);
+  const session = {
+    userId: user.id,
+    method: 'passkey',
+    proof: { at: services.clock.now(), by: 'passkey' },
+    secondFactor: 'passkey',
+  } as const;
+  const headers = await beginSession(request, services, session, holds);
   return { status: 200, headers, body: { next: 'signed-in' } };
 });
 

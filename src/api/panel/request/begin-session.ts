@@ -21,21 +21,25 @@ export function browserMarks({ cookie, cookies }: Pick<OpenRequest<unknown>, 'co
  */
 export async function beginSession(
   request: OpenRequest<unknown>,
-  { sessions, signIns }: PanelServices,
-  { userId, method, identity }: Pick<SessionRecord, 'userId' | 'method' | 'identity'>,
+  { sessions, signIns, fleet }: PanelServices,
+  session: Pick<SessionRecord, 'userId' | 'method' | 'identity' | 'proof' | 'secondFactor'>,
   holds: (user: UserEntry) => boolean,
   begun: (sessionId: string) => Promise<void> = async () => undefined,
 ): Promise<readonly string[]> {
   const { cookies, browser } = request;
-  const origin = request.originOf(`user:${userId}`);
-  const drawn = sessions.draw({ userId, method, browser, ...(identity && { identity }) }, origin.at);
+  const origin = request.originOf(`user:${session.userId}`);
+  const marks = browserMarks(request);
+  const known = await (await fleet.current()).user(session.userId);
+  const previousAt = await signIns.browsers.lastSignIn(known, marks);
+  const times = { signedInAt: origin.at, ...(previousAt !== undefined && { previousAt }) };
+  const drawn = sessions.draw({ ...session, browser, ...times }, origin.at);
   const before = await request.optionalSession();
-  const user = await sessions.begin(origin, drawn, holds, before?.session.id);
+  const user = await sessions.begin(origin, drawn, holds, before?.session.id, previousAt === undefined);
   await begun(drawn.sessionId);
-  const marks = await signIns.browsers.signedIn(user, browserMarks(request));
+  const kept = await signIns.browsers.signedIn(user, marks);
   return [
-    ...setCookie(cookies, cookies.session, drawn.token, Math.floor(LIMITS.sessionMs / 1000)),
-    ...setCookie(cookies, cookies.browser, marks.join('.'), Math.floor(LIMITS.knownBrowserMs / 1000)),
+    ...setCookie(cookies, cookies.session, drawn.token, Math.floor((drawn.record.expiresAt - origin.at) / 1000)),
+    ...setCookie(cookies, cookies.browser, kept.join('.'), Math.floor(LIMITS.knownBrowserMs / 1000)),
     ...setCookie(cookies, cookies.flow, '', 0),
   ];
 }

@@ -83,7 +83,7 @@ export interface AddressRates {
 /** The provider of sign-ins, and how it is asked. */
 export interface SignInProvider {
   readonly client: ProviderClient;
-  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups'>;
+  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups' | 'secondFactor'>;
 }
 
 /** Challenges that were answered, each good once. */
