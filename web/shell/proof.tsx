@@ -2,13 +2,13 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import { whenProofIsNeeded } from '../api/client.ts';
 import { me as api, signIn, type Me } from '../api/panel.ts';
 import { useAction } from '../hooks/use-action.ts';
-import { usePasskey } from '../hooks/use-passkey.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { common } from '../text/common.ts';
 import { proof as texts } from '../text/proof.ts';
 import { Button, TextField } from '../ui/controls.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { HiddenLogin } from '../ui/new-password.tsx';
+import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
 import { listenForProof } from './proved-channel.ts';
 
@@ -62,7 +62,17 @@ export function ProofWays({ me, onProved }: ProofProps) {
         return (
           <div class="stack">
             {byPassword && <ByPassword me={me} onProved={onProved} />}
-            {hasPasskey && <ByPasskey onProved={onProved} />}
+            {hasPasskey && (
+              <PasskeyButton
+                kind="primary"
+                label={texts.passkey}
+                begin={api.passkeyProofOptions}
+                end={async (response) => {
+                  await api.proveByPasskey(response);
+                  onProved();
+                }}
+              />
+            )}
             {byProvider && <ByProvider name={provider} onProved={onProved} />}
             {!byPassword && !hasPasskey && <p class="quiet">{texts.none}</p>}
           </div>
@@ -103,25 +113,6 @@ function ByPassword({ me, onProved }: ProofProps) {
         </Button>
       </div>
     </form>
-  );
-}
-
-function ByPasskey({ onProved }: Pick<ProofProps, 'onProved'>) {
-  const passkey = usePasskey();
-  const { busy, error, run } = useAction(async () => {
-    const { options } = await api.passkeyProofOptions();
-    await api.proveByPasskey(await passkey.answer(options));
-    onProved();
-  });
-  return (
-    <div class="stack">
-      <Problem error={error} />
-      <div>
-        <Button kind="primary" icon="keys" busy={busy} onClick={run}>
-          {texts.passkey}
-        </Button>
-      </div>
-    </div>
   );
 }
 

@@ -35,7 +35,7 @@ export class Progress {
   }
 }
 
-/** What node's handles tell and the public side of a socket does not. A handle of TLS has that of TCP below it. */
+/** The fields of node's handles that the public side of a socket does not show. A handle of TLS has that of TCP below it. */
 interface Handle {
   readonly writeQueueSize?: number;
   readonly _parent?: Handle | null;

@@ -37,7 +37,7 @@ export interface Departure<T> {
 /**
  * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept.
  * @param keep ids of keys
- * @throws as `mutate`; Refusal `invalid_request` where a key is named that the person did not make, or that has ended
+ * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended
  */
 export async function mutateEndingKeys<T>(
   deps: MutationDeps,
@@ -59,7 +59,7 @@ export async function mutateEndingKeys<T>(
   }
 }
 
-/** The living keys that end by the change. @throws Refusal `invalid_request`; StoreUnavailable */
+/** The living keys that end by the change. @throws Refusal `conflict`; StoreUnavailable */
 async function endedKeys(
   reader: FleetReader,
   { made, stays }: Departure<unknown>,
@@ -78,12 +78,12 @@ async function endedKeys(
 export const livingOf = (reader: Pick<FleetReader, 'now'>, keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.filter(({ key }) => !isExpiredKey(key.record, reader.now()));
 
-/** A name that is mistyped would end the key that was meant. @throws Refusal `invalid_request` */
+/** A name that is mistyped would end the key that was meant; what is living is state (409). @throws Refusal `conflict` */
 export function refuseForeign(living: readonly FoundKey[], keep: readonly string[]): void {
   const ids = new Set(living.map(({ key }) => key.id));
   const foreign = keep.find((id) => !ids.has(id));
   if (foreign === undefined) return;
-  throw new Refusal('invalid_request', `keepKeys: ${foreign} is no living API key that this user made there.`);
+  throw new Refusal('conflict', `keepKeys: ${foreign} is no living API key that this user made there.`);
 }
 
 const revocation = ({ account, key }: FoundKey, maker: UserEntry): Step<void> => ({

@@ -41,7 +41,7 @@ export interface Members {
    * Gives a member another role. The API keys that an owner made end with the role, unless the owner still has the right in
    * another way, or they are kept (A17).
    * @param keepKeys ids of keys
-   * @throws Refusal `not_found` for who is no member by invitation, `conflict` for the last owner, `invalid_request` where
+   * @throws Refusal `not_found` for who is no member by invitation, `conflict` for the last owner and where
    * a key is named that the member did not make; StoreUnavailable; Busy
    */
   setRole(origin: Origin, member: MemberRef, role: MemberRole, keepKeys?: readonly string[]): Promise<void>;

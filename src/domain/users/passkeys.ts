@@ -4,7 +4,7 @@ import type { Fleet } from '../fleet/fleet.ts';
 import { LIMITS } from '../limits.ts';
 import type { MutationAction } from '../mutation/metrics.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin } from '../mutation/step.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -85,11 +85,16 @@ async function remove(deps: UserDeps, origin: Origin, userId: string, passkeyId:
 }
 
 /** The step of a change that a user makes to their own ways in. */
-export const ownStep = (action: MutationAction, { id }: UserEntry, { client }: Pick<Origin, 'client'>) =>
+export const ownStep = (
+  action: MutationAction,
+  { id }: UserEntry,
+  { client }: Pick<Origin, 'client'>,
+  detail: Step<void>['detail'] = {},
+) =>
   ({
     accountId: OPERATOR_AUDIT,
     action,
-    detail: { userId: id, ...(client !== undefined && { client }) },
+    detail: { userId: id, ...(client !== undefined && { client }), ...detail },
     result: undefined,
   }) as const;
 
@@ -131,7 +136,10 @@ export async function setPassword(deps: MutationDeps, origin: Origin, change: Pa
       password: { hash: hashed, at: origin.at },
     };
     return {
-      ...ownStep('password.changed', user, origin),
+      ...ownStep('password.changed', user, origin, {
+        ...(removed.length > 0 && { passkeysRemoved: removed.length }),
+        ...(unlinked.length > 0 && { identitiesUnlinked: unlinked.length }),
+      }),
       expect: [expectUnchanged(user)],
       write: [
         put(KEYS.user(userId), record),

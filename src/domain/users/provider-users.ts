@@ -205,11 +205,10 @@ async function link(
       rolesAt: origin.at,
     };
     const key = identityKey(identity);
-    const { action, detail } = ownStep('identity.linked', before, origin);
     return {
       ...step,
-      action,
-      detail: { ...step.detail, ...detail },
+      ...ownStep('identity.linked', before, origin, step.detail),
+      result: step.result,
       expect: [...step.expect, expectAbsent(key)],
       write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
     };

@@ -18,9 +18,8 @@ export interface UserDeletion {
    * then removes all that is known of him. What he did stays in the audits, by his id. The API keys that he made end, but for
    * those that are kept (A17). Repeated after a failure it goes on.
    * @param keepKeys ids of keys
-   * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself;
-   * `invalid_request` where a key is named that the user did not make; `changed_meanwhile` where he became a member
-   * meanwhile; StoreUnavailable; Busy
+   * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself, and where a
+   * key is named that the user did not make; `changed_meanwhile` where he became a member meanwhile; StoreUnavailable; Busy
    */
   delete(origin: Origin, userId: string, keepKeys?: readonly string[]): Promise<void>;
 }
@@ -47,7 +46,7 @@ export function createUserDeletion(deps: UserDeps): UserDeletion {
 
 /**
  * The accounts that have the user among their members, once it is known that he may leave each and all that he is.
- * @throws Refusal `not_found`, `conflict`, `invalid_request`; StoreUnavailable
+ * @throws Refusal `not_found`, `conflict`; StoreUnavailable
  */
 async function leavable(deps: UserDeps, userId: string, keepKeys: readonly string[]): Promise<readonly string[]> {
   const memory = await deps.fleet.whole();

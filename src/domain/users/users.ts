@@ -84,8 +84,8 @@ export interface Users {
   /**
    * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit; API keys end as
    * with a membership (A17).
-   * @throws Refusal `not_found`, `conflict` for the last operator, and for the last owner of an account who is disabled,
-   * `invalid_request` where a key is named that the user did not make; StoreUnavailable; Busy
+   * @throws Refusal `not_found`, `conflict` for the last operator, for the last owner of an account who is disabled, and
+   * where a key is named that the user did not make; StoreUnavailable; Busy
    */
   change(origin: Origin, userId: string, patch: UserPatch): Promise<User>;
 }

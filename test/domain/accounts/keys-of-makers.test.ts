@@ -117,7 +117,7 @@ onEachBackend('the API keys of somebody who goes', (backend) => {
       const ofBob = await makeKey(panel, bob, accountId, 'of bob');
 
       const none = await going.act(panel, scene, [ofBob.keyId]);
-      expect([none.status, none.body['error']]).toMatchObject([400, { code: 'invalid_request' }]);
+      expect([none.status, none.body['error']]).toMatchObject([409, { code: 'conflict' }]);
       expect([await used(panel, first), await used(panel, second)]).toEqual([200, 200]);
 
       const answer = await going.act(panel, scene, [second.keyId]);

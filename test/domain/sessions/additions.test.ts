@@ -1,21 +1,12 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { Authenticator } from '../../support/panel/authenticator.ts';
 import { panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { withPasskey } from '../../support/panel/passkeys.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* What was added to a user's ways in is shown to the user, and goes with a password on request. */
-
-async function withPasskey(visitor: Visitor, name: string): Promise<Authenticator> {
-  const authenticator = new Authenticator();
-  const begun = await visitor.post('/me/passkeys/options');
-  const response = authenticator.create(begun.body['options'], visitor.origin);
-  const answer = await visitor.post('/me/passkeys', { name, response });
-  if (answer.status !== 201) throw new Error(`POST /me/passkeys: ${answer.status} ${answer.text}`);
-  return authenticator;
-}
 
 const additionsOf = async (visitor: Visitor): Promise<unknown> => (await visitor.ask('/me')).body['additions'];
 
@@ -94,6 +85,9 @@ onEachBackend('what was added to a user’s ways in', (backend) => {
     const body = { current: GOOD_PASSWORD, password: OTHER_PASSWORD, removePasskeys: [foreign.id, 'AAAA'] };
     const changed = await visitor.ask('/me/password', { method: 'PUT', body });
     expect(changed.status).toBe(204);
+    const { entries } = (await asOperator(panel.muster, '/audit?limit=100')).body as { entries: object[] };
+    const detail = { userId, client: '127.0.0.1', passkeysRemoved: 1 };
+    expect(entries).toContainEqual(expect.objectContaining({ action: 'password.changed', detail }));
     const { passkeys } = (await visitor.ask('/me/passkeys')).body as { passkeys: { name: string }[] };
     expect(passkeys.map(({ name }) => name)).toEqual(['Laptop']);
     const other = new Visitor(panel.muster);

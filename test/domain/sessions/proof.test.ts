@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
-import { Authenticator } from '../../support/panel/authenticator.ts';
+import type { Authenticator } from '../../support/panel/authenticator.ts';
 import { operationRequest } from '../../support/panel/operation-request.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
-import { enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
+import { withPasskey } from '../../support/panel/passkeys.ts';
+import { codeOf, enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import { tenant, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
@@ -13,7 +14,6 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* A18: what makes a further way in needs a proof of the person, and a stolen cookie is none. */
 
-const codeOf = ({ body }: Pick<Answer, 'body'>): unknown => (body['error'] as { code?: unknown } | undefined)?.code;
 const STALE = LIMITS.freshProofMs + 1;
 
 /** What changes something without a proof, and why none is needed. */
@@ -44,15 +44,6 @@ const WITHOUT_PROOF: Readonly<Record<string, string>> = {
   deleteUser: 'it takes away',
   endUserSession: 'it takes away',
 };
-
-async function withPasskey(visitor: Visitor): Promise<Authenticator> {
-  const authenticator = new Authenticator();
-  const begun = await visitor.post('/me/passkeys/options');
-  const response = authenticator.create(begun.body['options'], visitor.origin);
-  const answer = await visitor.post('/me/passkeys', { name: 'Laptop', response });
-  if (answer.status !== 201) throw new Error(`POST /me/passkeys: ${answer.status} ${answer.text}`);
-  return authenticator;
-}
 
 /** @param by the passkey that answers the challenge */
 async function proved(visitor: Visitor, by: Authenticator): Promise<Answer> {

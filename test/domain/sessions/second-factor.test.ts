@@ -1,32 +1,23 @@
 import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
-import { Authenticator } from '../../support/panel/authenticator.ts';
 import { operationRequest } from '../../support/panel/operation-request.ts';
 import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
+import { withPasskey } from '../../support/panel/passkeys.ts';
 import {
   asOperator,
+  codeOf,
   enteredUser,
   GOOD_PASSWORD,
   OTHER_PASSWORD,
   tokenOf,
   Visitor,
 } from '../../support/panel/visitor.ts';
-import { tenant, type Answer } from '../../support/service/muster.ts';
+import { tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 
 /* MUSTER_PANEL_SECOND_FACTOR: whoever has none may only add one. */
 
-const codeOf = ({ body }: Pick<Answer, 'body'>): unknown => (body['error'] as { code?: unknown } | undefined)?.code;
 const policy = (value: string) => ({ env: { MUSTER_PANEL_SECOND_FACTOR: value } });
-
-async function withPasskey(visitor: Visitor): Promise<Authenticator> {
-  const authenticator = new Authenticator();
-  const begun = await visitor.post('/me/passkeys/options');
-  const response = authenticator.create(begun.body['options'], visitor.origin);
-  const answer = await visitor.post('/me/passkeys', { name: 'Laptop', response });
-  if (answer.status !== 201) throw new Error(`POST /me/passkeys: ${answer.status} ${answer.text}`);
-  return authenticator;
-}
 
 const isLetIn = async (visitor: Visitor): Promise<boolean> => {
   const asked = await visitor.ask('/me/sessions');

@@ -16,6 +16,18 @@ interface Document {
 /** Fields that the examples leave out, since with the others they would do harm. */
 const LEFT_OUT: Readonly<Record<string, unknown>> = { adoptableBy: 'production/acme', operator: true };
 
+/** The path of an operation below `/panel/v1`, with the account and ids of records that are not there. */
+export const pathOf = (path: string, accountId: string): string =>
+  path
+    .replace('/panel/v1', '')
+    .replace(':accountId', accountId)
+    .replace(':appId', 'k3v9x0q2m7t5b8n1c4d6')
+    .replace(':keyId', 'n4c8r2w6y1z5')
+    .replace(':entryId', `k3v9x0q2m7t5b8n1c4d6-${'a'.repeat(32)}`)
+    .replace(':userId', 'p7q2r9s4t1u6v3w8')
+    .replace(':linkId', 'h5j1k8m3n6p2')
+    .replace(/:\w+/, 'a'.repeat(43));
+
 let document: Document | undefined;
 
 /**
@@ -32,15 +44,7 @@ export function operationRequest(
   const deciding = Array.isArray(freshProof) ? freshProof.map((field: string) => [field, LEFT_OUT[field]]) : [];
   const body = example && { ...example, ...(Object.fromEntries(deciding) as object) };
   return {
-    path: path
-      .replace('/panel/v1', '')
-      .replace(':accountId', accountId)
-      .replace(':appId', 'k3v9x0q2m7t5b8n1c4d6')
-      .replace(':keyId', 'n4c8r2w6y1z5')
-      .replace(':entryId', `k3v9x0q2m7t5b8n1c4d6-${'a'.repeat(32)}`)
-      .replace(':userId', 'p7q2r9s4t1u6v3w8')
-      .replace(':linkId', 'h5j1k8m3n6p2')
-      .replace(/:\w+/, 'a'.repeat(43)),
+    path: pathOf(path, accountId),
     request: { method: method.toUpperCase(), ...(method !== 'get' && { body: body ?? {} }) },
   };
 }

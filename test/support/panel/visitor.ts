@@ -66,6 +66,10 @@ export class Visitor {
   }
 }
 
+/** The code of a refusal; undefined where it is none. */
+export const codeOf = ({ body }: Pick<Answer, 'body'>): unknown =>
+  (body['error'] as { code?: unknown } | undefined)?.code;
+
 /** The token in the address of a link. */
 export const tokenOf = (url: unknown): string => new URL(String(url)).hash.slice(1);
 

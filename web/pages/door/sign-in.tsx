@@ -5,6 +5,7 @@ import { usePasskey } from '../../hooks/use-passkey.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { door as texts } from '../../text/door.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
+import { PasskeyButton } from '../../ui/passkey-button.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
 
@@ -58,7 +59,14 @@ export function SignInPage() {
       {hasPasskeys ? (
         <>
           {(password || provider !== undefined) && <span class="or">{texts.or}</span>}
-          <PasskeyButton />
+          <PasskeyButton
+            label={texts.passkey}
+            begin={signIn.passkeyOptions}
+            end={async (response) => {
+              await signIn.passkey(response);
+              enter();
+            }}
+          />
         </>
       ) : (
         <p class="quiet small">{texts.noPasskeys}</p>
@@ -162,22 +170,5 @@ function SecondStep({ options }: { options: object }) {
         {texts.passkeyAgain}
       </Button>
     </div>
-  );
-}
-
-function PasskeyButton() {
-  const passkey = usePasskey();
-  const { busy, error, run } = useAction(async () => {
-    const { options } = await signIn.passkeyOptions();
-    await signIn.passkey(await passkey.answer(options));
-    enter();
-  });
-  return (
-    <>
-      <Button icon="keys" busy={busy} onClick={run}>
-        {texts.passkey}
-      </Button>
-      <Problem error={error} />
-    </>
   );
 }

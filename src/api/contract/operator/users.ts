@@ -158,7 +158,8 @@ export const deleteUser = operation({
   summary: 'Delete a user',
   description:
     'Ends the memberships and the sessions of the user and removes all that is known of him, at once and on every replica. The ' +
-    'audits keep what he did, by his id. The API keys that he made end, unless they are kept by name. The last operator, and the last owner of an account, who can sign in stay. ' +
+    'audits keep what he did, by his id. The API keys that the user made end, unless they are kept by name. The last ' +
+    'operator, and the last owner of an account, who can sign in stay. ' +
     'Whom a provider still lets in is a new user at the next sign-in. A deletion that failed in the middle has ended some ' +
     'memberships: repeated, it goes on.',
   query: keepKeysQuery,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** What one answer owes to its client. */
+/** The debt of one answer to its client. */
 interface Debt {
   bytes: number;
 }

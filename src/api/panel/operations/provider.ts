@@ -27,7 +27,7 @@ const flowSchema = z.object({
   verifier: z.string(),
   /** Who links his identity; absent for a sign-in. */
   linkedBy: z.string().optional(),
-  /** Who proves who they are; absent elsewhere. */
+  /** The id of the user who proves who they are; absent elsewhere. */
   provedBy: z.string().optional(),
   /** The store's revision before the provider was asked; a flow of an earlier version has none. */
   asked: z.int().min(0).default(0),
@@ -172,7 +172,7 @@ function proofAt(at: number | undefined, now: number): { readonly at: number; re
   return { at: Math.min(at, now), by: 'provider' };
 }
 
-/** What `amr` says of a second factor, where the installation has told which of its values do. */
+/** Reads a second factor from `amr`: the installation has told which of its values say so. */
 function secondFactorOf(methods: readonly string[], services: PanelServices): { readonly secondFactor?: 'provider' } {
   const { secondFactor } = providerOf(services).settings;
   return methods.some((method) => secondFactor.includes(method)) ? { secondFactor: 'provider' } : {};

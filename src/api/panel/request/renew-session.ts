@@ -15,7 +15,7 @@ export interface RenewedSession {
   readonly seconds: number;
 }
 
-/** Who renews a session. */
+/** The session that is renewed, and the origin of that change. */
 export interface Renewing {
   readonly signedIn: SignedIn;
   readonly origin: Origin;

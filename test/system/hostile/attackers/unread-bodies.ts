@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { APIS, type ApiName } from '../../../../src/api/openapi/apis.ts';
 import { PUBLIC_PATHS } from '../../../../src/api/operator/public-files.ts';
@@ -35,22 +36,27 @@ const idsIn = (path: string): string => path.replace(':accountId', asked.account
 const paths = APIS[API[listener]].operations.filter(({ method }) => method === 'get').map(({ path }) => idsIn(path));
 const wanted = asked.path === '' ? [...paths, ...FILES[listener]] : [asked.path];
 
+/** Resolves once the answer has begun, of which nothing is taken, or the connection is closed. */
+const begun = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => void socket.once('readable', () => resolve()).once('close', () => resolve()));
+
 async function deaf(number: number): Promise<void> {
   const path = wanted[number % wanted.length] ?? '/';
   const text = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${CREDENTIALS[listener]}\r\n\r\n`;
   const socket = await open(port);
-  if (!tls) return void socket.write(text);
+  if (!tls) {
+    socket.write(text);
+    return await begun(socket);
+  }
   const secure = connectTls({ socket, rejectUnauthorized: false });
   secure.on('error', () => undefined);
   await new Promise<void>((done) => secure.once('secureConnect', () => done()).once('close', () => done()));
   secure.write(text);
-  // Whatever comes stays with the kernel, and then with the service.
-  secure.pause();
-  socket.pause();
+  await begun(secure);
 }
 
 for (let opened = 0; opened < connections; opened += 20) {
   await Promise.all(Array.from({ length: Math.min(20, connections - opened) }, (_, index) => deaf(opened + index)));
 }
-setTimeout(() => inPlace({ paths: wanted.length }), 1500);
+inPlace({ paths: wanted.length });
 setInterval(() => undefined, 1000);
