@@ -1,5 +1,6 @@
 import type { MadeKeyList } from '../../domain/users/made-keys.ts';
 import type { MadeLink } from '../../domain/users/links.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { User } from '../../domain/users/users.ts';
 import { dateTime } from '../../time/date-time.ts';
@@ -73,10 +74,13 @@ const madeKeyBody = ({ accountId, accountName, ...key }: MadeKeyList['apiKeys'][
 
 /** Reads `keepKeys` of a request without a body. @throws Refusal `invalid_request` */
 export function keptKeysOf(query: URLSearchParams): readonly string[] {
-  const named = query.get('keepKeys') ?? '';
-  const parsed = operations.keepKeys.safeParse(named === '' ? [] : named.split(','));
-  if (parsed.success) return parsed.data;
-  throw new Refusal('invalid_request', 'keepKeys: ids of API keys, separated by commas.');
+  const parsed = operations.keepKeysQuery.safeParse(Object.fromEntries(query));
+  if (!parsed.success)
+    throw new Refusal(
+      'invalid_request',
+      `keepKeys: at most ${LIMITS.keptKeysMax} ids of API keys, separated by commas.`,
+    );
+  return parsed.data.keepKeys?.split(',').filter((id) => id !== '') ?? [];
 }
 
 /** POST /operator/v1/users/{userId}/reset. */

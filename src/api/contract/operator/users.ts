@@ -27,9 +27,10 @@ export const keepKeys = described(
   ['n4c8r2w6y1z5'],
 );
 /** The same in a query, where a request has no body. */
+const KEPT_KEYS = new RegExp(String.raw`^([a-z0-9]{12}(,[a-z0-9]{12}){0,${LIMITS.keptKeysMax - 1}})?$`);
 export const keepKeysQuery = z.object({
   keepKeys: described(
-    z.string().max(LIMITS.keptKeysMax * 13),
+    z.string().regex(KEPT_KEYS),
     'The ids of API keys that the user made and that go on, separated by commas; every other one ends.',
     'n4c8r2w6y1z5',
   ).optional(),

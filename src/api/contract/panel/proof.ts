@@ -40,7 +40,8 @@ export const proveByPassword = operation({
     }),
     { id: 'PasswordProof', description: 'The password of the signed-in user.' },
   ),
-  errors: ['sign_in_failed', 'conflict'],
+  errors: ['sign_in_failed', 'conflict', 'overloaded'],
+  ticket: true,
   answers: proved,
 });
 
