@@ -12,7 +12,13 @@ import * as z from 'zod';
 const ROOT = resolve(import.meta.dirname, '..');
 const own = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
 
-/** Compiles src and the client into the folder, beside the other files of src, and with a package.json of its own. */
+/** What the reference page is made of, with its licences (Apache-2.0, section 4). */
+const SWAGGER_UI = ['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui.css', 'LICENSE', 'NOTICE'];
+
+/**
+ * Compiles src and the client into the folder, beside the other files of src and those of Swagger UI, and with a
+ * package.json of its own.
+ */
 export function compile(dist: string, options: { readonly declarations: boolean }): void {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
   const settings = ['-p', join(ROOT, 'tsconfig.build.json'), '--declaration', String(options.declarations)];
@@ -20,6 +26,9 @@ export function compile(dist: string, options: { readonly declarations: boolean 
   for (const file of globSync('src/**/*.{html,css,js,svg}', { cwd: ROOT })) {
     mkdirSync(dirname(join(dist, file)), { recursive: true });
     cpSync(join(ROOT, file), join(dist, file));
+  }
+  for (const file of SWAGGER_UI) {
+    cpSync(join(ROOT, 'node_modules/swagger-ui-dist', file), join(dist, 'src/api/openapi/page/swagger-ui', file));
   }
   // It stands where package.json of the repository stands beside src: src/version.ts reads it, and Node the imports.
   const manifest = {

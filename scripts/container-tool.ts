@@ -12,6 +12,10 @@ export type ToolName = (typeof TOOLS)[number];
 /** The label in which an image names the commit that it was built from. */
 export const REVISION = 'org.opencontainers.image.revision';
 
+/** The labels in which an image names the one that it was built on. */
+export const BASE_NAME = 'org.opencontainers.image.base.name';
+export const BASE_DIGEST = 'org.opencontainers.image.base.digest';
+
 /** Something that whoever runs the script can mend; the message is a sentence that says how. */
 export class ToolError extends Error {}
 
@@ -31,6 +35,8 @@ export interface ImageFacts {
   readonly architecture: string;
   /** The commit that it says it was built from; empty where it says none. */
   readonly revision: string;
+  /** The image that it says it was built on; empty where it says none. */
+  readonly base: { readonly name: string; readonly digest: string };
 }
 
 /**
@@ -128,7 +134,8 @@ export class ContainerTool {
 
   /** @throws ToolError when there is no such image here */
   inspect(image: string): ImageFacts {
-    const label = (labels: string): string => `{{index ${labels} "${REVISION}"}}`;
+    const label = (labels: string): string =>
+      [REVISION, BASE_NAME, BASE_DIGEST].map((name) => `{{index ${labels} "${name}"}}`).join(' ');
     const told =
       this.name === 'buildah'
         ? this.#run(
@@ -140,8 +147,31 @@ export class ContainerTool {
             image,
           )
         : this.#run('image', 'inspect', '--format', `{{.Id}} {{.Architecture}} ${label('.Config.Labels')}`, image);
-    const [id = '', architecture = '', revision = ''] = told.trim().split(' ');
-    return { id: id.startsWith('sha256:') ? id : `sha256:${id}`, architecture, revision };
+    const [id = '', architecture = '', revision = '', name = '', digest = ''] = told.trim().split(' ');
+    return { id: id.startsWith('sha256:') ? id : `sha256:${id}`, architecture, revision, base: { name, digest } };
+  }
+
+  /**
+   * Asks the registry which image a name means now, and fetches it.
+   * @returns its digest, by which the registry gave it once more
+   * @throws ToolError where the registry has none of that name, or does not say so clearly
+   */
+  resolve(name: string, plainHttp: boolean): string {
+    const facts = this.pull(name, plainHttp);
+    const repository = withoutTag(name);
+    const digest = facts && this.#digestOf(name);
+    if (digest === undefined) throw new ToolError(`${name} has no digest: its registry does not have it.`);
+    const back = this.pull(`${repository}@${digest}`, plainHttp);
+    if (back?.id !== facts?.id) throw new ToolError(`${repository}@${digest} is not the image that ${name} is.`);
+    return digest;
+  }
+
+  #digestOf(name: string): string | undefined {
+    const told =
+      this.name === 'buildah'
+        ? this.#run('inspect', '--type', 'image', '--format', '{{.FromImageDigest}}', name)
+        : this.#run('image', 'inspect', '--format', '{{range .RepoDigests}}{{.}} {{end}}', name);
+    return /(sha256:[0-9a-f]{64})\b/.exec(told)?.[1];
   }
 
   /** docker speaks plain HTTP to the loopback by itself. */
@@ -153,6 +183,9 @@ export class ContainerTool {
     return run(this.name, args);
   }
 }
+
+/** A name of an image without its tag; a port is none. */
+export const withoutTag = (name: string): string => name.replace(/:[^:/]+$/, '');
 
 const BUILDAH_FACTS = '{{.FromImageID}} {{.OCIv1.Architecture}}';
 

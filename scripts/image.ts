@@ -20,8 +20,9 @@ const FULL_NAME = `docker.io/library/${NAME}`;
 const ARCHIVE = join(ROOT, `dist-image/muster-${version}.tar`);
 
 exitWith(USAGE, () => {
-  const { wanted, further, positionals, plainHttp } = readToolArguments(process.argv.slice(2));
-  if (positionals.length > 0 || plainHttp)
+  const { wanted, further, positionals, plainHttp, release } = readToolArguments(process.argv.slice(2));
+  const { base, key, transparencyLog } = release;
+  if (positionals.length > 0 || plainHttp || transparencyLog || (base ?? key) !== undefined)
     throw new UsageError('Nothing is pushed: npm run publish-release does that.');
   const tool = findTool(wanted);
   process.stderr.write(`Building ${NAME} by ${tool.name}.\n`);

@@ -6,10 +6,13 @@ import process from 'node:process';
 import * as z from 'zod';
 import { buildPages } from './build-web.ts';
 import { compile } from './compile.ts';
+import { packageBom } from './sbom.ts';
+import { shrinkwrap } from './shrinkwrap.ts';
 
 /*
  * `npm run pack [-- FOLDER]` makes the package @muster/muster: src and the client compiled to JavaScript, the pages
- * of the panel, and the command. It writes the tarball into the folder (dist-pack by default) and prints its path; nothing is published.
+ * of the panel, the command, and the lock of its dependencies. It writes the tarball into the folder (dist-pack by
+ * default), its bill of materials beside it (.cdx.json), and prints its path; nothing is published.
  * test/system/packages/package.test.ts installs it.
  */
 
@@ -31,15 +34,20 @@ try {
   }
   await buildPages();
   cpSync(join(ROOT, 'web/dist'), join(staged, 'dist/web/dist'), { recursive: true });
-  writeJson(join(staged, 'package.json'), manifest());
+  const manifest = manifestOfPackage();
+  writeJson(join(staged, 'package.json'), manifest);
+  const lock = readFileSync(join(ROOT, 'package-lock.json'), 'utf8');
+  writeJson(join(staged, 'npm-shrinkwrap.json'), shrinkwrap(lock, manifest));
   mkdirSync(destination, { recursive: true });
-  process.stdout.write(`${join(destination, pack())}\n`);
+  const tarball = join(destination, pack());
+  writeJson(`${tarball}.cdx.json`, packageBom(staged, lock));
+  process.stdout.write(`${tarball}\n`);
 } finally {
   rmSync(staged, { recursive: true });
 }
 
 /** What npm is told: no script that runs at an installation, and none of what only the repository needs. */
-function manifest(): object {
+function manifestOfPackage() {
   const client = './dist/clients/typescript/src/index';
   return {
     name: NAME,
@@ -52,7 +60,7 @@ function manifest(): object {
       './client': { types: `${client}.d.ts`, default: `${client}.js` },
       './package.json': './package.json',
     },
-    files: ['bin', 'dist', 'CHANGELOG.md'],
+    files: ['bin', 'dist', 'CHANGELOG.md', 'npm-shrinkwrap.json'],
     dependencies: own.dependencies,
   };
 }

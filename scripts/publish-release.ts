@@ -1,40 +1,63 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import process from 'node:process';
-import { findTool, REVISION, run, ToolError, TOOLS, type ContainerTool } from './container-tool.ts';
+import {
+  BASE_DIGEST,
+  BASE_NAME,
+  findTool,
+  REVISION,
+  run,
+  ToolError,
+  TOOLS,
+  withoutTag,
+  type ContainerTool,
+} from './container-tool.ts';
 import { packageChart, pullChart, pushChart, sameFiles, type PushedImage } from './published-chart.ts';
 import { parseRegistry, type Registry } from './registry.ts';
+import { RELEASED, writeReleaseFiles } from './release-files.ts';
+import { Cosign } from './signing.ts';
 import { exitWith, readToolArguments, UsageError } from './tool-arguments.ts';
 
 /*
- * `npm run publish-release -- REGISTRY[/PATH] [--with docker|podman|buildah] [--plain-http] [-- ARGUMENTS]` builds the
- * image of this commit for linux/amd64, pushes it, pushes the chart with that image's digest in its values, and prints
- * both digests. A version is published once: where the registry has it from another commit nothing is pushed, and where
- * it has it from this one, nothing changes. Credentials are those of the tools' own login (`docker login` and its like,
- * `helm registry login`); ARGUMENTS go to the tool's own `build`.
+ * `npm run publish-release -- REGISTRY[/PATH] [--with docker|podman|buildah] [--base IMAGE] [--key KEY]
+ * [--transparency-log] [--plain-http] [-- ARGUMENTS]` builds the image of this commit for linux/amd64 on the base that its
+ * registry has now, named by digest; pushes it, pushes the chart with that image's digest in its values, and prints the
+ * digests. It writes the package of npm and the bills of materials of package and image to dist-release. With a key it
+ * signs image, chart and package by cosign, and attests the image's bill. A version is published once: where the registry
+ * has it from another commit nothing is pushed, and where it has it from this one, nothing changes. Credentials are those
+ * of the tools' own login (`docker login` and its like, `helm registry login`); ARGUMENTS go to the tool's own `build`.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');
-const USAGE = `npm run publish-release -- REGISTRY[/PATH] [--with ${TOOLS.join('|')}] [--plain-http] [-- ARGUMENTS]`;
+const USAGE = `npm run publish-release -- REGISTRY[/PATH] [--with ${TOOLS.join('|')}] [--base IMAGE] [--key KEY] [--transparency-log] [--plain-http] [-- ARGUMENTS]`;
 const ARCHITECTURE = 'amd64';
+const DOCKERFILE = 'deploy/Dockerfile';
 
 interface Release {
   readonly registry: Registry;
   readonly version: string;
   readonly commit: string;
   readonly plainHttp: boolean;
+  /** The name of the image to build on. */
+  readonly base: string;
+  /** Signs what is published; undefined without a key. */
+  readonly cosign: Cosign | undefined;
 }
 
 const work = mkdtempSync(join(tmpdir(), 'muster-release-'));
 try {
   exitWith(USAGE, () => {
-    const { positionals, plainHttp, wanted, further } = readToolArguments(process.argv.slice(2));
+    const { positionals, plainHttp, wanted, further, release } = readToolArguments(process.argv.slice(2));
     const registry = parseRegistry(positionals);
     if (plainHttp && !registry.isLoopback)
       throw new UsageError('--plain-http is for a registry on the loopback of this machine alone.');
-    const release = { registry, plainHttp, version: versionOf(), commit: cleanCommit() };
-    publish(release, findTool(wanted), further);
+    const { base = baseOf(DOCKERFILE), key, transparencyLog } = release;
+    if (transparencyLog && key === undefined) throw new UsageError('--transparency-log is for a --key.');
+    const [version, commit, tool] = [versionOf(), cleanCommit(), findTool(wanted)];
+    // Before anything is built: a key that cannot be used is told at once.
+    const cosign = key === undefined ? undefined : new Cosign({ key, plainHttp, transparencyLog }, work);
+    publish({ registry, plainHttp, version, commit, base, cosign }, tool, further);
   });
 } finally {
   rmSync(work, { recursive: true, force: true });
@@ -62,10 +85,22 @@ function publish(release: Release, tool: ContainerTool, further: readonly string
   if (chart !== undefined && !sameFiles(chart.files, packaged.files))
     refuse(`${charts}/muster:${version}`, 'its files are others');
   const chartDigest = chart?.digest ?? pushChart(packaged.archive, charts, plainHttp);
+  const { base } = tool.inspect(image);
+  const written = writeReleaseFiles(RELEASED, { ...pushed, version, base });
+  if (release.cosign) {
+    const reference = `${registry.host}/${registry.repository}@${digest}`;
+    release.cosign.sign(reference);
+    release.cosign.sign(`${registry.place}/charts/muster@${chartDigest}`);
+    release.cosign.attest(reference, written.imageBill);
+    for (const file of [written.tarball, written.packageBill]) release.cosign.signFile(file);
+  }
   process.stdout.write(
     `${chart === undefined ? 'Published' : 'Published already, and unchanged'}:
 image  ${registry.host}/${registry.repository}:${version}@${digest}
 chart  ${charts}/muster:${version}@${chartDigest}
+base   ${base.name}@${base.digest}
+files  ${relative(process.cwd(), RELEASED)}
+${release.cosign ? 'Signed by cosign.' : 'Not signed: no --key was given.'}
 
 Install it:
 helm install muster ${charts}/muster --version ${version}${plainHttp ? ' --plain-http' : ''} --namespace fleet --create-namespace --wait
@@ -73,10 +108,20 @@ helm install muster ${charts}/muster --version ${version}${plainHttp ? ' --plain
   );
 }
 
-function build({ commit, version }: Release, tool: ContainerTool, image: string, further: readonly string[]): void {
-  process.stderr.write(`Building ${image} by ${tool.name} for linux/${ARCHITECTURE}.\n`);
-  const labels = { [REVISION]: commit, 'org.opencontainers.image.version': version };
-  tool.build({ root: ROOT, names: [image], labels, platform: `linux/${ARCHITECTURE}`, further });
+function build(release: Release, tool: ContainerTool, image: string, further: readonly string[]): void {
+  const { commit, version, base, plainHttp } = release;
+  const name = withoutTag(base);
+  const digest = tool.resolve(base, plainHttp && isOnLoopback(base));
+  process.stderr.write(`Building ${image} by ${tool.name} for linux/${ARCHITECTURE} on ${name}@${digest}.\n`);
+  const labels = {
+    [REVISION]: commit,
+    'org.opencontainers.image.version': version,
+    [BASE_NAME]: name,
+    [BASE_DIGEST]: digest,
+  };
+  const pinned = ['--build-arg', `BASE=${name}@${digest}`];
+  const platform = `linux/${ARCHITECTURE}`;
+  tool.build({ root: ROOT, names: [image], labels, platform, further: [...pinned, ...further] });
   const built = tool.inspect(image);
   if (built.architecture !== ARCHITECTURE)
     throw new ToolError(`${tool.name} built ${image} for ${built.architecture}, and not for ${ARCHITECTURE}.`);
@@ -88,6 +133,18 @@ function verify({ plainHttp, commit }: Release, tool: ContainerTool, image: stri
   const back = tool.pull(`${pushed.registry}/${pushed.repository}@${pushed.digest}`, plainHttp);
   if (back?.id !== id || back.revision !== commit)
     throw new ToolError(`${pushed.digest} in the registry is not the image ${id} that ${image} is.`);
+}
+
+/** Whether an image is named on this machine's loopback. */
+function isOnLoopback(image: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?\//.test(image);
+}
+
+/** The image that the Dockerfile builds on where nothing else is said. @throws ToolError */
+function baseOf(dockerfile: string): string {
+  const base = /^ARG BASE=(\S+)$/m.exec(readFileSync(join(ROOT, dockerfile), 'utf8'))?.[1];
+  if (base === undefined) throw new ToolError(`${dockerfile} has no line ARG BASE=IMAGE.`);
+  return base;
 }
 
 /** The digest that a published chart names; undefined where it names none. */

@@ -8,6 +8,8 @@ export interface ToolArguments {
   readonly wanted: ToolName | undefined;
   readonly plainHttp: boolean;
   readonly positionals: readonly string[];
+  /** Those of `npm run publish-release` alone. */
+  readonly release: Readonly<Partial<Record<'base' | 'key', string>>> & { readonly transparencyLog: boolean };
   /** Those behind `--`, which are the tool's own. */
   readonly further: readonly string[];
 }
@@ -19,12 +21,20 @@ export class UsageError extends Error {}
 export function readToolArguments(all: readonly string[]): ToolArguments {
   const end = all.indexOf('--');
   const args = all.slice(0, end === -1 ? undefined : end);
-  const options = { with: { type: 'string' }, 'plain-http': { type: 'boolean', default: false } } as const;
+  const options = {
+    with: { type: 'string' },
+    'plain-http': { type: 'boolean', default: false },
+    base: { type: 'string' },
+    key: { type: 'string' },
+    'transparency-log': { type: 'boolean', default: false },
+  } as const;
   const { values, positionals } = parsed(() => parseArgs({ args, allowPositionals: true, options }));
   const wanted = TOOLS.find((name) => name === values.with);
   if (values.with !== undefined && wanted === undefined) throw new UsageError(`--with is one of ${TOOLS.join(', ')}.`);
   const further = end === -1 ? [] : all.slice(end + 1);
-  return { wanted, plainHttp: values['plain-http'], positionals, further };
+  const { base, key, 'plain-http': plainHttp, 'transparency-log': transparencyLog } = values;
+  const release = { ...(base !== undefined && { base }), ...(key !== undefined && { key }), transparencyLog };
+  return { wanted, plainHttp, positionals, release, further };
 }
 
 function parsed<T>(parse: () => T): T {

@@ -6,7 +6,7 @@ import { environment, VARIABLES, type Environment, type Role } from './environme
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
 import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
 import { opampOf, type OpampConfig } from './opamp.ts';
-import { panelListen, panelOf, type PanelConfig } from './panel.ts';
+import { panelListen, panelOf, sessionsOf, type PanelConfig, type SessionConfig } from './panel.ts';
 import { OFF } from './panel-variables.ts';
 import { parseOperatorTokens, refuseTwoNames, type NamedToken } from './operator-tokens.ts';
 import { writableByOthers } from './trusted-file.ts';
@@ -83,6 +83,7 @@ export interface Config {
   readonly opamp: OpampConfig;
   /** The settings of the panel; undefined where it is off. */
   readonly panel: PanelConfig | undefined;
+  readonly sessions: SessionConfig;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
   /** The names of variables that begin with `MUSTER_` and are none of Muster's. */
   readonly unknownVariables: readonly string[];
@@ -152,6 +153,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       text: secretOf(values, 'MUSTER_OPAMP_TEMPLATE_FILE')?.toString(),
       authority: contentOf(values, 'MUSTER_OPAMP_CA_FILE'),
     }),
+    sessions: sessionsOf(values),
     panel: panelOf(values, (name) => secretOf(values, name)?.toString()),
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { listen } from './addresses.ts';
-import { file, whole, words } from './rules.ts';
+import { duration, file, whole, words } from './rules.ts';
 
 /* The variables of the panel, and of the OpenID Connect provider by which people sign in to it. */
 
@@ -54,6 +54,28 @@ export const panelVariables = {
     .enum(['on', 'off'], 'must be on or off')
     .prefault('on')
     .meta({ description: 'With `off`, people sign in by the provider or by passkeys alone.' }),
+  MUSTER_SIGN_INS_PER_ADDRESS: whole(1, 100_000)
+    .prefault('20')
+    .meta({
+      description:
+        'Attempts to sign in of one address, or a /64 of IPv6, in a minute on one replica, each of passwords, passkeys ' +
+        'and links. A browser in which the user has signed in before is exempt. Raise it where many people share one ' +
+        'address and sign in for the first time.',
+    }),
+  MUSTER_PANEL_SECOND_FACTOR: z
+    .enum(['off', 'operators', 'all'], 'must be off, operators or all')
+    .prefault('off')
+    .meta({
+      description:
+        'Whose sessions need a second factor: a passkey, or what `MUSTER_OIDC_SECOND_FACTOR` names. Whoever has none may only ' +
+        'add a passkey, and is refused everything else.',
+    }),
+  MUSTER_SESSION_IDLE: duration('1m', '30d')
+    .prefault('12h')
+    .meta({ description: 'A session that nobody uses for so long has ended.' }),
+  MUSTER_SESSION_MAX: duration('5m', '90d')
+    .prefault('7d')
+    .meta({ description: 'A session lasts so long at most; one that has begun keeps its end.' }),
   MUSTER_OIDC_ISSUER: issuer.optional().meta({
     unset: 'no provider',
     description: 'The issuer of the OpenID Connect provider by which people sign in.',
@@ -82,6 +104,18 @@ export const panelVariables = {
       'The roles that groups give, one a line: `operator GROUP`, `owner ACCOUNTID GROUP` or `viewer ACCOUNTID GROUP`. ' +
       'Lines that begin with `#` are ignored. It is read at the start.',
   }),
+  MUSTER_OIDC_SECOND_FACTOR: z
+    .string()
+    .regex(
+      /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/,
+      'must be words with spaces between them',
+    )
+    .optional()
+    .meta({
+      unset: 'a sign-in at the provider has no second factor',
+      description:
+        'The values of the claim `amr` by which the provider says that it asked for a second factor, such as `mfa hwk` (RFC 8176).',
+    }),
   MUSTER_OIDC_PROVIDER_NAME: words(60)
     .prefault('single sign-on')
     .meta({ description: 'The name of the provider on the button of the sign-in page.' }),

@@ -16,6 +16,8 @@ export interface ProviderConfig {
   readonly scopes: string;
   readonly groupsClaim: string;
   readonly groups: readonly GroupRule[];
+  /** The values of `amr` that tell of a second factor. */
+  readonly secondFactor: readonly string[];
   /** Its name on the button of the sign-in page. */
   readonly name: string;
 }
@@ -25,10 +27,26 @@ export interface PanelConfig {
   /** The public origin; undefined for `http://localhost` with the port that the listener got. */
   readonly url: string | undefined;
   readonly passwords: boolean;
+  /** Attempts to sign in of one address in a minute on one replica. */
+  readonly signInsPerAddress: number;
+  /** Whose sessions need a second factor. */
+  readonly secondFactor: Environment['MUSTER_PANEL_SECOND_FACTOR'];
   readonly provider: ProviderConfig | undefined;
 }
 
 type Listen = Exclude<Environment['MUSTER_PANEL_LISTEN'], typeof OFF>;
+
+/** How long sessions of the panel last, in milliseconds. */
+export interface SessionConfig {
+  readonly maxMs: number;
+  readonly idleMs: number;
+}
+
+/** @throws ConfigError */
+export function sessionsOf({ MUSTER_SESSION_MAX: maxMs, MUSTER_SESSION_IDLE: idleMs }: Environment): SessionConfig {
+  if (idleMs > maxMs) throw new ConfigError('MUSTER_SESSION_IDLE: it is longer than MUSTER_SESSION_MAX');
+  return { maxMs, idleMs };
+}
 
 /** The address of the panel's listener; undefined where it is off. */
 export const panelListen = ({ MUSTER_PANEL_LISTEN: value }: Environment): Listen | undefined =>
@@ -49,6 +67,8 @@ export function panelOf(
   return {
     url: values.MUSTER_PANEL_URL,
     passwords: values.MUSTER_PANEL_PASSWORDS === 'on',
+    signInsPerAddress: values.MUSTER_SIGN_INS_PER_ADDRESS,
+    secondFactor: values.MUSTER_PANEL_SECOND_FACTOR,
     provider: providerOf(values, fileOf),
   };
 }
@@ -98,6 +118,7 @@ function providerOf(
     clientId,
     clientSecret,
     scopes: values.MUSTER_OIDC_SCOPES,
+    secondFactor: values.MUSTER_OIDC_SECOND_FACTOR?.split(' ') ?? [],
     groupsClaim: values.MUSTER_OIDC_GROUPS_CLAIM,
     groups: parseGroups(fileOf('MUSTER_OIDC_GROUPS_FILE') ?? ''),
     name: values.MUSTER_OIDC_PROVIDER_NAME,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseDuration } from '../time/duration.ts';
 
 /* Rules that several variables have. The message of a rule is also its text in docs/CONFIGURATION.md. */
 
@@ -16,6 +17,15 @@ export const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTra
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
     ctx.addIssue(`must be a whole number from ${min} to ${max}`);
+    return z.NEVER;
+  });
+
+/** A duration with its unit; milliseconds. @param min such as `5m` @param max such as `30d` */
+export const duration = (min: string, max: string): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
+  z.string().transform((value, ctx) => {
+    const ms = parseDuration(value) ?? Number.NaN;
+    if (ms >= (parseDuration(min) ?? 0) && ms <= (parseDuration(max) ?? 0)) return ms;
+    ctx.addIssue(`must be a duration from ${min} to ${max}, such as 90s, 5m, 12h or 7d`);
     return z.NEVER;
   });
 

@@ -1,5 +1,6 @@
+import { expiredBrowsersSweep } from '../domain/cleanup/expired-browsers.ts';
 import { expiredCodesSweep } from '../domain/cleanup/expired-codes.ts';
-import { endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
+import { appNotesSweep, endedSessionsSweep, signInNotesSweep } from '../domain/cleanup/ended-sessions.ts';
 import {
   attemptNotesSweep,
   idempotencyRecordsSweep,
@@ -59,6 +60,8 @@ export function sweepReconciler(
     linksSweep(deps),
     endedSessionsSweep(deps, fleet.memory),
     signInNotesSweep(deps, fleet.memory),
+    expiredBrowsersSweep(deps),
+    appNotesSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 

@@ -51,6 +51,10 @@ export const LIMITS = {
    * part of the memory that the chart gives it.
    */
   bodyBytesAwaitedMax: 64 * 1024 * 1024,
+  /** Bytes of long answers that clients without a credential have not taken, on all listeners of a replica. */
+  owedBytesMax: 64 * 1024 * 1024,
+  /** A client that takes nothing of its answer for so long is given up. */
+  untakenMs: 10 * SECOND_MS,
   /**
    * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to
    * retry.
@@ -78,24 +82,54 @@ export const LIMITS = {
 
   accountNameCodePointsMax: 200,
   apiKeysPerAccountMax: 200,
+  /** Names in one request of API keys that go on where their maker goes. */
+  keptKeysMax: 500,
   usersMax: 10_000,
   userNameCodePointsMax: 100,
   loginCharactersMax: 254,
   passwordCharactersMin: 12,
   passwordCharactersMax: 512,
+  /** What is behind them is not judged: the work grows with the square of the length, and faster. */
+  passwordCharactersJudged: 128,
   /** Each holds 19 MiB of memory and a thread while it is hashed. */
   passwordsHashedMax: 2,
   passwordsWaitingMax: 32,
-  /** Failed passwords of a user after which each further attempt takes longer, to this time at most. */
+  /** Of the places of both, strangers have so many, and one network of theirs (/32, /64, /56; /24, /48) so many. */
+  passwordsOfStrangersMax: 17,
+  passwordsPerMachineMax: 2,
+  passwordsPerNetworkMax: 3,
+  /** A known browser, a session or a link has so many. */
+  passwordsPerKnownMax: 2,
+  /** Failed passwords of a name after which it has one turn in each `signInTurnMs`, for those who waited as told. */
   slowFromFailures: 5,
-  signInDelayMsMax: 30 * SECOND_MS,
-  /** Attempts to sign in of one address (a /64 for IPv6) on a replica. */
-  signInsPerAddressPerMinute: 20,
-  knownBrowsersPerUserMax: 20,
+  signInFailuresHalfLifeMs: 15 * MINUTE_MS,
+  signInTurnMs: 12 * SECOND_MS,
+  /** The first seconds of a turn, for those with a ticket whose network has not failed at the name. */
+  signInTurnFirstMs: 3 * SECOND_MS,
+  signInWaitMsMin: 5 * SECOND_MS,
+  /** A turn that was told is kept so long for whoever comes late. */
+  signInTurnKeptMs: 60 * SECOND_MS,
+  /** The wait of one network at a name doubles with each failure, to this at most. */
+  signInDelayMsMax: 300 * SECOND_MS,
+  /** The hashes of names under which failures are counted, over all replicas; a commit of them at most so often. */
+  signInNamesCounted: 4096,
+  signInCountsEveryMs: SECOND_MS,
+  /** Networks at names that a replica remembers. */
+  signInNetworksMax: 20_000,
+  /** Challenges, links and ways to the provider that one address asks for, each; no secret can be guessed by them. */
+  signInAsksPerAddressPerMinute: 600,
+  knownBrowsersPerUserMax: 10,
+  knownBrowserMs: 90 * DAY_MS,
+  /** Failed passwords in a known browser after which it is a stranger's. */
+  knownBrowserFailuresMax: 10,
+  /** Users who are known by one browser. */
+  usersPerBrowserMax: 5,
   /** Entries of failed sign-ins that a user sees, and how long the last of them are kept. */
   refusedSignInsListedMax: 20,
   refusedSignInsKeptMs: 90 * DAY_MS,
   passkeysPerUserMax: 20,
+  /** What was added to a user's ways in, as the user sees it. */
+  additionsKeptMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,
   invitationMs: 72 * 60 * MINUTE_MS,
@@ -109,8 +143,8 @@ export const LIMITS = {
   membersPerAccountMax: 200,
   operatorsMax: 100,
   sessionsPerUserMax: 20,
-  sessionMs: 7 * DAY_MS,
-  sessionIdleMs: 12 * 60 * MINUTE_MS,
+  /** The age of a proof by which a further way in is made (A18). */
+  freshProofMs: 10 * MINUTE_MS,
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,
@@ -144,8 +178,6 @@ export const LIMITS = {
   usageDeadlineMs: 30 * SECOND_MS,
   /** The time of one call of a remote store: an outage is known before the request's own time is up. */
   storeDeadlineMs: 1800,
-  /** A client that takes no piece of a long answer for this long is given up. */
-  streamStalledMs: 30 * SECOND_MS,
   conflictAttemptsMax: 24,
   mergedMutationsMax: 60,
 } as const;

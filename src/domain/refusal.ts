@@ -21,6 +21,8 @@ export type RefusalCode =
   | 'invalid_session'
   | 'sign_in_failed'
   | 'forbidden'
+  | 'proof_required'
+  | 'second_factor_required'
   | 'changed_meanwhile'
   | 'conflict';
 

@@ -1,12 +1,13 @@
 import { ERRORS } from '../api/http/errors.ts';
 import type { RequestMetrics as ExchangeMetrics } from '../api/http/exchange.ts';
 import { ATTEMPT_REASONS, CREDENTIAL_KINDS } from '../domain/access-audit/failed-attempts.ts';
+import { SIGN_IN_BOUNDS, type SignInMetrics } from '../domain/sign-ins/metrics.ts';
 import { REJECTIONS, type Rejection } from '../api/listener/metrics.ts';
 import type { ReadGauges } from './callback-gauges.ts';
 import { OPEN, SECONDS, type Section } from './instruments.ts';
 import { LISTENERS, METHODS, methodLabel, type ListenerLabel } from './labels.ts';
 
-export interface RequestMetrics extends ExchangeMetrics {
+export interface RequestMetrics extends ExchangeMetrics, SignInMetrics {
   requestRejected(listener: ListenerLabel, why: Rejection): void;
   /** @param timestampSeconds since 1970 */
   certificateExpires(listener: ListenerLabel, timestampSeconds: number): void;
@@ -40,6 +41,14 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
   });
   for (const credential of CREDENTIAL_KINDS)
     for (const reason of ATTEMPT_REASONS) failures.inc({ credential, reason }, 0);
+  const unjudged = requests.labelledCounter({
+    name: 'muster_sign_ins_refused_total',
+    help: 'Passwords that were not compared, by the bound that was reached: the name, the address, or the places for hashing.',
+    labels: { bound: SIGN_IN_BOUNDS },
+    unit: 'requests',
+    since: '0.1.0',
+  });
+  for (const bound of SIGN_IN_BOUNDS) unjudged.inc({ bound }, 0);
   const rejected = requests.labelledCounter({
     name: 'muster_http_rejected_total',
     help: 'Requests and connections that a listener rejected, because they were no HTTP or above a bound.',
@@ -67,6 +76,7 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
   });
   return {
     authenticationFailed: (credential, reason) => failures.inc({ credential, reason }),
+    signInRefused: (bound) => unjudged.inc({ bound }),
     certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
     requestEnded: ({ listener, method, route, status, code, seconds }) =>
       durations.of(listener, methodLabel(method), route, String(status), code).observe(seconds),

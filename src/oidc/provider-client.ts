@@ -2,6 +2,7 @@ import { compactVerify } from 'jose';
 import * as oidc from 'openid-client';
 import type { ProviderConfig } from '../config/panel.ts';
 import { Secret } from '../domain/credentials/secret.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { Identity } from '../domain/records/user-records.ts';
 import type { Clock } from '../time/clock.ts';
 import { sessionIdOf, subjectOf } from './bounded-claims.ts';
@@ -28,13 +29,17 @@ export interface ProviderAnswer {
   /** The provider's own session, where it tells one. */
   readonly sid: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
+  /** When the user last proved who they are there, in milliseconds since 1970; undefined where it does not say. */
+  readonly authenticatedAt: number | undefined;
+  /** How (RFC 8176). */
+  readonly methods: readonly string[];
   readonly refreshToken: Secret | undefined;
 }
 
 /** The provider as the panel uses it. All throw ProviderFault. */
 export interface ProviderClient {
-  /** The address at the provider, and what to remember. */
-  begin(): Promise<{ readonly url: string; readonly flow: ProviderFlow }>;
+  /** The address at the provider, and what to remember. @param proof asks for a new sign-in there, and when it was */
+  begin(proof?: 'proof'): Promise<{ readonly url: string; readonly flow: ProviderFlow }>;
   /** Exchanges the answer that came back with the browser. @param query of the callback */
   end(query: URLSearchParams, flow: ProviderFlow): Promise<ProviderAnswer>;
   /**
@@ -63,7 +68,7 @@ export function createProviderClient({ provider, panelUrl, clock }: ProviderClie
   const logoutTokens = new LogoutTokens();
 
   return {
-    async begin() {
+    async begin(proof) {
       const { configuration } = await discovered();
       const verifier = oidc.randomPKCECodeVerifier();
       const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier };
@@ -74,8 +79,10 @@ export function createProviderClient({ provider, panelUrl, clock }: ProviderClie
         code_challenge_method: 'S256',
         state: flow.state,
         nonce: flow.nonce,
-        // Without it many providers give no refresh token.
-        ...(provider.scopes.split(' ').includes('offline_access') && { prompt: 'consent' }),
+        ...(proof
+          ? { prompt: 'login', max_age: String(LIMITS.freshProofMs / 1000) }
+          : // Without it many providers give no refresh token.
+            provider.scopes.split(' ').includes('offline_access') && { prompt: 'consent' }),
       });
       return { url: url.href, flow };
     },
@@ -149,13 +156,15 @@ function answerOf(
   claims: Readonly<Record<string, unknown>> | undefined,
   refreshToken: string | undefined,
 ): ProviderAnswer {
-  const { iss, sub, sid } = claims ?? {};
+  const { iss, sub, sid, auth_time: seconds, amr } = claims ?? {};
   if (typeof iss !== 'string') throw new Error('The ID token names no provider.');
   return {
     issuer: iss,
     subject: subjectOf(sub),
     sid: sessionIdOf(sid),
     claims: claims ?? {},
+    authenticatedAt: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
+    methods: Array.isArray(amr) ? amr.filter((method) => typeof method === 'string') : [],
     refreshToken: refreshToken === undefined ? undefined : new Secret(refreshToken),
   };
 }

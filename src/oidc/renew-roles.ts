@@ -98,9 +98,10 @@ async function renewedBy(deps: RenewRolesDeps, user: UserEntry, session: Session
   const claimed = identity ? await deps.refreshTokens.claim(session.id, clock.now()) : 'none';
   if (!identity || typeof claimed === 'string') return claimed === 'busy';
   try {
+    const asked = await deps.fleet.revision();
     const answer = await client.renew(claimed.token, identity);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
-    const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups, clock.now());
+    const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups, { at: clock.now(), asked });
     if (typeof mapped === 'string') {
       log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
       return false;

@@ -24,9 +24,14 @@ export function createFailedAttempts({ clock, replicas }: Pick<Foundation, 'cloc
 export const createPanelRate = ({ clock }: Pick<Foundation, 'clock'>): DeviceRate =>
   createDeviceRate(LIMITS.panelRequestsPerMinute, clock);
 
-/** Counts the attempts to sign in of each address. */
-export const createSignInRate = ({ clock }: Pick<Foundation, 'clock'>): DeviceRate =>
-  createDeviceRate(LIMITS.signInsPerAddressPerMinute, clock);
+/** Count what each address tries and asks for on the panel's listener without a session. */
+export const createAddressRates = (
+  { clock }: Pick<Foundation, 'clock'>,
+  { signInsPerAddress }: { readonly signInsPerAddress: number },
+) => ({
+  attempts: createDeviceRate(signInsPerAddress, clock),
+  asks: createDeviceRate(LIMITS.signInAsksPerAddressPerMinute, clock),
+});
 
 /** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
 export async function createRateServices(foundation: Foundation) {

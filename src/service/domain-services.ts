@@ -18,6 +18,7 @@ import { createSilentWatchCheck } from '../domain/devices/silent-watch.ts';
 import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
 import { FleetMemory } from '../domain/fleet/memory.ts';
+import { createPulse, type Pulse } from '../domain/fleet/pulse.ts';
 import { createCompactionSchedule, type CompactionSchedule } from '../domain/history/compaction.ts';
 import { createRevisionPins, type RevisionPins } from '../domain/history/revision-pins.ts';
 import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-rotation.ts';
@@ -162,7 +163,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
   const keyUses = createKeyUses({ store, clock, log, keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
   const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
-  const sessionUses = createSessionUses({ store, clock, log, sessionsOf });
+  const sessionUses = createSessionUses({ store, clock, log, sessionsOf, idleMs: config.sessions.idleMs });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
   return {
     mutations,
@@ -189,8 +190,8 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    ...createUserServices(mutations, config),
-    sessions: createSessions({ ...mutations, uses: sessionUses }),
+    ...createUserServices(mutations, config, keyUses),
+    sessions: createSessions({ ...mutations, uses: sessionUses, sessionMs: config.sessions.maxMs }),
     sessionUses,
   };
 }
@@ -206,6 +207,8 @@ export interface DeviceServices {
   readonly heartbeats: Heartbeats;
   readonly rate: DeviceRate;
   readonly heldPolls: HeldPolls;
+  /** Of this replica: streams of the panel are judged by it as well. */
+  readonly pulse: Pulse;
   readonly recentlyRejected: RecentlyRejected;
   readonly reportVersion: ReturnType<typeof createVersionReports>;
   readonly mayBindProvisionally: () => Promise<boolean>;
@@ -224,10 +227,12 @@ export function createDeviceServices(
   { turnsMax, stopping }: { readonly turnsMax: number; readonly stopping: AbortSignal },
 ): DeviceServices {
   const turns = new TurnQueue(turnsMax);
-  const check = createSilentWatchCheck({ store, fleet, clock, log, stopping }, () => heldPolls);
+  const pulse = createPulse({ fleet, clock, log, stopping });
+  const check = createSilentWatchCheck({ store, fleet, pulse }, () => heldPolls);
   const heldPolls = createHeldPolls({ memory: fleet.memory, turns, metrics, stopping, begun: check });
   return {
     turns,
+    pulse,
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
     heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics }),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),

@@ -8,6 +8,7 @@ import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
 import type { TlsPair } from '../api/listener/http-server.ts';
 import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
 import { createOpsServer } from '../api/operator/ops-server.ts';
+import { OwedBytes } from '../api/http/pieces/owed-bytes.ts';
 import { createPanelServer } from '../api/panel/panel-server.ts';
 import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
@@ -121,7 +122,8 @@ export async function openListeners(
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
   const attempts = createFailedAttempts(core);
   const cameByTls = (request: IncomingMessage): boolean => trustedProxies.cameByTls(request);
-  const base = { clock, deadlines, log, metrics, jitter, clientOf, cameByTls, awaitedBodies, attempts };
+  const owedBytes = new OwedBytes(LIMITS.owedBytesMax);
+  const base = { clock, deadlines, log, metrics, jitter, clientOf, cameByTls, awaitedBodies, owedBytes, attempts };
   const { apps, otelConfigs, keyUses, mutations } = shared.domain;
   const { rateWindow, limitedAccounts } = shared;
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Log } from '../log.ts';
 import type { StoreMark } from '../store/mark.ts';
-import { openEtcdStore, type EtcdOptions } from '../store/etcd/etcd-store.ts';
+import type { EtcdOptions } from '../store/etcd/etcd-store.ts';
 import { StoreUnavailable, type Store } from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -32,9 +32,15 @@ export interface RetryDeps {
 const RETRY_FOR_MS = 30_000;
 const PAUSE_MS = 1000;
 
-/** @throws StoreUnavailable, or Error in words when the store is there but cannot be used */
+/**
+ * Opens a store. What speaks to etcd is loaded with the first etcd that is opened: gRPC and protobuf would be a sixth of
+ * the processor time of an embedded start.
+ * @throws StoreUnavailable, or Error in words when the store is there but cannot be used
+ */
 export async function openStore(choice: StoreChoice): Promise<Store> {
-  return choice.kind === 'sqlite' ? await openSqliteStore(choice.path, choice) : await openEtcdStore(choice);
+  if (choice.kind === 'sqlite') return await openSqliteStore(choice.path, choice);
+  const { openEtcdStore } = await import('../store/etcd/etcd-store.ts');
+  return await openEtcdStore(choice);
 }
 
 export interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {

@@ -18,15 +18,15 @@ import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { createReviewCounts } from '../domain/review-queue/review-counts.ts';
 import { createServiceState } from '../domain/service-state/service-state.ts';
 import { createRefreshTokens } from '../domain/sessions/refresh-tokens.ts';
+import { createSignIns } from '../domain/sign-ins/sign-ins.ts';
 import { createAcceptLink } from '../domain/users/accept-link.ts';
 import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
 import { createProviderUsers } from '../domain/users/provider-users.ts';
-import { createSignIns } from '../domain/users/sign-ins.ts';
 import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
-import { createPanelRate, createSignInRate } from './admission-services.ts';
+import { createAddressRates, createPanelRate } from './admission-services.ts';
 import type { Core } from './core.ts';
-import type { DomainServices } from './domain-services.ts';
+import type { DeviceServices, DomainServices } from './domain-services.ts';
 import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
@@ -74,6 +74,7 @@ export function panelDeps(
     readonly limitedAccounts: LimitedAccounts;
     readonly rateWindow: RateWindow;
     readonly leaving: AbortSignal;
+    readonly device: Pick<DeviceServices, 'pulse'>;
   },
   panel: PanelConfig,
   port: () => number,
@@ -115,10 +116,12 @@ export function panelDeps(
       passkeys: createPasskeys(userDeps),
       signIns: createSignIns(core),
       refusedSignIns: createRefusedSignIns(core),
+      signInMetrics: core.metrics,
       acceptLink: createAcceptLink({ ...userDeps, links }),
       setPassword: (origin, change) => setPassword(mutations, origin, change),
-      signInRate: createSignInRate({ clock }),
+      addressRates: createAddressRates({ clock }, panel),
       spentChallenges: createSpentChallenges(),
+      spentTickets: createSpentChallenges(),
       provider,
       providerUsers,
       refreshTokens,
@@ -143,6 +146,7 @@ export function panelDeps(
       sessionUses: shared.domain.sessionUses,
       revision: () => core.watchCache.applied,
       leaving: shared.leaving,
+      pulse: shared.device.pulse,
     }),
     isTls,
     rate: createPanelRate({ clock }),

@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.ts';
+import type { KeyUses } from '../domain/accounts/key-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
+import { createMadeKeyList, type ListMadeKeys } from '../domain/users/made-keys.ts';
 import { createLinks, type Links } from '../domain/users/links.ts';
 import { createMembers, type Members } from '../domain/users/members.ts';
 import { createUserDeletion, type UserDeletion } from '../domain/users/user-deletion.ts';
@@ -11,11 +13,16 @@ export interface UserServices {
   readonly userDeletion: UserDeletion;
   readonly members: Members;
   readonly links: Links;
+  readonly madeKeys: ListMadeKeys;
   readonly userDeps: UserDeps;
 }
 
 /** Makes the services on people; see `UserServices`. */
-export function createUserServices(mutations: MutationDeps, { panel }: Pick<Config, 'panel'>): UserServices {
+export function createUserServices(
+  mutations: MutationDeps,
+  { panel }: Pick<Config, 'panel'>,
+  { lastUses }: Pick<KeyUses, 'lastUses'>,
+): UserServices {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };
   return {
@@ -23,6 +30,7 @@ export function createUserServices(mutations: MutationDeps, { panel }: Pick<Conf
     userDeletion: createUserDeletion(deps),
     members: createMembers(deps),
     links: createLinks(deps),
+    madeKeys: createMadeKeyList({ fleet: deps.fleet, lastUses }),
     userDeps: deps,
   };
 }

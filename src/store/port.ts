@@ -37,6 +37,8 @@ export interface Change {
   readonly write: readonly Write[];
   /** Leaves `head` alone, as heartbeats, rate records and leadership do: no consistent read depends on them. */
   readonly quiet?: true;
+  /** The instant of what the change tells, in milliseconds since 1970: `head` keeps the newest one (head-value.ts). */
+  readonly at?: number;
   /** What the change is for; `vital` may use what the store keeps in reserve for a full disk. */
   readonly room?: Room;
 }
@@ -79,7 +81,7 @@ export interface Page {
 
 /**
  * The last commit that was not quiet: the revision of the key `head`, and the epoch id written there, 64 random bits
- * in hexadecimal, which tell this store's history from another one's. A store that was never committed to has revision
+ * in hexadecimal, which tell this store's history from another one's, with the newest instant of commits (head-value.ts). A store that was never committed to has revision
  * 0 and an empty epoch id. Commits issued together may share an epoch id; where all of them conflict, `head` may move
  * without a commit.
  */

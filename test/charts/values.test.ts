@@ -82,6 +82,7 @@ describeWithHelm('the product', () => {
         clientId: 'muster',
         existingSecret: 'oidc',
         groups: ['operator platform'],
+        secondFactor: 'mfa hwk',
       },
     },
   };

@@ -41,7 +41,8 @@ describe('the listener of the panel', () => {
     expect(panelOf({ MUSTER_PANEL_LISTEN: 'off' })).toBeUndefined();
     expect(panelOf({ MUSTER_PANEL_LISTEN: '' })).toBeUndefined();
     expect(readConfig({ MUSTER_PANEL_LISTEN: 'off' }).listen.panel).toBeUndefined();
-    expect(panelOf({})).toEqual({ url: undefined, passwords: true, provider: undefined });
+    const defaults = { passwords: true, signInsPerAddress: 20, secondFactor: 'off', provider: undefined };
+    expect(panelOf({})).toEqual({ url: undefined, ...defaults });
     expect(refusal({ MUSTER_PANEL_LISTEN: 'on' })).toMatch(/MUSTER_PANEL_LISTEN: must be host:port, or off/);
   });
 
@@ -101,8 +102,39 @@ describe('the listener of the panel', () => {
     expect(refusal({ MUSTER_PANEL_PASSWORDS: 'no' })).toMatch(/MUSTER_PANEL_PASSWORDS: must be on or off/);
     expect(readConfig({ MUSTER_PANEL_CONCURRENCY: '1' }).concurrencyMax.panel).toBe(1);
     expect(refusal({ MUSTER_PANEL_CONCURRENCY: '0' })).toMatch(/MUSTER_PANEL_CONCURRENCY.*from 1 to/);
+    expect(panelOf({})?.signInsPerAddress).toBe(20);
+    expect(panelOf({ MUSTER_SIGN_INS_PER_ADDRESS: '200' })?.signInsPerAddress).toBe(200);
+    expect(refusal({ MUSTER_SIGN_INS_PER_ADDRESS: '0' })).toMatch(/MUSTER_SIGN_INS_PER_ADDRESS: .*from 1 to 100000/);
     expect(readConfig({ MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: '0' }).connectionsPerAddressMax.panel).toBe(0);
     expect(refusal({ MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: '-1' })).toMatch(/from 0 to/);
+  });
+});
+
+describe('sessions', () => {
+  const sessionsOf = (env: Record<string, string>) => readConfig(env).sessions;
+
+  test('last seven days, and twelve hours unused; another time has its unit and its bounds', () => {
+    expect(sessionsOf({})).toEqual({ maxMs: 7 * 86_400_000, idleMs: 12 * 3_600_000 });
+    const short = { MUSTER_SESSION_MAX: '90m', MUSTER_SESSION_IDLE: '60s' };
+    expect(sessionsOf(short)).toEqual({ maxMs: 5_400_000, idleMs: 60_000 });
+    for (const value of ['7', '7 d', '1.5h', '0s', '59s', '31d', '-1h', '1w']) {
+      expect(refusal({ MUSTER_SESSION_IDLE: value })).toMatch(/MUSTER_SESSION_IDLE: must be a duration from 1m to 30d/);
+    }
+    expect(refusal({ MUSTER_SESSION_MAX: '299s' })).toMatch(/MUSTER_SESSION_MAX: must be a duration from 5m to 90d/);
+    expect(refusal({ MUSTER_SESSION_MAX: '91d' })).toMatch(/MUSTER_SESSION_MAX/);
+    expect(sessionsOf({ MUSTER_SESSION_MAX: '1h', MUSTER_SESSION_IDLE: '1h' })).toEqual({
+      maxMs: 3_600_000,
+      idleMs: 3_600_000,
+    });
+    expect(refusal({ MUSTER_SESSION_MAX: '1h', MUSTER_SESSION_IDLE: '61m' })).toMatch(/longer than MUSTER_SESSION_MAX/);
+  });
+
+  test('need a second factor of nobody, of operators or of all', () => {
+    expect(panelOf({ MUSTER_PANEL_SECOND_FACTOR: 'operators' })?.secondFactor).toBe('operators');
+    expect(refusal({ MUSTER_PANEL_SECOND_FACTOR: 'on' })).toMatch(/must be off, operators or all/);
+    const amr = (value: string) => panelOf(atProvider({ MUSTER_OIDC_SECOND_FACTOR: value }))?.provider?.secondFactor;
+    expect(amr('mfa hwk')).toEqual(['mfa', 'hwk']);
+    expect(refusal(atProvider({ MUSTER_OIDC_SECOND_FACTOR: 'mfa  hwk' }))).toMatch(/MUSTER_OIDC_SECOND_FACTOR/);
   });
 });
 
@@ -115,6 +147,7 @@ describe('the provider', () => {
       scopes: 'openid profile email groups offline_access',
       groupsClaim: 'groups',
       groups: [],
+      secondFactor: [],
       name: 'single sign-on',
     });
   });

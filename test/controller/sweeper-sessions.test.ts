@@ -13,7 +13,7 @@ import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
 const MINUTE_MS = 60_000;
-const NOTE = { failures: 0, failedAt: 0, counters: {}, browsers: [] };
+const NOTE = { counters: {} };
 
 onEachStore('the clean-up of links, sessions and what is known of sign-ins', (stores) => {
   let store: Store;
@@ -98,5 +98,35 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
     expect(await left(KEYS.sessionUsesAll)).toEqual([KEYS.sessionUses('ann'), KEYS.sessionUses('new')]);
     expect(await left(KEYS.refreshAll)).toEqual([KEYS.refresh('new')]);
     expect(gone.get('sign_in_notes')).toBe(3);
+  });
+
+  test('browsers from which nobody has signed in for long are known no more, and the rest of the record stays', async () => {
+    const browser = (hash: string, until: number) => ({ hash, until, failures: 1 });
+    const counters = { passkey: 7 };
+    await write(KEYS.signIns('ann'), { counters, known: [browser('old', over()), browser('young', over() + 1)] });
+    await write(KEYS.user('bob'), {
+      name: 'Bob',
+      login: '',
+      createdAt: 1,
+      disabled: false,
+      identities: [],
+      passkeys: [],
+    });
+    await write(KEYS.signIns('bob'), { counters, known: [browser('young', over() + 1)] });
+    const before = await store.get(KEYS.signIns('bob'));
+    await write(KEYS.user('eve'), {
+      name: 'Eve',
+      login: '',
+      createdAt: 1,
+      disabled: false,
+      identities: [],
+      passkeys: [],
+    });
+    await write(KEYS.signIns('eve'), { damaged: true });
+    await sweeper.reconcile(signal);
+    const swept = await store.get(KEYS.signIns('ann'));
+    expect(JSON.parse(swept?.value ?? '')).toEqual({ counters, known: [browser('young', over() + 1)] });
+    expect(await store.get(KEYS.signIns('bob'))).toEqual(before);
+    expect(gone.get('known_browsers')).toBe(1);
   });
 });

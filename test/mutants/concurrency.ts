@@ -62,8 +62,8 @@ export const CONCURRENCY: readonly Mutant[] = [
   {
     name: 'the last two operators may be deleted at once',
     file: 'src/domain/users/user-deletion.ts',
-    search: '...(other ? [operators, other] : [])',
-    replacement: '',
+    search: '[user, ...(isOperator ? [operators] : []), ...staying]',
+    replacement: '[user]',
     rule: 'P1: the last operator who can sign in stays, also when two go at once.',
     caughtBy: [USERS],
   },

@@ -93,8 +93,8 @@ export const DEVICES: readonly Mutant[] = [
   {
     name: 'held polls behind a silent watch are not looked at',
     file: 'src/domain/devices/silent-watch.ts',
-    search: 'if (!reader.atOnce) await wakeChanged(deps, polls());',
-    replacement: 'void reader;',
+    search: 'judge: () => wakeChanged(deps, polls()),',
+    replacement: 'judge: async () => undefined,',
     rule: 'Device plane: held polls end within 2 s also where the watch is silent.',
     caughtBy: ['test/api/device/poll-bounds.test.ts'],
   },

@@ -146,7 +146,7 @@ export const HTTP: readonly Mutant[] = [
     search: "          const isStranger = error instanceof Refusal && error.code === 'invalid_session';",
     replacement: `          if (error instanceof Refusal) return send(exchange);
           const isStranger = error instanceof Refusal && error.code === 'invalid_session';`,
-    rule: 'P11: the reference in the panel is behind a session.',
+    rule: 'P12: the reference in the panel is behind a session.',
     caughtBy: ['test/api/panel/pages/reference.test.ts'],
   },
   {
@@ -198,7 +198,7 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'a slot is held until the client has taken its answer',
     file: 'src/api/listener/listener.ts',
-    search: `response.on('prefinish', leave);`,
+    search: `response.on('prefinish', leave).on(ANSWER_WRITTEN, leave);`,
     replacement: `response.on('finish', leave);`,
     rule: 'Bounds of a listener: the slot is free when an answer is written, whether or not the client takes it.',
     caughtBy: ['test/api/listener/pipelining.test.ts'],
@@ -234,5 +234,29 @@ export const HTTP: readonly Mutant[] = [
     replacement: '        resolve(value);',
     rule: 'Bounds of a listener: nothing of a request is left once it is answered.',
     caughtBy: ['test/concurrency/in-time.test.ts'],
+  },
+  {
+    name: 'a stranger who reads nothing is owed as much as there is',
+    file: 'src/api/http/pieces/owed-bytes.ts',
+    search: 'if (this.#sum <= this.#max) return;',
+    replacement: 'if (oldest.writable) return;',
+    rule: 'Bounds of a listener: what strangers have not taken has 64 MiB all in all.',
+    caughtBy: ['test/api/http/owed-bytes.test.ts'],
+  },
+  {
+    name: 'an answer whose client is gone is owed for ever',
+    file: 'src/api/http/pieces/owed-bytes.ts',
+    search: "response.once('close', () => this.#forget(response));",
+    replacement: '',
+    rule: 'Bounds of a listener: an answer owes nothing once it is closed.',
+    caughtBy: ['test/api/http/owed-bytes.test.ts'],
+  },
+  {
+    name: 'a long body is handed to TLS at once',
+    file: 'src/api/http/response.ts',
+    search: 'bytes > PIECE_BYTES',
+    replacement: 'bytes > Infinity',
+    rule: 'Bounds of a listener: a long answer is written in pieces.',
+    caughtBy: ['test/api/http/owed-bytes.test.ts', 'test/system/hostile/unread-bodies.test.ts'],
   },
 ];

@@ -133,7 +133,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'an API key lives a millisecond longer than it says',
-    file: 'src/domain/accounts/key-expiry.ts',
+    file: 'src/domain/records/key-expiry.ts',
     search: 'now >= expiring.expiresAt',
     replacement: 'now > expiring.expiresAt',
     rule: 'A15: a key is valid while now < expiresAt.',
@@ -141,7 +141,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'an older program finds the hash of a key that expires',
-    file: 'src/domain/accounts/key-expiry.ts',
+    file: 'src/domain/records/key-expiry.ts',
     search: "{ hash: '', expiring: { hash, expiresAt } }",
     replacement: '{ hash, expiring: { hash, expiresAt } }',
     rule: 'ADR 0033: a program that does not know of the expiry refuses the key.',

@@ -19,6 +19,14 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/etcd/marked.test.ts'],
   },
   {
+    name: 'a gRPC without the method that is replaced is taken',
+    file: 'src/store/etcd/wire/channel-sockets.ts',
+    search: "if (typeof prototype?.tcpConnect === 'function') return",
+    replacement: 'if (prototype) return',
+    rule: 'ADR 0055: where gRPC has no such method the start ends with one sentence.',
+    caughtBy: ['test/service/process.test.ts'],
+  },
+  {
     name: 'a commit into a file that was removed is acknowledged',
     file: 'src/store/sqlite/file-watch.ts',
     search: "    this.#look('before a write');\n    this.assertThere(operation);",

@@ -46,6 +46,7 @@ const RANKS: readonly (readonly string[])[] = [
     'controller/kubernetes/failures',
   ],
   ['api/headers'],
+  ['api/http/pieces'],
   ['api/http', 'webauthn'],
   [
     'domain/devices',
@@ -55,6 +56,7 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/cleanup',
     'domain/resource-bindings',
     'domain/sessions',
+    'domain/sign-ins',
     'api/listener',
   ],
   ['api/contract'],
@@ -219,6 +221,9 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   '@bufbuild/protobuf/wire': { from: ['opamp'] },
   // Loaded when somebody first uses a passkey.
   '@simplewebauthn/server': { from: ['webauthn'] },
+  // On a thread that judges one password.
+  '@zxcvbn-ts/core': { from: ['domain/passwords/password-strength.ts'] },
+  '@zxcvbn-ts/language-common': { from: ['domain/passwords/password-strength.ts'] },
   '@bomb.sh/tab': { from: ['cli/commands/completion'] },
   'cli-progress': { from: ['cli/terminal'] },
   commander: {

@@ -14,6 +14,7 @@ const entry = z.looseObject({
   version: z.string(),
   integrity: z.string().optional(),
   optional: z.boolean().optional(),
+  dev: z.boolean().optional(),
   link: z.boolean().optional(),
 });
 const { packages } = z
@@ -73,6 +74,8 @@ test('an installation runs no script but that of Node, and tells nobody of itsel
     node: true,
     protobufjs: false,
   });
+  // Of what the product brings: it shows a warning where it is asked for by a range, and nothing more.
+  expect(scripted.flatMap(([place, { dev }]) => (dev === true ? [] : [place]))).toEqual(['node_modules/protobufjs']);
   // An npm without `allowScripts` runs them all.
   expect(scarfSettings.enabled).toBe(false);
 });

@@ -86,8 +86,11 @@ describe.skipIf(process.platform === 'win32')('the tool', () => {
 describe('wrong arguments end with 2, and the usage', () => {
   test.each([
     ['image.ts', ['registry.example.com'], 'Nothing is pushed: npm run publish-release does that.'],
+    ['image.ts', ['--key', 'cosign.key'], 'Nothing is pushed: npm run publish-release does that.'],
+    ['image.ts', ['--base', 'node:24'], 'Nothing is pushed: npm run publish-release does that.'],
     ['image.ts', ['--with', 'kaniko'], '--with is one of docker, podman, buildah.'],
     ['publish-release.ts', [], 'Name one registry.'],
+    ['publish-release.ts', ['registry.example.com', '--transparency-log'], '--transparency-log is for a --key.'],
     [
       'publish-release.ts',
       ['registry.example.com', '--plain-http'],

@@ -52,6 +52,7 @@ describe('arguments', () => {
     expect(readToolArguments(['--with', 'buildah', 'r.example.com', '--', '--with', 'x', '--', 'y'])).toEqual({
       wanted: 'buildah',
       plainHttp: false,
+      release: { transparencyLog: false },
       positionals: ['r.example.com'],
       further: ['--with', 'x', '--', 'y'],
     });

@@ -3,9 +3,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, s
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { ROOT } from '../support/repository/source-tree.ts';
 import { MainProgram } from '../support/service/main-program.ts';
+import { etcdBackend } from '../support/store/backends.ts';
 import { call, KEY_FILE_TEXT, Muster } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
 
@@ -64,11 +65,72 @@ describe('it does not start', () => {
     expect((await call(`${first.ops}/livez`)).status).toBe(200);
   });
 
+  test.each([
+    ['no such method', `delete require(TRANSPORT).Http2SubchannelConnector.prototype.tcpConnect;`],
+    ['no such class', `delete require(TRANSPORT).Http2SubchannelConnector;`],
+    [
+      'no such file',
+      `const m = require('node:module'), load = m._load; m._load = (name, ...rest) => load(name.replace(/^@.*transport.js$/, 'gone'), ...rest);`,
+    ],
+  ])('on etcd, where gRPC has %s as the one that is replaced: exit code 1, in one sentence', async (_, change) => {
+    const hook = join(root, 'other-grpc.cjs');
+    const transport = join(ROOT, 'node_modules/@grpc/grpc-js/build/src/transport.js');
+    writeFileSync(hook, `const TRANSPORT = ${JSON.stringify(transport)};\n${change}`);
+    const keys = join(root, 'keys');
+    writeFileSync(keys, KEY_FILE_TEXT, { mode: 0o600 });
+    const env = { MUSTER_DATA_DIR: dataDir, MUSTER_KEY_FILE: keys, MUSTER_STORE: 'etcd:http://127.0.0.1:1' };
+    await using program = new MainProgram(env, ['--require', hook]);
+    expect(await program.exited).toEqual({ code: 1, signal: null });
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const version = dependencies['@grpc/grpc-js'];
+    expect(program.stderr).toBe(
+      `muster cannot start: @grpc/grpc-js ${version} does not fit: it lacks Http2SubchannelConnector.tcpConnect, without which a silent etcd holds connections for ever; install version ${version}.\n`,
+    );
+  });
+
   test('where the data directory cannot be: exit code 2, and where', async () => {
     writeFileSync(join(root, 'not'), 'a file');
     await using program = start();
     expect((await program.exited).code).toBe(2);
     expect(program.stderr).toContain(dataDir);
+  });
+});
+
+describe('the packages that a start loads', () => {
+  /** The packages of which a start has run a file, as V8 counts them in all threads of the process. */
+  async function loadedBy(env: Record<string, string>): Promise<readonly string[]> {
+    const coverage = join(root, 'coverage');
+    await using program = start({ ...env, NODE_V8_COVERAGE: coverage });
+    await program.listening;
+    program.kill('SIGTERM');
+    expect((await program.exited).code).toBe(0);
+    const urls = readdirSync(coverage).flatMap((name) => {
+      const { result } = JSON.parse(readFileSync(join(coverage, name), 'utf8')) as { result: { url: string }[] };
+      return result.map(({ url }) => url);
+    });
+    const PACKAGE = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+    return [...new Set(urls.flatMap((url) => PACKAGE.exec(url)?.[1] ?? []))];
+  }
+  const OF_ETCD = ['etcd3', '@grpc/grpc-js', '@grpc/proto-loader', 'protobufjs', 'cockatiel'];
+  /** Each is loaded at its first use. */
+  const LATER = ['@zxcvbn-ts/core', '@zxcvbn-ts/language-common', '@simplewebauthn/server'];
+
+  test('are none of those for etcd where the store is embedded', async () => {
+    const loaded = await loadedBy({});
+    expect(loaded).toContain('zod');
+    expect(loaded.filter((name) => [...OF_ETCD, ...LATER].includes(name))).toEqual([]);
+  });
+
+  const url = inject('etcd');
+  test.skipIf(url === undefined)('are those for etcd where the store is one', async () => {
+    const { store = '', env = {} } = etcdBackend(url ?? '').place();
+    const keys = join(root, 'keys');
+    writeFileSync(keys, KEY_FILE_TEXT, { mode: 0o600 });
+    const loaded = await loadedBy({ MUSTER_STORE: store, MUSTER_KEY_FILE: keys, ...env });
+    expect(loaded).toEqual(expect.arrayContaining(OF_ETCD));
+    expect(loaded.filter((name) => LATER.includes(name))).toEqual([]);
   });
 });
 

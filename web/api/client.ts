@@ -45,27 +45,56 @@ export function whenSessionEnds(listener: () => void): void {
   ended = listener;
 }
 
+/** Asks the person to prove who they are; false where they do not. */
+let prove: () => Promise<boolean> = () => Promise.resolve(false);
+/** The proof that is asked for now: every request that needs one waits for the same. */
+let proving: Promise<boolean> | undefined;
+export function whenProofIsNeeded(ask: () => Promise<boolean>): void {
+  prove = ask;
+}
+
+async function proved(): Promise<boolean> {
+  proving ??= prove().finally(() => (proving = undefined));
+  return await proving;
+}
+
 /**
- * Sends one request. A session that was given another token meanwhile, in another tab, is asked for once.
+ * Sends one request. A session that was given another token meanwhile, such as in another tab, is asked for once. Where
+ * the service wants a proof of the person, they are asked for it, and the request is sent again.
  * @throws ApiError; Unreachable; the signal's reason
  */
 export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
-  let response = await sent(path, asked);
-  if (response.status === 401 && isSignedInPath(path)) {
-    const again = path === '/me' || (await sent('/me', {})).ok;
-    if (again) response = await sent(path, asked);
-    if (response.status === 401) ended();
+  let answer = await answered(path, asked);
+  if (answer.code === 'invalid_session') {
+    // A proof gives the browser another token, which may be on its way.
+    await proving;
+    const again = path === '/me' || (await answered('/me', {})).response.ok;
+    if (again) answer = await answered(path, asked);
+    if (answer.code === 'invalid_session') ended();
   }
-  if (response.status === 204) return undefined as T;
-  const body = await bodyOf(response);
+  if (answer.code === 'proof_required' && (await proved())) answer = await answered(path, asked);
+  const { response, body, code, message } = answer;
   if (response.ok) return body as T;
-  const { error } = (body ?? {}) as { error?: { code?: string; message?: string } };
-  throw new ApiError(response, error?.code ?? 'unknown', error?.message ?? `The service answered ${response.status}.`);
+  throw new ApiError(response, code, message);
 }
 
-/** The paths on which a 401 tells of the session, and not of what was typed. */
-const isSignedInPath = (path: string): boolean =>
-  !path.startsWith('/sign-in') && !path.startsWith('/links') && path !== '/me/password';
+interface Answered {
+  readonly response: Response;
+  /** Undefined without one. */
+  readonly body: unknown;
+  /** Of an error; empty elsewhere. */
+  readonly code: string;
+  readonly message: string;
+}
+
+async function answered(path: string, asked: Asked): Promise<Answered> {
+  const response = await sent(path, asked);
+  const body = response.status === 204 ? undefined : await bodyOf(response);
+  if (response.ok) return { response, body, code: '', message: '' };
+  const { error } = (body ?? {}) as { error?: { code?: string; message?: string } };
+  const message = error?.message ?? `The service answered ${response.status}.`;
+  return { response, body, code: error?.code ?? 'unknown', message };
+}
 
 async function sent(path: string, asked: Asked): Promise<Response> {
   const { method = 'GET', body, query, idempotencyKey, signal } = asked;

@@ -47,13 +47,21 @@ export async function forMany<Item, Result>(
   return { done, failed, untried };
 }
 
-async function patiently<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+/**
+ * Runs the work, and again after the time that the service gives where it is refused because there are too many requests.
+ * @param onWait is called with the seconds before each wait; one that it does not want ends the work with the refusal
+ */
+export async function patiently<Result>(
+  work: () => Promise<Result>,
+  signal?: AbortSignal,
+  onWait: (seconds: number) => boolean = () => true,
+): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       const seconds = error instanceof ApiError && error.status === 429 ? error.retryAfterSeconds : undefined;
-      if (seconds === undefined || attempt === ATTEMPTS_MAX) throw error;
+      if (seconds === undefined || attempt === ATTEMPTS_MAX || !onWait(seconds)) throw error;
       await paused(seconds * 1000, signal);
       if (signal?.aborted === true) throw error;
     }

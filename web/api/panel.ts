@@ -5,7 +5,7 @@ import type { AuditVerification } from '../../src/api/contract/operator/audit.ts
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
 import type { KeyStatus, RateLimits, Rollout } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
-import type { User } from '../../src/api/contract/operator/users.ts';
+import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
 import type { Configuration } from '../../src/api/contract/panel/configuration.ts';
@@ -14,7 +14,7 @@ import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession, RefusedSignIns } from '../../src/api/contract/panel/me.ts';
 import type { Invitation, Member } from '../../src/api/contract/panel/members.ts';
 import type { Found, ServiceState } from '../../src/api/contract/panel/operator.ts';
-import type { Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
+import type { LinkedIdentity, Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
 import type { SignInMethods, SignInStep } from '../../src/api/contract/panel/sign-in.ts';
 import { addressOf, ask } from './client.ts';
 
@@ -33,7 +33,9 @@ export type {
   Invitation,
   KeyStatus,
   Link,
+  LinkedIdentity,
   ListedApiKey,
+  MadeApiKeys,
   MadeLink,
   Me,
   Member,
@@ -109,16 +111,28 @@ export const me = {
   sessions: (with_: Signal = {}) => ask<{ sessions: OwnSession[] }>('/me/sessions', with_),
   refusedSignIns: (with_: Signal = {}) => ask<RefusedSignIns>('/me/refused-sign-ins', with_),
   endSession: (sessionId: string) => ask<undefined>(`/me/sessions/${sessionId}`, { method: 'DELETE' }),
-  setPassword: (body: { current?: string; password: string }) =>
+  setPassword: (body: { current?: string; password: string; removePasskeys?: string[]; unlinkIdentities?: string[] }) =>
     ask<undefined>('/me/password', { method: 'PUT', body }),
   passkeys: (with_: Signal = {}) => ask<{ passkeys: Passkey[] }>('/me/passkeys', with_),
+  identities: (with_: Signal = {}) => ask<{ identities: LinkedIdentity[] }>('/me/identities', with_),
   passkeyOptions: () => ask<{ options: object }>('/me/passkeys/options', { method: 'POST' }),
   addPasskey: (name: string, response: object) =>
     ask<Passkey>('/me/passkeys', { method: 'POST', body: { name, response } }),
   removePasskey: (passkeyId: string) => ask<undefined>(`/me/passkeys/${passkeyId}`, { method: 'DELETE' }),
   linkProvider: () => ask<{ url: string }>('/me/provider', { method: 'POST' }),
+  /** Asks the person for a proof, unless there is a fresh one. */
+  proof: () => ask<undefined>('/me/proof'),
+  proveByPassword: (password: string) => ask<undefined>('/me/proof/password', { method: 'POST', body: { password } }),
+  passkeyProofOptions: () => ask<{ options: object }>('/me/proof/passkey/options', { method: 'POST' }),
+  proveByPasskey: (response: object) => ask<undefined>('/me/proof/passkey', { method: 'POST', body: { response } }),
+  /** Where the browser goes to prove at the provider who the user is. */
+  providerProofAddress: addressOf('/me/proof/provider'),
   unlinkProvider: () => ask<undefined>('/me/provider', { method: 'DELETE' }),
 };
+
+/** The keys that go on where their maker goes, for a request without a body. */
+const keptKeys = (ids: readonly string[]): Record<string, string> =>
+  ids.length === 0 ? {} : { keepKeys: ids.join(',') };
 
 /** The operations on one account. */
 export const account = (accountId: string) => {
@@ -154,9 +168,11 @@ export const account = (accountId: string) => {
       ask<AuditPage>(at('/audit'), { query: { ...query }, ...with_ }),
     verifyAudit: (with_: Signal = {}) => ask<AuditVerification>(at('/audit/verification'), with_),
     members: (with_: Signal = {}) => ask<{ members: Member[] }>(at('/members'), with_),
-    changeMember: (userId: string, role: Role) =>
-      ask<undefined>(at(`/members/${userId}`), { method: 'PATCH', body: { role } }),
-    removeMember: (userId: string) => ask<undefined>(at(`/members/${userId}`), { method: 'DELETE' }),
+    changeMember: (userId: string, role: Role, keepKeys: readonly string[]) =>
+      ask<undefined>(at(`/members/${userId}`), { method: 'PATCH', body: { role, keepKeys } }),
+    removeMember: (userId: string, keepKeys: readonly string[]) =>
+      ask<undefined>(at(`/members/${userId}`), { method: 'DELETE', query: keptKeys(keepKeys) }),
+    memberKeys: (userId: string, with_: Signal = {}) => ask<MadeApiKeys>(at(`/members/${userId}/api-keys`), with_),
     invitations: (with_: Signal = {}) => ask<{ invitations: Invitation[] }>(at('/invitations'), with_),
     invite: (role: Role) => ask<MadeLink>(at('/invitations'), { method: 'POST', body: { role } }),
     withdrawInvitation: (linkId: string) => ask<undefined>(at(`/invitations/${linkId}`), { method: 'DELETE' }),
@@ -181,9 +197,13 @@ export const operator = {
   users: (with_: Signal = {}) => ask<{ users: User[] }>('/users', with_),
   createUser: (body: { name: string; login: string; operator?: boolean }) =>
     ask<{ user: User; link: MadeLink }>('/users', { method: 'POST', body }),
-  changeUser: (userId: string, body: { name?: string; disabled?: boolean; operator?: boolean }) =>
-    ask<User>(`/users/${userId}`, { method: 'PATCH', body }),
-  deleteUser: (userId: string) => ask<undefined>(`/users/${userId}`, { method: 'DELETE' }),
+  changeUser: (
+    userId: string,
+    body: { name?: string; disabled?: boolean; operator?: boolean; keepKeys?: readonly string[] },
+  ) => ask<User>(`/users/${userId}`, { method: 'PATCH', body }),
+  deleteUser: (userId: string, keepKeys: readonly string[]) =>
+    ask<undefined>(`/users/${userId}`, { method: 'DELETE', query: keptKeys(keepKeys) }),
+  userKeys: (userId: string, with_: Signal = {}) => ask<MadeApiKeys>(`/users/${userId}/api-keys`, with_),
   resetUser: (userId: string) => ask<MadeLink>(`/users/${userId}/reset`, { method: 'POST' }),
   userSessions: (userId: string, with_: Signal = {}) =>
     ask<{ sessions: OwnSession[] }>(`/users/${userId}/sessions`, with_),

@@ -7,6 +7,7 @@ import { me as texts } from '../text/me.ts';
 import { Button, TextField } from '../ui/controls.tsx';
 import { Card, Page } from '../ui/page.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
+import { AdditionsCard } from './me/additions.tsx';
 import { PasskeysCard } from './me/passkeys.tsx';
 import { PasswordCard } from './me/password.tsx';
 import { ProviderCard } from './me/provider.tsx';
@@ -31,6 +32,7 @@ export function MePage() {
           )}
         </Shown>
       </div>
+      <AdditionsCard />
       <SessionsCard />
       <RefusedSignInsCard />
     </Page>

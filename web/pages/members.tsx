@@ -13,6 +13,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
+import { EndingKeys, useKeptKeys, type KeptKeys } from './kept-keys.tsx';
 import { SecretText } from './apps/enrollment-lines.tsx';
 
 const roleName = (role: Role): string => (role === 'owner' ? common.owner : common.viewer);
@@ -147,13 +148,14 @@ function ChangeRole({ accountId, member, onClose, onChanged }: ChangeProps) {
   const { me, say } = useSession();
   const role: Role = member.given === 'owner' ? 'viewer' : 'owner';
   const isOwn = member.userId === me.userId && !me.operator;
+  const kept = useKeptKeys();
   return (
     <Confirm
       title={role === 'owner' ? texts.toOwnerTitle : texts.toViewerTitle}
       action={role === 'owner' ? texts.toOwner : texts.toViewer}
       danger={role === 'viewer'}
       work={async () => {
-        await account(accountId).changeMember(member.userId, role);
+        await account(accountId).changeMember(member.userId, role, kept.ids);
         say(texts.changed);
         onChanged();
       }}
@@ -165,6 +167,7 @@ function ChangeRole({ accountId, member, onClose, onChanged }: ChangeProps) {
       <p>{role === 'owner' ? texts.toOwnerSays : texts.toViewerSays}</p>
       {member.mapped === 'owner' && <p>{texts.staysOwner}</p>}
       {isOwn && role === 'viewer' && <p>{texts.toViewerYourself}</p>}
+      {role === 'viewer' && <MemberKeys accountId={accountId} userId={member.userId} kept={kept} />}
     </Confirm>
   );
 }
@@ -172,12 +175,13 @@ function ChangeRole({ accountId, member, onClose, onChanged }: ChangeProps) {
 function EndMembership({ accountId, member, onClose, onChanged }: ChangeProps) {
   const { me, say } = useSession();
   const isOwn = member.userId === me.userId && !me.operator;
+  const kept = useKeptKeys();
   return (
     <Confirm
       title={texts.endTitle}
       action={texts.end}
       work={async () => {
-        await account(accountId).removeMember(member.userId);
+        await account(accountId).removeMember(member.userId, kept.ids);
         say(texts.ended);
         onChanged();
       }}
@@ -188,9 +192,19 @@ function EndMembership({ accountId, member, onClose, onChanged }: ChangeProps) {
       </p>
       <p>{member.mapped === null ? texts.endSays : texts.endGroups}</p>
       {isOwn && member.mapped === null && <p>{texts.endYourself}</p>}
+      <MemberKeys accountId={accountId} userId={member.userId} kept={kept} />
     </Confirm>
   );
 }
+
+const MemberKeys = ({ accountId, userId, kept }: { accountId: string; userId: string; kept: KeptKeys }) => (
+  <EndingKeys
+    userId={userId}
+    of={accountId}
+    read={(signal) => account(accountId).memberKeys(userId, { signal })}
+    kept={kept}
+  />
+);
 
 function Invitations({ accountId }: { accountId: string }) {
   const { say } = useSession();

@@ -2,13 +2,17 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { ApiError, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
+import { ProvedPage } from '../pages/door/proved.tsx';
 import { LinkPage } from '../pages/door/link.tsx';
 import { SignInPage } from '../pages/door/sign-in.tsx';
+import { AdditionsBanner } from '../pages/me/additions.tsx';
+import { SecondFactorPage } from '../pages/second-factor.tsx';
 import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
+import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
 import { roleOn, SessionProvider, type Session } from './session.tsx';
 import { Toasts, useToasts } from './toasts.tsx';
@@ -18,6 +22,7 @@ export function App() {
   const { route, go } = useRoute();
   if (route.page === 'sign-in') return <SignInPage />;
   if (route.page === 'link') return <LinkPage />;
+  if (route.page === 'proved') return <ProvedPage />;
   return <SignedIn route={route} go={go} />;
 }
 
@@ -65,7 +70,8 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
     preloadPage(route.page);
     reloadMe();
   }, [reloadMe]);
-  const isKnown = me !== undefined;
+  const isRefused = me?.session.secondFactorRequired === true;
+  const isKnown = me !== undefined && !isRefused;
   useEffect(() => {
     if (!isKnown) return undefined;
     // The stream says that a right was lost or the session has ended; reading the user tells which.
@@ -77,8 +83,8 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
   const accountId = useShownAccount(route, me);
   useEffect(() => {
     // A stream that has ended is opened anew once it is known who the user is now, and what he may see.
-    if (me) live.follow({ account: mayRead(me, accountId) ? accountId : '', watch: watchedOn(route) });
-  }, [me, live, accountId, route]);
+    if (me && !isRefused) live.follow({ account: mayRead(me, accountId) ? accountId : '', watch: watchedOn(route) });
+  }, [me, isRefused, live, accountId, route]);
 
   if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
   const signOut = (): void => {
@@ -96,12 +102,16 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
             {navigation.disabled}
           </div>
         )}
-        {'accountId' in route && !mayRead(me, route.accountId) ? (
+        <AdditionsBanner />
+        {isRefused ? (
+          <SecondFactorPage />
+        ) : 'accountId' in route && !mayRead(me, route.accountId) ? (
           <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
         ) : (
           <CurrentPage route={route} />
         )}
       </Frame>
+      <ProofDialogs me={me} />
       <Toasts toasts={toasts} />
     </SessionProvider>
   );

@@ -4,6 +4,7 @@ export type Route =
   | { readonly page: 'home' }
   | { readonly page: 'sign-in' }
   | { readonly page: 'link' }
+  | { readonly page: 'proved' }
   | { readonly page: 'me' }
   | { readonly page: AccountPage; readonly accountId: string }
   | { readonly page: 'app'; readonly accountId: string; readonly appId: string }
@@ -38,7 +39,9 @@ export function routeOf(path: string): Route {
   const [first = '', second, third, fourth, ...rest] = path.split('/').slice(1);
   if (rest.length > 0) return { page: 'unknown' };
   if (first === '') return { page: 'home' };
-  if ((first === 'sign-in' || first === 'link' || first === 'me') && second === undefined) return { page: first };
+  if (second === undefined && (first === 'sign-in' || first === 'link' || first === 'proved' || first === 'me')) {
+    return { page: first };
+  }
   if (first === 'operator' && third === undefined) return operatorRoute(second);
   if (first === 'accounts' && second !== undefined) return accountRoute(second, third, fourth);
   return { page: 'unknown' };

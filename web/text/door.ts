@@ -6,6 +6,8 @@ export const door = {
   signIn: 'Sign in',
   login: 'Name',
   password: 'Password',
+  waits: (seconds: number) =>
+    `Somebody has tried wrong passwords at this name. Leave this page open: it goes on in about ${seconds} s.`,
   passkey: 'Sign in with a passkey',
   passkeyToo: 'You have a passkey: it is asked for as well.',
   passkeyAgain: 'Ask for the passkey again',
@@ -24,6 +26,8 @@ export const door = {
     disabled: 'Your user is disabled. Ask your operator.',
     no_role: 'You have no role here yet. Ask an owner for an invitation, or your operator.',
     already_linked: 'This identity belongs to another user here.',
+    proof_required:
+      'The identity is not linked: it took more than 10 minutes since you proved who you are. Begin again.',
     too_many: 'There is no room for another user or identity. Ask your operator.',
   } as Readonly<Record<string, string>>,
   problem: 'The sign-in did not succeed. Try again.',

@@ -27,6 +27,9 @@ export const keys = {
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',
   usedLast: 'Last used:',
+  endingSays: 'These API keys end with the right of the person who made them. Mark those that go on.',
+  ofNobodyKnown: 'Nobody knows who made these keys. They go on; revoke them on the page of keys.',
+  moreSays: 'There are more keys than these. Those that are not shown end, too.',
   dialog: {
     title: 'Create an API key',
     name: 'Name',

@@ -17,6 +17,10 @@ export const me = {
   nextHint: 'At least 12 characters; a few words make a good one. All your other sessions end.',
   setPassword: 'Set the password',
   passwordSet: 'The new password works.',
+  alsoRemove: 'Somebody who knew the old password may have added these. Remove what you do not know:',
+  passkeyNamed: (name: string) => `Remove the passkey ${name}`,
+  identityNamed: (name: string) => `Unlink the identity ${name}`,
+  sessionsEnd: 'These other sessions end:',
   passkeys: 'Passkeys',
   passkeysWithPassword:
     'A passkey signs you in by itself. Once you have one, the password alone does not let anybody in: a passkey is asked for as well.',

@@ -100,10 +100,18 @@
   value: {{ $values.panel.url | quote }}
 - name: MUSTER_PANEL_PASSWORDS
   value: {{ $values.panel.passwords | quote }}
+- name: MUSTER_PANEL_SECOND_FACTOR
+  value: {{ $values.panel.secondFactor | quote }}
+- name: MUSTER_SESSION_IDLE
+  value: {{ $values.panel.sessionIdle | quote }}
+- name: MUSTER_SESSION_MAX
+  value: {{ $values.panel.sessionMax | quote }}
 - name: MUSTER_PANEL_CONCURRENCY
   value: {{ $values.panel.concurrency | int | quote }}
 - name: MUSTER_PANEL_CONNECTIONS_PER_ADDRESS
   value: {{ $values.panel.connectionsPerAddress | int | quote }}
+- name: MUSTER_SIGN_INS_PER_ADDRESS
+  value: {{ $values.panel.signInsPerAddress | int | quote }}
 {{- if include "muster.oidcOf" . }}
 {{- with $values.panel.oidc }}
 - name: MUSTER_OIDC_ISSUER
@@ -118,6 +126,10 @@
   value: {{ .groupsClaim | quote }}
 - name: MUSTER_OIDC_PROVIDER_NAME
   value: {{ .providerName | quote }}
+{{- if .secondFactor }}
+- name: MUSTER_OIDC_SECOND_FACTOR
+  value: {{ .secondFactor | quote }}
+{{- end }}
 {{- if .groups }}
 - name: MUSTER_OIDC_GROUPS_FILE
   value: /etc/muster/panel/groups

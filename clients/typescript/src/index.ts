@@ -59,6 +59,8 @@ export type {
   DecideReviewRequest,
   KeyRotation,
   KeyStatus,
+  MadeApiKey,
+  MadeApiKeys,
   RateLimits,
   ReviewEntry,
   ReviewPage,

@@ -4,6 +4,7 @@ import type {
   ChangeUserRequest,
   CreatedUser,
   CreateUserRequest,
+  MadeApiKeys,
   User,
   UserLink,
   UserList,
@@ -43,9 +44,20 @@ export abstract class UserOperations {
     return await jsonOf(this.#transport.send({ method: 'PATCH', path, body, repeatable: true }, options), 'userId');
   }
 
-  /** With all sessions and memberships. Sent again after a lost answer it may end with `not_found`. */
-  async deleteUser(userId: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: `${USERS}/${segment(userId)}`, repeatable: true }, options);
+  /**
+   * With all sessions and memberships, and the API keys that the user made, but for `keepKeys`. Sent again after a lost answer
+   * it may end with `not_found`.
+   */
+  async deleteUser(userId: string, options?: CallOptions, keepKeys: readonly string[] = []): Promise<void> {
+    const query = keepKeys.length === 0 ? {} : { keepKeys: keepKeys.join(',') };
+    const path = `${USERS}/${segment(userId)}`;
+    await this.#transport.send({ method: 'DELETE', path, query, repeatable: true }, options);
+  }
+
+  /** The living API keys that the user made, and those of nobody known. */
+  async listUserApiKeys(userId: string, options?: CallOptions): Promise<MadeApiKeys> {
+    const path = `${USERS}/${segment(userId)}/api-keys`;
+    return await listOf(this.#transport.send({ method: 'GET', path, repeatable: true }, options), 'apiKeys');
   }
 
   /** Makes a link that resets the sign-in of a user, and voids those before it. No later answer shows it. */

@@ -10,6 +10,8 @@ export const KEY_ID = /^[a-z0-9]{12}$/;
 export const USER_ID = /^[a-z0-9]{16}$/;
 /** The hash of a session's token. */
 export const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+/** The hash of an issuer and a subject. */
+export const IDENTITY_ID = /^[A-Za-z0-9_-]{43}$/;
 export const LINK_ID = /^[a-z0-9]{12}$/;
 /** The id of a credential of WebAuthn, base64url: at most 1023 bytes. */
 export const PASSKEY_ID = /^[A-Za-z0-9_-]{1,1364}$/;
@@ -50,6 +52,12 @@ export const sessionId = described(
 );
 export const linkId = described(z.string().regex(LINK_ID), 'The id of the link; it is no secret.', 'h5j1k8m3n6p2');
 export const passkeyId = described(z.string().regex(PASSKEY_ID), 'The id of the passkey.', 'q83vEjRWeJq83vEjRWeJqw');
+
+export const identityId = described(
+  z.string().regex(IDENTITY_ID),
+  'The id of the identity; it is no secret.',
+  'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF',
+);
 
 /** The parameters of a path, by name. */
 export const PATH_IDS: Readonly<Record<string, z.ZodString>> = {

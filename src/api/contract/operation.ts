@@ -68,6 +68,14 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly signsInBy?: SignInWay;
   /** Of the panel alone. */
   readonly access?: PanelAccess;
+  /**
+   * Makes a further way in, or shows all secrets (A18): the session must have proved who its user is within
+   * `LIMITS.freshProofMs`. `or-new-sign-in`: a user who has neither a password nor a passkey may have signed in so lately
+   * instead. A list names fields of the body: a proof is needed where one of them is given.
+   */
+  readonly freshProof?: true | 'or-new-sign-in' | readonly (keyof Shape & string)[];
+  /** Answers while the second factor that the installation asks for is not there yet. */
+  readonly beforeSecondFactor?: true;
   /** Works without a credential; `optional` where a bearer changes what it does. */
   readonly credential?: 'optional';
   /** Optional fields of the body that its example and the samples leave out: with the others they would do harm, or lie. */
@@ -75,6 +83,8 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly answers: readonly [Success, ...Success[]];
   /** Its errors, beside those that follow from the API, the path, the body and the entitlement. */
   readonly errors?: readonly ErrorCode[];
+  /** Of the panel: a 429 may give the browser a ticket, with which it comes back. */
+  readonly ticket?: true;
   /** The arguments of the command `muster` that do the same with the example; a value of it stands as `{field}`. */
   readonly command?: string;
 }

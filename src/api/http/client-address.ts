@@ -53,18 +53,34 @@ export class TrustedProxies {
  * The key under which an address is counted: one machine has a whole /64 of IPv6, and one NAT64 (RFC 6052) many of IPv4
  * in one.
  */
-export function addressKey(address: string): string {
+export const addressKey = (address: string): string => networksOf(address)[0];
+
+/** The networks of a client, the narrowest first: machine, customer (of IPv6) and site. */
+export type ClientNetworks = readonly [machine: string, ...wider: string[]];
+
+/** The /32 and the /24 of IPv4; the /64, the /56 and the /48 of IPv6, of which providers give whole ones away. */
+export function networksOf(address: string): ClientNetworks {
   const plain = plainAddress(address).split('%')[0]!;
-  if (isIP(plain) !== 6) return plain;
+  if (isIP(plain) !== 6) return networksOfIPv4(plain);
   const all = groupsOf(plain);
   const [high = 0, low = 0] = all.slice(6);
   const prefix = all.slice(0, 6).join(':');
-  if (prefix === MAPPED || prefix === NAT64) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  return `${all
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`;
+  if (prefix === MAPPED || prefix === NAT64) {
+    return networksOfIPv4([high >> 8, high & 0xff, low >> 8, low & 0xff].join('.'));
+  }
+  const [first = 0, second = 0, third = 0, fourth = 0] = all;
+  const network = (groups: readonly number[], bits: number): string =>
+    `${groups.map((group) => group.toString(16)).join(':')}::/${bits}`;
+  return [
+    network([first, second, third, fourth], 64),
+    network([first, second, third, fourth & 0xff00], 56),
+    network([first, second, third], 48),
+  ];
 }
+
+/** What is no address, as of a connection that is gone, is one network of its own. */
+const networksOfIPv4 = (address: string): ClientNetworks =>
+  isIP(address) === 4 ? [address, address.replace(/\d+$/, '0/24')] : [address];
 
 /** The six groups before an IPv4 address, in decimal: `::ffff:0:0/96` and `64:ff9b::/96`. */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff].join(':');

@@ -47,6 +47,15 @@ export const ERRORS = {
   invalid_session: { status: 401, message: 'You are not signed in, or your session has ended; sign in again.' },
   sign_in_failed: { status: 401, message: 'The sign-in failed: the name or the secret is wrong.' },
   forbidden: { status: 403, message: 'Your role does not allow this.' },
+  proof_required: {
+    status: 403,
+    message:
+      'Prove who you are first: this needs a password, a passkey or a sign-in at the provider of the last 10 minutes.',
+  },
+  second_factor_required: {
+    status: 403,
+    message: 'A second factor is required here: add a passkey, or sign in with yours.',
+  },
   changed_meanwhile: { status: 409, message: 'Somebody else has changed this meanwhile; look at it again.' },
   conflict: { status: 409, message: 'What is there already does not allow this.' },
 } as const satisfies Record<

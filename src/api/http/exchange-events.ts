@@ -1,6 +1,7 @@
 /**
- * Emitted on a response whose answer is written while its end still waits for the rest of the request's body (H7). A
- * response whose end waits for nothing emits node's `prefinish` instead.
+ * Emitted on a response whose answer is there while its end still waits for the client: for the rest of the request's
+ * body (H7), or until the client has taken a long answer. A response whose end waits for nothing emits node's `prefinish`
+ * instead.
  */
 export const ANSWER_WRITTEN: unique symbol = Symbol('answer written');
 

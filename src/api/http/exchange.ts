@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inTime } from '../../concurrency/in-time.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { AttemptMetrics, FailedAttempt, FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
-import { countAttempt } from '../../domain/access-audit/failed-attempts.ts';
+import { countAttempt, type AttemptMetrics, type FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import { requestFields, type Origin } from '../../domain/mutation/step.ts';
 import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
@@ -12,6 +11,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
 import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode } from './errors.ts';
+import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 import { sendPieces } from './stream.ts';
@@ -50,6 +50,8 @@ export interface ExchangeDeps {
   readonly attempts: Pick<FailedAttempts, 'failed'>;
   /** Bounds the bodies of authenticated requests that are waited for, on all listeners. */
   readonly awaitedBodies: AwaitedBodies;
+  /** Bounds the long answers that clients without a credential do not take, on all listeners. */
+  readonly owedBytes: OwedBytes;
 }
 
 /** A response as a handler gives it. */
@@ -191,7 +193,8 @@ export class Exchange {
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = this.#headers(headers, cache, safe);
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
-    sendResponse(this.request, this.response, status, all, content);
+    const owed = this.#principal === undefined ? this.#deps.owedBytes : undefined;
+    sendResponse(this.request, this.response, status, all, content, owed);
     this.#ended(status, code);
   }
 
@@ -265,7 +268,7 @@ export class Exchange {
   }
 
   /** Counts and tells of a failed secret whose answer is no error: a browser is led on. */
-  attempted(attempt: FailedAttempt): void {
+  attempted(attempt: NotAuthenticated['attempt']): void {
     this.#attempt = countAttempt(attempt, this.client, this.#deps);
     this.#tellUnauthenticated('sign_in_failed');
   }

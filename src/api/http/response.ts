@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ANSWER_WRITTEN } from './exchange-events.ts';
+import type { OwedBytes } from './pieces/owed-bytes.ts';
+import { PIECE_BYTES, writePieces } from './pieces/write-pieces.ts';
 
 /** H7: so many bytes of an unread body are drained, so that the client can read its response. */
 export const DRAIN_BYTES_MAX = 1_048_576;
@@ -15,6 +17,9 @@ export const DRAIN_MS = 1_000;
  * While the request's body is still on its way, the response goes out at once and the end of the exchange waits for the
  * rest of the body, at most 1 MiB and 1 s of it (H7). By itself node would read such a rest without limit where the
  * connection stays open, and elsewhere reset the connection, often before the client has read the response.
+ *
+ * A body of more than `PIECE_BYTES` is written in pieces, each when the client has taken the one before.
+ * @param owed counts a long body that the client has not taken; absent for one that has authenticated
  */
 export function sendResponse(
   request: IncomingMessage,
@@ -22,6 +27,7 @@ export function sendResponse(
   status: number,
   headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[],
   body: string | Buffer | undefined,
+  owed?: OwedBytes,
 ): void {
   if (response.headersSent || response.destroyed) return;
   const unread = bodyIsOnItsWay(request);
@@ -32,9 +38,25 @@ export function sendResponse(
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   response.writeHead(status, lengthless ? asGiven(headers) : withLength(headers, bytes));
   const content = lengthless || request.method === 'HEAD' ? undefined : body;
+  if (content !== undefined && bytes > PIECE_BYTES) {
+    const buffer = typeof content === 'string' ? Buffer.from(content) : content;
+    const write = (written: () => void): void => writePieces(response, buffer, owed, written);
+    // From here on it waits for the client alone.
+    response.emit(ANSWER_WRITTEN);
+    if (unread) endAfterRest(request, response, write);
+    else write(() => response.end());
+    return;
+  }
   // A text whose characters are one byte each is ASCII, for which node has a shorter way.
   if (!unread) response.end(content, bytes === content?.length ? 'latin1' : 'utf8');
-  else endAfterRest(request, response, content);
+  else endAfterRest(request, response, (written) => writeWhole(response, content, written));
+}
+
+function writeWhole(response: ServerResponse, content: string | Buffer | undefined, written: () => void): void {
+  if (content === undefined || content.length === 0) response.flushHeaders();
+  else response.write(content);
+  response.emit(ANSWER_WRITTEN);
+  written();
 }
 
 const RUN = randomUUID().slice(0, 13);
@@ -95,13 +117,18 @@ function isList(
   return Array.isArray(headers);
 }
 
-function endAfterRest(request: IncomingMessage, response: ServerResponse, content: string | Buffer | undefined): void {
-  if (content === undefined || content.length === 0) response.flushHeaders();
-  else response.write(content);
-  response.emit(ANSWER_WRITTEN);
-
+/** @param write writes the body, and calls back once it is handed over */
+function endAfterRest(request: IncomingMessage, response: ServerResponse, write: (written: () => void) => void): void {
   const { socket } = request;
   let drained = 0;
+  let left = 2;
+  const end = (): void => {
+    left -= 1;
+    if (left > 0) return;
+    if (request.complete) response.end();
+    else response.end(() => socket.destroySoon());
+  };
+  write(end);
   const count = (chunk: Buffer): void => {
     drained += chunk.length;
     // The timer closes the connection: once reading has stopped, the client has the rest of the second to read its
@@ -113,8 +140,7 @@ function endAfterRest(request: IncomingMessage, response: ServerResponse, conten
     request.off('data', count).off('end', finish);
     socket.off('end', finish);
     response.off('close', finish);
-    if (request.complete) response.end();
-    else response.end(() => socket.destroySoon());
+    end();
   };
   const timer = setTimeout(finish, DRAIN_MS);
   response.on('close', finish);

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LIMITS } from '../../domain/limits.ts';
 
 /**
  * Sends the pieces and ends the response. A piece is asked for only when the client has taken most of those before, so
- * that memory holds one of them. The iteration ends when the client is gone or takes nothing for
- * `LIMITS.streamStalledMs`.
+ * that memory holds one of them. The iteration ends when the client is gone: the listener gives up one that takes nothing
+ * for `LIMITS.untakenMs`.
  * @throws whatever the pieces throw; the response is then broken off
  */
 export async function sendPieces(response: ServerResponse, pieces: AsyncIterable<string>): Promise<void> {
@@ -28,6 +27,5 @@ export async function sendPieces(response: ServerResponse, pieces: AsyncIterable
 }
 
 async function taken(response: ServerResponse, closed: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([closed, AbortSignal.timeout(LIMITS.streamStalledMs)]);
-  await once(response, 'drain', { signal }).catch(() => response.destroy());
+  await once(response, 'drain', { signal: closed }).catch(() => undefined);
 }

@@ -6,6 +6,7 @@ import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
 import { isEncrypted } from '../headers/security-headers.ts';
 import type { Backlog, Waiting } from './backlog.ts';
 import { rawResponse, type FixedResponse } from './fixed-response.ts';
+import { Progress } from './progress.ts';
 import type { Seat } from './seats.ts';
 
 /** Above so many responses that the client does not have yet, its connection is read no further. */
@@ -41,9 +42,7 @@ export class Connection {
   readonly #pending: Pending[] = [];
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
-  /** What `checkProgress` saw: the response that was complete, and how much of it was not taken yet. */
-  #ended: ServerResponse | undefined;
-  #untaken = 0;
+  readonly #progress: Progress;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
@@ -64,6 +63,7 @@ export class Connection {
 
   constructor(socket: Socket, seat: Seat, backlog: Backlog) {
     this.#socket = socket;
+    this.#progress = new Progress(socket);
     this.seat = seat;
     this.#waiting = backlog.of(() => void socket.destroy());
     // Node resumes it whenever a body has been read.
@@ -210,17 +210,9 @@ export class Connection {
     if (this.#pending.length > 0) this.#destroyIn(patienceMs);
   }
 
-  /**
-   * Called at regular intervals. A complete response of which the client has taken nothing between two calls will never
-   * be taken, and must not keep its memory for ever.
-   */
+  /** Called at regular intervals: a response that is never taken must not keep its memory for ever. */
   checkProgress(): void {
-    const response = this.#pending[0]?.response;
-    const ended = response?.writableEnded === true ? response : undefined;
-    const untaken = ended === undefined ? 0 : untakenBytes(this.#socket);
-    if (ended !== undefined && ended === this.#ended && untaken === this.#untaken) this.#socket.destroy();
-    this.#ended = ended;
-    this.#untaken = untaken;
+    if (this.#progress.isStalled(this.#pending[0]?.response)) this.#socket.destroy();
   }
 
   /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
@@ -275,20 +267,4 @@ export class Connection {
     const timer = setTimeout(() => this.#socket.destroy(), ms);
     this.#socket.once('close', () => clearTimeout(timer));
   }
-}
-
-/** What node's handles tell and the public side of a socket does not. A handle of TLS has that of TCP below it. */
-interface Handle {
-  readonly writeQueueSize?: number;
-  readonly _parent?: Handle | null;
-}
-
-/**
- * A number that changes whenever the kernel takes bytes. The public length counts a buffer as a whole until its last
- * byte is taken; the handle has what is left of it, and node's own idle time of a socket goes by that.
- */
-function untakenBytes(socket: Socket): number {
-  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
-  const { writeQueueSize = 0, _parent: below } = handle ?? {};
-  return socket.writableLength + writeQueueSize + (below?.writeQueueSize ?? 0);
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import { jitter } from '../../time/jitter.ts';
 import { ANSWER_WRITTEN, BODY_AWAITED, type BodyWait } from '../http/exchange-events.ts';
 import { bodyIsOnItsWay } from '../http/response.ts';
@@ -12,6 +13,7 @@ import { Connection } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
+import { STALLED_CHECKS } from './progress.ts';
 import { Seats, type Seat } from './seats.ts';
 import { Strangers, type StrangerOptions } from './strangers.ts';
 
@@ -34,7 +36,7 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, St
   readonly perTurnMax?: number;
   /** Pipelined requests of all connections that wait for the responses before them: some 3 KiB each. */
   readonly backlogMax?: number;
-  /** A response that the client does not take is given up after once to twice this time, in milliseconds. */
+  /** A response of which the client takes nothing for so long, in milliseconds, is given up at most a quarter later. */
   readonly unreadAnswerMs?: number;
   /** How long, in milliseconds, a client that has ended its side may still take its responses. */
   readonly halfClosedMs?: number;
@@ -116,7 +118,8 @@ class HttpListener implements Listener {
     } else server.on('connection', (socket: Socket) => this.#accept(socket, this.#seat(socket)));
     server.on('listening', () => {
       this.#port = (server.address() as AddressInfo).port;
-      this.#progressTimer = setInterval(() => this.#checkProgress(), options.unreadAnswerMs ?? 30_000).unref();
+      const everyMs = (options.unreadAnswerMs ?? LIMITS.untakenMs) / STALLED_CHECKS;
+      this.#progressTimer = setInterval(() => this.#checkProgress(), everyMs).unref();
     });
     server.on('request', serve);
     // H7: without these two, node sends 100 Continue before the request was judged, and 417 to any other expectation.
@@ -242,11 +245,8 @@ class HttpListener implements Listener {
       if (slot.leave()) seat.rest();
     };
     seat.work();
-    response.on('prefinish', leave);
-    if (bodyIsOnItsWay(request)) {
-      response.on(ANSWER_WRITTEN, leave);
-      response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait));
-    }
+    response.on('prefinish', leave).on(ANSWER_WRITTEN, leave);
+    if (bodyIsOnItsWay(request)) response.on(BODY_AWAITED, (wait: BodyWait) => slot.lend(wait));
     return leave;
   }
 

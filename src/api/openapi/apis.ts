@@ -113,20 +113,22 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
 /** The errors of an operation, in the order of the table. */
 export function errorsOf(api: ApiName, operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...ofApi(api, operation), ...(operation.errors ?? [])]);
-  const { path, body, refuse, query, requires, idempotency } = operation;
+  const { path, body, refuse, query, requires, idempotency, freshProof } = operation;
   if (path.includes(':')) codes.add('not_found');
   if (requires) codes.add('enterprise_required');
   if (body) codes.add('payload_too_large');
   if (body && api !== 'v1') codes.add('invalid_request');
   if (query) codes.add('invalid_request');
+  if (freshProof) codes.add('proof_required');
   for (const code of Object.values(refuse ?? {})) codes.add(code);
   if (idempotency && idempotency.malformed !== 'ignored') codes.add(idempotency.malformed);
   return (Object.keys(ERRORS) as ErrorCode[]).filter((code) => codes.has(code));
 }
 
-function ofApi(api: ApiName, { credential, access }: Operation): readonly ErrorCode[] {
+function ofApi(api: ApiName, { credential, access, beforeSecondFactor }: Operation): readonly ErrorCode[] {
   if (api === 'panel') {
-    const signedIn: readonly ErrorCode[] = access === 'anyone' ? [] : ['invalid_session', 'rate_limited'];
+    const signedIn: ErrorCode[] = access === 'anyone' ? [] : ['invalid_session', 'rate_limited'];
+    if (access !== 'anyone' && !beforeSecondFactor) signedIn.push('second_factor_required');
     return ['invalid_request', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
   }
   if (api === 'v1') return ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'];

@@ -136,16 +136,19 @@ function codesByStatus(name: ApiName, operation: Operation): ReadonlyMap<number,
 }
 
 function errorResponses(name: ApiName, operation: Operation): Record<string, ZodOpenApiResponseObject> {
-  const responses = [...codesByStatus(name, operation)].map(([status, codes]) => [status, errorResponse(name, codes)]);
+  const responses = [...codesByStatus(name, operation)].map(([status, codes]) => [
+    status,
+    errorResponse(name, codes, operation),
+  ]);
   return Object.fromEntries(responses) as Record<string, ZodOpenApiResponseObject>;
 }
 
-function errorResponse(name: ApiName, codes: Codes): object {
+function errorResponse(name: ApiName, codes: Codes, operation: Operation): object {
   const example = (code: ErrorCode) => ({ value: { error: { code, message: ERRORS[code].message } } });
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join(' '),
     'x-error-codes': codes,
-    headers: headerObjects(errorHeaders(name, codes)),
+    headers: headerObjects(errorHeaders(name, codes, operation)),
     content: {
       'application/json': {
         schema: errorSchema,

@@ -76,7 +76,11 @@ export function successHeaders(api: ApiName, headers: readonly AnswerHeader[] = 
 const RATE: Required = { RateLimit: true, 'RateLimit-Policy': true };
 
 /** The headers of an error, by the codes that share its status. */
-export function errorHeaders(api: ApiName, codes: readonly [ErrorCode, ...ErrorCode[]]): Required {
+export function errorHeaders(
+  api: ApiName,
+  codes: readonly [ErrorCode, ...ErrorCode[]],
+  { ticket = false }: { readonly ticket?: boolean } = {},
+): Required {
   const { status } = ERRORS[codes[0]];
   const waits = codes.filter((code) => code === 'rate_limited' || 'retryAfter' in ERRORS[code]);
   return {
@@ -85,6 +89,7 @@ export function errorHeaders(api: ApiName, codes: readonly [ErrorCode, ...ErrorC
     ...(api === 'v1' && (status === 401 || status === 502 ? { RateLimit: false, 'RateLimit-Policy': false } : RATE)),
     ...(status === 401 && api !== 'panel' && { 'WWW-Authenticate': true }),
     ...(waits.length > 0 && { 'Retry-After': waits.length === codes.length }),
+    ...(ticket && status === 429 && { 'Set-Cookie': false }),
   };
 }
 

@@ -4,16 +4,17 @@ import * as operations from '../contract/operator/api-keys.ts';
 import { REPLAYED } from '../http/request-headers.ts';
 import { route } from './route.ts';
 
+/** A key as every list shows it. */
+export const listedBody = (key: ListedApiKey) => ({
+  ...keyBody(key),
+  ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
+  lastUsedAt: instantOrNull(key.lastUsedAt),
+});
 const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
   keyId,
   name,
   createdAt: dateTime(createdAt),
   expiresAt: instantOrNull(expiresAt),
-});
-const listedBody = (key: ListedApiKey) => ({
-  ...keyBody(key),
-  ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
-  lastUsedAt: instantOrNull(key.lastUsedAt),
 });
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 

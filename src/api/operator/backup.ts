@@ -5,7 +5,7 @@ import { readBackup } from '../contract/operator/service.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 /**
- * Streams a backup; it is no `OperatorRoute` since it has no deadline but `LIMITS.streamStalledMs` for each piece. With
+ * Streams a backup; it is no `OperatorRoute` since it has no deadline but that its client takes something of it. With
  * `?count=true` the header says how many entries follow. It is `overloaded` while another backup is under way.
  * @param disposition the Content-Disposition field, for a browser that saves it
  * @throws StoreUnavailable

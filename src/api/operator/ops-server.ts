@@ -32,7 +32,7 @@ import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
 import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
 import { readUsage } from './usage.ts';
-import { changeUser, createUser, deleteUser, listUsers, resetUser } from './users.ts';
+import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from './users.ts';
 
 /** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
@@ -73,6 +73,7 @@ export const ROUTES = [
   listUsers,
   changeUser,
   deleteUser,
+  listUserApiKeys,
   resetUser,
 ] as const;
 

@@ -14,6 +14,7 @@ import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
+import type { ListMadeKeys } from '../../domain/users/made-keys.ts';
 import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';
@@ -39,6 +40,7 @@ export interface OperatorServices {
   readonly users: Users;
   readonly userDeletion: UserDeletion;
   readonly links: Links;
+  readonly madeKeys: ListMadeKeys;
   /** The public origin of the panel; undefined where it is off. */
   readonly panelUrl: () => string | undefined;
 }

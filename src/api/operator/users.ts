@@ -1,8 +1,11 @@
+import type { MadeKeyList } from '../../domain/users/made-keys.ts';
 import type { MadeLink } from '../../domain/users/links.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { User } from '../../domain/users/users.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/users.ts';
+import { listedBody } from './api-keys.ts';
 import { route, type OperatorServices } from './route.ts';
 
 const userBody = ({ createdAt, ...user }: User): operations.User => ({ ...user, createdAt: dateTime(createdAt) });
@@ -47,10 +50,38 @@ export const changeUser = route(operations.changeUser, async ({ origin, userId, 
 }));
 
 /** DELETE /operator/v1/users/{userId}. */
-export const deleteUser = route(operations.deleteUser, async ({ origin, userId }, { userDeletion }) => {
-  await userDeletion.delete(origin, userId);
+export const deleteUser = route(operations.deleteUser, async ({ origin, userId, query }, { userDeletion }) => {
+  await userDeletion.delete(origin, userId, keptKeysOf(query));
   return { status: 204 };
 });
+
+/** GET /operator/v1/users/{userId}/api-keys. */
+export const listUserApiKeys = route(operations.listUserApiKeys, async ({ userId }, { madeKeys }) => ({
+  status: 200,
+  body: madeKeysBody(await madeKeys(userId)),
+}));
+
+export const madeKeysBody = ({ apiKeys, ofNobodyKnown, more }: MadeKeyList) => ({
+  apiKeys: apiKeys.map(madeKeyBody),
+  ofNobodyKnown: ofNobodyKnown.map(madeKeyBody),
+  more,
+});
+const madeKeyBody = ({ accountId, accountName, ...key }: MadeKeyList['apiKeys'][number]) => ({
+  accountId,
+  accountName,
+  ...listedBody(key),
+});
+
+/** Reads `keepKeys` of a request without a body. @throws Refusal `invalid_request` */
+export function keptKeysOf(query: URLSearchParams): readonly string[] {
+  const parsed = operations.keepKeysQuery.safeParse(Object.fromEntries(query));
+  if (!parsed.success)
+    throw new Refusal(
+      'invalid_request',
+      `keepKeys: at most ${LIMITS.keptKeysMax} ids of API keys, separated by commas.`,
+    );
+  return parsed.data.keepKeys?.split(',').filter((id) => id !== '') ?? [];
+}
 
 /** POST /operator/v1/users/{userId}/reset. */
 export const resetUser = route(operations.resetUser, async ({ origin, userId }, services) => {

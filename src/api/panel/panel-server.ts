@@ -8,8 +8,6 @@ import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, type Need } from '../../domain/users/roles.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
-import { readForm } from './request/form-body.ts';
-import { readJson } from '../http/json-body.ts';
 import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
 import type { Operation } from '../contract/operation.ts';
 import { readEvents } from '../contract/panel/live.ts';
@@ -20,16 +18,11 @@ import { sendEvents } from './live/send-events.ts';
 import type { Pages } from './pages/pages.ts';
 import { REFERENCE_ALIAS, REFERENCE_FILES, REFERENCE_PAGE, REFERENCE_ROUTES, seeOther } from './pages/reference.ts';
 import type { ReferenceFiles } from './pages/reference.ts';
+import { bodyOf, noBody, readForm } from './request/bodies.ts';
 import { browserName } from './request/browser-name.ts';
 import { cookieNames, readCookie, type CookieNames } from './request/cookies.ts';
-import {
-  panelIds,
-  type OpenRequest,
-  type OpenRoute,
-  type PanelRequest,
-  type PanelRoute,
-  type PanelServices,
-} from './request/route.ts';
+import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from './request/proved.ts';
+import { panelIds, type AnyRoute, type OpenRequest, type PanelRequest, type PanelServices } from './request/route.ts';
 import { originOf, refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts';
 import { OPERATIONS, ROUTES } from './routes.ts';
 
@@ -52,8 +45,6 @@ interface Locals {
 }
 const localsOf = (response: Response): Locals => response.locals as unknown as Locals;
 const exchangeOf = (response: Response): Exchange => localsOf(response).exchange;
-
-type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
 const ALL_ROUTES = [...OPERATIONS, ...REFERENCE_ROUTES];
 const templateOf = templateFinder(ALL_ROUTES);
@@ -111,7 +102,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
 
   /** An answer that is no route's: it lasts. */
   function streamed(
-    operation: Pick<Operation, 'query'>,
+    operation: Pick<Operation, 'query'> & Proved,
     need: Need,
     send: (exchange: Exchange, signedIn: SignedIn, query: URLSearchParams) => Promise<void>,
   ) {
@@ -120,7 +111,9 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       const begun = async (): Promise<void> => {
         refuseForeignRead(request);
         // A browser opens the stream of events again and again by itself: that keeps no idle session alive.
-        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), need, operation !== readEvents));
+        const counts = operation !== readEvents;
+        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), operation, need, counts));
+        refuseUnproved(operation, signedIn, {}, services);
         await send(exchange, signedIn, queryOf(request, operation.query));
       };
       begun().catch((error: unknown) => (response.headersSent ? response.destroy() : exchange.fail(error)));
@@ -132,7 +125,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     return (request: Request, response: Response): void => {
       const { exchange } = localsOf(response);
       const isOpened = request.accepts(['json', 'html']) === 'html';
-      exchange.inTime(admitted(exchange, localsOf(response), 'signed-in', true)).then(
+      exchange.inTime(admitted(exchange, localsOf(response), {}, 'signed-in', true)).then(
         () => send(exchange),
         (error: unknown) => {
           const isStranger = error instanceof Refusal && error.code === 'invalid_session';
@@ -178,8 +171,9 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     }
     if (!isWrite(request.method)) refuseForeignRead(request);
     const need = needOf(route.access, ids.accountId);
-    const signedIn = await exchange.inTime(admitted(exchange, locals, need, isUse(request)));
+    const signedIn = await exchange.inTime(admitted(exchange, locals, route, need, isUse(request)));
     const body = await bodyOf(route, exchange);
+    refuseUnproved(route, signedIn, body, services);
     const query = queryOf(request, route.query);
     const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
     const key = idempotencyKeyOf(request, route.idempotency);
@@ -190,8 +184,14 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     return reply;
   }
 
-  /** The session of a request, charged and with the right that the route needs. @param counts as a use of the session */
-  async function admitted(exchange: Exchange, locals: Locals, need: Need, counts: boolean): Promise<SignedIn> {
+  /** The session of a request, charged and with the right that it needs. @param counts as a use of the session */
+  async function admitted(
+    exchange: Exchange,
+    locals: Locals,
+    operation: Proved,
+    need: Need,
+    counts: boolean,
+  ): Promise<SignedIn> {
     const token = readCookie(exchange.request, locals.cookies.session);
     if (token === undefined) throw new Refusal('invalid_session');
     const signedIn = await services.sessions.authenticate(token, counts);
@@ -205,6 +205,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       throw error;
     }
     charge(user.id, need);
+    await refuseWithoutSecondFactor(operation, signedIn, services);
     return signedIn;
   }
 
@@ -286,14 +287,3 @@ const inTime = <Shape extends z.core.$ZodShape>(
   { deadlineMs }: AnyRoute<Shape>,
   reply: Promise<Reply> | Reply,
 ): Promise<Reply> | Reply => (reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply);
-
-const noBody = <Shape extends z.core.$ZodShape>(): z.infer<z.ZodObject<Shape>> => ({}) as z.infer<z.ZodObject<Shape>>;
-
-/** Every field of a body that is wrong is `invalid_request`, but for those that have codes of their own in `/v1`. */
-async function bodyOf<Shape extends z.core.$ZodShape>(
-  { body, refuse = 'invalid_request' as never }: AnyRoute<Shape>,
-  exchange: Exchange,
-): Promise<z.infer<z.ZodObject<Shape>>> {
-  if (!body) return noBody<Shape>();
-  return await readJson(exchange, { body, refuse }, 'invalid_request');
-}

@@ -28,6 +28,7 @@ import {
   readPanelLimits,
   readPanelUsage,
   deletePanelUser,
+  listPanelUserKeys,
   resetPanelUser,
   revokeAccountKey,
   rotatePanelKeys,
@@ -47,18 +48,28 @@ import {
   changeMember,
   createInvitation,
   listInvitations,
+  listMemberKeys,
   listMembers,
   removeMember,
   withdrawInvitation,
 } from './operations/members.ts';
-import { addPasskey, beginPasskey, changePassword, listPasskeys, removePasskey } from './operations/own-sign-in.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  changePassword,
+  listIdentities,
+  listPasskeys,
+  removePasskey,
+} from './operations/own-sign-in.ts';
 import {
   endProviderSignIn,
   linkProvider,
+  proveByProvider,
   signInByProvider,
-  signOutByProvider,
   unlinkProvider,
 } from './operations/provider.ts';
+import { signOutByProvider } from './operations/provider-sign-out.ts';
+import { beginPasskeyProof, proveByPasskey, proveByPassword, readProof } from './operations/proof.ts';
 import { endUserSession, findAccounts, listUserSessions, readServiceState } from './operations/service.ts';
 import { beginPasskeySignIn, readSignIn, signInByPasskey, signInByPassword } from './operations/sign-in.ts';
 
@@ -79,8 +90,14 @@ export const ROUTES = [
   listMySessions,
   listRefusedSignIns,
   endMySession,
+  readProof,
+  proveByPassword,
+  beginPasskeyProof,
+  proveByPasskey,
+  proveByProvider,
   changePassword,
   listPasskeys,
+  listIdentities,
   beginPasskey,
   addPasskey,
   removePasskey,
@@ -110,6 +127,7 @@ export const ROUTES = [
   listMembers,
   changeMember,
   removeMember,
+  listMemberKeys,
   listInvitations,
   createInvitation,
   withdrawInvitation,
@@ -123,6 +141,7 @@ export const ROUTES = [
   createPanelUser,
   changePanelUser,
   deletePanelUser,
+  listPanelUserKeys,
   resetPanelUser,
   listUserSessions,
   endUserSession,

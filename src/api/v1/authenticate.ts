@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { hashOfKey, isExpiredKey } from '../../domain/accounts/key-expiry.ts';
+import { hashOfKey, isExpiredKey } from '../../domain/records/key-expiry.ts';
 import type { AttemptReason } from '../../domain/access-audit/failed-attempts.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';

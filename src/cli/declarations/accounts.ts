@@ -3,7 +3,7 @@ import type { AdoptAccountOptions } from '../commands/accounts/adopt.ts';
 import type { CreateAccountOptions, UpdateAccountOptions } from '../commands/accounts/accounts.ts';
 import type { CreateApiKeyOptions } from '../commands/accounts/api-keys.ts';
 import type { DecideOptions, ListReviewOptions } from '../commands/accounts/review.ts';
-import type { CreateUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
+import type { CreateUserOptions, DeleteUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
 import { addGlobals, CONNECTED, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
@@ -205,7 +205,8 @@ function addUsers(users: Command, env: Environment): void {
       .option('--operator', 'make the user an operator')
       .option('--no-operator', 'take the role of an operator away')
       .addOption(users.createOption('--disable', 'refuse the user, and end all sessions').conflicts('enable'))
-      .option('--enable', 'let the user sign in again'),
+      .option('--enable', 'let the user sign in again')
+      .option('--keep-key <key...>', 'an API key that the user made, and that goes on'),
     [...ONE, 'yes'],
   ).action(async (user: string, options: UpdateUserOptions & GlobalOptions) => {
     const { updateUser } = await import('../commands/accounts/users.ts');
@@ -214,12 +215,23 @@ function addUsers(users: Command, env: Environment): void {
   addGlobals(
     users
       .command('delete')
-      .description('delete a user, with all sessions and memberships')
-      .argument('<user>', 'the id or the login'),
+      .description('delete a user, with all sessions, memberships and API keys')
+      .argument('<user>', 'the id or the login')
+      .option('--keep-key <key...>', 'an API key that the user made, and that goes on'),
     [...CONNECTED, 'quiet', 'yes'],
-  ).action(async (user: string, options: GlobalOptions) => {
+  ).action(async (user: string, options: DeleteUserOptions & GlobalOptions) => {
     const { deleteUser } = await import('../commands/accounts/users.ts');
-    await deleteUser(invocation(env, options), user);
+    await deleteUser(invocation(env, options), user, options);
+  });
+  addGlobals(
+    users
+      .command('keys')
+      .description('list the API keys that a user made, and those of nobody known')
+      .argument('<user>', 'the id or the login'),
+    LIST,
+  ).action(async (user: string, options: GlobalOptions) => {
+    const { listUserKeys } = await import('../commands/accounts/users.ts');
+    await listUserKeys(invocation(env, options), user);
   });
   addGlobals(
     users

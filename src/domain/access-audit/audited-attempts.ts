@@ -109,7 +109,7 @@ export class AuditedAttempts {
     const last = lastOf(known.record, of, fresh, at);
     const record = { at, counted: fresh.counted, ...(last && { last }) };
     const origin = { actor: 'muster', requestId: generateMarker(random), at };
-    const entry = auditEntry(random, origin, told(of, fresh));
+    const entry = auditEntry(random, origin, told(of, fresh), origin.at);
     try {
       const result = await store.commit({
         expect: [expectUnchanged(known), expectAbsent(entry.put), ...fence],

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { commitSteps } from '../mutation/commit.ts';
+import type { InstantDeps } from '../mutation/commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { Busy } from '../refusal.ts';
@@ -14,7 +15,7 @@ export interface ExportMetrics {
   exported(what: Export): void;
 }
 
-export interface AuditedExportsDeps extends Pick<MutationDeps, 'store' | 'clock' | 'random' | 'log'> {
+export interface AuditedExportsDeps extends Pick<MutationDeps, 'store' | 'random' | 'log'>, InstantDeps {
   readonly metrics: MutationDeps['metrics'] & ExportMetrics;
 }
 

@@ -15,7 +15,7 @@ import { KEYS } from '../records/keys.ts';
 import type { ApiKeyRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
-import { keyFields } from './key-expiry.ts';
+import { keyFields } from '../records/key-expiry.ts';
 import type { KeyUses } from './key-uses.ts';
 
 /** An API key as the operator API shows it, without its text. */
@@ -116,12 +116,27 @@ async function create(
     async plan(reader: FleetReader): Promise<Step<NewlyMadeKey>> {
       // In the plan: a replay is given though its key has expired since.
       if (expiresAt !== undefined) await refuseExpiry(deps, origin, expiresAt);
-      return { ...(await keyCreationStep(await existing(reader, accountId), keyId, record)), result };
+      const step = await keyCreationStep(await existing(reader, accountId), keyId, record);
+      return { ...(await notedByMaker(reader, createdBy, step)), result };
     },
     spell: (made: NewlyMadeKey) => new Secret(JSON.stringify({ ...made, apiKey: made.apiKey.reveal() })),
     read: readKey,
   };
   return await deps.operatorCreates(origin, creation, idempotency);
+}
+
+/**
+ * A17: a person who makes a key writes the own record as it is. Whoever takes the person's right away expects that record, so
+ * that of both at once one conflicts (domain/users/made-keys.ts).
+ */
+async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>): Promise<Step<T>> {
+  const user = actor.startsWith('user:') ? await reader.user(actor.slice('user:'.length)) : undefined;
+  if (!user) return step;
+  return {
+    ...step,
+    expect: [...step.expect, expectUnchanged(user)],
+    write: [...step.write, put(user.key, user.record)],
+  };
 }
 
 const keptKey = z.object({

@@ -116,6 +116,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
       accountId,
       action: 'app.created',
       appId,
+      countsAt: origin.at,
       expect: [...expect, expectAbsent(key)],
       write: [put(key, newApp(name, counters.nextSlot, origin.at, code)), ...write],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },

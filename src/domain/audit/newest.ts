@@ -1,11 +1,12 @@
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { instantOf, OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { instantOf, OPERATOR_AUDIT, placeAt } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { auditSchema, type AuditRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
+import { compareTo, placeOf, SPREAD_MS, type Place } from './store-order.ts';
 
 /** Which entries of an audit are asked for. Instants are milliseconds since 1970. */
 export interface AuditQuestion {
@@ -30,7 +31,7 @@ export interface NewestEntries {
 /** Reads audits from the newest entry on. */
 export interface NewestAudit {
   /**
-   * Lists entries, newest first. A page may be shorter than asked for, and have a next one all the same, since the
+   * Lists entries in the order of their commits, newest first. A page may be shorter than asked for, and have a next one all the same, since the
    * entries that one request reads are bounded.
    * @throws Refusal `not_found` where the account does not exist; StoreUnavailable; BadRecord
    */
@@ -55,45 +56,88 @@ export function createNewestAudit(deps: { readonly store: Store; readonly fleet:
   };
 }
 
-/** The first part of a key of the audit that is not before an instant. */
-const placeOf = (at: number): string => Math.max(0, Math.floor(at)).toString(36).padStart(9, '0');
-
 /**
  * The store lists in the order of keys, which begin with an instant. So it is read stretch by stretch, back in time: a
- * stretch that has more entries than a page is read again by its later half.
+ * stretch that has more entries than a page is read again by its later half. What was read is given in the order of the
+ * store as soon as nothing older can stand before it.
  */
 async function newest(store: Store, prefix: string, question: AuditQuestion): Promise<NewestEntries> {
   const oldest = await firstKey(store, prefix);
   if (oldest === undefined) return { items: [], next: undefined };
   const { limit, before, to, from } = question;
+  const place = before === undefined ? undefined : await placeOf(store, prefix, before);
   const bottom = Math.max(instantOf(oldest.slice(prefix.length)) || 0, from ?? 0);
   // Clocks of replicas may be ahead of this one: the newest key itself says where the end is.
-  let end = before ?? placeOf(Math.min(to ?? Number.MAX_SAFE_INTEGER, END_OF_TIME));
-  let endMs = before === undefined ? await newestInstant(store, prefix, bottom, to) : instantOf(before);
+  let endMs = place ? place.instant + SPREAD_MS : await newestInstant(store, prefix, bottom, to);
+  let end = placeAt(place ? endMs : Math.min(to ?? Number.MAX_SAFE_INTEGER, END_OF_TIME));
   let stretch = FIRST_STRETCH_MS;
   const items: AuditRecord[] = [];
+  let held: Found[] = [];
   let [scanned, reads] = [0, 0];
   while (endMs >= bottom) {
-    if (scanned >= SCANNED_MAX || reads >= READS_MAX) return { items, next: end.includes('-') ? end : `${end}-0` };
+    if (scanned >= SCANNED_MAX || reads >= READS_MAX) {
+      const { given } = taken(held, { limit, items, from: 0 });
+      return { items, next: given === held.length || items.length < limit ? `${end}-0` : held[given - 1]?.suffix };
+    }
     const begin = Math.max(bottom, endMs - stretch);
-    const { entries, whole } = await between(store, prefix, placeOf(begin), end);
+    const { entries, whole } = await between(store, prefix, placeAt(begin), end);
     reads += 1;
     if (!whole && stretch > 1) {
       stretch = Math.max(1, Math.floor((endMs - begin) / 2));
       continue;
     }
     scanned += entries.length;
-    for (const entry of entries.toReversed()) {
-      const { record } = parseRecord(auditSchema, entry);
-      if (isAsked(record, question)) items.push(record);
-      if (items.length === limit) return { items, next: entry.key.slice(prefix.length) };
-    }
+    held = [...held, ...askedOf(entries, prefix, question, place)].sort(byNewest);
+    const { given, last } = taken(held, { limit, items, from: begin === bottom ? 0 : begin + SPREAD_MS });
+    held = held.slice(given);
+    if (items.length === limit) return { items, next: last };
     if (begin === bottom) break;
-    end = placeOf(begin);
+    end = placeAt(begin);
     endMs = begin - 1;
     if (entries.length < PAGE_ENTRIES_MAX / 4) stretch *= 4;
   }
   return { items, next: undefined };
+}
+
+/** An entry that is asked for. */
+interface Found {
+  readonly suffix: string;
+  readonly revision: number;
+  readonly record: AuditRecord;
+}
+
+const byNewest = (a: Found, b: Found): number => b.revision - a.revision || (a.suffix < b.suffix ? 1 : -1);
+
+function askedOf(
+  entries: readonly Entry[],
+  prefix: string,
+  question: AuditQuestion,
+  place: Place | undefined,
+): readonly Found[] {
+  const found = entries.map((entry) => ({
+    suffix: entry.key.slice(prefix.length),
+    ...parseRecord(auditSchema, entry),
+  }));
+  return found.filter(
+    ({ suffix, revision, record }) => (!place || compareTo(place, suffix, revision) < 0) && isAsked(record, question),
+  );
+}
+
+/**
+ * Gives the newest ones that are held, as long as no entry before the instant `from` less the spread can be newer.
+ * @returns how many were given, and the last of them
+ */
+function taken(
+  held: readonly Found[],
+  { limit, items, from }: { readonly limit: number; readonly items: AuditRecord[]; readonly from: number },
+): { readonly given: number; readonly last: string | undefined } {
+  let given = 0;
+  for (const { suffix, record } of held) {
+    if (items.length === limit || (instantOf(suffix) || 0) < from) break;
+    items.push(record);
+    given += 1;
+  }
+  return { given, last: held[given - 1]?.suffix };
 }
 
 /** The greatest instant that a key can tell. */
@@ -111,7 +155,7 @@ async function firstKey(store: Store, prefix: string): Promise<string | undefine
 async function newestInstant(store: Store, prefix: string, bottom: number, to: number | undefined): Promise<number> {
   let [low, step] = [bottom, HOUR_MS];
   const hasAfter = async (at: number): Promise<boolean> => {
-    const page = await store.list({ prefix, after: prefix + placeOf(at), limit: 1, keysOnly: true });
+    const page = await store.list({ prefix, after: prefix + placeAt(at), limit: 1, keysOnly: true });
     return page.entries.length > 0;
   };
   while (low + step < END_OF_TIME && (await hasAfter(low + step))) {

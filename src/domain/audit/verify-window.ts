@@ -8,6 +8,8 @@ import { entryDigest } from './chain.ts';
 export interface Stored {
   readonly digest: string;
   readonly revision: number;
+  /** It tells of the creation of the account. */
+  readonly begins: boolean;
   sealed: boolean;
 }
 
@@ -21,6 +23,9 @@ export interface Window {
 
 export const isIn = ({ after, to }: Window, suffix: string): boolean =>
   (after === undefined || suffix > after) && (to === undefined || suffix <= to);
+
+/** An entry as JSON has this once: a quotation mark within a text is escaped. */
+const CREATION = '"action":"account.created"';
 
 /**
  * Reads all of an account's audit entries, in windows of about `size` entries.
@@ -38,7 +43,8 @@ export async function* windowsOf(
   const request = { prefix, limit: Math.min(size, PAGE_ENTRIES_MAX) };
   for await (const { entries, next } of pagesOf(store, request, signal)) {
     for (const { key, value, revision } of entries) {
-      stored.set(suffixOf(accountId, key), { digest: entryDigest(value), revision, sealed: false });
+      const begins = value.includes(CREATION);
+      stored.set(suffixOf(accountId, key), { digest: entryDigest(value), revision, begins, sealed: false });
     }
     if (next === undefined || stored.size < size) continue;
     const to = suffixOf(accountId, next);

@@ -1,6 +1,6 @@
 import { type Entry, type Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { chainSchema, instantOf, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
+import { chainSchema, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Busy, Refusal } from '../refusal.ts';
@@ -37,8 +37,8 @@ const ATTEMPTS_MAX = 3;
 
 export interface VerifyOptions {
   readonly windowEntries?: number;
-  /** When the account was created: its first audit entry has exactly this instant. */
-  readonly createdAt?: number;
+  /** The audit is an account's, which begins with its creation. */
+  readonly ofAccount?: boolean;
   /** Ends the verification, with StoreUnavailable. */
   readonly signal?: AbortSignal;
 }
@@ -78,25 +78,26 @@ function readHead(entry: Entry | undefined): ChainRecord | undefined {
 interface Counts {
   entries: number;
   unsealed: number;
-  oldestAt: number | undefined;
+  /** Whether an entry tells of the creation of the account. */
+  begins: boolean;
 }
 
 async function walk(
   store: Store,
   accountId: string,
   entry: Entry | undefined,
-  { windowEntries = WINDOW_ENTRIES_MAX, createdAt, signal }: VerifyOptions,
+  { windowEntries = WINDOW_ENTRIES_MAX, ofAccount, signal }: VerifyOptions,
 ): Promise<AuditVerification> {
   const chain = readHead(entry);
   const faults = new FaultList();
   if (entry && !chain) faults.chain(undefined, 'the head of the chain cannot be read');
-  const counts: Counts = { entries: 0, unsealed: 0, oldestAt: undefined };
+  const counts: Counts = { entries: 0, unsealed: 0, begins: false };
   const blocks = new BlockWalk(store, accountId, chain, faults);
   for await (const window of windowsOf(store, accountId, windowEntries, signal)) {
     await blocks.compare(window, signal);
     judgeRest(window.stored, blocks, faults, counts);
   }
-  if (createdAt !== undefined && !chain?.base.number) judgeBeginning(createdAt, counts, faults);
+  if (ofAccount === true && !chain?.base.number) judgeBeginning(counts, faults);
   return {
     accountId,
     entries: counts.entries,
@@ -111,9 +112,8 @@ async function walk(
 
 /** Judges the entries that are in no block: they are new, or added. */
 function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
-  for (const [suffix, { revision, sealed }] of stored) {
-    // Keys are in the order of their instants; a key without one was not made by the service.
-    counts.oldestAt ??= instantOf(suffix) || undefined;
+  for (const [suffix, { revision, begins, sealed }] of stored) {
+    counts.begins ||= begins;
     if (sealed) {
       counts.entries += 1;
     } else if (revision > blocks.through) {
@@ -129,8 +129,8 @@ function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, fault
  * Judges the beginning of a chain that was not cut. So an audit that was removed with its whole chain is found, and one
  * whose chain was begun again without the first entries. It adds nothing where the blocks show a fault already.
  */
-function judgeBeginning(createdAt: number, { oldestAt }: Counts, faults: FaultList): void {
-  if (faults.count > 0 || (oldestAt !== undefined && oldestAt <= createdAt)) return;
+function judgeBeginning({ begins }: Counts, faults: FaultList): void {
+  if (faults.count > 0 || begins) return;
   faults.chain(1, 'it does not begin with the creation of the account: what came first was removed');
 }
 
@@ -156,10 +156,7 @@ export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fle
       if (!account && accountId !== OPERATOR_AUDIT) throw new Refusal('not_found');
       if (waiting >= WAITING_MAX) throw new Busy('queue_full', 'Too many verifications wait already.');
       waiting += 1;
-      const createdAt = account?.record.createdAt;
-      const mine = last.then(() =>
-        verifyAudit(store, accountId, { signal, ...(createdAt !== undefined && { createdAt }) }),
-      );
+      const mine = last.then(() => verifyAudit(store, accountId, { signal, ofAccount: account !== undefined }));
       last = mine.catch(() => undefined);
       try {
         return await mine;

@@ -67,6 +67,7 @@ const LEFT_OUT_RANGES: readonly string[] = [
   KEYS.links,
   KEYS.sessionUsesAll,
   KEYS.signInsAll,
+  KEYS.signInNamesAll,
   KEYS.refreshAll,
   // Those of the operator's creates: they hold API keys, which nothing else in a backup does.
   `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}/`,

@@ -49,23 +49,59 @@ function endedBefore(memory: FleetMemory, now: number): readonly SessionEntry[] 
 
 const LISTED_PER_PIECE_MAX = 500;
 
-/** Records that tell of a user or of a session, and where that would be. */
-const NOTES = [
-  { prefix: KEYS.sessionUsesAll, isThere: (memory: FleetMemory, id: string) => memory.user(id), of: KEYS.user },
-  { prefix: KEYS.signInsAll, isThere: (memory: FleetMemory, id: string) => memory.user(id), of: KEYS.user },
-  { prefix: KEYS.refreshAll, isThere: (memory: FleetMemory, id: string) => memory.session(id), of: KEYS.session },
-] as const;
+/** Records under a prefix that tell of something else: the rest of a key names it. */
+interface Notes {
+  readonly prefix: string;
+  readonly isThere: (memory: FleetMemory, id: string) => unknown;
+  /** The key of what they tell of. */
+  readonly of: (id: string) => string;
+}
+
+/** Of users and sessions. */
+const SIGN_IN_NOTES: readonly Notes[] = [
+  { prefix: KEYS.sessionUsesAll, isThere: (memory, id) => memory.user(id), of: KEYS.user },
+  { prefix: KEYS.signInsAll, isThere: (memory, id) => memory.user(id), of: KEYS.user },
+  { prefix: KEYS.refreshAll, isThere: (memory, id) => memory.session(id), of: KEYS.session },
+];
+
+/** Of apps, by account. */
+const ofApps = (prefix: string): Notes => ({
+  prefix,
+  isThere: (memory, id) => memory.appById(appIn(id)[1]),
+  of: (id) => KEYS.app(...appIn(id)),
+});
+
+function appIn(id: string): readonly [accountId: string, appId: string] {
+  const [accountId = '', appId = ''] = id.split('/');
+  return [accountId, appId];
+}
+
+/** Removes what is known of the sign-ins of users who are gone, and refresh tokens of sessions that are. */
+export const signInNotesSweep = (deps: SweepDeps, memory: FleetMemory): Sweep =>
+  notesSweep(deps, memory, 'sign_in_notes', SIGN_IN_NOTES);
 
 /**
- * Removes what is known of the sign-ins of users who are gone, and refresh tokens of sessions that are. The store is
- * asked as well, as memory may be behind. The commits are quiet: no replica has these records in memory.
+ * Removes what apps said of themselves that are gone: a replica of an earlier version, which knows nothing of a record,
+ * leaves it where it deletes the app.
  */
-export function signInNotesSweep({ store, fence }: SweepDeps, memory: FleetMemory): Sweep {
+export const appNotesSweep = (deps: SweepDeps, memory: FleetMemory): Sweep =>
+  notesSweep(deps, memory, 'app_notes', [ofApps(KEYS.opampAgents), ofApps(KEYS.acks)]);
+
+/**
+ * The store is asked for what is gone as well, as memory may be behind. The commits are quiet: no replica has these records
+ * in memory.
+ */
+function notesSweep(
+  { store, fence }: SweepDeps,
+  memory: FleetMemory,
+  what: Sweep['what'],
+  notes: readonly Notes[],
+): Sweep {
   return {
-    what: 'sign_in_notes',
+    what,
     async piece(from, signal) {
       const [place, after] = placeOf(from);
-      const note = NOTES[place];
+      const note = notes[place];
       if (!note) return { gone: 0, next: undefined };
       const page = await store.list({
         prefix: note.prefix,
@@ -83,7 +119,7 @@ export function signInNotesSweep({ store, fence }: SweepDeps, memory: FleetMemor
         if (outcome === 'committed') gone += 1;
       }
       if (page.next !== undefined) return { gone, next: `${place}:${page.next}` };
-      return { gone, next: place + 1 < NOTES.length ? `${place + 1}:` : undefined };
+      return { gone, next: place + 1 < notes.length ? `${place + 1}:` : undefined };
     },
   };
 }

@@ -20,6 +20,8 @@ export const CLEANED = [
   'links',
   'sessions',
   'sign_in_notes',
+  'known_browsers',
+  'app_notes',
 ] as const;
 /** A kind of records that the clean-up removes. */
 export type Cleaned = (typeof CLEANED)[number];

@@ -1,23 +1,16 @@
-import type { Log } from '../../log.ts';
 import { pagesOf } from '../../store/pages.ts';
-import { PAGE_ENTRIES_MAX, StoreUnavailable, type Store } from '../../store/port.ts';
-import type { Clock } from '../../time/clock.ts';
+import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
+import type { Pulse } from '../fleet/pulse.ts';
 import { KEYS } from '../records/keys.ts';
 import type { HeldPolls } from './held-polls.ts';
 
 export interface SilentWatchDeps {
   readonly store: Store;
   readonly fleet: Fleet;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly stopping: AbortSignal;
 }
 
-/** Together with the read of `head`, and of what has changed, a held poll ends within two seconds of a change. */
-const CHECK_EVERY_MS = 1000;
-const PAUSE_MS_MIN = 100;
 const RANGES_AT_ONCE = 8;
 /** The records of an account beside its apps, about. */
 const RECORDS_PER_ACCOUNT = 5;
@@ -27,42 +20,21 @@ const FIRST_LETTERS = 36;
 const ACCOUNTS_PER_PAGE = 8;
 
 /**
- * Held polls are woken by the watch of the store. As long as some are held, this asks once a second, one read of `head`
- * for all of them, whether memory is as new as the store. Where it is not, the watch may be silent: the revisions of
- * the accounts with held polls are listed, and the polls whose app, account or configuration is another than in memory
- * are woken. They are authenticated by the store itself then. Where the store was lost, all of them are.
- * @returns begins to check, and ends when no poll is held; to be called when a first one is
+ * Where memory is behind the store, the watch may be silent: the revisions of the accounts with held polls are listed, and
+ * the polls whose app, account or configuration is another than in memory are woken. They are authenticated by the store
+ * itself then. Where the store was lost, all of them are.
+ * @returns begins the pulse; to be called when a first poll is held
  */
-export function createSilentWatchCheck(deps: SilentWatchDeps, polls: () => HeldPolls): () => void {
-  const { fleet, clock, log, stopping } = deps;
-  let isRunning = false;
-
-  async function run(): Promise<void> {
-    for (let pauseMs = CHECK_EVERY_MS; ;) {
-      await clock.sleep(pauseMs, stopping);
-      if (stopping.aborted || polls().count === 0) break;
-      const startedAt = clock.monotonic();
-      try {
-        const reader = await fleet.current();
-        if (!reader.atOnce) await wakeChanged(deps, polls());
-      } catch (error) {
-        // While the store does not answer nothing is known of a change, and no poll could be authenticated. One that is
-        // lost may never come back: the polls end as new ones do (A14).
-        if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'held polls could not be checked');
-        else if (error.reason === 'replaced') wakeAll(polls());
-      }
-      // A listing of very many accounts takes a part of the second.
-      pauseMs = Math.max(PAUSE_MS_MIN, CHECK_EVERY_MS - (clock.monotonic() - startedAt));
-    }
-    isRunning = false;
-  }
-
-  return () => {
-    if (isRunning) return;
-    isRunning = true;
-    void run();
-  };
-}
+export const createSilentWatchCheck = (
+  deps: SilentWatchDeps & { readonly pulse: Pulse },
+  polls: () => HeldPolls,
+): (() => void) =>
+  deps.pulse.join({
+    name: 'held polls',
+    isThere: () => polls().count > 0,
+    judge: () => wakeChanged(deps, polls()),
+    storeLost: () => wakeAll(polls()),
+  });
 
 function wakeAll(polls: HeldPolls): void {
   for (const [accountId] of polls.accounts()) polls.wake(accountId, undefined);

@@ -27,10 +27,17 @@ export interface Fleet {
    */
   whole(): Promise<FleetMemory>;
   /**
+   * The revision of the newest `head`, as it was when this was called, or later.
+   * @throws StoreUnavailable as `current`
+   */
+  revision(): Promise<number>;
+  /**
    * Notes the newest `head` that was read so far.
    * @returns whether memory has come that far by the time it is asked, which costs no read
    */
   catchingUp(): () => boolean;
+  /** The newest instant of audit entries that the readers so far can depend on, in milliseconds since 1970; 0 for none. */
+  newestInstant(): number;
   readonly memory: FleetMemory;
 }
 
@@ -51,6 +58,11 @@ export function createFleet(
     current: () => readerAfter(watchCache.fresh()),
     currentDeferred: () => readerAfter(watchCache.freshDeferred()),
     whole,
+    async revision() {
+      await watchCache.fresh();
+      return watchCache.lastHead;
+    },
+    newestInstant: () => watchCache.newestInstant,
     catchingUp: () => {
       const { lastHead } = watchCache;
       return () => memory.whole && watchCache.applied >= lastHead;
@@ -95,6 +107,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
     session: (sessionId) => whole().session(sessionId),
     sessionsOf: (userId) => whole().sessionsOf(userId),
     accountsOfMember: (userId) => whole().accountsOfMember(userId),
+    keysMadeBy: (userId) => whole().keysMadeBy(userId),
     operators: () => whole().operators(),
     newcomer: () => whole().newcomer(),
     day: () => whole().day(),

@@ -9,7 +9,7 @@ import type { NewcomerRecord, OperatorsRecord } from '../records/user-records.ts
 import { AccountMemory, type AccountView } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import { ChangeNotices, type FleetListener, type RecordListener } from './change-notices.ts';
-import type { AccountReader, ApiKeyEntry, FleetReader, FoundApp, SessionEntry, UserEntry } from './reader.ts';
+import type { FleetReader, FoundApp, FoundKey, SessionEntry, UserEntry } from './reader.ts';
 import { recordRefOf, type RecordRef } from './record-ref.ts';
 import { SingletonRecords } from './singleton-records.ts';
 import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
@@ -95,7 +95,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#unreadableCount;
   }
 
-  accountOfKey(keyId: string): { account: AccountReader; key: ApiKeyEntry } | undefined {
+  accountOfKey(keyId: string): FoundKey | undefined {
     const account = this.account(this.#accountIdOfKey.get(keyId) ?? '');
     const key = account?.apiKey(keyId);
     return account && key && { account, key };
@@ -138,6 +138,13 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     for (const accountId of this.#users.accountsOf(userId)) {
       const account = this.account(accountId);
       if (account) yield account;
+    }
+  }
+
+  /** There is no index: it is asked for when somebody goes, and 20,000 keys are looked through in some milliseconds. */
+  *keysMadeBy(userId: string): Iterable<FoundKey> {
+    for (const account of this.accounts()) {
+      for (const key of account.apiKeys()) if (key.record.createdBy === `user:${userId}`) yield { account, key };
     }
   }
 

@@ -12,6 +12,7 @@ import type {
   AppEntry,
   FleetReader,
   FoundApp,
+  FoundKey,
   MaybePromise,
   SessionEntry,
   UserEntry,
@@ -55,7 +56,7 @@ export class PlanReader implements FleetReader {
     });
   }
 
-  accountOfKey(keyId: string): Promise<{ account: AccountReader; key: ApiKeyEntry } | undefined> {
+  accountOfKey(keyId: string): Promise<FoundKey | undefined> {
     return this.#once(KEYS.keyLocator(keyId), async () => {
       const found = await this.#reader.accountOfKey(keyId);
       const account = found && (await this.#accountOnce(found.account));
@@ -99,6 +100,17 @@ export class PlanReader implements FleetReader {
       if (account) accounts.push(account);
     }
     return accounts;
+  }
+
+  async keysMadeBy(userId: string): Promise<readonly FoundKey[]> {
+    const keys: FoundKey[] = [];
+    const found = Array.from(await this.#reader.keysMadeBy(userId));
+    for (const one of found) {
+      const account = await this.#accountOnce(one.account);
+      const key = await firstOf(this.#once, one.key);
+      if (account && key) keys.push({ account, key });
+    }
+    return keys;
   }
 
   operators(): Promise<Versioned<OperatorsRecord>> {

@@ -67,6 +67,12 @@ export interface FoundApp {
   readonly app: AppEntry;
 }
 
+/** An API key with its account, both from one reader. */
+export interface FoundKey {
+  readonly account: AccountReader;
+  readonly key: ApiKeyEntry;
+}
+
 /**
  * The fleet as of now; every request gets a reader from `Fleet.current`. The methods of a reader of the store reject
  * with StoreUnavailable and BadRecord; those of memory throw StoreUnavailable once memory was dropped.
@@ -77,7 +83,7 @@ export interface FleetReader {
   /** The instant by which rights that end by themselves are judged, in milliseconds since 1970. */
   now(): number;
   account(accountId: string): MaybePromise<AccountReader | undefined>;
-  accountOfKey(keyId: string): MaybePromise<{ account: AccountReader; key: ApiKeyEntry } | undefined>;
+  accountOfKey(keyId: string): MaybePromise<FoundKey | undefined>;
   /** The app whose credential has this hash and works now. */
   appOfCredential(hash: string): MaybePromise<FoundApp | undefined>;
   appById(appId: string): MaybePromise<FoundApp | undefined>;
@@ -88,6 +94,8 @@ export interface FleetReader {
   sessionsOf(userId: string): MaybePromise<Iterable<SessionEntry>>;
   /** The accounts that have the user among their members by invitation. */
   accountsOfMember(userId: string): MaybePromise<Iterable<AccountReader>>;
+  /** The API keys that the user made, with their accounts. */
+  keysMadeBy(userId: string): MaybePromise<Iterable<FoundKey>>;
   /** The users whom somebody made operators. */
   operators(): MaybePromise<Versioned<OperatorsRecord>>;
   /** The user who was created last; undefined before the first one. */

@@ -100,11 +100,12 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       return entry && { id: userId, ...parseRecord(userSchema, entry) };
     },
 
-    // The store has no index for the next four: memory answers, once it is as new as the store.
+    // The store has no index for the next five: memory answers, once it is as new as the store.
     users: async () => (await whole()).users(),
     userCount: async () => (await whole()).userCount(),
     sessionsOf: async (userId) => (await whole()).sessionsOf(userId),
     accountsOfMember: async (userId) => (await whole()).accountsOfMember(userId),
+    keysMadeBy: async (userId) => (await whole()).keysMadeBy(userId),
 
     async session(sessionId) {
       const entry = await store.get(KEYS.session(sessionId));

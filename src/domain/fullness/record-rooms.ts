@@ -67,6 +67,8 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
   'replica/*': 'vital',
   'pin/*': 'vital',
   'rate/*': 'vital',
+  // Of a fixed size. Without it nobody is let in from a browser that is not known.
+  'sign-in-names/*': 'vital',
   'rate-ages/*/*': 'vital',
   compaction: 'vital',
   restoring: 'vital',

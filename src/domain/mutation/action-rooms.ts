@@ -47,6 +47,12 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'user.changed': 'by content',
   'user.reset': 'vital',
   'user.deleted': 'vital',
+  // Every other session ends with it.
+  'password.changed': 'vital',
+  'passkey.added': 'growth',
+  'passkey.removed': 'vital',
+  'identity.linked': 'growth',
+  'identity.unlinked': 'vital',
   'operator.added': 'growth',
   'operator.removed': 'vital',
   'member.added': 'growth',

@@ -14,6 +14,7 @@ import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
 import { roomOfStep } from './action-rooms.ts';
+import { commitInstants, type InstantDeps } from './commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 
 interface CommitExtra {
@@ -34,16 +35,17 @@ export interface PlannedStep {
  * @throws StoreUnavailable; `full` where the store is too full for the class of a step
  */
 export async function commitSteps(
-  deps: Pick<MutationDeps, 'store' | 'clock' | 'random' | 'metrics'>,
+  deps: Pick<MutationDeps, 'store' | 'random' | 'metrics'> & InstantDeps,
   steps: readonly PlannedStep[],
   extra: CommitExtra = {},
 ): Promise<number | 'conflict'> {
+  const instants = commitInstants(deps);
   const expect = new Map<string, Expectation>();
   const write: Write[] = [...(extra.write ?? [])];
   let marker = '';
   for (const expectation of extra.expect ?? []) expect.set(expectation.key, expectation);
   for (const { origin, step } of steps) {
-    const entry = auditEntry(deps.random, origin, step);
+    const entry = auditEntry(deps.random, origin, step, instants.of(step.countsAt));
     marker = entry.put;
     write.push(...step.write, entry);
     for (const expectation of step.expect) {
@@ -58,26 +60,36 @@ export async function commitSteps(
   if (!one) throw new Error('a commit without steps');
   const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
   const room = strictestOf(steps.map(({ step }) => roomOfStep(step)));
-  const change: Change = { expect: [one, ...others], write, room, ...(extra.quiet && { quiet: true }) };
+  const change: Change = {
+    expect: [one, ...others],
+    write,
+    at: instants.newest,
+    room,
+    ...(extra.quiet && { quiet: true }),
+  };
   return await commitMarked(deps, change, marker, deadline);
 }
 
-/** The audit entry of a step, under a key that nobody can foresee. */
+/**
+ * The audit entry of a step, under a key that nobody can foresee.
+ * @param at the instant of its commit
+ */
 export function auditEntry(
   random: RandomSource,
   origin: Pick<Origin, 'actor' | 'requestId' | 'at'>,
   step: Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>,
+  at: number,
 ): { put: string; value: string } {
-  const { countsAt = origin.at } = step;
+  const { countsAt = at } = step;
   const entry: AuditRecord = {
-    at: origin.at,
+    at,
     actor: origin.actor,
     action: step.action,
     ...(step.appId !== undefined && { appId: step.appId }),
     requestId: origin.requestId,
-    detail: { ...step.detail, ...(countsAt !== origin.at && { countsAt: new Date(countsAt).toISOString() }) },
+    detail: { ...step.detail, ...(countsAt !== at && { countsAt: new Date(countsAt).toISOString() }) },
   };
-  return put(KEYS.audit(step.accountId, origin.at, generateMarker(random)), entry);
+  return put(KEYS.audit(step.accountId, at, generateMarker(random)), entry);
 }
 
 /**

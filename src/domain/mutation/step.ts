@@ -11,7 +11,7 @@ import type { MutationAction, MutationMetrics } from './metrics.ts';
  * A mutation is one commit. It expects what it relied on (the records of who asks and of what is changed), so that a
  * revoked key cannot write even through a race. It writes the records and the audit entry, whose key holds 128 random
  * bits of this attempt: after a lost answer that entry tells whether the commit happened. The ids, the secrets and the
- * instant of a request are generated once, before the first attempt.
+ * instant of a request are generated once, before the first attempt; the instant of the entry is that of the attempt.
  */
 
 /** The services, clock and metrics of a mutation. */
@@ -66,7 +66,7 @@ export interface Step<T> {
   readonly action: MutationAction;
   readonly appId?: string;
   readonly detail?: AuditRecord['detail'];
-  /** The instant that counts for metering (M1); the audit holds it where it differs from that of the request. */
+  /** The instant that counts for metering (M1); the audit holds it where it differs from that of its entry. */
   readonly countsAt?: number;
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];

@@ -3,7 +3,9 @@ import { Slots } from '../../concurrency/slots.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { LIMITS } from '../limits.ts';
-import { comparablePassword } from './password-rules.ts';
+import { judgePassword, type Judgement } from './password-judge.ts';
+import { comparablePassword, type About } from './password-rules.ts';
+import { Places, type Guest } from './places.ts';
 
 /*
  * Passwords are kept as Argon2id (RFC 9106) with the least parameters that OWASP's cheat sheet recommends: 19 MiB, two
@@ -23,15 +25,20 @@ const HASH_BYTES = 32;
 const MEMORY_MAX = 262_144;
 const PASSES_MAX = 10;
 
-/** Hashes and compares passwords, a few at a time. */
+/** Judges, hashes and compares passwords, a few at a time. */
 export interface Passwords {
-  /** @returns the text to store; undefined where too many wait already */
-  hash(password: Secret): Promise<string | undefined>;
-  /**
-   * @param stored undefined where there is no user, or one without a password: it costs the same
-   * @returns undefined where too many wait already
-   */
-  matches(password: Secret, stored: string | undefined): Promise<boolean | undefined>;
+  /** @returns undefined where too many wait already */
+  enter(guest: Guest): PasswordPlace | undefined;
+}
+
+/** A place among those whose passwords are hashed, or wait for it, until it is disposed of. */
+export interface PasswordPlace extends Disposable {
+  /** Judges a password that somebody chooses. */
+  judge(password: Secret, about: About): Promise<Judgement>;
+  /** @returns the text to store */
+  hash(password: Secret): Promise<string>;
+  /** @param stored undefined where there is no user, or one without a password: it costs the same */
+  matches(password: Secret, stored: string | undefined): Promise<boolean>;
 }
 
 /** Whether this Node has Argon2. */
@@ -40,33 +47,33 @@ export const argon2IsThere = (): boolean => typeof crypto.argon2 === 'function';
 /** Creates the hashing of passwords; see `Passwords`. */
 export function createPasswords({ random }: { readonly random: RandomSource }): Passwords {
   const slots = new Slots(LIMITS.passwordsHashedMax);
-  let taken = 0;
-
-  async function inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
-    if (taken >= LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax) return undefined;
-    taken += 1;
-    try {
-      return await slots.run(work);
-    } finally {
-      taken -= 1;
-    }
-  }
-
+  const places = new Places();
   const nobody = spelled(PARAMETERS, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES));
+
+  const hash = async (password: Secret): Promise<string> => {
+    const salt = random.bytes(SALT_BYTES);
+    return spelled(PARAMETERS, salt, await digest(password, salt, PARAMETERS, HASH_BYTES));
+  };
+  const matches = async (password: Secret, stored: string | undefined): Promise<boolean> => {
+    const parsed = parse(stored ?? nobody) ?? parse(nobody);
+    if (!parsed) return false;
+    const { salt, hash: expected, ...parameters } = parsed;
+    const found = await digest(password, salt, parameters, expected.length);
+    return crypto.timingSafeEqual(found, expected) && stored !== undefined;
+  };
+
   return {
-    hash: (password) =>
-      inTurn(async () => {
-        const salt = random.bytes(SALT_BYTES);
-        return spelled(PARAMETERS, salt, await digest(password, salt, PARAMETERS, HASH_BYTES));
-      }),
-    matches: (password, stored) =>
-      inTurn(async () => {
-        const parsed = parse(stored ?? nobody) ?? parse(nobody);
-        if (!parsed) return false;
-        const { salt, hash, ...parameters } = parsed;
-        const found = await digest(password, salt, parameters, hash.length);
-        return crypto.timingSafeEqual(found, hash) && stored !== undefined;
-      }),
+    enter(guest) {
+      const taken = places.take(guest);
+      return (
+        taken && {
+          judge: (password, about) => slots.run(() => judgePassword(password.reveal(), about)),
+          hash: (password) => slots.run(() => hash(password)),
+          matches: (password, stored) => slots.run(() => matches(password, stored)),
+          [Symbol.dispose]: () => taken[Symbol.dispose](),
+        }
+      );
+    },
   };
 }
 

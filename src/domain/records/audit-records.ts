@@ -51,3 +51,6 @@ export const auditKey = (accountId: string, suffix: string): string => `${KEYS.a
 /** The instant that an entry's key begins with; `NaN` where the service did not make the key. */
 export const instantOf = (suffix: string): number =>
   /^[0-9a-z]{9}-/.test(suffix) ? Number.parseInt(suffix.slice(0, 9), 36) : Number.NaN;
+
+/** The first part of a key of the audit that is not before an instant. */
+export const placeAt = (at: number): string => Math.max(0, Math.floor(at)).toString(36).padStart(9, '0');

@@ -54,6 +54,9 @@ export const KEYS = {
   sessionUses: (userId: string) => `session-uses/${userId}`,
   signInsAll: 'sign-ins/',
   signIns: (userId: string) => `sign-ins/${userId}`,
+  /** Failed sign-ins by the keyed hashes of names, whether somebody has the name or not. */
+  signInNamesAll: 'sign-in-names/',
+  signInNames: (record: number) => `sign-in-names/${record}`,
   refreshAll: 'refresh/',
   refresh: (sessionId: string) => `refresh/${sessionId}`,
 

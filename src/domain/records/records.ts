@@ -49,7 +49,7 @@ export const apiKeySchema = z.looseObject({
   /** SHA-256 of the whole key, base64url; empty where the key expires. */
   hash: z.string(),
   createdAt: instant,
-  /** The hash of a key that expires (domain/accounts/key-expiry.ts). */
+  /** The hash of a key that expires (domain/records/key-expiry.ts). */
   expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
   /** Who created it, as the audit names actors; absent for keys of earlier versions. */
   createdBy: z.string().optional(),

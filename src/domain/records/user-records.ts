@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LIMITS } from '../limits.ts';
 import { sealedSchema } from './sealed.ts';
 
 /* The people who use the panel: users, their memberships and sessions. Instants are milliseconds since 1970. */
@@ -11,6 +12,8 @@ export type MemberRole = (typeof MEMBER_ROLES)[number];
 
 /** The name of a user at an OpenID Connect provider; unique as a pair (OpenID Connect Core 1.0, 5.7). */
 const identitySchema = z.looseObject({ issuer: z.string(), subject: z.string() });
+/** One that a user has linked: with the name that the provider gave it, and when that was. */
+const linkedIdentitySchema = identitySchema.extend({ name: z.string().optional(), linkedAt: instant.optional() });
 export type Identity = Readonly<z.infer<typeof identitySchema>>;
 
 /** A credential of WebAuthn. */
@@ -25,6 +28,18 @@ const passkeySchema = z.looseObject({
 });
 export type PasskeyRecord = z.infer<typeof passkeySchema>;
 
+export const ADDITION_KINDS = ['passkey', 'identity', 'browser'] as const;
+/** A further way in that a user got, or a sign-in from a browser that was not known. */
+const additionSchema = z.looseObject({
+  kind: z.enum(ADDITION_KINDS),
+  at: instant,
+  /** Of the passkey, of the identity as the provider tells it, or of the browser. */
+  name: z.string(),
+  /** The address of the client. */
+  client: z.string(),
+});
+export type Addition = z.infer<typeof additionSchema>;
+
 /** `d/u/…`: a user. */
 export const userSchema = z.looseObject({
   name: z.string(),
@@ -32,18 +47,24 @@ export const userSchema = z.looseObject({
   login: z.string(),
   createdAt: instant,
   disabled: z.boolean(),
-  identities: z.array(identitySchema),
+  identities: z.array(linkedIdentitySchema),
   /** The hash of the password (domain/passwords), and when it was set. */
   password: z.looseObject({ hash: z.string(), at: instant }).optional(),
   passkeys: z.array(passkeySchema),
+  /** The latest last, at most `LIMITS.additionsKeptMax`. */
+  additions: z.array(additionSchema).optional(),
   /** When the user's roles last changed; a session that began before gets another token. */
   rolesAt: instant.optional(),
-  /** The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. */
+  /**
+   * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. `asked` is the
+   * store's revision before the provider was asked for them; absent in records of earlier versions.
+   */
   mapped: z
     .looseObject({
       operator: z.boolean(),
       accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
       at: instant,
+      asked: z.int().min(0).optional(),
     })
     .optional(),
 });
@@ -72,10 +93,25 @@ export const SIGN_IN_METHODS = ['password', 'passkey', 'provider', 'link'] as co
 /** The way in which a session began. */
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-/** `d/s/…`: a session, by the hash of its token. It is written once and removed when it ends. */
+export const PROOF_WAYS = ['password', 'passkey', 'provider'] as const;
+/** How a user proved who they are. */
+export type ProofWay = (typeof PROOF_WAYS)[number];
+
+/**
+ * `d/s/…`: a session, by the hash of its token. It is written once and removed when it ends: a proof, and a change of its
+ * user's roles, begin another session in its place.
+ */
 export const sessionSchema = z.looseObject({
   userId: z.string(),
   createdAt: instant,
+  /** When the user signed in; a session that takes the place of another one keeps it. */
+  signedInAt: instant.optional(),
+  /** When the user had last signed in from this browser before; absent where it was not known. */
+  previousAt: instant.optional(),
+  /** When the user last proved who they are, and how; absent where a link or the provider alone let them in. */
+  proof: z.looseObject({ at: instant, by: z.enum(PROOF_WAYS) }).optional(),
+  /** What vouched for more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
+  secondFactor: z.enum(['passkey', 'provider']).optional(),
   expiresAt: instant,
   method: z.enum(SIGN_IN_METHODS),
   /** The browser in a few words, for the list of one's own sessions. */
@@ -91,16 +127,32 @@ export const userLocatorSchema = z.looseObject({ userId: z.string() });
 /** `session-uses/…`: when the sessions of a user were last used: pairs of a session's id and an instant. */
 export const sessionUsesSchema = z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) });
 
-/** `sign-ins/…`: what is known of the attempts to sign in as a user. */
-export const signInsSchema = z.looseObject({
+/** A browser that a user has signed in from, by a hash of its mark, the user and the password. */
+const knownBrowserSchema = z.looseObject({
+  hash: z.string(),
+  until: instant,
+  /** Attempts since the last success, the one under way included. */
   failures: z.int().min(0),
-  failedAt: instant,
+});
+export type KnownBrowser = z.infer<typeof knownBrowserSchema>;
+
+/** `sign-ins/…`: what is known of how a user signs in. */
+export const signInsSchema = z.looseObject({
   /** The signature counters of passkeys, by the id of the credential. */
   counters: z.record(z.string(), z.int().min(0)),
-  /** Hashes of the marks of browsers that this user has signed in from, the latest last. */
-  browsers: z.array(z.string()),
+  /** The browser of the last sign-in is last. */
+  known: z.array(knownBrowserSchema).optional(),
 });
 export type SignInsRecord = z.infer<typeof signInsSchema>;
+
+/** The records `sign-in-names/…`, and the names of each. */
+export const SIGN_IN_NAMES_RECORDS = 64;
+export const SIGN_IN_NAMES_PER_RECORD = LIMITS.signInNamesCounted / SIGN_IN_NAMES_RECORDS;
+/** A name takes 8 bytes (domain/sign-ins/name-records.ts). */
+const SIGN_IN_NAMES_TEXT = new RegExp(`^[A-Za-z0-9+/]{${Math.ceil((SIGN_IN_NAMES_PER_RECORD * 64) / 6)}}={0,2}$`);
+
+/** `sign-in-names/…`: failed sign-ins by the keyed hash of a name, packed. */
+export const signInNamesSchema = z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) });
 
 export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
 export type LinkKind = (typeof LINK_KINDS)[number];

@@ -82,6 +82,7 @@ async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: 
     return {
       accountId,
       action: 'app.created',
+      countsAt: origin.at,
       appId,
       expect: [...expect, expectAbsent(key)],
       write: [put(key, newApp(name, counters.nextSlot, origin.at)), ...write],

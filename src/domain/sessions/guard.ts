@@ -29,9 +29,9 @@ export async function liveSession(reader: FleetReader, sessionId: string): Promi
  * provider's directory is out by then, also where nothing else tells so.
  */
 function isOver({ session, user }: LiveSession, now: number): boolean {
-  const { expiresAt, method, createdAt } = session.record;
+  const { expiresAt, method, createdAt, signedInAt = createdAt } = session.record;
   if (now >= expiresAt) return true;
-  return method === 'provider' && now - (user.record.mapped?.at ?? createdAt) > LIMITS.mappedRolesMs;
+  return method === 'provider' && now - (user.record.mapped?.at ?? signedInAt) > LIMITS.mappedRolesMs;
 }
 
 /** The guard of a change that a session makes: its commit expects the session, the user and what gives the right. */

@@ -2,7 +2,6 @@ import type { Log } from '../../log.ts';
 import { expectUnchanged, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { SessionEntry } from '../fleet/reader.ts';
-import { LIMITS } from '../limits.ts';
 import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { sessionUsesSchema } from '../records/user-records.ts';
@@ -31,6 +30,8 @@ export interface SessionUsesDeps {
   readonly log: Log;
   /** The ids of a user's sessions, as memory has them. */
   readonly sessionsOf: (userId: string) => readonly string[];
+  /** A session that nobody uses for so long has ended. */
+  readonly idleMs: number;
 }
 
 /** Sessions whose last use this replica remembers; the oldest are forgotten first, and are read again. */
@@ -102,7 +103,7 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
       know(id, at);
     },
     async isIdle({ id, record }) {
-      const since = (at: number): boolean => clock.now() - at <= LIMITS.sessionIdleMs;
+      const since = (at: number): boolean => clock.now() - at <= deps.idleMs;
       if (since(Math.max(record.createdAt, known.get(id) ?? 0))) return false;
       const { record: uses } = await read(record.userId);
       const last = uses.get(id) ?? record.createdAt;

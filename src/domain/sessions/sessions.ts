@@ -11,6 +11,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { SessionRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
+import { withAddition } from '../users/user-state.ts';
 import { sessionEnd } from '../users/users.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';
@@ -19,6 +20,12 @@ import type { SessionUses } from './session-uses.ts';
 export interface SignedIn extends LiveSession {
   readonly reader: FleetReader;
 }
+
+/** What a session is beside its times. */
+export type SessionTraits = Pick<
+  SessionRecord,
+  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'previousAt' | 'proof' | 'secondFactor'
+>;
 
 /** A session that is about to begin. Its token is drawn once, before the first attempt of the commit. */
 export interface NewSession {
@@ -42,11 +49,12 @@ export interface Sessions {
    */
   authenticate(token: string, isUse?: boolean): Promise<SignedIn>;
   /** Draws a token and makes the record of a session of the user. @param browser its User-Agent in a few words */
-  draw(session: Pick<SessionRecord, 'userId' | 'method' | 'browser' | 'identity'>, at: number): NewSession;
+  draw(session: SessionTraits, at: number): NewSession;
   /**
    * Begins a session. Sessions above the bound end, the oldest first.
    * @param holds whether the user, as each attempt reads him, is still the one who was let in, such as by his password
    * @param replaced the session that this one takes the place of, as in the same browser
+   * @param isNewBrowser the user has not signed in from it lately, and is shown that
    * @returns the user as the commit relied on him
    * @throws Refusal `sign_in_failed` where it does not hold, or the user is gone or disabled; StoreUnavailable; Busy
    */
@@ -55,6 +63,7 @@ export interface Sessions {
     session: NewSession,
     holds: (user: UserEntry) => boolean,
     replaced?: string,
+    isNewBrowser?: boolean,
   ): Promise<UserEntry>;
   /** Ends a session of a user; it is unknown from then on. @throws Refusal `not_found`; StoreUnavailable; Busy */
   end(origin: Origin, userId: string, sessionId: string): Promise<void>;
@@ -65,6 +74,8 @@ export interface Sessions {
 export interface SessionsDeps extends MutationDeps {
   readonly random: RandomSource;
   readonly uses: SessionUses;
+  /** How long a session lasts in all. */
+  readonly sessionMs: number;
 }
 
 /** The prefix lets a scanner of secrets find a token. */
@@ -85,17 +96,19 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     draw(session, at) {
       const token = new Secret(`${PREFIX}${generateSecretWord(deps.random)}`);
-      const record = { ...session, createdAt: at, expiresAt: at + LIMITS.sessionMs };
+      const record: SessionRecord = { ...session, createdAt: at, expiresAt: at + deps.sessionMs };
       return { token, sessionId: tokenHash(token.reveal()), record };
     },
-    async begin(origin, session, holds, replaced) {
+    async begin(origin, session, holds, replaced, isNewBrowser = false) {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
         const step = await beginningStep(reader, session, user, replaced, origin.client);
-        // The user's record is written as it is: a reset, a new password or a disabling at the same instant conflicts with
-        // this sign-in, and ends it with the other sessions.
-        return { ...step, write: [...step.write, put(user.key, user.record)], result: user };
+        const addition = { kind: 'browser', name: session.record.browser } as const;
+        const record = isNewBrowser ? withAddition(user.record, origin, addition) : user.record;
+        // The user's record is written even where it is as it was: a reset, a new password or a disabling at the same
+        // instant conflicts with this sign-in, and ends it with the other sessions.
+        return { ...step, write: [...step.write, put(user.key, record)], result: user };
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),

@@ -11,8 +11,9 @@ import { Refusal } from '../refusal.ts';
 import type { ValidLink } from './link-validity.ts';
 import { voidedLinks, type Links } from './links.ts';
 import { joiningStep, newMemberStep } from './members.ts';
+import { othersWhoStay } from './last-one.ts';
 import { refuseTaken } from './logins.ts';
-import { crowdOf, passkeyKey, userCreation } from './user-state.ts';
+import { canSignIn, crowdOf, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** What a person gave who opened a link. */
@@ -184,13 +185,16 @@ async function resetting({ deps, reader, userId, answer, origin, link }: Accepti
   const { password: _old, ...kept } = user.record;
   const record = { ...withPassword(kept, answer, origin.at), passkeys: [] };
   const passkeys: Write[] = user.record.passkeys.map(({ id }) => ({ remove: passkeyKey(id) }));
+  // A17: without a new password nobody may be left who can sign in.
+  const isLost = !canSignIn(record, deps.ways);
+  const staying = isLost ? await othersWhoStay(deps, reader, userId, { operator: true, owned: 'all' }) : [];
   const told = (await accountsOf(reader, user)).slice(0, TOLD_MAX).map((account) => toldStep(account, userId));
   const voided = await voidedLinks(deps, userId, link.key);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.reset',
     detail: { userId },
-    expect: [expectUnchanged(user)],
+    expect: [user, ...staying].map(expectUnchanged),
     write: [
       put(KEYS.user(userId), record),
       { remove: KEYS.signIns(userId) },

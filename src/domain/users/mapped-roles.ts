@@ -1,5 +1,6 @@
 import type { GroupRule } from '../../config/panel.ts';
 import { LIMITS } from '../limits.ts';
+import type { Versioned } from '../records/codec.ts';
 import type { MemberRole, UserRecord } from '../records/user-records.ts';
 
 /* The roles that the groups of the provider give. A group gives a role on an account by its id, or that of operator. */
@@ -13,10 +14,14 @@ const GROUP_CHARACTERS_MAX = 256;
  * The roles of a user.
  * @param claim the value of the groups claim
  * @param rules without any, groups give no roles and none are asked for
- * @param at the instant, in milliseconds since 1970
+ * @param when the instant, in milliseconds since 1970, and the store's revision before the provider was asked
  */
-export function mappedRoles(claim: unknown, rules: readonly GroupRule[], at: number): MappedRoles | GroupsFault {
-  if (rules.length === 0) return { operator: false, accounts: [], at };
+export function mappedRoles(
+  claim: unknown,
+  rules: readonly GroupRule[],
+  when: { readonly at: number; readonly asked: number },
+): MappedRoles | GroupsFault {
+  if (rules.length === 0) return { operator: false, accounts: [], ...when };
   const groups = groupsOf(claim);
   if (typeof groups === 'string') return groups;
   const roles = new Map<string, MemberRole>();
@@ -27,7 +32,7 @@ export function mappedRoles(claim: unknown, rules: readonly GroupRule[], at: num
     else if (roles.get(rule.accountId) !== 'owner') roles.set(rule.accountId, rule.role);
   }
   const accounts = Array.from(roles, ([accountId, role]) => ({ accountId, role }));
-  return { operator, accounts: accounts.sort((a, b) => (a.accountId < b.accountId ? -1 : 1)), at };
+  return { operator, accounts: accounts.sort((a, b) => (a.accountId < b.accountId ? -1 : 1)), ...when };
 }
 
 /** A list that is cut by the provider, or is none, says nothing of what is missing: it refuses (fail closed). */
@@ -44,4 +49,25 @@ export function sameRoles(one: MappedRoles | undefined, other: MappedRoles | und
   const spelled = (roles: MappedRoles | undefined): string =>
     JSON.stringify([roles?.operator ?? false, (roles?.accounts ?? []).map(({ accountId, role }) => [accountId, role])]);
   return spelled(one) === spelled(other);
+}
+
+/**
+ * Whether an answer of the provider is overtaken: another one that was asked for later told the roles that the user has.
+ * Replicas ask at once, so the store's revision tells which one that is, and not a clock. Of two that were asked for at
+ * one revision, the one that comes later may take roles, and gives none.
+ */
+export function isOvertaken(user: Versioned<UserRecord>, answer: MappedRoles): boolean {
+  const known = user.record.mapped;
+  // A revision that is newer than the record itself is of another store, from which the record was restored.
+  if (known?.asked === undefined || known.asked > user.revision) return false;
+  const asked = answer.asked ?? 0;
+  return asked < known.asked || (asked === known.asked && !isWithin(answer, known));
+}
+
+/** Whether all roles are among the others. */
+function isWithin(roles: MappedRoles, others: MappedRoles): boolean {
+  if (roles.operator && !others.operator) return false;
+  return roles.accounts.every(({ accountId, role }) =>
+    others.accounts.some((one) => one.accountId === accountId && (one.role === role || one.role === 'owner')),
+  );
 }

@@ -1,13 +1,14 @@
 import { expectUnchanged, type Write } from '../../store/port.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { whoCanSignIn } from './user-state.ts';
+import { othersWhoStay } from './last-one.ts';
+import { isMappedOwner, mutateEndingKeys, type Departure } from './made-keys.ts';
+import { operatorRight } from './roles.ts';
 import type { UserDeps } from './users.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
@@ -26,32 +27,48 @@ export interface Member {
   readonly since: number | undefined;
 }
 
+/** A user as a member of an account. */
+export interface MemberRef {
+  readonly accountId: string;
+  readonly userId: string;
+}
+
 /** The operations on the members of an account. */
 export interface Members {
   /** Lists the members, owners first. @throws Refusal `not_found`; StoreUnavailable */
   list(accountId: string): Promise<readonly Member[]>;
   /**
-   * Gives a member another role.
-   * @throws Refusal `not_found` for who is no member by invitation, `conflict` for the last owner;
-   * StoreUnavailable; Busy
+   * Gives a member another role. The API keys that an owner made end with the role, unless the owner still has the right in
+   * another way, or they are kept (A17).
+   * @param keepKeys ids of keys
+   * @throws Refusal `not_found` for who is no member by invitation, `conflict` for the last owner and where
+   * a key is named that the member did not make; StoreUnavailable; Busy
    */
-  setRole(origin: Origin, accountId: string, userId: string, role: MemberRole): Promise<void>;
+  setRole(origin: Origin, member: MemberRef, role: MemberRole, keepKeys?: readonly string[]): Promise<void>;
   /** Ends a membership by invitation. @throws as `setRole` */
-  remove(origin: Origin, accountId: string, userId: string): Promise<void>;
+  remove(origin: Origin, member: MemberRef, keepKeys?: readonly string[]): Promise<void>;
 }
 
 /** Creates the operations on members; see `Members`. */
 export function createMembers(deps: UserDeps): Members {
   return {
     list: (accountId) => list(deps, accountId),
-    setRole: (origin, accountId, userId, role) => change(deps, origin, accountId, userId, role),
-    remove: (origin, accountId, userId) => change(deps, origin, accountId, userId, undefined),
+    setRole: (origin, member, role, keepKeys) => change(deps, origin, { ...member, role, keepKeys }),
+    remove: (origin, member, keepKeys) => change(deps, origin, { ...member, role: undefined, keepKeys }),
   };
 }
 
-/** Ends a membership by invitation; where it has ended already, all stays as it is. @throws as `Members.setRole` */
-export const endMembership = (deps: UserDeps, origin: Origin, accountId: string, userId: string): Promise<void> =>
-  change(deps, origin, accountId, userId, undefined, 'unchanged');
+/**
+ * Ends a membership by invitation; where it has ended already, all stays as it is.
+ * @param keepKeys ids of keys, of other accounts as well
+ * @throws as `Members.setRole`
+ */
+export const endMembership = (
+  deps: UserDeps,
+  origin: Origin,
+  member: MemberRef,
+  keepKeys: readonly string[],
+): Promise<void> => change(deps, origin, { ...member, role: undefined, keepKeys, isDeletion: true });
 
 async function list({ fleet }: MutationDeps, accountId: string): Promise<readonly Member[]> {
   const memory = await fleet.whole();
@@ -70,54 +87,54 @@ async function list({ fleet }: MutationDeps, accountId: string): Promise<readonl
   return members.sort((a, b) => (a.role === b.role ? (a.name < b.name ? -1 : 1) : a.role === 'owner' ? -1 : 1));
 }
 
-async function change(
+interface Change extends MemberRef {
+  /** Undefined where the membership ends. */
+  readonly role: MemberRole | undefined;
+  readonly keepKeys?: readonly string[] | undefined;
+  /** The user is deleted: there may be no membership any more, and `keepKeys` may name keys of other accounts. */
+  readonly isDeletion?: true;
+}
+
+async function change(deps: UserDeps, origin: Origin, wanted: Change): Promise<void> {
+  const { keepKeys = [] } = wanted;
+  const named = wanted.isDeletion ? [] : keepKeys;
+  await mutateEndingKeys<void>(deps, origin, named, (reader) => departure(deps, reader, origin, wanted));
+}
+
+async function departure(
   deps: UserDeps,
+  reader: FleetReader,
   origin: Origin,
-  accountId: string,
-  userId: string,
-  role: MemberRole | undefined,
-  whereNone: 'refused' | 'unchanged' = 'refused',
-): Promise<void> {
-  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    const account = await reader.account(accountId);
-    const user = await reader.user(userId);
-    if (!account || !user) throw new Refusal('not_found');
-    const before = await account.members();
-    const member = before.record.members.find((one) => one.userId === userId);
-    if (!member && whereNone === 'unchanged') return { unchanged: undefined };
-    if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
-    if (member.role === role) return { unchanged: undefined };
-    const others = before.record.members.filter((one) => one.userId !== userId);
-    const owner = member.role === 'owner' ? await ownerAmong(deps, reader, accountId, others) : undefined;
-    const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
-    const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
-    return {
+  { accountId, userId, role, keepKeys = [], isDeletion }: Change,
+): Promise<Departure<void> | Unchanged<void>> {
+  const account = await reader.account(accountId);
+  const user = await reader.user(userId);
+  if (!account || !user) throw new Refusal('not_found');
+  const before = await account.members();
+  const member = before.record.members.find((one) => one.userId === userId);
+  if (!member && isDeletion) return { unchanged: undefined };
+  if (!member) throw new Refusal('not_found', 'This user is no member of the account by invitation.');
+  if (member.role === role) return { unchanged: undefined };
+  const others = before.record.members.filter((one) => one.userId !== userId);
+  const staying = await othersWhoStay(deps, reader, userId, { operator: false, owned: account });
+  const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
+  const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
+  const isKept = role === 'owner' || (await operatorRight(reader, user)) !== undefined;
+  const made = [...(await reader.keysMadeBy(userId))].filter((one) => one.account.id === accountId);
+  return {
+    step: {
       accountId,
       action: role === undefined ? 'member.removed' : 'member.changed',
       detail: { userId, from: member.role, ...(role !== undefined && { role }) },
       withdraws: role === 'viewer',
-      // The change is good only while this owner can sign in.
-      expect: [...expect, ...(owner ? [expectUnchanged(owner)] : [])],
+      expect: [...expect, ...staying.map(expectUnchanged)],
       write,
       result: undefined,
-    };
-  });
-}
-
-/** @returns an owner who can sign in. @throws Refusal `conflict` where nobody of `left` is one; StoreUnavailable */
-export async function ownerAmong(
-  { ways }: Pick<UserDeps, 'ways'>,
-  reader: FleetReader,
-  accountId: string,
-  left: MembersRecord['members'],
-): Promise<UserEntry> {
-  const owners = left.filter(({ role }) => role === 'owner').map(({ userId }) => userId);
-  const owner = await whoCanSignIn(reader, owners, ways);
-  if (owner) return owner;
-  throw new Refusal(
-    'conflict',
-    `No other owner of the account ${accountId} can sign in: make somebody else an owner first.`,
-  );
+    },
+    user,
+    made: isDeletion ? made.filter(({ key }) => !keepKeys.includes(key.id)) : made,
+    stays: () => isKept || isMappedOwner(reader, user, account),
+  };
 }
 
 /** The expectations and writes of a change of an account's members; the user's sessions get other tokens. */

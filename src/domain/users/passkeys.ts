@@ -1,15 +1,16 @@
-import { expectAbsent, expectUnchanged, type Store } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Store, type Write } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { LIMITS } from '../limits.ts';
+import type { MutationAction } from '../mutation/metrics.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin } from '../mutation/step.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { canSignIn, passkeyKey } from './user-state.ts';
+import { canSignIn, identityId, identityKey, passkeyKey, withAddition, withoutIdentities } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** The passkeys of users: credentials of WebAuthn, each of one user. */
@@ -56,11 +57,12 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
     }
     const key = passkeyKey(passkey.id);
     if (await deps.store.get(key)) throw new Refusal('conflict', 'This passkey is added already.');
+    const record = withAddition(user.record, origin, { kind: 'passkey', name: passkey.name });
     return {
-      ...userStep(user, { passkeys: 'added' }),
+      ...ownStep('passkey.added', user, origin),
       expect: [expectUnchanged(user), expectAbsent(key)],
       write: [
-        put(KEYS.user(userId), { ...user.record, passkeys: [...user.record.passkeys, passkey] }),
+        put(KEYS.user(userId), { ...record, passkeys: [...user.record.passkeys, passkey] }),
         put(key, { userId }),
       ],
     };
@@ -75,19 +77,24 @@ async function remove(deps: UserDeps, origin: Origin, userId: string, passkeyId:
     const record = { ...user.record, passkeys };
     refuseLastWay(deps, record);
     return {
-      ...userStep(user, { passkeys: 'removed' }),
+      ...ownStep('passkey.removed', user, origin),
       expect: [expectUnchanged(user)],
       write: [put(KEYS.user(userId), record), { remove: passkeyKey(passkeyId) }],
-      withdraws: true,
     };
   });
 }
 
-const userStep = ({ id }: UserEntry, detail: Readonly<Record<string, string>>) =>
+/** The step of a change that a user makes to their own ways in. */
+export const ownStep = (
+  action: MutationAction,
+  { id }: UserEntry,
+  { client }: Pick<Origin, 'client'>,
+  detail: Step<void>['detail'] = {},
+) =>
   ({
     accountId: OPERATOR_AUDIT,
-    action: 'user.changed',
-    detail: { userId: id, ...detail },
+    action,
+    detail: { userId: id, ...(client !== undefined && { client }), ...detail },
     result: undefined,
   }) as const;
 
@@ -106,6 +113,9 @@ export interface PasswordChange {
   readonly holds: (user: UserEntry) => boolean;
   /** The session that makes the change; every other one ends. */
   readonly keptSession: string;
+  /** The ids of passkeys and identities that go with it; what is gone already is passed over. */
+  readonly removedPasskeys: readonly string[];
+  readonly unlinkedIdentities: readonly string[];
 }
 
 /**
@@ -113,17 +123,30 @@ export interface PasswordChange {
  * @throws Refusal `not_found`, `sign_in_failed` where it does not hold; StoreUnavailable; Busy
  */
 export async function setPassword(deps: MutationDeps, origin: Origin, change: PasswordChange): Promise<void> {
-  const { userId, hashed, holds, keptSession } = change;
+  const { userId, hashed, holds, keptSession, removedPasskeys, unlinkedIdentities } = change;
   await mutate<void>(deps, origin, async (reader: FleetReader) => {
     const user = await existingUser(reader, userId);
     // Two changes at once: the second one was judged by a password that is none any more.
     if (!holds(user)) throw new Refusal('sign_in_failed');
-    const record = { ...user.record, password: { hash: hashed, at: origin.at } };
+    const removed = user.record.passkeys.filter(({ id }) => removedPasskeys.includes(id));
+    const unlinked = user.record.identities.filter((identity) => unlinkedIdentities.includes(identityId(identity)));
+    const record: UserRecord = {
+      ...withoutIdentities(user.record, unlinked, origin.at),
+      passkeys: user.record.passkeys.filter((passkey) => !removed.includes(passkey)),
+      password: { hash: hashed, at: origin.at },
+    };
     return {
-      ...userStep(user, { password: 'set' }),
+      ...ownStep('password.changed', user, origin, {
+        ...(removed.length > 0 && { passkeysRemoved: removed.length }),
+        ...(unlinked.length > 0 && { identitiesUnlinked: unlinked.length }),
+      }),
       expect: [expectUnchanged(user)],
-      write: [put(KEYS.user(userId), record), ...(await endings(reader, userId, keptSession))],
-      withdraws: true,
+      write: [
+        put(KEYS.user(userId), record),
+        ...removed.map(({ id }): Write => ({ remove: passkeyKey(id) })),
+        ...unlinked.map((identity): Write => ({ remove: identityKey(identity) })),
+        ...(await endings(reader, userId, keptSession)),
+      ],
     };
   });
 }

@@ -10,9 +10,9 @@ import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
-import { sameRoles, type MappedRoles } from './mapped-roles.ts';
-import { refuseLastWay } from './passkeys.ts';
-import { crowdOf, identityKey, userCreation, type Crowd } from './user-state.ts';
+import { isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
+import { ownStep, refuseLastWay } from './passkeys.ts';
+import { crowdOf, identityKey, userCreation, withAddition, withoutIdentities, type Crowd } from './user-state.ts';
 import { existingUser, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */
@@ -25,7 +25,8 @@ export interface ProviderUser {
 /** The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7). */
 export interface ProviderUsers {
   /**
-   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it.
+   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer of the
+   * provider that is overtaken changes no roles, here and below.
    * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users; StoreUnavailable;
    * Busy
    */
@@ -92,6 +93,7 @@ async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: 
     if (!before) return { ...creation(newId, user, crowd, origin.at), result: newId };
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
+    if (isOvertaken(before, mapped)) return { unchanged: before.id };
     if (sameRoles(before.record.mapped, mapped) && (await confirmed(deps, before, mapped)))
       return { unchanged: before.id };
     return { ...mapping(before, mapped, crowd.operators, origin.at), result: before.id };
@@ -173,6 +175,7 @@ async function renew(
     const user = await reader.user(userId);
     // Whoever unlinked it meanwhile, or is disabled, gets no role by it.
     if (!user || user.record.disabled || !hasIdentity(user.record, identity)) return { unchanged: undefined };
+    if (isOvertaken(user, mapped)) return { unchanged: undefined };
     if (sameRoles(user.record.mapped, mapped) && (await confirmed(deps, user, mapped))) return { unchanged: undefined };
     return mapping(user, mapped, await reader.operators(), origin.at);
   });
@@ -182,7 +185,7 @@ async function link(
   deps: MutationDeps,
   origin: Origin,
   userId: string,
-  { identity, mapped }: ProviderUser,
+  { identity, name, mapped: answered }: ProviderUser,
 ): Promise<'linked' | 'already_linked' | 'too_many'> {
   type Outcome = 'linked' | 'already_linked' | 'too_many';
   return await mutate<Outcome>(deps, origin, async (reader): Promise<Step<Outcome> | Unchanged<Outcome>> => {
@@ -190,16 +193,22 @@ async function link(
     const owner = await ownerOf(deps, identity);
     if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
     const operators = await reader.operators();
+    const mapped = isOvertaken(before, answered) ? (before.record.mapped ?? answered) : answered;
     const step = { ...mapping(before, mapped, operators, origin.at), result: 'linked' as const };
     if (owner === userId) return step;
     const { record } = before;
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
-    const after: UserRecord = { ...record, identities: [...record.identities, identity], mapped, rolesAt: origin.at };
+    const after: UserRecord = {
+      ...withAddition(record, origin, { kind: 'identity', name }),
+      identities: [...record.identities, { ...identity, name, linkedAt: origin.at }],
+      mapped,
+      rolesAt: origin.at,
+    };
     const key = identityKey(identity);
     return {
       ...step,
-      detail: { ...step.detail, identity: 'linked' },
-      withdraws: false,
+      ...ownStep('identity.linked', before, origin, step.detail),
+      result: step.result,
       expect: [...step.expect, expectAbsent(key)],
       write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
     };
@@ -210,18 +219,13 @@ async function unlink(deps: UserDeps, origin: Origin, userId: string): Promise<v
   await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
     const user = await existingUser(reader, userId);
     if (user.record.identities.length === 0) return { unchanged: undefined };
-    const { mapped: _gone, ...rest } = user.record;
-    const record: UserRecord = { ...rest, identities: [], rolesAt: origin.at };
+    const record = withoutIdentities(user.record, user.record.identities, origin.at);
     refuseLastWay(deps, record);
     const locators: Write[] = user.record.identities.map((identity) => ({ remove: identityKey(identity) }));
     return {
-      accountId: OPERATOR_AUDIT,
-      action: 'user.changed',
-      detail: { userId, identity: 'unlinked' },
-      withdraws: true,
+      ...ownStep('identity.unlinked', user, origin),
       expect: [expectUnchanged(user)],
       write: [put(KEYS.user(userId), record), ...locators],
-      result: undefined,
     };
   });
 }

@@ -19,7 +19,7 @@ export interface Right {
 }
 
 /** The mapped roles, where they are of the last hour. */
-function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntry): UserRecord['mapped'] {
+export function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntry): UserRecord['mapped'] {
   const { mapped } = record;
   return mapped && reader.now() - mapped.at <= LIMITS.mappedRolesMs ? mapped : undefined;
 }

@@ -1,38 +1,47 @@
 import { expectUnchanged } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
-import { mutate } from '../mutation/mutation.ts';
 import type { Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { signInsOf } from '../records/attempt-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
-import { endMembership, ownerAmong } from './members.ts';
+import { othersWhoStay } from './last-one.ts';
 import { loginRemoval } from './logins.ts';
+import { livingOf, mutateEndingKeys, refuseForeign } from './made-keys.ts';
+import { endMembership } from './members.ts';
 import { identityKey, operatorsAfter, passkeyKey } from './user-state.ts';
-import { endings, existingUser, operatorAmong, type UserDeps } from './users.ts';
+import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** Deletes users. */
 export interface UserDeletion {
   /**
    * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it, and
-   * then removes all that is known of him. What he did stays in the audits, by his id. Repeated after a failure it goes on.
-   * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself;
-   * `changed_meanwhile` where he became a member meanwhile; StoreUnavailable; Busy
+   * then removes all that is known of him. What he did stays in the audits, by his id. The API keys that he made end, but for
+   * those that are kept (A17). Repeated after a failure it goes on.
+   * @param keepKeys ids of keys
+   * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself, and where a
+   * key is named that the user did not make; `changed_meanwhile` where he became a member meanwhile; StoreUnavailable; Busy
    */
-  delete(origin: Origin, userId: string): Promise<void>;
+  delete(origin: Origin, userId: string, keepKeys?: readonly string[]): Promise<void>;
 }
 
 /** Creates the operation; see `UserDeletion`. */
 export function createUserDeletion(deps: UserDeps): UserDeletion {
   return {
-    async delete(origin, userId) {
+    async delete(origin, userId, keepKeys = []) {
       if (origin.actor === `user:${userId}`) {
         throw new Refusal('conflict', 'Nobody deletes himself: ask another operator to do it.');
       }
-      const accountIds = await leavable(deps, userId);
-      for (const accountId of accountIds) await endMembership(deps, origin, accountId, userId);
-      await mutate<void>(deps, origin, (reader) => removal(deps, reader, userId));
+      const accountIds = await leavable(deps, userId, keepKeys);
+      for (const accountId of accountIds) await endMembership(deps, origin, { accountId, userId }, keepKeys);
+      // Which keys are kept has been judged: one that is revoked meanwhile is no reason to stop here.
+      await mutateEndingKeys<void>(deps, origin, [], async (reader) => {
+        const step = await removal(deps, reader, userId);
+        const user = await existingUser(reader, userId);
+        const made = [...(await reader.keysMadeBy(userId))].filter(({ key }) => !keepKeys.includes(key.id));
+        return { step, user, made, stays: () => false };
+      });
     },
   };
 }
@@ -41,20 +50,12 @@ export function createUserDeletion(deps: UserDeps): UserDeletion {
  * The accounts that have the user among their members, once it is known that he may leave each and all that he is.
  * @throws Refusal `not_found`, `conflict`; StoreUnavailable
  */
-async function leavable(deps: UserDeps, userId: string): Promise<readonly string[]> {
+async function leavable(deps: UserDeps, userId: string, keepKeys: readonly string[]): Promise<readonly string[]> {
   const memory = await deps.fleet.whole();
   await existingUser(memory, userId);
-  const operators = memory.operators().record;
-  if (operators.members.includes(userId)) await operatorAmong(deps, memory, operators, userId);
-  const accounts = [...memory.accountsOfMember(userId)];
-  for (const account of accounts) {
-    const { members } = account.members().record;
-    if (members.some((one) => one.userId === userId && one.role === 'owner')) {
-      const others = members.filter((one) => one.userId !== userId);
-      await ownerAmong(deps, memory, account.id, others);
-    }
-  }
-  return accounts.map(({ id }) => id);
+  await othersWhoStay(deps, memory, userId, { operator: true, owned: 'all' });
+  refuseForeign(livingOf(memory, [...memory.keysMadeBy(userId)]), keepKeys);
+  return Array.from(memory.accountsOfMember(userId), ({ id }) => id);
 }
 
 async function removal(deps: UserDeps, reader: FleetReader, userId: string): Promise<Step<void>> {
@@ -65,15 +66,14 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
   }
   const operators = await reader.operators();
   const isOperator = operators.record.members.includes(userId);
-  const other = isOperator ? await operatorAmong(deps, reader, operators.record, userId) : undefined;
+  const staying = await othersWhoStay(deps, reader, userId, { operator: true });
   const login = await loginRemoval(deps, user);
   const members = operatorsAfter(operators.record, userId, false);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.deleted',
     detail: { userId },
-    // The deletion is good only while the other operator can sign in.
-    expect: [...[user, ...(other ? [operators, other] : [])].map(expectUnchanged), ...login.expect],
+    expect: [...[user, ...(isOperator ? [operators] : []), ...staying].map(expectUnchanged), ...login.expect],
     write: [
       ...keysOf(user).map((key) => ({ remove: key })),
       ...login.write,

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { expectAbsent, expectAsFound, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
+import type { Origin } from '../mutation/step.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import type { Addition, Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedLogin } from '../../text/logins.ts';
 
@@ -30,8 +31,9 @@ export const loginKey = (login: string): string => locatorOf(comparableLogin(log
 export const loginKeys = (login: string): readonly string[] => [
   ...new Set([locatorOf(formerLogin(login)), loginKey(login)]),
 ];
-export const identityKey = ({ issuer, subject }: Identity): string =>
-  KEYS.identity(digest(JSON.stringify([issuer, subject])));
+/** The id of an identity, by which its user names it; it is no secret. */
+export const identityId = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]));
+export const identityKey = (identity: Identity): string => KEYS.identity(identityId(identity));
 export const passkeyKey = (credentialId: string): string => KEYS.passkey(digest(credentialId));
 
 /** The ways in which people sign in to this installation, beside passkeys. */
@@ -68,7 +70,27 @@ export async function whoCanSignIn(
   return undefined;
 }
 
+/**
+ * The user's record without some identities. The roles by the provider's groups go with any of them: they may be of that
+ * one, and a sign-in by another one brings its own.
+ */
+export function withoutIdentities(record: UserRecord, gone: readonly Identity[], at: number): UserRecord {
+  if (gone.length === 0) return record;
+  const { mapped: _gone, ...rest } = record;
+  return { ...rest, identities: record.identities.filter((identity) => !gone.includes(identity)), rolesAt: at };
+}
+
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
+
+/** The user's record with one more addition, which the user is shown. The oldest go beyond the bound. */
+export function withAddition(
+  record: UserRecord,
+  { at, client = '' }: Pick<Origin, 'at' | 'client'>,
+  { kind, name }: Pick<Addition, 'kind' | 'name'>,
+): UserRecord {
+  const additions = [...(record.additions ?? []), { kind, at, name, client }].slice(-LIMITS.additionsKeptMax);
+  return { ...record, additions };
+}
 
 /** Expectations and writes of one record or more. */
 export interface RecordChangeSet {

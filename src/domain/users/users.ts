@@ -4,14 +4,17 @@ import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { refuseLate } from '../mutation/commit.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
+import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
-import { crowdOf, operatorsAfter, userCreation, whoCanSignIn, type SignInWays } from './user-state.ts';
+import { isOwner, mutateEndingKeys } from './made-keys.ts';
+import { mappedNow } from './roles.ts';
+import { crowdOf, operatorsAfter, userCreation } from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -33,6 +36,8 @@ export interface UserPatch {
   readonly name?: string | undefined;
   readonly disabled?: boolean | undefined;
   readonly operator?: boolean | undefined;
+  /** Ids of API keys that the user made, and that go on where the change takes the right away by which they were made. */
+  readonly keepKeys?: readonly string[] | undefined;
 }
 
 /**
@@ -59,10 +64,8 @@ export function createNewcomers(deps: Pick<MutationDeps, 'clock'>): Newcomers {
 }
 
 /** The services of the operations on users, and the ways in which users sign in. */
-export interface UserDeps extends MutationDeps {
+export interface UserDeps extends MutationDeps, Ways {
   readonly newcomers: Newcomers;
-  /** Undefined where the panel is not served here. */
-  readonly ways: SignInWays | undefined;
 }
 
 /** The operations on users. */
@@ -80,8 +83,10 @@ export interface Users {
   /** The user with this login; undefined where there is none. @throws StoreUnavailable; BadRecord */
   byLogin(login: string): Promise<UserEntry | undefined>;
   /**
-   * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit.
-   * @throws Refusal `not_found`, `conflict` for the last operator; StoreUnavailable; Busy
+   * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit; API keys end as
+   * with a membership (A17).
+   * @throws Refusal `not_found`, `conflict` for the last operator, for the last owner of an account who is disabled, and
+   * where a key is named that the user did not make; StoreUnavailable; Busy
    */
   change(origin: Origin, userId: string, patch: UserPatch): Promise<User>;
 }
@@ -177,50 +182,42 @@ export async function creationStep(
 }
 
 async function change(deps: UserDeps, origin: Origin, userId: string, patch: UserPatch): Promise<User> {
-  return await mutate<User>(deps, origin, async (reader): Promise<Step<User> | Unchanged<User>> => {
+  const { keepKeys = [] } = patch;
+  return await mutateEndingKeys<User>(deps, origin, keepKeys, async (reader) => {
     const user = await existingUser(reader, userId);
     const operators = await reader.operators();
     const isOperator = operators.record.members.includes(userId);
     const wanted = patch.operator ?? isOperator;
     const { name = user.record.name, disabled = user.record.disabled } = patch;
-    const takesOperator = isOperator && (!wanted || (disabled && !user.record.disabled));
-    const other = takesOperator ? await operatorAmong(deps, reader, operators.record, userId) : undefined;
+    const isShut = disabled && !user.record.disabled;
+    const loss = { operator: isOperator && (!wanted || isShut), owned: isShut ? ('all' as const) : undefined };
+    const staying = await othersWhoStay(deps, reader, userId, loss);
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = wanted !== isOperator;
     const record: UserRecord = { ...user.record, name, disabled, ...(changedRole && { rolesAt: origin.at }) };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
-    const ended = disabled && !user.record.disabled ? await endings(reader, userId) : [];
+    const ended = isShut ? await endings(reader, userId) : [];
+    const isKept = !disabled && (wanted || mappedNow(reader, user)?.operator === true);
     return {
-      accountId: OPERATOR_AUDIT,
-      action: changedRole ? (wanted ? 'operator.added' : 'operator.removed') : 'user.changed',
-      detail: { userId, disabled, renamed: name !== user.record.name },
-      withdraws: disabled && !user.record.disabled,
-      // The change is good only while the other operator can sign in.
-      expect: [user, ...(isOperator || wanted ? [operators] : []), ...(other ? [other] : [])].map(expectUnchanged),
-      write: [put(KEYS.user(userId), record), ...(isOperator || wanted ? [put(KEYS.operators, after)] : []), ...ended],
-      result,
+      step: {
+        accountId: OPERATOR_AUDIT,
+        action: changedRole ? (wanted ? 'operator.added' : 'operator.removed') : 'user.changed',
+        detail: { userId, disabled, renamed: name !== user.record.name },
+        withdraws: isShut,
+        expect: [user, ...(isOperator || wanted ? [operators] : []), ...staying].map(expectUnchanged),
+        write: [
+          put(KEYS.user(userId), record),
+          ...(isOperator || wanted ? [put(KEYS.operators, after)] : []),
+          ...ended,
+        ],
+        result,
+      },
+      user,
+      made: loss.operator || isShut ? [...(await reader.keysMadeBy(userId))] : [],
+      stays: (account) => isKept || (!disabled && isOwner(reader, user, account)),
     };
   });
-}
-
-/**
- * The last operator who can sign in stays, so that somebody can make others.
- * @returns another operator who can sign in: a commit that takes this one away expects the other one's record
- * @throws Refusal `conflict`; StoreUnavailable
- */
-export async function operatorAmong(
-  { ways }: Pick<UserDeps, 'ways'>,
-  reader: FleetReader,
-  { members }: OperatorsRecord,
-  without: string,
-): Promise<UserEntry> {
-  const other = await whoCanSignIn(reader, operatorsAfter({ members }, without, false), ways);
-  if (other) return other;
-  throw new Refusal(
-    'conflict',
-    'No other operator can sign in: make somebody else an operator first, and let him sign in.',
-  );
 }
 
 /** The writes that end a session. */

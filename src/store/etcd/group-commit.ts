@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { batchingPause } from '../../concurrency/batching-pause.ts';
 import { Busy } from '../../domain/refusal.ts';
 import type { Fullness } from '../fullness.ts';
+import { epochIdOf } from '../head-value.ts';
 import { StoreUnavailable, type Change, type CommitResult } from '../port.ts';
 import { bytesOf, divide, type Candidate } from './batch.ts';
 import { deadlineIn, latest, leftMs, type Deadline } from './wire/deadline.ts';
@@ -133,7 +134,8 @@ export class EtcdCommits {
     try {
       const changes = members.map(({ change }) => change);
       // A new epoch id for each request, which is sent once: it also tells this history from a restored one.
-      const request = encodeGroup(this.keys, changes, randomBytes(EPOCH_ID_BYTES).toString('hex'));
+      const random = randomBytes(EPOCH_ID_BYTES).toString('hex');
+      const request = encodeGroup(this.keys, changes, epochIdOf(random, changes));
       const answer = await this.marked.txn(request, async (marked) =>
         this.endpoints.once('commit', async (etcd, options) => etcd.txn(marked, options, decodeTxn), deadline),
       );

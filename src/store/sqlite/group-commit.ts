@@ -1,5 +1,6 @@
 /** A disk transaction that is being put together: each change is judged against the state that those before it left. */
 import { randomBytes } from 'node:crypto';
+import { epochIdOf } from '../head-value.ts';
 import type { Change, CommitResult, Entry, Head, StoreUnavailable, Write } from '../port.ts';
 import { ABSENT, HEAD_KEY } from '../port.ts';
 import { type Database, endOf } from './database.ts';
@@ -31,7 +32,7 @@ export class Group {
   private readonly database: Database;
   private readonly before: Position;
   /** One epoch id for the whole group: it only has to tell one history of the store from another. */
-  private readonly epochId = randomBytes(8).toString('hex');
+  private readonly epoch = randomBytes(8).toString('hex');
 
   constructor(database: Database, position: Position) {
     this.database = database;
@@ -50,7 +51,7 @@ export class Group {
     for (const expected of change.expect) if (expected.revision === ABSENT) created.add(expected.key);
     for (const write of change.write) this.apply(write, revision, created);
     if (heldKey !== undefined) this.database.noteHeld(heldKey, revision);
-    this.position = { revision, head: change.quiet === true ? this.position.head : this.moveHead(revision) };
+    this.position = { revision, head: change.quiet === true ? this.position.head : this.moveHead(revision, change) };
     return { outcome: 'committed', revision };
   }
 
@@ -68,11 +69,12 @@ export class Group {
     return key === HEAD_KEY ? this.position.head.revision : this.database.revisionOf(key);
   }
 
-  private moveHead(revision: number): Head {
+  private moveHead(revision: number, change: Change): Head {
     const { head } = this.position;
+    const epochId = epochIdOf(this.epoch, [change]);
     const previous = head.revision === ABSENT ? undefined : entryOf(head);
-    this.changes.push({ key: HEAD_KEY, revision, value: this.epochId, previous });
-    return { revision, epochId: this.epochId };
+    this.changes.push({ key: HEAD_KEY, revision, value: epochId, previous });
+    return { revision, epochId };
   }
 
   /** @param created keys that are known to be absent: no entry that they replace has to be looked up */

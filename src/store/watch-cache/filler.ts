@@ -12,9 +12,13 @@ import {
   type Store,
   type WatchBatch,
 } from '../port.ts';
+import { instantOf } from '../head-value.ts';
 import { openWatch, type OpenWatch } from '../watch-handle.ts';
 import type { WatchCacheMetrics } from './metrics.ts';
 import type { WatchCacheSink } from './sink.ts';
+
+/** A clock that is so far ahead of this one is wrong: its instants do not drag others along (ADR 0008). */
+const WRONG_CLOCK_MS = 30_000;
 
 export interface FillerOptions {
   readonly store: Store;
@@ -47,6 +51,7 @@ export class Filler {
   readonly #listener: FillerListener;
   readonly #stop: AbortSignal;
   #known: Head = NO_HEAD;
+  #newestInstant = 0;
   #generation = 0;
   #applied = 0;
   #filled = false;
@@ -69,6 +74,18 @@ export class Filler {
    */
   get known(): Head {
     return this.#known;
+  }
+
+  /** The newest instant that a `head` has told, also of a store that was there before. */
+  get newestInstant(): number {
+    return this.#newestInstant;
+  }
+
+  noteInstant({ epochId }: Head): void {
+    const instant = instantOf(epochId);
+    if (instant <= this.#options.clock.now() + WRONG_CLOCK_MS) {
+      this.#newestInstant = Math.max(this.#newestInstant, instant);
+    }
   }
 
   /** Counts how often memory was dropped: a read of `head` that began before says nothing about what is there now. */
@@ -155,7 +172,7 @@ export class Filler {
     // the watch.
     const start = await store.list({ prefix: HEAD_KEY, limit: 1 });
     const [since, head] = [start.revision, headOf(start)];
-    this.#known = head;
+    this.#know(head);
     this.#changed = new Map();
     const watch = await this.#open(since + 1);
     this.#listed = await this.#listAll(watch);
@@ -220,6 +237,11 @@ export class Filler {
     return watch;
   }
 
+  #know(head: Head): void {
+    this.#known = head;
+    this.noteInstant(head);
+  }
+
   #apply(batch: WatchBatch): void {
     const { sink, metrics } = this.#options;
     // Muster never removes `head`: somebody removes the whole store, and these are no changes of it (A14).
@@ -228,7 +250,7 @@ export class Filler {
     }
     for (const change of batch.changes) {
       if (change.key === HEAD_KEY) {
-        if (change.value !== undefined) this.#known = { revision: change.revision, epochId: change.value };
+        if (change.value !== undefined) this.#know({ revision: change.revision, epochId: change.value });
       } else if ((sink.revisionOf(change.key) ?? 0) < change.revision) {
         this.#changed?.set(change.key, change.revision);
         if (change.value !== undefined) sink.put({ ...change, value: change.value });

@@ -88,6 +88,14 @@ export class WatchCache implements AsyncDisposable {
     return this.#lastHead;
   }
 
+  /**
+   * The newest instant that commits have had, up to the revision that memory has reached (head-value.ts): 0 where none is
+   * known. The newest `head` alone would not tell it, since replicas write theirs at once.
+   */
+  get newestInstant(): number {
+    return this.#filler.newestInstant;
+  }
+
   /** The store revision that memory has reached. */
   get applied(): number {
     return this.#filler.applied;
@@ -148,6 +156,7 @@ export class WatchCache implements AsyncDisposable {
     const filler = this.#filler;
     this.#answeredAt = this.#options.clock.monotonic();
     this.#lastHead = head.revision;
+    filler.noteInstant(head);
     if (generation === filler.generation && (contradicts(head, before) || this.#isUnknownHere(head))) {
       filler.drop('the store was restored or replaced');
       return this.#fellBehind();

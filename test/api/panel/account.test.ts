@@ -3,9 +3,10 @@ import * as z from 'zod';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
 import { exchange } from '../../support/http/raw-http.ts';
+import { pathOf } from '../../support/panel/operation-request.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
-import { asOperator } from '../../support/panel/visitor.ts';
-import { call, createApp, enroll, tenant, type Answer } from '../../support/service/muster.ts';
+import { asOperator, codeOf } from '../../support/panel/visitor.ts';
+import { call, createApp, enroll, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -32,20 +33,6 @@ async function world({ muster, store }: PanelMuster): Promise<World> {
   ]);
   return { accountId, apiKey, owner, viewer, stranger, operator };
 }
-
-const codeOf = ({ body }: Pick<Answer, 'body'>): unknown => (body['error'] as { code?: unknown } | undefined)?.code;
-
-/** An operation with values in the place of its parameters. */
-const pathOf = (path: string, accountId: string): string =>
-  path
-    .replace('/panel/v1', '')
-    .replace(':accountId', accountId)
-    .replace(':appId', 'k3v9x0q2m7t5b8n1c4d6')
-    .replace(':keyId', 'n4c8r2w6y1z5')
-    .replace(':entryId', `k3v9x0q2m7t5b8n1c4d6-${'a'.repeat(32)}`)
-    .replace(':userId', 'p7q2r9s4t1u6v3w8')
-    .replace(':linkId', 'h5j1k8m3n6p2')
-    .replace(/:\w+/, 'a'.repeat(43));
 
 onEachBackend('an account in the panel', (backend) => {
   test('each operation of an account is refused to a stranger as unknown, and each write to a viewer', async () => {

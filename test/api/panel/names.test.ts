@@ -105,10 +105,10 @@ onEachBackend('names to sign in with', (backend) => {
 
   /** Puts a user as an earlier version would have: under the one key that it knew. */
   async function putFormer(store: Store, login: string, password: string): Promise<string> {
-    const hashed = await createPasswords({
-      random: { bytes: (count: number) => Buffer.alloc(count, 7) },
-    }).hash(new Secret(password));
-    const userId = await putUser(store, { record: { login, password: { hash: hashed ?? '', at: 1 } } });
+    const random = { bytes: (count: number) => Buffer.alloc(count, 7) };
+    using place = createPasswords({ random }).enter({ known: 'them' }) ?? expect.unreachable('nobody waits');
+    const hash = await place.hash(new Secret(password));
+    const userId = await putUser(store, { record: { login, password: { hash, at: 1 } } });
     const [former = ''] = loginKeys(login);
     const { outcome } = await store.commit({ expect: [expectAbsent(former)], write: [put(former, { userId })] });
     expect(outcome).toBe('committed');

@@ -5,7 +5,7 @@ import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/p
 import { onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
 
-const LAST_OPERATOR = 'No other operator can sign in: make somebody else an operator first, and let him sign in.';
+const LAST_OPERATOR = 'No other operator can sign in: make somebody else an operator first, and let them sign in.';
 
 onEachBackend('users, by the operator API', (backend) => {
   test('are created, listed by name, renamed, disabled and made operators; an absent one is not found', async () => {

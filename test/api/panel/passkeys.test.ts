@@ -4,19 +4,11 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectUnchanged } from '../../../src/store/port.ts';
 import { Authenticator, type Misbehaviour } from '../../support/panel/authenticator.ts';
 import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
+import { withPasskey } from '../../support/panel/passkeys.ts';
 import { asOperator, enteredUser, GOOD_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import type { Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
-
-async function added(visitor: Visitor, name = 'Laptop'): Promise<Authenticator> {
-  const authenticator = new Authenticator();
-  const begun = await visitor.post('/me/passkeys/options');
-  const response = authenticator.create(begun.body['options'], visitor.origin);
-  const answer = await visitor.post('/me/passkeys', { name, response });
-  if (answer.status !== 201) throw new Error(`POST /me/passkeys: ${answer.status} ${answer.text}`);
-  return authenticator;
-}
 
 /** A sign-in by the passkey alone. */
 async function signIn(visitor: Visitor, authenticator: Authenticator, misbehaviour?: Misbehaviour): Promise<Answer> {
@@ -39,7 +31,7 @@ onEachBackend('passkeys', (backend) => {
       attestation: 'none',
       excludeCredentials: [],
     });
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const listed = (await visitor.ask('/me/passkeys')).body['passkeys'] as { passkeyId: string; name: string }[];
     expect(listed).toMatchObject([{ passkeyId: authenticator.id, name: 'Laptop' }]);
     const other = new Visitor(muster);
@@ -58,7 +50,7 @@ onEachBackend('passkeys', (backend) => {
     await using muster = await backend.fresh();
     const { visitor, login } = await enteredUser(muster);
     const bob = await enteredUser(muster, { login: 'bob@example.com', name: 'Bob' });
-    const [own, foreign] = [await added(visitor), await added(bob.visitor)];
+    const [own, foreign] = [await withPasskey(visitor), await withPasskey(bob.visitor)];
     const other = new Visitor(muster);
     const first = await withPassword(other, login);
     expect(first.body).toMatchObject({ next: 'passkey', options: { allowCredentials: [{ id: own.id }] } });
@@ -74,7 +66,7 @@ onEachBackend('passkeys', (backend) => {
   test('a new password ends a sign-in whose password was right before it', async () => {
     await using muster = await backend.fresh();
     const { visitor, login } = await enteredUser(muster);
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const other = new Visitor(muster);
     const first = await withPassword(other, login);
     const body = { current: GOOD_PASSWORD, password: 'a row of brass lanterns' };
@@ -88,7 +80,7 @@ onEachBackend('passkeys', (backend) => {
     const clock = new FakeClock();
     await using muster = await backend.fresh({ clock });
     const { visitor } = await enteredUser(muster);
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const other = new Visitor(muster);
     const begin = async () => (await other.post('/sign-in/passkey/options')).body['options'];
     const answer = (of: unknown) => other.post('/sign-in/passkey', { response: authenticator.get(of, other.origin) });
@@ -128,7 +120,7 @@ onEachBackend('passkeys', (backend) => {
     const response = new Authenticator().create(begun.body['options'], visitor.origin, misbehaviour);
     const refused = await visitor.post('/me/passkeys', { name: 'x', response });
     expect([refused.status, refused.body['error']]).toMatchObject([400, { code: 'invalid_request' }]);
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const other = new Visitor(muster);
     expect((await signIn(other, authenticator, misbehaviour)).status).toBe(401);
     expect((await signIn(other, authenticator)).status).toBe(200);
@@ -137,7 +129,7 @@ onEachBackend('passkeys', (backend) => {
   test('a counter that stands still or goes back is that of a copy; one that is always 0 is that of a kept passkey', async () => {
     await using muster = await backend.fresh();
     const { visitor } = await enteredUser(muster);
-    const [counting, kept] = [await added(visitor, 'Key'), await added(visitor, 'Phone')];
+    const [counting, kept] = [await withPasskey(visitor, 'Key'), await withPasskey(visitor, 'Phone')];
     const statusOf = async (authenticator: Authenticator, counter: number): Promise<number> =>
       (await signIn(new Visitor(muster), authenticator, { counter })).status;
     expect(await statusOf(counting, 5)).toBe(200);
@@ -152,7 +144,7 @@ onEachBackend('passkeys', (backend) => {
     const { muster, store } = panel;
     const { visitor, userId } = await enteredUser(muster);
     const bob = await enteredUser(muster, { login: 'bob@example.com', name: 'Bob' });
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const begun = await bob.visitor.post('/me/passkeys/options');
     const response = authenticator.create(begun.body['options'], bob.visitor.origin);
     const taken = await bob.visitor.post('/me/passkeys', { name: 'mine', response });
@@ -179,15 +171,15 @@ onEachBackend('passkeys', (backend) => {
       createdAt: 1,
     }));
     await change({ passkeys: others.slice(1) });
-    await added(visitor);
-    await expect(added(visitor)).rejects.toThrow(/409 .*remove one first/);
+    await withPasskey(visitor);
+    await expect(withPasskey(visitor)).rejects.toThrow(/409 .*remove one first/);
   });
 
   test('where passwords are off, one that was set before is no way in: the last passkey stays', async () => {
     await using panel = await panelMuster(backend, { env: { MUSTER_PANEL_PASSWORDS: 'off' } });
     const visitor = new Visitor(panel.muster, { browser: await signedIn(panel.store) });
     expect((await visitor.ask('/me')).body).toMatchObject({ methods: { password: true } });
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const last = await visitor.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' });
     expect([last.status, last.body['error']]).toMatchObject([
       409,
@@ -198,7 +190,7 @@ onEachBackend('passkeys', (backend) => {
   test('a reset takes the passkeys away', async () => {
     await using muster = await backend.fresh();
     const { visitor, userId } = await enteredUser(muster);
-    const authenticator = await added(visitor);
+    const authenticator = await withPasskey(visitor);
     const made = await asOperator(muster, `/users/${userId}/reset`, { method: 'POST' });
     const token = new URL(String(made.body['url'])).hash.slice(1);
     const other = new Visitor(muster);

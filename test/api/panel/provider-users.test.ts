@@ -164,7 +164,11 @@ onEachBackend('the users of a provider', (backend) => {
     const stranger = await it.signIn();
     const { body } = await meOf(it, stranger.token);
     expect(body['userId']).not.toBe(userId);
-    const refused = await unlinked(it, stranger.token ?? '');
+    await stranger.browser.go(
+      `${it.origin.origin}/panel/v1/me/proof/provider`,
+      ({ pathname }) => pathname === '/proved',
+    );
+    const refused = await unlinked(it, stranger.browser.cookie(it.origin, `muster_${it.origin.port}`) ?? '');
     expect([refused.status, refused.body['error']]).toMatchObject([409, { code: 'conflict' }]);
   });
 

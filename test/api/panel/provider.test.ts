@@ -1,11 +1,9 @@
-import { createServer as createHttpServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { forgingProvider, type Forgery } from '../../support/panel/forging-provider.ts';
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
@@ -14,69 +12,6 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 /* Sign-in at a real provider, which is a process of its own. */
-
-/** What is wrong with the ID tokens of a provider. */
-interface Forgery {
-  readonly aheadSeconds?: number;
-  readonly audience?: string;
-  readonly issuer?: string;
-  readonly nonce?: string;
-  readonly key?: SigningKey;
-  readonly subject?: string;
-  readonly sid?: unknown;
-  readonly name?: string;
-}
-
-/** A provider made by hand, whose tokens no real one would give. */
-async function forgingProvider(forgery: Forgery): Promise<AsyncDisposable & { readonly issuer: string }> {
-  const key = signingKey('key');
-  let nonce = '';
-  const server = createHttpServer((request, response) => {
-    const url = new URL(request.url ?? '', issuer);
-    const json = (body: object): void =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    if (url.pathname === '/.well-known/openid-configuration') {
-      json({
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/keys`,
-        response_types_supported: ['code'],
-        subject_types_supported: ['public'],
-        id_token_signing_alg_values_supported: ['ES256'],
-      });
-    } else if (url.pathname === '/keys') {
-      const { d: _private, ...jwk } = key.privateKey.export({ format: 'jwk' });
-      json({ keys: [{ ...jwk, kid: key.kid, use: 'sig', alg: 'ES256' }] });
-    } else if (url.pathname === '/authorize') {
-      nonce = url.searchParams.get('nonce') ?? '';
-      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
-      back.search = new URLSearchParams({ code: 'c', state: url.searchParams.get('state') ?? '' }).toString();
-      response.writeHead(303, { location: back.href }).end();
-    } else {
-      const now = Math.floor(Date.now() / 1000) + (forgery.aheadSeconds ?? 0);
-      void new SignJWT({ nonce: forgery.nonce ?? nonce, groups: [], sid: forgery.sid, name: forgery.name })
-        .setProtectedHeader({ alg: 'ES256', kid: key.kid })
-        .setIssuer(forgery.issuer ?? issuer)
-        .setAudience(forgery.audience ?? 'muster')
-        .setSubject(forgery.subject ?? 'ann')
-        .setIssuedAt(now)
-        .setExpirationTime(now + 3600)
-        .sign((forgery.key ?? key).privateKey)
-        .then((token) => json({ access_token: 'a', token_type: 'Bearer', id_token: token }));
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    issuer,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
 
 describe('sign-in at a provider', () => {
   test('makes a user with the roles that his groups give, by ids alone; another sign-in is the same user', async () => {
@@ -155,6 +90,21 @@ describe('sign-in at a provider', () => {
     expect((await land(begun.url)).url.pathname).toBe('/');
     browser.set(it.origin, flow, sealed);
     expect(problemOf((await land(begun.url)).url)).toBe('expired');
+  });
+
+  test('whatever others do behind an address, whoever comes back from the provider with a valid state is let in', async () => {
+    await using it = await signing();
+    const browser = new RedirectedBrowser();
+    const begun = await browser.go(`${it.origin.origin}/panel/v1/sign-in/provider`, (url) =>
+      url.pathname.endsWith('/callback'),
+    );
+    const empty = `${it.origin.origin}/panel/v1/sign-in/provider/callback`;
+    for (let i = 0; i < 50; i += 1) {
+      const { status, headers } = await fetch(empty, { redirect: 'manual' });
+      expect([status, headers.get('location')]).toEqual([303, '/sign-in?problem=expired']);
+    }
+    const landed = await browser.go(begun.url.href, ({ pathname }) => ['/', '/sign-in'].includes(pathname));
+    expect(landed.url.pathname).toBe('/');
   });
 
   test('each sign-in has a state, a nonce and a challenge of its own', async () => {
@@ -290,10 +240,10 @@ describe('sign-in at a provider', () => {
     ['a subject without a character', { subject: '' }, 'provider_refused'],
     ['a subject that is not ASCII', { subject: 'anné' }, 'provider_refused'],
     ['a subject with a control character', { subject: 'ann\n' }, 'provider_refused'],
-    ['a session of 255 characters', { sid: 's'.repeat(255) }, null],
-    ['a session of 256 characters', { sid: 's'.repeat(256) }, 'provider_refused'],
-    ['a session without a character', { sid: '' }, 'provider_refused'],
-    ['a session that is no text', { sid: 7 }, 'provider_refused'],
+    ['a session of 255 characters', { claims: { sid: 's'.repeat(255) } }, null],
+    ['a session of 256 characters', { claims: { sid: 's'.repeat(256) } }, 'provider_refused'],
+    ['a session without a character', { claims: { sid: '' } }, 'provider_refused'],
+    ['a session that is no text', { claims: { sid: 7 } }, 'provider_refused'],
     ['a key that the provider does not publish', { key: signingKey('key') }, 'provider_refused'],
   ])('%s', async (_says, forgery, problem) => {
     await using forger = await forgingProvider(forgery);
@@ -327,9 +277,9 @@ describe('sign-in at a provider', () => {
       const { users } = (await asOperator(panel.muster, '/users')).body as { users: { name: string }[] };
       return users.map(({ name }) => name);
     };
-    expect(await shownAs({ name: ' Ann\u202e\u0000 \u2066Lee\u2069 ' })).toEqual(['Ann Lee']);
-    expect(await shownAs({ name: '\u200b\u3164' })).toEqual(['ann']);
-    expect(await shownAs({ name: 'שרה כהן' })).toEqual(['שרה כהן']);
+    expect(await shownAs({ claims: { name: ' Ann\u202e\u0000 \u2066Lee\u2069 ' } })).toEqual(['Ann Lee']);
+    expect(await shownAs({ claims: { name: '\u200b\u3164' } })).toEqual(['ann']);
+    expect(await shownAs({ claims: { name: 'שרה כהן' } })).toEqual(['שרה כהן']);
   });
 
   test('without a provider its operations are not there', async () => {

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -15,7 +16,7 @@ import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../../src/version.ts';
 import { command, CommandError } from '../support/control-plane/command.ts';
-import { describeOn, toolPath } from '../support/control-plane/tools.ts';
+import { describeOn, onPath, toolPath } from '../support/control-plane/tools.ts';
 import { ContainerTools, helmFolder } from '../support/node/container-tools.ts';
 import { podman } from '../support/node/container.ts';
 import { ImageRegistry } from '../support/node/image-registry.ts';
@@ -30,6 +31,8 @@ const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
 const PARTS = [
   '.dockerignore',
   '.gitignore',
+  'CHANGELOG.md',
+  'docs/PACKAGE.md',
   'package.json',
   'package-lock.json',
   'bin',
@@ -43,6 +46,11 @@ const PARTS = [
   'web',
 ];
 
+interface Bill {
+  readonly metadata: { readonly component: { readonly purl: string } };
+  readonly components: readonly { readonly type: string; readonly version: string }[];
+}
+
 interface Published {
   readonly told: string;
   readonly image: string;
@@ -54,10 +62,14 @@ describeOn('registry', 'npm run publish-release', () => {
   let registry: ImageRegistry;
   let folder: string;
   let clone: string;
+  /** The base image, as the registry has it. */
+  let base: string;
   beforeAll(async () => {
     await buildImage();
     tools = new ContainerTools();
     registry = await ImageRegistry.start();
+    base = `${registry.host}/library/node:24-bookworm-slim`;
+    await podman('push', '--quiet', '--tls-verify=false', 'docker.io/library/node:24-bookworm-slim', base);
     folder = mkdtempSync(join(tmpdir(), 'muster-publish-'));
     clone = await cloneOfFiles(folder);
     for (const helm of [3, 4] as const) {
@@ -78,13 +90,14 @@ describeOn('registry', 'npm run publish-release', () => {
 
   const publish = async (place: string, helm: 3 | 4 = 3, ...args: string[]): Promise<Published> => {
     const env = { ...tools.env, PATH: `${join(folder, `helm${helm}`)}${delimiter}${tools.env['PATH']}` };
-    const by = args.length > 0 ? args : ['--plain-http', '--with', helm === 3 ? 'podman' : 'buildah'];
+    const by = args.length > 0 ? args : ['--plain-http', '--with', helm === 3 ? 'podman' : 'buildah', '--base', base];
     const script = ['scripts/publish-release.ts', place, ...by, '--', ...tools.building];
     const told = await command(process.execPath, script, { cwd: clone, env });
     const digest = (what: string): string =>
       new RegExp(`^${what} .*@(sha256:[0-9a-f]{64})$`, 'm').exec(told)?.[1] ?? '';
     return { told, image: digest('image'), chart: digest('chart') };
   };
+  const billOf = (name: string): Bill => JSON.parse(readFileSync(join(clone, 'dist-release', name), 'utf8')) as Bill;
   const refused = async (...args: Parameters<typeof publish>): Promise<string> => {
     const error: unknown = await publish(...args).catch((reason: unknown) => reason);
     if (!(error instanceof CommandError)) throw new Error('it was not refused');
@@ -112,6 +125,20 @@ describeOn('registry', 'npm run publish-release', () => {
       const facts = '--format={{.Id}} {{.Architecture}}';
       expect(await podman('image', 'inspect', facts, `${name}@${image}`)).toBe(`${id} amd64\n`);
 
+      const digest = await registry.digest('library/node', '24-bookworm-slim');
+      const labels = ['name', 'digest'].map((part) => `{{index .Labels "org.opencontainers.image.base.${part}"}}`);
+      expect(await podman('image', 'inspect', `--format=${labels.join('@')}`, `${name}@${image}`)).toBe(
+        `${base.replace(/:[^:]*$/, '')}@${digest}\n`,
+      );
+      const bill = billOf(`muster-${VERSION}.image.cdx.json`);
+      const repository = encodeURIComponent(name);
+      expect(bill.metadata.component.purl).toBe(
+        `pkg:oci/muster@${encodeURIComponent(image)}?repository_url=${repository}`,
+      );
+      expect(bill.components.at(-1)).toMatchObject({ type: 'container', version: digest });
+      expect(bill.components.slice(1, -1)).toEqual(billOf(`muster-muster-${VERSION}.tgz.cdx.json`).components);
+      expect(existsSync(join(clone, `dist-release/muster-muster-${VERSION}.tgz`))).toBe(true);
+
       const pulled = join(folder, `pulled${helm}`);
       mkdirSync(pulled);
       const url = `oci://${registry.host}/by${helm}/charts/muster`;
@@ -130,6 +157,20 @@ describeOn('registry', 'npm run publish-release', () => {
       ]);
     },
   );
+
+  test('a base that its registry does not have is refused, and nothing is pushed', async () => {
+    const absent = `${registry.host}/library/absent:1`;
+    const by = ['--plain-http', '--with', 'podman', '--base', absent];
+    expect(await refused(`${registry.host}/baseless`, 3, ...by)).toContain(`${absent} has no digest`);
+    expect(await tags('baseless')).toEqual([undefined, undefined]);
+  });
+
+  test('a base of this machine alone is refused: no registry told its digest', async () => {
+    await podman('tag', 'docker.io/library/node:24-bookworm-slim', `${registry.host}/local/node:1`);
+    const by = ['--plain-http', '--with', 'podman', '--base', `${registry.host}/local/node:1`];
+    expect(await refused(`${registry.host}/local-base`, 3, ...by)).toContain('its registry does not have it');
+    expect(await tags('local-base')).toEqual([undefined, undefined]);
+  });
 
   test('a version that is there from this commit stays as it is', async () => {
     const first = await publish(`${registry.host}/again`);
@@ -188,6 +229,38 @@ describeOn('registry', 'npm run publish-release', () => {
     const elsewhere = await publish(`${registry.host}/next-commit`);
     expect(await tags('next-commit')).toEqual([elsewhere.image, elsewhere.chart]);
     expect(elsewhere.image).not.toBe(before[0]);
+  });
+
+  const COSIGN = onPath('cosign');
+  const signed = `with a key: image, chart, package and bills are signed by cosign (${COSIGN ?? 'skipped: it is not on the PATH'})`;
+  test.skipIf(COSIGN === undefined)(signed, async () => {
+    const password = { COSIGN_PASSWORD: 'of a test' };
+    const cosign = (...args: string[]): Promise<string> =>
+      command(COSIGN ?? '', args, { cwd: folder, env: { ...process.env, ...password } });
+    await cosign('generate-key-pair');
+    const by = ['--plain-http', '--with', 'podman', '--base', base, '--key', join(folder, 'cosign.key')];
+    Object.assign(tools.env, password);
+    const { told, image, chart } = await publish(`${registry.host}/signed`, 3, ...by);
+    expect(told).toMatch(/^Signed by cosign\.$/m);
+    const judging = ['--key', 'cosign.pub', '--insecure-ignore-tlog=true', '--allow-http-registry'];
+    const place = `${registry.host}/signed`;
+    await cosign('verify', ...judging, `${place}/muster@${image}`);
+    await cosign('verify', ...judging, `${place}/charts/muster@${chart}`);
+    const attested = await cosign('verify-attestation', ...judging, '--type', 'cyclonedx', `${place}/muster@${image}`);
+    const line = attested.split('\n').find((one) => one.startsWith('{')) ?? '';
+    const { payload } = JSON.parse(line) as { payload: string };
+    const { predicate } = JSON.parse(Buffer.from(payload, 'base64').toString()) as { predicate: Bill };
+    expect(predicate.components).toEqual(billOf(`muster-${VERSION}.image.cdx.json`).components);
+    const signatures = readdirSync(join(clone, 'dist-release')).filter((name) => name.endsWith('.sig.json'));
+    expect(signatures.toSorted()).toEqual([
+      `muster-muster-${VERSION}.tgz.cdx.json.sig.json`,
+      `muster-muster-${VERSION}.tgz.sig.json`,
+    ]);
+    // A second run finds what it signed, and a key of others signs neither.
+    expect((await publish(place, 3, ...by)).told).toContain('Published already, and unchanged');
+    await cosign('generate-key-pair', '--output-key-prefix', 'other');
+    const others = judging.with(1, 'other.pub');
+    await expect(cosign('verify', ...others, `${place}/muster@${image}`)).rejects.toThrow();
   });
 
   test('what is not committed is refused by name', async () => {

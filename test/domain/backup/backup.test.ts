@@ -3,6 +3,7 @@ import { OPERATOR_AUDIT } from '../../../src/domain/records/audit-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ConfigurationFault } from '../../../src/domain/refusal.ts';
 import { expectAbsent, StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
@@ -138,7 +139,8 @@ onEachStoreAlone('a backup', (stores) => {
       (await store.list({ prefix: KEYS.audits(OPERATOR_AUDIT), limit: 10 })).entries.map(
         ({ value }) => JSON.parse(value) as unknown,
       );
-    const { at, actor, requestId } = ORIGIN;
+    const { actor, requestId } = ORIGIN;
+    const at = new FakeClock().now();
     const revision = expect.any(Number) as number;
     const detail = { revision, keyNumber: 2 };
     expect(await audited()).toEqual([{ at, actor, action: 'backup.begun', requestId, detail }]);

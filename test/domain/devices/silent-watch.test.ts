@@ -4,6 +4,7 @@ import { TurnQueue } from '../../../src/concurrency/turn-queue.ts';
 import { createHeldPolls, type HeldPoll, type HeldPolls } from '../../../src/domain/devices/held-polls.ts';
 import { createSilentWatchCheck } from '../../../src/domain/devices/silent-watch.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
+import { createPulse } from '../../../src/domain/fleet/pulse.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
@@ -52,7 +53,8 @@ async function deaf(real: Store) {
   await until(() => watchCache.ready);
   const stop = new AbortController();
   const fleet = createFleet(store, watchCache, memory);
-  const begun = createSilentWatchCheck({ store, fleet, clock, log, stopping: stop.signal }, () => polls);
+  const pulse = createPulse({ fleet, clock, log, stopping: stop.signal });
+  const begun = createSilentWatchCheck({ store, fleet, pulse }, () => polls);
   const turns = new TurnQueue(Number.POSITIVE_INFINITY);
   const polls: HeldPolls = createHeldPolls({ memory, turns, metrics, stopping: stop.signal, begun });
   const woken: string[] = [];

@@ -274,6 +274,8 @@ onEachStore('the leader’s totals', (stores) => {
       currentDeferred: () => memory,
       whole: async () => memory,
       catchingUp: () => () => true,
+      revision: async () => 0,
+      newestInstant: () => 0,
     };
     const { applied, pending } = await createRollouts({ store, fleet, clock }, 60).of(accountId(1));
     expect([applied, pending]).toEqual([2, 1]);

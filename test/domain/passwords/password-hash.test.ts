@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { argon2IsThere, createPasswords } from '../../../src/domain/passwords/password-hash.ts';
+import { argon2IsThere, createPasswords, type PasswordPlace } from '../../../src/domain/passwords/password-hash.ts';
+import type { Guest } from '../../../src/domain/passwords/places.ts';
 
-const passwords = createPasswords({ random: systemRandom() });
+const entered = (guest: Guest, into = createPasswords({ random: systemRandom() })): PasswordPlace => {
+  const place = into.enter(guest);
+  if (!place) throw new Error('No place is free.');
+  return place;
+};
+const passwords = entered({ known: 'session of ann' });
 const RIGHT = new Secret('otter lamp quietly folds maps');
 
 describe('the hash of a password', () => {
@@ -54,7 +60,8 @@ describe('the hash of a password', () => {
       },
     });
     salts = 0;
-    const all = Array.from({ length: 5 }, () => counted.hash(RIGHT));
+    const places = Array.from({ length: 5 }, (_, i) => entered({ networks: [`198.51.${i}.7`] }, counted));
+    const all = places.map((place) => place.hash(RIGHT));
     // A salt is drawn when the computation begins.
     expect(salts).toBe(2);
     await Promise.race(all);
@@ -64,12 +71,17 @@ describe('the hash of a password', () => {
   });
 
   test('is made for a few at once and some that wait; one more is turned away, and later there is room again', async () => {
+    const crowded = createPasswords({ random: systemRandom() });
     const most = LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax;
-    const all = Array.from({ length: most }, () => passwords.matches(RIGHT, undefined));
-    expect(await passwords.hash(RIGHT)).toBeUndefined();
-    expect(await passwords.matches(RIGHT, undefined)).toBeUndefined();
+    const guest = (i: number) => ({ known: `session of user ${i}` });
+    const places = Array.from({ length: most }, (_, i) => entered(guest(i), crowded));
+    const all = places.map((place) => place.matches(RIGHT, undefined));
+    expect(crowded.enter(guest(most))).toBeUndefined();
     expect(new Set(await Promise.all(all))).toEqual(new Set([false]));
-    expect(await passwords.hash(RIGHT)).toBeDefined();
+    // A place is taken until it is given back, whatever was done in it.
+    expect(crowded.enter(guest(most))).toBeUndefined();
+    places[0]?.[Symbol.dispose]();
+    expect(await entered(guest(most), crowded).hash(RIGHT)).toMatch(/^\$argon2id/);
   });
 });
 

@@ -3,7 +3,7 @@ import type { GroupRule } from '../../../src/config/panel.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { mappedRoles, sameRoles } from '../../../src/domain/users/mapped-roles.ts';
 
-const AT = 1_767_225_600_000;
+const WHEN = { at: 1_767_225_600_000, asked: 7 };
 const [ACME, OTHER] = ['a1b2c3d4e5f6g7h8', 'z1b2c3d4e5f6g7h8'];
 const RULES: readonly GroupRule[] = [
   { group: 'platform', role: 'operator' },
@@ -15,9 +15,9 @@ const many = (count: number): string[] => Array.from({ length: count }, (_, inde
 
 describe('the roles that groups give', () => {
   test.each<[says: string, claim: unknown, expected: unknown]>([
-    ['no group, no role', [], { operator: false, accounts: [], at: AT }],
-    ['an unknown group gives none', ['strangers'], { operator: false, accounts: [], at: AT }],
-    ['a group gives the role of operator', ['platform'], { operator: true, accounts: [], at: AT }],
+    ['no group, no role', [], { operator: false, accounts: [], ...WHEN }],
+    ['an unknown group gives none', ['strangers'], { operator: false, accounts: [], ...WHEN }],
+    ['a group gives the role of operator', ['platform'], { operator: true, accounts: [], ...WHEN }],
     [
       'a group may give roles on several accounts',
       ['staff'],
@@ -27,7 +27,7 @@ describe('the roles that groups give', () => {
           { accountId: ACME, role: 'viewer' },
           { accountId: OTHER, role: 'viewer' },
         ],
-        at: AT,
+        ...WHEN,
       },
     ],
     [
@@ -39,14 +39,14 @@ describe('the roles that groups give', () => {
           { accountId: ACME, role: 'owner' },
           { accountId: OTHER, role: 'viewer' },
         ],
-        at: AT,
+        ...WHEN,
       },
     ],
-    ['the name of an account is no group of it', [ACME, 'acme'], { operator: false, accounts: [], at: AT }],
-    ['case makes a difference', ['Platform'], { operator: false, accounts: [], at: AT }],
-    ['as many groups as there may be', many(LIMITS.groupsMax), { operator: false, accounts: [], at: AT }],
+    ['the name of an account is no group of it', [ACME, 'acme'], { operator: false, accounts: [], ...WHEN }],
+    ['case makes a difference', ['Platform'], { operator: false, accounts: [], ...WHEN }],
+    ['as many groups as there may be', many(LIMITS.groupsMax), { operator: false, accounts: [], ...WHEN }],
     ['one too many', many(LIMITS.groupsMax + 1), 'groups_too_many'],
-    ['a group of 256 characters', ['x'.repeat(256)], { operator: false, accounts: [], at: AT }],
+    ['a group of 256 characters', ['x'.repeat(256)], { operator: false, accounts: [], ...WHEN }],
     ['a group of 257', ['x'.repeat(257)], 'groups_too_many'],
     ['a group that is no text', ['platform', 7], 'groups_too_many'],
     ['no claim', undefined, 'groups_missing'],
@@ -54,11 +54,11 @@ describe('the roles that groups give', () => {
     ['a text', 'platform', 'groups_missing'],
     ['an object', { 0: 'platform' }, 'groups_missing'],
   ])('%s', (_says, claim, expected) => {
-    expect(mappedRoles(claim, RULES, AT)).toEqual(expected);
+    expect(mappedRoles(claim, RULES, WHEN)).toEqual(expected);
   });
 
   test('without rules no claim is asked for', () => {
-    expect(mappedRoles(undefined, [], AT)).toEqual({ operator: false, accounts: [], at: AT });
+    expect(mappedRoles(undefined, [], WHEN)).toEqual({ operator: false, accounts: [], ...WHEN });
   });
 
   test('two computations are compared without their instants', () => {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { instantOf } from '../../../src/store/head-value.ts';
 import { HEAD_KEY } from '../../../src/store/port.ts';
 import type { DeclarePromise } from './harness.ts';
 import { committed, inParallel, present, put, writes, writing } from './harness.ts';
@@ -49,6 +50,19 @@ export function headPromises(promise: DeclarePromise): void {
       epochIds.add(epochId);
     }
     expect(epochIds.size).toBe(20);
+  });
+
+  promise('head tells the newest instant of the commits that moved it, and none of a quiet one', async ({ store }) => {
+    const at = (instant: number, key: string) => committed(store.commit({ ...writing(put(key)), at: instant }));
+    const told = async () => instantOf((await store.head()).epochId);
+    await at(1_800_000_000_000, 't/a');
+    expect(await told()).toBe(1_800_000_000_000);
+    await committed(store.commit({ ...writing(put('t/b')), at: 1_900_000_000_000, quiet: true }));
+    expect(await told()).toBe(1_800_000_000_000);
+    await at(1_700_000_000_000, 't/c');
+    expect((await store.head()).epochId).toMatch(/^[0-9a-f]{16}\.[0-9a-z]+$/);
+    await writes(store, put('t/d'));
+    expect(await told()).toBe(0);
   });
 
   promise('head lies at its key as an ordinary entry', async ({ store }) => {

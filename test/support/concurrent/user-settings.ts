@@ -18,7 +18,7 @@ import { hashOf } from './tokens.ts';
 export interface Person {
   readonly userId: string;
   readonly session: string;
-  /** The token of a link that resets the user; empty where nobody made one. */
+  /** The token of a link that resets the user. */
   readonly reset: string;
 }
 
@@ -37,12 +37,11 @@ const OTHER_SIDE = { a: 'b', b: 'a' } as const;
 const SLACK_MS = 1000;
 
 /** A user who can sign in by a passkey, and a browser in which he is. */
-async function person({ one, store }: Place, resettable: boolean): Promise<Person> {
+async function person({ one, store }: Place): Promise<Person> {
   const id = `passkey-${randomInt(2 ** 47)}`;
   const passkeys = [{ id, publicKey: '', name: 'key', createdAt: 1 }];
   const userId = await putUser(store, { record: { passkeys } });
   const { token: session } = await signedIn(store, userId);
-  if (!resettable) return { userId, session, reset: '' };
   const made = await asOperator(one, `/users/${userId}/reset`, { method: 'POST' });
   return { userId, session, reset: tokenOf(made.body['url']) };
 }
@@ -56,7 +55,7 @@ export function operatorsSetting(place: Place, who: 'both' | 'the second' = 'bot
     place,
     async scene() {
       const since = Date.now() - SLACK_MS;
-      const [a, b] = await Promise.all([person(place, true), person(place, true)]);
+      const [a, b] = await Promise.all([person(place), person(place)]);
       await replant(place.store, KEYS.operators, { members: [...(who === 'both' ? [a.userId] : []), b.userId] });
       return { a, b, accountId: '', since };
     },
@@ -74,7 +73,7 @@ export function ownersSetting(place: Place): Setting<TwoUsers> {
     async scene() {
       const since = Date.now() - SLACK_MS;
       const { accountId } = await tenant(place.one);
-      const [a, b] = await Promise.all([person(place, false), person(place, false)]);
+      const [a, b] = await Promise.all([person(place), person(place)]);
       const members = [a, b].map(({ userId }) => ({ userId, role: 'owner', since }));
       await replant(place.store, KEYS.members(accountId), { members });
       return { a, b, accountId, since };
@@ -207,6 +206,9 @@ const ofMember =
   };
 
 export const OF_OWNERS: readonly Mutation<TwoUsers>[] = [
+  mutation('resets one of two owners, who can then sign in no more', (muster, scene, side) =>
+    inPanel(muster, scene[side], 'POST', '/links/accept', { token: scene[side].reset }),
+  ),
   mutation('deletes the user of one of two owners', byToken(DELETE)),
   mutation('disables the user of one of two owners', byToken(DISABLE)),
   mutation('has one owner remove the other', ofMember(DELETE, 'the other')),

@@ -3,7 +3,7 @@ import { expectRevision } from '../../../src/store/entry.ts';
 import { ABSENT, expectAbsent, type Store } from '../../../src/store/port.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { MemberRole, UserRecord } from '../../../src/domain/records/user-records.ts';
+import type { MemberRole, SessionRecord, UserRecord } from '../../../src/domain/records/user-records.ts';
 import { loginKey } from '../../../src/domain/users/user-state.ts';
 import { call, Muster, type Answer, type Call, type MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
@@ -74,13 +74,28 @@ export interface Browser {
   readonly token: string;
 }
 
-/** Puts a session of a user into the store, or of one who is made for it. */
-export async function signedIn(store: Store, user: string | UserOptions = {}): Promise<Browser> {
+/**
+ * Puts a session of a user into the store, or of one who is made for it; it was proved by a password just now.
+ * @param record what is different in the session's record
+ */
+export async function signedIn(
+  store: Store,
+  user: string | UserOptions = {},
+  record: Partial<SessionRecord> = {},
+): Promise<Browser> {
   const userId = typeof user === 'string' ? user : await putUser(store, user);
   const token = `mst_session_${createHash('sha256').update(randomBytes(32)).digest('hex').slice(0, 43)}`;
   const sessionId = createHash('sha256').update(token).digest('base64url');
   const createdAt = Date.now();
-  const session = { userId, createdAt, expiresAt: createdAt + 86_400_000, method: 'password', browser: 'Firefox' };
+  const session = {
+    userId,
+    createdAt,
+    expiresAt: createdAt + 86_400_000,
+    method: 'password',
+    browser: 'Firefox',
+    proof: { at: createdAt, by: 'password' },
+    ...record,
+  };
   await committed(store, [[KEYS.session(sessionId), session]]);
   return { userId, sessionId, token };
 }

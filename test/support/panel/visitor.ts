@@ -1,6 +1,9 @@
 import { call, OPERATOR_TOKEN, type Answer, type Call, type Muster } from '../service/muster.ts';
 import type { Browser } from './panel-users.ts';
 
+/** The end of a cookie's name. */
+type CookieRest = '' | '-flow' | '-browser' | '-ticket';
+
 /** A browser before the panel: it keeps the cookies that it is given, and sends them. */
 export class Visitor {
   readonly #muster: Pick<Muster, 'service' | 'ops'>;
@@ -18,16 +21,16 @@ export class Visitor {
     return `http://127.0.0.1:${this.#muster.service.panel.port}`;
   }
 
-  /** @param rest of the cookie's name: `''` for the session, `-flow`, `-browser` */
+  /** @param rest of the cookie's name: `''` for the session, `-flow`, `-browser`, `-ticket` */
   #nameOf(rest: string): string {
     return `muster${rest}_${this.#muster.service.panel.port}`;
   }
 
-  cookie(rest: '' | '-flow' | '-browser'): string | undefined {
+  cookie(rest: CookieRest): string | undefined {
     return this.#cookies.get(this.#nameOf(rest));
   }
 
-  setCookie(rest: '' | '-flow' | '-browser', value: string): void {
+  setCookie(rest: CookieRest, value: string): void {
     this.#cookies.set(this.#nameOf(rest), value);
   }
 
@@ -62,6 +65,10 @@ export class Visitor {
     else this.#cookies.set(name, value);
   }
 }
+
+/** The code of a refusal; undefined where it is none. */
+export const codeOf = ({ body }: Pick<Answer, 'body'>): unknown =>
+  (body['error'] as { code?: unknown } | undefined)?.code;
 
 /** The token in the address of a link. */
 export const tokenOf = (url: unknown): string => new URL(String(url)).hash.slice(1);

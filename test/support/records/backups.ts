@@ -36,6 +36,7 @@ export const ORIGIN: Origin = { actor: 'operator', requestId: 'r', at: 1, deadli
 export const backupsOf = (store: Store, logged?: string[]): ReturnType<typeof createBackups> =>
   createBackups({
     store,
+    fleet: { newestInstant: () => 0 },
     clock: new FakeClock(),
     random,
     log: logged ? createLog('info', { write: (line) => void logged.push(line) }) : createLog('silent'),

@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { request } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { guard } from '../run/guard.ts';
@@ -61,12 +63,12 @@ export class MusterProcess implements Addresses, AsyncDisposable {
       child.once('exit', (code) => reject(new Error(`muster ended with ${code}:\n${logged.slice(-20).join('\n')}`)));
       createInterface({ input: child.stdout }).on('line', (line) => {
         logged.push(line);
-        const listening = addressesIn(line);
+        const listening = addressesIn(line, env);
         if (listening) resolve(listening);
       });
     });
     const muster = new MusterProcess(child, logged, addresses);
-    await until(async () => (await fetch(`${muster.ops}/readyz`)).status === 200);
+    await until(async () => (await statusOf(`${muster.ops}/readyz`)) === 200);
     return muster;
   }
 
@@ -103,9 +105,23 @@ export class MusterProcess implements Addresses, AsyncDisposable {
   }
 }
 
-function addressesIn(line: string): Addresses | undefined {
+/** A certificate of tests is of no authority that anybody trusts. */
+function statusOf(url: string): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const asked = url.startsWith('https:')
+    ? requestTls(url, { rejectUnauthorized: false, agent: false })
+    : request(url, { agent: false });
+  asked.on('response', (response) => resolve(response.resume().statusCode));
+  asked.on('error', reject).end();
+  return promise;
+}
+
+function addressesIn(line: string, env: Readonly<Record<string, string>>): Addresses | undefined {
   if (!line.includes('muster is listening')) return undefined;
   const told = JSON.parse(line) as Partial<Record<keyof Addresses, { host: string; port: number }>>;
-  const url = (name: keyof Addresses): string => (told[name] ? `http://${told[name].host}:${told[name].port}` : '');
+  const url = (name: keyof Addresses): string => {
+    const scheme = env[`MUSTER_${name.toUpperCase()}_TLS_CERT_FILE`] === undefined ? 'http' : 'https';
+    return told[name] ? `${scheme}://${told[name].host}:${told[name].port}` : '';
+  };
   return { api: url('api'), device: url('device'), ops: url('ops'), panel: url('panel') };
 }

@@ -164,6 +164,10 @@ export interface Call {
   readonly undocumented?: Undocumented;
 }
 
+/** A document of lines, such as a backup, begins as an object does. */
+const isJson = ({ headers }: Pick<Response, 'headers'>): boolean =>
+  headers.get('content-type')?.includes('ndjson') !== true;
+
 /**
  * One request by `fetch`.
  * @throws Error where the answer is not what the document of its API says
@@ -185,7 +189,7 @@ export async function call(url: string, request: Call = {}): Promise<Answer> {
     status: response.status,
     headers: response.headers,
     text,
-    body: text.startsWith('{') ? (JSON.parse(text) as Answer['body']) : {},
+    body: isJson(response) && text.startsWith('{') ? (JSON.parse(text) as Answer['body']) : {},
   };
 }
 

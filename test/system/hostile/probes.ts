@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { Agent as TlsAgent, request as requestTls } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Addresses } from '../../support/service/muster-process.ts';
 
@@ -45,7 +46,10 @@ export class Probes {
       { name: 'livez', kept: false, url: `${addresses.ops}/livez` },
       { name: 'readyz', kept: false, url: `${addresses.ops}/readyz` },
     ];
-    const agents = all.map(({ kept }) => (kept ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined));
+    const agents = all.map(({ kept, url }) => {
+      if (!kept) return undefined;
+      return new (url.startsWith('https:') ? TlsAgent : Agent)({ keepAlive: true, maxSockets: 1 });
+    });
     await Promise.all(all.map((probe, number) => probes.#ask(probe, agents[number])));
     probes.#running = Promise.all(all.map((probe, number) => probes.#askOn(probe, agents[number])));
     return probes;
@@ -81,11 +85,15 @@ export class Probes {
 
 function statusOf(url: string, token: string | undefined, agent: Agent | undefined): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, {
+    const options = {
       agent: agent ?? false,
       signal: AbortSignal.timeout(GIVEN_UP_MS),
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    });
+    };
+    // A certificate of tests is of no authority that anybody trusts.
+    const asked = url.startsWith('https:')
+      ? requestTls(url, { ...options, rejectUnauthorized: false })
+      : request(url, options);
     asked.on('response', (response) => {
       response.resume();
       response.on('end', () => resolve(response.statusCode)).on('error', reject);

@@ -4,30 +4,41 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, type TestContext } from 'vitest';
+import { selfSigned } from '../../support/http/certificates.ts';
+import { userLink } from '../../support/panel/seeded-panel.ts';
 import { guard } from '../../support/run/guard.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { timedVerdict } from '../../support/run/timed-verdict.ts';
 import { MusterProcess } from '../../support/service/muster-process.ts';
-import { createApp, enroll, tenant, type Tenant } from '../../support/service/muster.ts';
+import { call, createApp, enroll, tenant, type Tenant } from '../../support/service/muster.ts';
 import { Probes, type ProbeFigures } from './probes.ts';
 
 /** The longest time in which a probe must have its answer, whatever an attacker does, on a processor of its own. */
 const ANSWER_MS_MAX = 1000;
 const ATTACKERS = join(import.meta.dirname, 'attackers');
 
-/** The ports of the service, and the API key and a daemon's credential of another account than the probes'. */
-export interface Target {
+/** What an attacker may have of its own: an account with an API key and a daemon, and an operator's session. */
+interface Credentials {
+  readonly apiKey: string;
+  readonly credential: string;
+  readonly session: string;
+  readonly accountId: string;
+}
+
+/** The ports of the service, and credentials of another account than the probes'. */
+export interface Target extends Credentials {
   readonly api: number;
   readonly device: number;
   readonly ops: number;
-  readonly apiKey: string;
-  readonly credential: string;
+  readonly panel: number;
 }
 
 /** What an attack asks of the service's set-up, and how long it lasts once the attacker says that it is in place. */
 export interface AttackOptions {
   /** Further variables of the service. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Every listener speaks TLS. */
+  readonly tls?: boolean;
   /** Further arguments of the attacker, as JSON. */
   readonly args?: Readonly<Record<string, unknown>>;
   readonly ms?: number;
@@ -36,6 +47,8 @@ export interface AttackOptions {
 /** What the probes saw, and the lines that the attacker wrote. */
 export interface AttackFigures extends ProbeFigures {
   readonly attacker: readonly string[];
+  /** How much more of the machine's memory the service had at the end of the attack, in MB. */
+  readonly grownMb: number;
   /** How much slower the service was than on a processor of its own, since other processes used it too. */
   readonly slowdown: number;
 }
@@ -47,11 +60,11 @@ export interface AttackFigures extends ProbeFigures {
 export async function withstands(
   name: string,
   { task }: TestContext,
-  { env = {}, args = {}, ms = 3000 }: AttackOptions = {},
+  { env = {}, args = {}, ms = 3000, tls = false }: AttackOptions = {},
 ): Promise<AttackFigures> {
   return await timedVerdict(
     async () => {
-      await using stage = await Stage.start(env);
+      await using stage = await Stage.start(env, tls);
       const figures = await stage.attackedBy(name, args, ms);
       process.stdout.write(`hostile: ${name} ${JSON.stringify(args)}: ${describe(figures)}\n`);
       expect(figures.wrong.slice(0, 10), 'answers that a probe must not get').toEqual([]);
@@ -64,9 +77,9 @@ export async function withstands(
   );
 }
 
-function describe({ worstMs, answers, wrong, slowdown }: AttackFigures): string {
+function describe({ worstMs, answers, wrong, slowdown, grownMb }: AttackFigures): string {
   const times = Object.entries(worstMs).map(([probe, worst]) => `${probe} ${worst.toFixed(0)} ms`);
-  return `worst of ${answers} answers: ${times.join(', ')}; ${wrong.length} wrong; slowed down ${slowdown.toFixed(1)}`;
+  return `worst of ${answers} answers: ${times.join(', ')}; ${wrong.length} wrong; slowed down ${slowdown.toFixed(1)}; ${grownMb.toFixed(0)} MB more`;
 }
 
 /** A service in a process of its own with two accounts: one that is probed, and one that belongs to the attacker. */
@@ -74,52 +87,88 @@ class Stage implements AsyncDisposable {
   readonly #muster: MusterProcess;
   readonly #owner: Tenant;
   readonly #credential: string;
-  readonly #attacker: Pick<Target, 'apiKey' | 'credential'>;
+  readonly #attacker: Credentials;
 
-  private constructor(
-    muster: MusterProcess,
-    owner: Tenant,
-    credential: string,
-    attacker: Pick<Target, 'apiKey' | 'credential'>,
-  ) {
+  private constructor(muster: MusterProcess, owner: Tenant, credential: string, attacker: Credentials) {
     this.#muster = muster;
     this.#owner = owner;
     this.#credential = credential;
     this.#attacker = attacker;
   }
 
-  static async start(env: Readonly<Record<string, string>>): Promise<Stage> {
-    const muster = await MusterProcess.start({
-      MUSTER_DATA_DIR: scratchDirectory('hostile'),
-      MUSTER_DEVICE_RATE_PER_MINUTE: '100000',
-      ...env,
-    });
-    const [owner, { apiKey }] = [await tenant(muster), await tenant(muster)];
+  static async start(env: Readonly<Record<string, string>>, isTls: boolean): Promise<Stage> {
+    const folder = scratchDirectory('hostile');
+    const all = { MUSTER_DATA_DIR: folder, MUSTER_DEVICE_RATE_PER_MINUTE: '100000', ...env };
+    const muster = await MusterProcess.start(all);
+    const [owner, { apiKey, accountId }] = [await tenant(muster), await tenant(muster)];
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));
-    const attacker = { apiKey, credential: await enroll(muster, await createApp(muster, apiKey)) };
-    return new Stage(muster, owner, credential, attacker);
+    const attacker = {
+      apiKey,
+      credential: await enroll(muster, await createApp(muster, apiKey)),
+      session: await sessionOf(muster),
+      accountId,
+    };
+    if (!isTls) return new Stage(muster, owner, credential, attacker);
+    await muster.end('SIGTERM');
+    const encrypted = await MusterProcess.start({ ...all, ...tlsOf(folder) });
+    return new Stage(encrypted, owner, credential, attacker);
   }
 
   async attackedBy(name: string, args: Readonly<Record<string, unknown>>, ms: number): Promise<AttackFigures> {
     const probes = await Probes.start(this.#muster, this.#owner.apiKey, this.#credential);
     const before = processorTime(this.#muster.pid);
+    const residentBefore = residentMb(this.#muster.pid);
     await using attacker = await Attacker.start(name, { ...this.#target(), ...args });
     await attacker.isInPlace();
     await probes.forMs(ms);
     const after = processorTime(this.#muster.pid);
     const slowdown = 1 + (after.waited - before.waited) / Math.max(1, after.ran - before.ran);
-    return { ...(await probes.stop()), attacker: attacker.lines, slowdown };
+    const grownMb = residentMb(this.#muster.pid) - residentBefore;
+    return { ...(await probes.stop()), attacker: attacker.lines, slowdown, grownMb };
   }
 
   #target(): Target {
     const port = (url: string): number => Number(new URL(url).port);
-    const { api, device, ops } = this.#muster;
-    return { api: port(api), device: port(device), ops: port(ops), ...this.#attacker };
+    const { api, device, ops, panel } = this.#muster;
+    return { api: port(api), device: port(device), ops: port(ops), panel: port(panel), ...this.#attacker };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#muster[Symbol.asyncDispose]();
   }
+}
+
+/** The cookie of an operator's session. */
+async function sessionOf(muster: MusterProcess): Promise<string> {
+  const link = new URL(await userLink(muster, 'ann@example.com', true));
+  const body = { token: link.hash.slice(1), password: 'otter lamp quietly folds maps' };
+  const accepted = await call(`${muster.panel}/panel/v1/links/accept`, {
+    method: 'POST',
+    body,
+    headers: { origin: muster.panel, 'content-type': 'application/json' },
+  });
+  const token = accepted.headers.getSetCookie().map((field) => /^muster_\d+=([^;]+)/.exec(field)?.[1]);
+  return token.find((value) => value !== undefined) ?? '';
+}
+
+/** The memory that the process has; 0 where no system tells it. */
+function residentMb(pid: number): number {
+  try {
+    const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Number(kilobytes) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+function tlsOf(folder: string): Record<string, string> {
+  selfSigned(folder, 'hostile');
+  const [cert, key] = [join(folder, 'hostile.crt'), join(folder, 'hostile.key')];
+  const variables = ['API', 'DEVICE', 'OPS', 'PANEL'].flatMap((name) => [
+    [`MUSTER_${name}_TLS_CERT_FILE`, cert],
+    [`MUSTER_${name}_TLS_KEY_FILE`, key],
+  ]);
+  return Object.fromEntries(variables) as Record<string, string>;
 }
 
 /** How long the process ran, and how long it could have but waited for a processor; zeros where no system tells it. */

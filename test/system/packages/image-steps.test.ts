@@ -69,7 +69,7 @@ function copy(words: string, folder: string, from: string, filter: (path: string
 beforeAll(async () => {
   const folderOf = (stage: string | undefined): string => (stage === undefined ? app : join(root, stage));
   const stages = [...new Set(STEPS.map(({ stage }) => stage))];
-  expect(stages).toEqual(['dependencies', 'built', undefined]);
+  expect(stages).toEqual([undefined, 'dependencies', 'built']);
   for (const stage of stages) mkdirSync(folderOf(stage));
   for (const { stage, keyword, words } of STEPS) {
     const folder = folderOf(stage);
@@ -94,9 +94,17 @@ test('the program is JavaScript alone, with the client of the command line: no s
   expect(readdirSync(app).toSorted()).toEqual(['bin', 'dist', 'node_modules', 'package.json']);
 });
 
-test('of the reference page there is what is served, and its licence', () => {
-  const files = readdirSync(join(app, 'node_modules/swagger-ui-dist')).filter((name) => !/license|notice/i.test(name));
-  expect(files.toSorted()).toEqual(['package.json', 'swagger-ui-bundle.js', 'swagger-ui.css']);
+test('of Swagger UI there is what is served, and its licences', () => {
+  expect(readdirSync(join(app, 'dist/src/api/openapi/page/swagger-ui')).toSorted()).toEqual([
+    'LICENSE',
+    'NOTICE',
+    'swagger-ui-bundle.js',
+    'swagger-ui-bundle.js.LICENSE.txt',
+    'swagger-ui.css',
+  ]);
+  for (const name of ['swagger-ui-dist', '@scarf']) {
+    expect([name, existsSync(join(app, 'node_modules', name))]).toEqual([name, false]);
+  }
 });
 
 test('what the image starts serves, and ends with 0 at SIGTERM', async () => {

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,10 +8,12 @@ import { OwnerClient } from '#client';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { ROOT } from '../../support/repository/source-tree.ts';
+import { GOOD_PASSWORD, tokenOf } from '../../support/panel/visitor.ts';
 import { findNode20, NO_NODE20 } from '../../support/run/node20.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { MainProgram } from '../../support/service/main-program.ts';
-import { OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { call, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { packageRegistry } from './package-registry.ts';
 
 /* The packages that `npm run pack` and `npm pack` make, installed into empty folders. */
 
@@ -23,37 +25,61 @@ const packaged = join(folder, 'node_modules/@muster/muster');
 const ETCD = findEtcd();
 const NODE20 = await findNode20();
 
+interface Locked {
+  readonly version?: string;
+  readonly link?: true;
+  readonly dev?: true;
+  readonly hasInstallScript?: true;
+}
 interface Lock {
-  readonly packages: Readonly<Record<string, { readonly version?: string; readonly link?: true; readonly dev?: true }>>;
+  readonly packages: Readonly<Record<string, Locked>>;
 }
 const lockIn = (directory: string): Lock =>
   JSON.parse(readFileSync(join(directory, 'package-lock.json'), 'utf8')) as Lock;
-/** What the repository has installed of others for the product. */
-const LOCKED = Object.entries(lockIn(ROOT).packages).filter(
-  ([path, { link, dev }]) => path.startsWith('node_modules/') && !link && !dev,
-);
+/** What the repository has installed of others for the product, as `place version`. */
+const LOCKED = Object.entries(lockIn(ROOT).packages)
+  .filter(([path, { link, dev }]) => path.startsWith('node_modules/') && !link && !dev)
+  .map(([path, { version }]) => `${path} ${version}`);
 
-/**
- * Installs a tarball into a new folder, without a script of any package. Its dependencies have the versions of the
- * repository's lock: what others have published since is not what is tested.
- */
-async function install(tarball: string, into: string): Promise<void> {
+/** Without a script of any package, which is how docs/PACKAGE.md says it. */
+const FLAGS = ['--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+
+/** Installs a package into a new folder. */
+async function install(into: string, ...args: string[]): Promise<void> {
   mkdirSync(into);
   writeFileSync(join(into, 'package.json'), '{"private":true,"type":"module"}');
-  const lock = { lockfileVersion: 3, requires: true, packages: { '': {}, ...Object.fromEntries(LOCKED) } };
-  writeFileSync(join(into, 'package-lock.json'), JSON.stringify(lock));
-  const flags = ['--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  await run('npm', ['install', ...flags, tarball], { cwd: into });
+  await run('npm', ['install', ...FLAGS, ...args], { cwd: into });
 }
+
+/** The paths of the reference page, with the files of swagger-ui-dist that are behind them. */
+const SWAGGER_UI = [
+  ['/docs/swagger-ui.js', 'swagger-ui-bundle.js'],
+  ['/docs/swagger-ui.css', 'swagger-ui.css'],
+] as const;
+
+/** The manifest within a tarball. */
+const manifestIn = (tarball: string): { name: string; version: string } =>
+  JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' })) as {
+    name: string;
+    version: string;
+  };
+
+/** Dependencies whose script is left out, each with what is missed without it. */
+const SCRIPTS_LEFT_OUT: Readonly<Record<string, string>> = {
+  protobufjs: 'a warning where it is asked for by a range with a caret',
+};
 
 afterAll(() => rmSync(root, { recursive: true }));
 
 describe('@muster/muster', () => {
+  let tarball = '';
   beforeAll(async () => {
     const { stdout } = await run(process.execPath, [join(ROOT, 'scripts/pack.ts'), join(root, 'packed')]);
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
     expect(stdout).toBe(`${join(root, 'packed', `muster-muster-${version}.tgz`)}\n`);
-    await install(stdout.trim(), folder);
+    tarball = stdout.trim();
+    await using registry = await packageRegistry(tarball, manifestIn(tarball));
+    await install(folder, `--@muster:registry=${registry.url}`, '@muster/muster');
   });
 
   const command = (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
@@ -67,6 +93,7 @@ describe('@muster/muster', () => {
       'README.md',
       'dist',
       'dist/package.json',
+      'npm-shrinkwrap.json',
       'package.json',
     ]);
     expect(files).toEqual(
@@ -84,13 +111,30 @@ describe('@muster/muster', () => {
     for (const version of Object.values(dependencies as object)) expect(version).toMatch(/^(?:npm:.*@)?\d+\.\d+\.\d+$/);
   });
 
-  test('brings the dependencies that the repository has', () => {
-    const versionOf = new Map(LOCKED.map(([path, { version }]) => [path, version]));
-    const brought = Object.entries(lockIn(folder).packages).filter(
-      ([path]) => path !== '' && path !== 'node_modules/@muster/muster',
-    );
+  test('brings the dependencies that the repository has, from a registry and from the unpacked file', async () => {
+    const own = 'node_modules/@muster/muster/';
+    const brought = Object.entries(lockIn(folder).packages)
+      .filter(([path]) => path.startsWith(own))
+      .map(([path, { version }]) => `${path.slice(own.length)} ${version}`);
     expect(brought.length).toBeGreaterThan(100);
-    for (const [path, { version }] of brought) expect([path, version]).toEqual([path, versionOf.get(path)]);
+    expect(brought.toSorted()).toEqual(LOCKED.toSorted());
+    const unpacked = join(root, 'unpacked');
+    mkdirSync(unpacked);
+    await run('tar', ['-xzf', tarball, '-C', unpacked]);
+    await run('npm', ['ci', ...FLAGS], { cwd: join(unpacked, 'package') });
+    const { packages } = JSON.parse(
+      readFileSync(join(unpacked, 'package/node_modules/.package-lock.json'), 'utf8'),
+    ) as Lock;
+    const there = Object.entries(packages).map(([path, { version }]) => `${path} ${version}`);
+    expect(there.toSorted()).toEqual(LOCKED.toSorted());
+  });
+
+  test('depends on nothing with a script at the installation, but for those whose script is not needed', () => {
+    const { packages } = JSON.parse(readFileSync(join(packaged, 'npm-shrinkwrap.json'), 'utf8')) as Lock;
+    const scripted = Object.keys(packages).filter((path) => packages[path]?.hasInstallScript);
+    const names = scripted.map((path) => path.split('node_modules/').at(-1) ?? '');
+    expect(names.toSorted()).toEqual(Object.keys(SCRIPTS_LEFT_OUT).toSorted());
+    expect(JSON.stringify(packages)).not.toMatch(/scarf|resolved/);
   });
 
   test('has the command, which tells its options and its version', async () => {
@@ -113,6 +157,16 @@ describe('@muster/muster', () => {
     await run(process.execPath, [compiler, ...flags, 'use.ts'], { cwd: folder });
   });
 
+  /** The answer to a password that a new user chooses. */
+  async function chosen({ ops, panel }: Record<'ops' | 'panel', string>, password: string): Promise<number> {
+    const body = { name: 'Ann', login: `${password.length}@example.com` };
+    const created = await call(`${ops}/operator/v1/users`, { method: 'POST', token: OPERATOR_TOKEN, body });
+    const token = tokenOf((created.body['link'] as { url: string }).url);
+    const headers = { origin: panel, 'content-type': 'application/json' };
+    const answer = await call(`${panel}/panel/v1/links/accept`, { method: 'POST', headers, body: { token, password } });
+    return answer.status;
+  }
+
   async function serves(env: Readonly<Record<string, string>>): Promise<void> {
     await using muster = new MainProgram(env, [], [program, 'serve']);
     const addresses = await muster.listening;
@@ -120,9 +174,18 @@ describe('@muster/muster', () => {
     // By the client, which waits out a store that is slow for a moment.
     const owner = new OwnerClient({ url: addresses.api, apiKey });
     expect(await owner.createApp()).toMatchObject({ appId: expect.any(String) as string });
-    for (const path of ['/readyz', '/docs', '/docs/page.js', '/docs/swagger-ui.js', '/openapi/v1.json']) {
+    for (const path of ['/livez', '/readyz', '/docs', '/docs/page.js', '/openapi/v1.json']) {
       expect([path, (await fetch(addresses.ops + path)).status]).toEqual([path, 200]);
     }
+    for (const [path, file] of SWAGGER_UI) {
+      const served = Buffer.from(await (await fetch(addresses.ops + path)).arrayBuffer());
+      expect([path, served.equals(readFileSync(join(ROOT, 'node_modules/swagger-ui-dist', file)))]).toEqual([
+        path,
+        true,
+      ]);
+    }
+    expect(await chosen(addresses, 'justinbieber')).toBe(400);
+    expect(await chosen(addresses, GOOD_PASSWORD)).toBe(200);
     const told = await run(process.execPath, [program, 'doctor', '--running'], {
       cwd: folder,
       env: { ...env, MUSTER_OPS_URL: addresses.ops, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN },
@@ -173,7 +236,7 @@ describe('@muster/client', () => {
     writeFileSync(join(copy, 'dist/of-an-earlier-build.js'), '');
     await run('npm', ['pack', '--loglevel=error', '--pack-destination', root], { cwd: copy });
     const [tarball = ''] = globSync('muster-client-*.tgz', { cwd: root });
-    await install(join(root, tarball), into);
+    await install(into, join(root, tarball));
     writeFileSync(join(into, 'use.js'), `import { OwnerClient } from '@muster/client'; console.log(OwnerClient.name);`);
   });
 

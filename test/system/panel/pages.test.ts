@@ -130,12 +130,31 @@ describe.skipIf(chromium === undefined)(title, () => {
     await eve.page.getByLabel('Password').fill('too short');
     await expect.poll(() => eve.page.locator('.fault').innerText()).toMatch(/at least 12/);
     expect(eve.page.url()).not.toContain('mst_link');
+    await eve.page.getByLabel('Password').fill('justinbieber');
+    await expect.poll(() => eve.page.locator('.fault').innerText()).toMatch(/easy to guess/);
+    expect(await eve.page.getByRole('button', { name: 'Continue' }).isDisabled()).toBe(true);
+    expect(eve.faults).toEqual([]);
     await eve.page.getByLabel('Password').fill(PASSWORD);
     await press(eve.page.getByRole('button', { name: 'Continue' }));
     await eve.page.getByRole('button', { name: 'Sign out' }).waitFor();
     await using other = await visit(browser);
     await other.page.goto(link);
     await expect.poll(() => other.page.locator('main').innerText()).toMatch(/not valid/);
+  });
+
+  test('the lists of passwords are fetched once somebody types a new password, and not before', async () => {
+    const lists = /\/assets\/password-strength-[^/]+\.js$/;
+    const link = atPanel(muster, await userLink(muster, 'lists@example.com', false));
+    await using visitor = await visit(browser);
+    const fetched = (): number => visitor.requested.filter((url) => lists.test(url)).length;
+    await visitor.page.goto(link);
+    await visitor.page.getByLabel('Password').waitFor();
+    expect(fetched()).toBe(0);
+    await visitor.page.getByLabel('Password').fill('j');
+    await expect.poll(fetched).toBe(1);
+    await visitor.page.getByLabel('Password').fill('justinbieber');
+    await expect.poll(() => visitor.page.locator('.fault').innerText()).toMatch(/easy to guess/);
+    expect(fetched()).toBe(1);
   });
 
   test('after the sign-out, back shows nothing; the password signs in again', async () => {

@@ -4,7 +4,7 @@ import { buildPages } from '../../../scripts/build-web.ts';
 import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
 import { call, enroll, Muster } from '../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
-import { openPage, operatorVisit } from './panel-browser.ts';
+import { atPanel, openPage, operatorVisit, signInByPassword } from './panel-browser.ts';
 
 /* What people do on the pages, end to end, against the real service. */
 
@@ -208,6 +208,26 @@ describe.skipIf(chromium === undefined)(title, () => {
       await expect.poll(() => page.locator('main').innerText()).toMatch(/Last used/);
     }
     await page.unroute('**/panel/v1/events*');
+  });
+
+  test('a sign-in that must wait for a turn goes on by itself, and lets the person in', async () => {
+    const login = 'waits@example.com';
+    await using known = await operatorVisit(browser, muster, login);
+    expect(known.faults).toEqual([]);
+    const { port } = new URL(muster.panel);
+    const origin = `http://127.0.0.1:${port}`;
+    for (let i = 0; i < 6; i += 1) {
+      await call(`${origin}/panel/v1/sign-in/password`, {
+        method: 'POST',
+        body: { login, password: 'not the password at all' },
+        headers: { origin, 'content-type': 'application/json' },
+      });
+    }
+    await using stranger = await visit(browser);
+    await stranger.page.goto(atPanel(muster, 'http://panel/sign-in'));
+    await signInByPassword(stranger.page, login);
+    await expect.poll(() => stranger.page.locator('main').innerText()).toMatch(/it goes on in about \d+ s/);
+    await stranger.page.getByRole('button', { name: 'Sign out' }).waitFor();
   });
 
   test('an operator creates an account and sees the service', async () => {

@@ -5,7 +5,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { door } from '../../text/door.ts';
 import { formatInstant } from '../../text/format.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
-import { HiddenLogin, NewPasswordField, newPasswordFault } from '../../ui/new-password.tsx';
+import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
 
@@ -102,10 +102,10 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
   const [login, setLogin] = useState(link.login ?? '');
   const [password, setPassword] = useState('');
   const { needsLogin, needsPassword } = link;
-  const about = { login, name };
+  const fault = useNewPasswordFault(password, { login, name });
   const isWhole =
     (!needsLogin || (name.trim() !== '' && login.trim() !== '')) &&
-    (!needsPassword || (password !== '' && newPasswordFault(password, about) === undefined));
+    (!needsPassword || (password !== '' && fault === undefined));
   const { busy, error, run } = useAction(async () => {
     const { accountId } = await links.accept({
       token,
@@ -132,7 +132,7 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
           hint={texts.passwordHint}
           value={password}
           onValue={setPassword}
-          about={about}
+          fault={fault}
         />
       )}
       <Problem error={error} />

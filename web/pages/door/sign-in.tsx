@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { me, signIn, type SignInMethods, type SignInStep } from '../../api/panel.ts';
+import { patiently } from '../../api/many.ts';
 import { usePasskey } from '../../hooks/use-passkey.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { door as texts } from '../../text/door.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
+import { PasskeyButton } from '../../ui/passkey-button.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
 
@@ -57,7 +59,14 @@ export function SignInPage() {
       {hasPasskeys ? (
         <>
           {(password || provider !== undefined) && <span class="or">{texts.or}</span>}
-          <PasskeyButton />
+          <PasskeyButton
+            label={texts.passkey}
+            begin={signIn.passkeyOptions}
+            end={async (response) => {
+              await signIn.passkey(response);
+              enter();
+            }}
+          />
         </>
       ) : (
         <p class="quiet small">{texts.noPasskeys}</p>
@@ -90,12 +99,21 @@ function WhatFailed({ says }: { says: string }) {
   );
 }
 
+/** A longer wait is shown, and the person decides. */
+const WAIT_SECONDS_MAX = 60;
+
 function PasswordForm() {
   const [login, setLogin] = useState('');
   const [password, setPassword] = useState('');
   const [step, setStep] = useState<SignInStep>();
+  const [waits, setWaits] = useState<number>();
   const { busy, error, run } = useAction(async () => {
-    const next = await signIn.password(login.trim(), password);
+    // One who comes back too early begins to wait anew, so the page comes back by itself.
+    const wait = (seconds: number): boolean => {
+      setWaits(seconds <= WAIT_SECONDS_MAX ? seconds : undefined);
+      return seconds <= WAIT_SECONDS_MAX;
+    };
+    const next = await patiently(() => signIn.password(login.trim(), password), undefined, wait);
     setPassword('');
     if (next.next === 'signed-in') enter();
     else setStep(next);
@@ -127,6 +145,7 @@ function PasswordForm() {
         required
         maxLength={512}
       />
+      {busy && waits !== undefined && <p role="status">{texts.waits(waits)}</p>}
       <Problem error={error} />
       <Button type="submit" kind="primary" busy={busy}>
         {texts.signIn}
@@ -151,22 +170,5 @@ function SecondStep({ options }: { options: object }) {
         {texts.passkeyAgain}
       </Button>
     </div>
-  );
-}
-
-function PasskeyButton() {
-  const passkey = usePasskey();
-  const { busy, error, run } = useAction(async () => {
-    const { options } = await signIn.passkeyOptions();
-    await signIn.passkey(await passkey.answer(options));
-    enter();
-  });
-  return (
-    <>
-      <Button icon="keys" busy={busy} onClick={run}>
-        {texts.passkey}
-      </Button>
-      <Problem error={error} />
-    </>
   );
 }

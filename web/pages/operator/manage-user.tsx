@@ -8,6 +8,7 @@ import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { Name } from '../../ui/page.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
+import { EndingKeys, useKeptKeys } from '../kept-keys.tsx';
 import { UserSessions } from './user-sessions.tsx';
 
 interface ManageProps {
@@ -21,6 +22,9 @@ type Deed = 'makeOperator' | 'removeOperator' | 'disable' | 'enable' | 'reset' |
 
 /** What takes access away is confirmed by typing the user's name. */
 const TAKING: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'reset', 'delete']);
+
+/** What ends the right by which the user may have made API keys. */
+const ENDING_KEYS: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'delete']);
 
 /** One user, with what can be done. */
 export function ManageUser({ user, onClose, onChanged }: ManageProps) {
@@ -93,10 +97,11 @@ interface ConfirmDeedProps {
 function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProps) {
   const { me, say } = useSession();
   const { title, action, says } = texts.deeds[deed];
+  const kept = useKeptKeys();
   const work = async (): Promise<void> => {
     if (deed === 'reset') onLink(await operator.resetUser(user.userId));
-    else if (deed === 'delete') await operator.deleteUser(user.userId);
-    else await operator.changeUser(user.userId, changeOf(deed));
+    else if (deed === 'delete') await operator.deleteUser(user.userId, kept.ids);
+    else await operator.changeUser(user.userId, { ...changeOf(deed), keepKeys: kept.ids });
     say(deed === 'reset' ? texts.resetDone : deed === 'delete' ? texts.deleteDone : texts.done);
     onChanged();
   };
@@ -115,6 +120,15 @@ function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProp
       </p>
       <p>{says}</p>
       {user.userId === me.userId && TAKING.has(deed) && <p>{texts.yourself}</p>}
+      {ENDING_KEYS.has(deed) && (
+        <EndingKeys
+          userId={user.userId}
+          of=""
+          read={(signal) => operator.userKeys(user.userId, { signal })}
+          kept={kept}
+          showAccounts
+        />
+      )}
     </Confirm>
   );
 }

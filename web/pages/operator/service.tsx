@@ -1,12 +1,13 @@
 import { useEffect } from 'preact/hooks';
-import { operator, type ServiceState } from '../../api/panel.ts';
+import { me, operator, type ServiceState } from '../../api/panel.ts';
+import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { formatCount, formatMonth } from '../../text/format.ts';
 import { service as texts } from '../../text/operator.ts';
-import { Badge } from '../../ui/controls.tsx';
+import { Badge, Button } from '../../ui/controls.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Card, Facts, Page, Time } from '../../ui/page.tsx';
-import { Shown } from '../../ui/state.tsx';
+import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Gauge } from './gauge.tsx';
 
@@ -164,6 +165,11 @@ function Purges({ state: { purges } }: { state: ServiceState }) {
 }
 
 function Backup({ state: { lastBackupAt } }: { state: ServiceState }) {
+  // The browser downloads it by itself, and could not ask for the proof that it needs.
+  const { busy, error, run } = useAction(async () => {
+    await me.proof();
+    location.assign(operator.backupAddress);
+  });
   return (
     <Card title={texts.backup}>
       <div class="stack">
@@ -181,11 +187,11 @@ function Backup({ state: { lastBackupAt } }: { state: ServiceState }) {
           <p>{texts.backupSays}</p>
         </div>
         <div>
-          <a class="button" href={operator.backupAddress} download="muster.backup">
-            <Icon name="download" />
+          <Button icon="download" busy={busy} onClick={run}>
             {texts.download}
-          </a>
+          </Button>
         </div>
+        <Problem error={error} />
       </div>
     </Card>
   );

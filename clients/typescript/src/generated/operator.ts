@@ -162,6 +162,8 @@ export interface ChangeUserRequest {
   readonly disabled?: boolean | undefined;
   /** Whether the user is an operator. */
   readonly operator?: boolean | undefined;
+  /** The ids of API keys that the user made and that go on; every other one ends where the user loses the right by which it was made. */
+  readonly keepKeys?: readonly string[] | undefined;
 }
 
 /** An account to create. */
@@ -258,6 +260,36 @@ export interface KeyStatus {
   readonly awaitingRetirement: Readonly<Record<string, number>>;
   /** The keys whose lines may be removed from every key file. */
   readonly removable: readonly number[];
+}
+
+/** An API key with its account, without its text. */
+export interface MadeApiKey {
+  /** The id of the API key; it is no secret. */
+  readonly keyId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** When the key was created. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
+  readonly expiresAt: string | null;
+  /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+  readonly createdBy?: string | undefined;
+  /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
+  readonly lastUsedAt: string | null;
+  /** The id of the account. */
+  readonly accountId: string;
+  /** The name of the account. */
+  readonly accountName: string;
+}
+
+/** The API keys that a user made. */
+export interface MadeApiKeys {
+  /** The living keys that the user made, oldest first. */
+  readonly apiKeys: readonly MadeApiKey[];
+  /** Living keys of the accounts that the user owns, or of this account, of which nobody knows who made them: somebody with an operator’s token, a custom resource, or an earlier version. They go on. */
+  readonly ofNobodyKnown: readonly MadeApiKey[];
+  /** Whether there are more keys than these. */
+  readonly more: boolean;
 }
 
 /** The accounts that are limited, or near it. */

@@ -67,7 +67,8 @@ export const createApiKey = operation({
   command: 'api-keys create --account {accountId} --name {name}',
 });
 
-const listedKey = z
+/** An API key, without its text, as every list shows it. */
+export const listedKey = z
   .object({
     keyId,
     name,

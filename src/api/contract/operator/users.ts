@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { loginText, nameText } from '../../http/fields.ts';
-import { closedBody, count, described, instant, linkId, userId } from '../fields.ts';
+import { accountId, closedBody, count, described, instant, KEY_ID, linkId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
+import { listedKey } from './api-keys.ts';
 
 /* The people who use the panel, as the platform team sees them. */
 
@@ -18,6 +19,43 @@ const login = described(
 );
 const operator = described(z.boolean(), 'Whether the user is an operator.', false);
 const disabled = described(z.boolean(), 'Whether the user is refused.', false);
+
+/** The keys that go on where a change takes the right away by which a person made them. */
+export const keepKeys = described(
+  z.array(z.string().regex(KEY_ID, 'must be the id of an API key')).max(LIMITS.keptKeysMax),
+  'The ids of API keys that the user made and that go on; every other one ends where the user loses the right by which it was made.',
+  ['n4c8r2w6y1z5'],
+);
+/** The same in a query, where a request has no body. */
+const KEPT_KEYS = new RegExp(String.raw`^([a-z0-9]{12}(,[a-z0-9]{12}){0,${LIMITS.keptKeysMax - 1}})?$`);
+export const keepKeysQuery = z.object({
+  keepKeys: described(
+    z.string().regex(KEPT_KEYS),
+    'The ids of API keys that the user made and that go on, separated by commas; every other one ends.',
+    'n4c8r2w6y1z5',
+  ).optional(),
+});
+
+const madeKey = listedKey
+  .safeExtend({
+    accountId,
+    accountName: described(z.string(), 'The name of the account.', 'acme'),
+  })
+  .meta({ id: 'MadeApiKey', description: 'An API key with its account, without its text.' });
+
+/** The living API keys of somebody who may go. */
+export const madeKeys = z
+  .object({
+    apiKeys: described(z.array(madeKey), 'The living keys that the user made, oldest first.', undefined),
+    ofNobodyKnown: described(
+      z.array(madeKey),
+      'Living keys of the accounts that the user owns, or of this account, of which nobody knows who made them: somebody with an operator’s token, a custom resource, or an earlier version. They go on.',
+      undefined,
+    ),
+    more: described(z.boolean(), 'Whether there are more keys than these.', false),
+  })
+  .meta({ id: 'MadeApiKeys', description: 'The API keys that a user made.' });
+export type MadeApiKeys = z.infer<typeof madeKeys>;
 
 const user = z
   .object({
@@ -96,13 +134,20 @@ export const changeUser = operation({
   path: '/operator/v1/users/:userId',
   summary: 'Change a user',
   description:
-    'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can sign in stays one.',
-  body: closedBody(z.object({ name: name.optional(), disabled: disabled.optional(), operator: operator.optional() }), {
-    id: 'ChangeUserRequest',
-    description: 'The fields to change.',
-  }),
+    'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can ' +
+    'sign in stays one, and the last owner of an account who can sign in is not disabled. The API keys that the user made end ' +
+    'with the right by which they were made, unless they are kept by name.',
+  body: closedBody(
+    z.object({
+      name: name.optional(),
+      disabled: disabled.optional(),
+      operator: operator.optional(),
+      keepKeys: keepKeys.optional(),
+    }),
+    { id: 'ChangeUserRequest', description: 'The fields to change.' },
+  ),
   errors: ['conflict'],
-  exampleWithout: ['disabled', 'operator'],
+  exampleWithout: ['disabled', 'operator', 'keepKeys'],
   answers: [{ status: 200, description: 'The user as he is now.', schema: user }],
   command: 'users update {userId} --name {name}',
 });
@@ -114,12 +159,26 @@ export const deleteUser = operation({
   summary: 'Delete a user',
   description:
     'Ends the memberships and the sessions of the user and removes all that is known of him, at once and on every replica. The ' +
-    'audits keep what he did, by his id. The last operator, and the last owner of an account, who can sign in stay. ' +
+    'audits keep what he did, by his id. The API keys that the user made end, unless they are kept by name. The last ' +
+    'operator, and the last owner of an account, who can sign in stay. ' +
     'Whom a provider still lets in is a new user at the next sign-in. A deletion that failed in the middle has ended some ' +
     'memberships: repeated, it goes on.',
-  errors: ['conflict', 'changed_meanwhile'],
+  query: keepKeysQuery,
+  errors: ['invalid_request', 'conflict', 'changed_meanwhile'],
   answers: [{ status: 204, description: 'The user is deleted.' }],
   command: 'users delete {userId}',
+});
+
+export const listUserApiKeys = operation({
+  id: 'listUserApiKeys',
+  method: 'get',
+  path: '/operator/v1/users/:userId/api-keys',
+  summary: 'List the API keys that a user made',
+  description:
+    'Lists the living API keys that the user made, on all accounts: they end when the user loses the right by which they were ' +
+    'made, is disabled or deleted, unless they are kept by name.',
+  answers: [{ status: 200, description: 'The keys.', schema: madeKeys }],
+  command: 'users keys {userId}',
 });
 
 export const resetUser = operation({

@@ -10,7 +10,7 @@ export function atPanel<Shape extends z.core.$ZodShape>(
   operation: Operation<Shape>,
   access: Exclude<PanelAccess, 'anyone'>,
   changes: Partial<
-    Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers'>
+    Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers' | 'freshProof'>
   > = {},
 ): Operation<Shape> {
   const { command: _command, requires, ...rest } = operation;

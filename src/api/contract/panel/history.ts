@@ -120,5 +120,5 @@ export const readAccountUsage = atPanel(readUsage, 'viewer', {
 });
 
 export const listAccountKeys = atPanel(listApiKeys, 'viewer');
-export const createAccountKey = atPanel(createApiKey, 'owner');
+export const createAccountKey = atPanel(createApiKey, 'owner', { freshProof: true });
 export const revokeAccountKey = atPanel(revokeApiKey, 'owner');

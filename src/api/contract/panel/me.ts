@@ -1,8 +1,18 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { MEMBER_ROLES, SIGN_IN_METHODS } from '../../../domain/records/user-records.ts';
+import { ADDITION_KINDS, MEMBER_ROLES, SIGN_IN_METHODS } from '../../../domain/records/user-records.ts';
 import { nameText } from '../../http/fields.ts';
-import { accountId, closedBody, count, described, entitlement, instant, sessionId, userId } from '../fields.ts';
+import {
+  accountId,
+  closedBody,
+  count,
+  described,
+  entitlement,
+  instant,
+  instantOrNull,
+  sessionId,
+  userId,
+} from '../fields.ts';
 import { operation } from '../operation.ts';
 
 /* The signed-in user himself: what he may do, his sessions, and the end of this one. */
@@ -52,12 +62,36 @@ const me = z
       'The ways in which the user can sign in.',
       undefined,
     ),
+    additions: described(
+      z.array(
+        z.object({
+          kind: described(
+            z.enum(ADDITION_KINDS),
+            'A passkey, an identity at the provider, or a sign-in from a browser that was not known.',
+            'passkey',
+          ),
+          at: instant('When.'),
+          name: described(z.string(), 'Of the passkey, the identity or the browser.', 'Laptop'),
+          client: described(z.string(), 'The address of the client.', '198.51.100.7'),
+        }),
+      ),
+      `What was added to the user’s ways in, the latest last, at most ${LIMITS.additionsKeptMax}.`,
+      undefined,
+    ),
     session: described(
       z.object({
         sessionId,
         createdAt: instant('When it began.'),
         expiresAt: instant('When it ends at the latest.'),
         method,
+        previousAt: instantOrNull(
+          'When the user had last signed in from this browser before; null where it was not known.',
+        ),
+        secondFactorRequired: described(
+          z.boolean(),
+          'Whether the installation asks for a second factor that the session lacks: then the user adds a passkey, or proves by one.',
+          false,
+        ),
       }),
       'This session.',
       undefined,
@@ -71,6 +105,7 @@ export const readMe = operation({
   method: 'get',
   path: '/panel/v1/me',
   access: 'signed-in',
+  beforeSecondFactor: true,
   summary: 'Read the signed-in user',
   description:
     'Tells who is signed in, and which accounts he may open. After a change of his roles it gives the session another token.',
@@ -93,6 +128,7 @@ export const signOut = operation({
   method: 'post',
   path: '/panel/v1/sign-out',
   access: 'signed-in',
+  beforeSecondFactor: true,
   summary: 'Sign out',
   description: 'Ends this session on every replica, at once.',
   answers: [

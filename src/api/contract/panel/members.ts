@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { closedBody, described, instant, linkId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
+import { keepKeys, keepKeysQuery, madeKeys } from '../operator/users.ts';
 import { madeLink } from './links.ts';
 import { role } from './me.ts';
 
@@ -58,9 +59,16 @@ export const changeMember = operation({
   method: 'patch',
   path: `${ACCOUNT}/members/:userId`,
   access: 'owner',
+  freshProof: true,
   summary: 'Change the role of a member',
-  description: 'Gives a member by invitation another role. The last owner who can sign in stays one.',
-  body: closedBody(z.object({ role }), { id: 'ChangeMemberRequest', description: 'A role.' }),
+  description:
+    'Gives a member by invitation another role. The last owner who can sign in stays one. The API keys that an owner made end ' +
+    'with the role, unless they are kept by name.',
+  body: closedBody(z.object({ role, keepKeys: keepKeys.optional() }), {
+    id: 'ChangeMemberRequest',
+    description: 'A role.',
+  }),
+  exampleWithout: ['keepKeys'],
   errors: ['conflict'],
   answers: [{ status: 204, description: 'The member has the role.' }],
 });
@@ -71,9 +79,24 @@ export const removeMember = operation({
   path: `${ACCOUNT}/members/:userId`,
   access: 'owner',
   summary: 'End a membership',
-  description: 'Ends the membership by invitation, at once and on every replica. The last owner who can sign in stays.',
-  errors: ['conflict'],
+  description:
+    'Ends the membership by invitation, at once and on every replica. The last owner who can sign in stays. The API keys that ' +
+    'an owner made end with it, unless they are kept by name.',
+  query: keepKeysQuery,
+  errors: ['invalid_request', 'conflict'],
   answers: [{ status: 204, description: 'The user is no member by invitation any more.' }],
+});
+
+export const listMemberKeys = operation({
+  id: 'listMemberKeys',
+  method: 'get',
+  path: `${ACCOUNT}/members/:userId/api-keys`,
+  access: 'owner',
+  summary: 'List the API keys that a member made',
+  description:
+    'Lists the living API keys of the account that the user made: they end when the user is no owner any more, unless they are ' +
+    'kept by name. Keys of which nobody knows who made them stand apart, and go on.',
+  answers: [{ status: 200, description: 'The keys.', schema: madeKeys }],
 });
 
 const invitation = z
@@ -112,6 +135,7 @@ export const createInvitation = operation({
   method: 'post',
   path: `${ACCOUNT}/invitations`,
   access: 'owner',
+  freshProof: true,
   summary: 'Invite somebody',
   description:
     `Makes a link that makes one person a member, within 72 hours. An account has at most ` +

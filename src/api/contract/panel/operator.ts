@@ -5,7 +5,7 @@ import { changeAccount, createAccount, listAccounts, readAccount } from '../oper
 import { changeAccountApp, listAccountApps } from '../operator/apps.ts';
 import { readBackup, readKeys, readRateLimits, rotateKeys } from '../operator/service.ts';
 import { readUsage } from '../operator/usage.ts';
-import { changeUser, createUser, deleteUser, listUsers, resetUser } from '../operator/users.ts';
+import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from '../operator/users.ts';
 import { atPanel } from './derived.ts';
 import { sessionList } from './me.ts';
 
@@ -14,7 +14,7 @@ import { sessionList } from './me.ts';
 export const createPanelAccount = atPanel(createAccount, 'operator');
 export const listPanelAccounts = atPanel(listAccounts, 'operator');
 export const readPanelAccount = atPanel(readAccount, 'operator');
-export const changePanelAccount = atPanel(changeAccount, 'operator');
+export const changePanelAccount = atPanel(changeAccount, 'operator', { freshProof: ['adoptableBy'] });
 export const listConsents = atPanel(listAccountApps, 'operator', {
   id: 'listConsents',
   path: '/panel/v1/accounts/:accountId/consents',
@@ -22,23 +22,26 @@ export const listConsents = atPanel(listAccountApps, 'operator', {
 export const changeConsent = atPanel(changeAccountApp, 'operator', {
   id: 'changeConsent',
   path: '/panel/v1/accounts/:accountId/consents/:appId',
+  freshProof: true,
 });
 
 export const readPanelLimits = atPanel(readRateLimits, 'operator');
 export const readPanelKeys = atPanel(readKeys, 'operator');
-export const rotatePanelKeys = atPanel(rotateKeys, 'operator');
+export const rotatePanelKeys = atPanel(rotateKeys, 'operator', { freshProof: true });
 export const readPanelUsage = atPanel(readUsage, 'operator');
 const ofBackup = readBackup.answers[0];
 /** A browser saves it as a file. */
 export const readPanelBackup = atPanel(readBackup, 'operator', {
+  freshProof: true,
   answers: [{ ...ofBackup, headers: ['Content-Disposition'] }],
 });
 
-export const createPanelUser = atPanel(createUser, 'operator');
+export const createPanelUser = atPanel(createUser, 'operator', { freshProof: true });
 export const listPanelUsers = atPanel(listUsers, 'operator');
-export const changePanelUser = atPanel(changeUser, 'operator');
+export const changePanelUser = atPanel(changeUser, 'operator', { freshProof: ['operator'] });
 export const deletePanelUser = atPanel(deleteUser, 'operator');
-export const resetPanelUser = atPanel(resetUser, 'operator');
+export const listPanelUserKeys = atPanel(listUserApiKeys, 'operator');
+export const resetPanelUser = atPanel(resetUser, 'operator', { freshProof: true });
 
 export const listUserSessions = operation({
   id: 'listUserSessions',

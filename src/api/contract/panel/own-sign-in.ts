@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { nameText } from '../../http/fields.ts';
-import { closedBody, described, instant, passkeyId } from '../fields.ts';
+import { closedBody, described, identityId, instant, instantOrNull, passkeyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { newPassword, webAuthnOptions, webAuthnResponse } from './sign-in.ts';
 
@@ -14,8 +14,11 @@ export const changePassword = operation({
   method: 'put',
   path: `${ME}/password`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Set one’s own password',
-  description: 'Sets another password. The one so far is needed where there is one; all other sessions end.',
+  description:
+    'Sets another password. The one so far is needed where there is one. All other sessions end, and with them the passkeys ' +
+    'and identities that are named; those that are gone already are passed over.',
   body: closedBody(
     z.object({
       current: described(
@@ -24,10 +27,21 @@ export const changePassword = operation({
         'old horse battery',
       ).optional(),
       password: newPassword,
+      removePasskeys: described(
+        z.array(passkeyId).max(LIMITS.passkeysPerUserMax),
+        'The passkeys to remove.',
+        undefined,
+      ).optional(),
+      unlinkIdentities: described(
+        z.array(identityId).max(LIMITS.identitiesPerUserMax),
+        'The identities at the provider to unlink.',
+        undefined,
+      ).optional(),
     }),
-    { id: 'ChangePasswordRequest', description: 'The old password and the new one.' },
+    { id: 'ChangePasswordRequest', description: 'The old password and the new one, and what goes with the old one.' },
   ),
   errors: ['sign_in_failed', 'overloaded'],
+  ticket: true,
   answers: [{ status: 204, description: 'The new password works.' }],
 });
 
@@ -46,6 +60,7 @@ export const listPasskeys = operation({
   method: 'get',
   path: `${ME}/passkeys`,
   access: 'signed-in',
+  beforeSecondFactor: true,
   summary: 'List one’s own passkeys',
   description: 'Lists the passkeys of the signed-in user.',
   answers: [
@@ -64,6 +79,8 @@ export const beginPasskey = operation({
   method: 'post',
   path: `${ME}/passkeys/options`,
   access: 'signed-in',
+  freshProof: 'or-new-sign-in',
+  beforeSecondFactor: true,
   summary: 'Begin to add a passkey',
   description: 'Gives the browser a challenge for a new passkey.',
   body: closedBody(z.object({}), { id: 'BeginPasskeyRequest', description: 'Nothing.' }),
@@ -84,6 +101,8 @@ export const addPasskey = operation({
   method: 'post',
   path: `${ME}/passkeys`,
   access: 'signed-in',
+  freshProof: 'or-new-sign-in',
+  beforeSecondFactor: true,
   summary: 'Add a passkey',
   description:
     `Adds the passkey that the browser made; a user has at most ${LIMITS.passkeysPerUserMax}. From then on a sign-in with ` +
@@ -104,10 +123,39 @@ export const removePasskey = operation({
   method: 'delete',
   path: `${ME}/passkeys/:passkeyId`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Remove a passkey',
   description: 'Removes a passkey. The last way to sign in stays.',
   errors: ['conflict'],
   answers: [{ status: 204, description: 'The passkey works no more.' }],
+});
+
+const linkedIdentity = z
+  .object({
+    identityId,
+    name: described(z.string(), 'The name that the provider gave, or its subject.', 'Ann Example'),
+    issuer: described(z.string(), 'The provider.', 'https://id.example.com'),
+    linkedAt: instantOrNull('When it was linked; null where the user was made by it.'),
+  })
+  .meta({ id: 'LinkedIdentity', description: 'An identity at a provider.' });
+export type LinkedIdentity = z.infer<typeof linkedIdentity>;
+
+export const listIdentities = operation({
+  id: 'listIdentities',
+  method: 'get',
+  path: `${ME}/identities`,
+  access: 'signed-in',
+  summary: 'List one’s own identities at the provider',
+  description: 'Lists the identities that sign the user in.',
+  answers: [
+    {
+      status: 200,
+      description: 'The identities.',
+      schema: z
+        .object({ identities: described(z.array(linkedIdentity), 'The identities, oldest first.', undefined) })
+        .meta({ id: 'LinkedIdentities', description: 'The identities of a user.' }),
+    },
+  ],
 });
 
 export const linkProvider = operation({
@@ -115,6 +163,7 @@ export const linkProvider = operation({
   method: 'post',
   path: `${ME}/provider`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Link one’s identity at the provider',
   description:
     'Gives the address at the provider to which the browser goes on. The identity that signs in there becomes the user’s.',
@@ -137,6 +186,7 @@ export const unlinkProvider = operation({
   method: 'delete',
   path: `${ME}/provider`,
   access: 'signed-in',
+  freshProof: true,
   summary: 'Unlink one’s identities at the provider',
   description: 'Removes the identities and the roles that came with them. The last way to sign in stays.',
   errors: ['conflict'],

@@ -26,7 +26,7 @@ const password = described(
 /** A new password. */
 export const newPassword = described(
   z.string().max(LIMITS.passwordCharactersMax),
-  `A password of at least ${LIMITS.passwordCharactersMin} characters that is none of the common ones.`,
+  `A password of at least ${LIMITS.passwordCharactersMin} characters that is not easy to guess.`,
   'otter lamp quietly folds maps',
 );
 
@@ -84,10 +84,13 @@ export const signInByPassword = operation({
   signsInBy: 'password',
   summary: 'Sign in with a password',
   description:
-    'Begins a session, or asks for a passkey where the user has one. After some failures each attempt takes longer; ' +
-    'nobody is locked out.',
+    'Begins a session, or asks for a passkey where the user has one. After some failures at a name an attempt is told to ' +
+    'wait, unless the user has signed in from this browser before. Whoever comes back as `Retry-After` says, with the ' +
+    'cookie of that answer or from the same network, is judged before all who do not wait; one who comes earlier begins ' +
+    'to wait anew.',
   body: closedBody(z.object({ login, password }), { id: 'PasswordSignIn', description: 'A login and its password.' }),
   errors: ['sign_in_failed', 'overloaded', 'rate_limited'],
+  ticket: true,
   answers: [{ status: 200, description: 'The password is right.', schema: signedIn, headers: ['Set-Cookie'] }],
 });
 
@@ -99,6 +102,7 @@ export const beginPasskeySignIn = operation({
   summary: 'Begin to sign in with a passkey',
   description: 'Gives the browser a challenge for any passkey of this installation.',
   body: closedBody(z.object({}), { id: 'PasskeyOptionsRequest', description: 'Nothing.' }),
+  errors: ['rate_limited'],
   answers: [
     {
       status: 200,
@@ -136,7 +140,7 @@ export const signInByProvider = operation({
   access: 'anyone',
   summary: 'Sign in at the provider',
   description: `Leads the browser to the OpenID Connect provider. ${problem}`,
-  errors: ['not_found'],
+  errors: ['not_found', 'rate_limited'],
   answers: [{ status: 303, description: 'On to the provider.', headers: ['Location', 'Set-Cookie'] }],
 });
 

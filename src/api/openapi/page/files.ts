@@ -28,9 +28,14 @@ const own = (name: string): (() => Promise<Buffer>) => {
   return () => readFile(file);
 };
 
-/** A file of the package swagger-ui-dist, 1.9 MB for both: most replicas are never asked for it. */
-const ofSwaggerUi = (name: string) => (): Promise<Buffer> =>
-  readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
+/**
+ * A file of Swagger UI, 1.9 MB for both: most replicas are never asked for it. Its package is one of development alone,
+ * since it brings a script that calls home at an installation: scripts/compile.ts copies the files beside this one.
+ */
+const ofSwaggerUi = (name: string): (() => Promise<Buffer>) =>
+  import.meta.filename.endsWith('.ts')
+    ? () => readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
+    : own(`swagger-ui/${name}`);
 
 const file = (type: string, read: () => Promise<Buffer>): PublicFile => new PublicFile({ type, read, safe: SAFE });
 

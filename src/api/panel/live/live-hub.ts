@@ -2,11 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { RecordChange } from '../../../domain/fleet/change-notices.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import type { Pulse } from '../../../domain/fleet/pulse.ts';
 import type { SessionUses } from '../../../domain/sessions/session-uses.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Topic } from '../../contract/panel/live.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
-import { judgeStreams } from './live-rights.ts';
+import { judgeByStore, judgeStreams } from './live-rights.ts';
 import { LiveStream, type Follower } from './live-stream.ts';
 import { createRounds } from './rounds.ts';
 import { createWatchedRounds, type WatchedRoundsDeps } from './watched-rounds.ts';
@@ -17,6 +18,7 @@ export interface LiveHubDeps extends WatchedRoundsDeps {
   readonly sessionUses: Pick<SessionUses, 'isIdle'>;
   /** The store revision that memory has reached. */
   readonly revision: () => number;
+  readonly pulse: Pulse;
   /** Aborts when the replica leaves: every stream ends, and browsers find another replica. */
   readonly leaving: AbortSignal;
 }
@@ -74,6 +76,12 @@ class Hub implements LiveHub {
       rounds(LIMITS.watchedReadsEveryMs, async () => {
         await readWatched(this.#streams);
         this.#flushSoon();
+      }),
+      deps.pulse.join({
+        name: 'streams of events',
+        isThere: isWanted,
+        judge: (reader) => judgeByStore(reader, this.#streams),
+        storeLost: () => this.#each((stream) => stream.leave()),
       }),
     ];
     deps.fleet.memory.onRecordChange((changes) => this.#changed(changes));

@@ -1,4 +1,6 @@
+import { Slots } from '../../../concurrency/slots.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
+import { PlanReader } from '../../../domain/fleet/plan-reader.ts';
 import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { liveSession } from '../../../domain/sessions/guard.ts';
@@ -29,6 +31,25 @@ export async function judgeStreams(fleet: Fleet, streams: Iterable<LiveStream>):
   } catch {
     for (const stream of doubtful) if (stream.isHeld) stream.leave();
   }
+}
+
+/** Rights of streams that are read from the store at once. */
+const READ_TOGETHER_MAX = 8;
+
+/**
+ * Ends the streams whose session has ended or whose user has lost a right, where the watch may be silent and memory knows
+ * nothing of it. Streams of one user or account share their reads. @throws StoreUnavailable; BadRecord
+ */
+export async function judgeByStore(reader: FleetReader, streams: Iterable<LiveStream>): Promise<void> {
+  const shared = new PlanReader(reader);
+  const slots = new Slots(READ_TOGETHER_MAX);
+  await Promise.all(
+    Array.from(streams, (stream) =>
+      slots.run(async () => {
+        if (!(await hasRights(shared, stream))) stream.end();
+      }),
+    ),
+  );
 }
 
 async function hasRights(reader: FleetReader, stream: LiveStream): Promise<boolean> {

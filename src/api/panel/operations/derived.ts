@@ -19,7 +19,7 @@ import { decideReview } from '../../operator/review-queue.ts';
 import { rolloutBody } from '../../operator/rollout.ts';
 import type { OperatorRoute } from '../../operator/route.ts';
 import { readUsage } from '../../operator/usage.ts';
-import { changeUser, createUser, deleteUser, listUsers, resetUser } from '../../operator/users.ts';
+import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from '../../operator/users.ts';
 import type { Route } from '../../v1/operations/route.ts';
 import { panelRoute, type PanelRoute } from '../request/route.ts';
 import { accountOf } from './account.ts';
@@ -63,6 +63,7 @@ export const createPanelUser = asOperator(operations.createPanelUser, createUser
 export const listPanelUsers = asOperator(operations.listPanelUsers, listUsers);
 export const changePanelUser = asOperator(operations.changePanelUser, changeUser);
 export const deletePanelUser = asOperator(operations.deletePanelUser, deleteUser);
+export const listPanelUserKeys = asOperator(operations.listPanelUserKeys, listUserApiKeys);
 export const resetPanelUser = asOperator(operations.resetPanelUser, resetUser);
 
 /** The rollout of an account: read once for all who watch it. */

@@ -1,15 +1,13 @@
-import { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { InvalidLink } from '../../../domain/users/link-validity.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/links.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { chargeAsk, chargeAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
+import { hashedPassword } from '../request/new-password.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
-import { chargeAddress } from './sign-in.ts';
 
 /** Who opens a link, and what it still needs of him. */
 async function opened(request: OpenRequest<{ readonly token: string }>, services: PanelServices) {
@@ -29,7 +27,7 @@ async function opened(request: OpenRequest<{ readonly token: string }>, services
 
 /** POST /panel/v1/links/read. */
 export const readLink = openRoute(operations.readLink, async (request, services) => {
-  chargeAddress(request, services);
+  chargeAsk(request, services, 'link');
   const { link, user, account, signedIn, isNew, needsPassword } = await opened(request, services);
   const { kind, expiresAt, role } = link.record;
   const body: operations.Link = {
@@ -47,30 +45,24 @@ export const readLink = openRoute(operations.readLink, async (request, services)
 
 /** POST /panel/v1/links/accept. */
 export const acceptLink = openRoute(operations.acceptLink, async (request, services) => {
-  chargeAddress(request, services);
-  const { user, signedIn, needsPassword } = await opened(request, services);
-  const { token, name, login } = request.body;
+  chargeAsk(request, services, 'link');
+  const { link, user, signedIn, needsPassword } = await opened(request, services).catch((error: unknown) => {
+    // A valid link waits for no failures of others behind the same address.
+    if (error instanceof Refusal) chargeAttempt(request, services, 'link');
+    throw error;
+  });
+  const { token, name, login, password = '' } = request.body;
   const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };
-  const hashed = needsPassword ? await hashedPassword(request, services, about) : undefined;
+  const guest = { known: `link ${link.record.linkId}` };
+  const hashed = needsPassword ? await hashedPassword(services, guest, password, about) : undefined;
   const originOf = signedIn ? () => request.userOrigin(signedIn) : request.originOf;
   const answer = { token, signedIn: signedIn?.user, name: name?.trim(), login: login?.trim(), hashed };
   const { userId, accountId } = await services.acceptLink(originOf, answer);
   if (signedIn) return { status: 200, body: accountId === undefined ? {} : { accountId } };
   // The link is used up: whoever used it is signed in by it.
   const holds = ({ record }: UserEntry): boolean => hashed === undefined || record.password?.hash === hashed;
-  const headers = await beginSession(request, services, { userId, method: 'link' }, holds);
+  const proof = hashed === undefined ? undefined : ({ at: services.clock.now(), by: 'password' } as const);
+  const session = { userId, method: 'link', ...(proof && { proof }) } as const;
+  const headers = await beginSession(request, services, session, holds);
   return { status: 200, headers, body: accountId === undefined ? {} : { accountId } };
 });
-
-async function hashedPassword(
-  { body }: OpenRequest<{ readonly password?: string | undefined }>,
-  { passwords }: PanelServices,
-  about: { readonly login: string; readonly name: string },
-): Promise<string> {
-  const { password = '' } = body;
-  const fault = passwordFault(password, about);
-  if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
-  return hashed;
-}

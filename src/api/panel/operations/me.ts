@@ -1,14 +1,17 @@
 import { LIMITS } from '../../../domain/limits.ts';
+import { lacksSecondFactor } from '../../../domain/sessions/proof.ts';
 import type { ListedSession, SignedIn } from '../../../domain/sessions/sessions.ts';
 import { operatorRight, accountRight } from '../../../domain/users/roles.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/me.ts';
 import { setCookie } from '../request/cookies.ts';
-import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+import { renewedCookie, renewSession } from '../request/renew-session.ts';
+import { panelRoute, type PanelServices } from '../request/route.ts';
 
-async function bodyOf({ user, session, reader }: SignedIn, { fleet }: PanelServices): Promise<operations.Me> {
+async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Promise<operations.Me> {
+  const { user, session, reader } = signedIn;
   const { name, login, password, passkeys, identities, mapped } = user.record;
-  const { createdAt, expiresAt, method } = session.record;
+  const { createdAt, expiresAt, method, signedInAt = createdAt, previousAt } = session.record;
   const memory = await fleet.whole();
   const ids = new Set((mapped?.accounts ?? []).map(({ accountId }) => accountId));
   for (const { id } of memory.accountsOfMember(user.id)) ids.add(id);
@@ -28,7 +31,20 @@ async function bodyOf({ user, session, reader }: SignedIn, { fleet }: PanelServi
     operator: (await operatorRight(reader, user)) !== undefined,
     accounts,
     methods: { password: password !== undefined, passkeys: passkeys.length, provider: identities.length > 0 },
-    session: { sessionId: session.id, createdAt: dateTime(createdAt), expiresAt: dateTime(expiresAt), method },
+    additions: (user.record.additions ?? []).map(({ kind, at, name: of, client }) => ({
+      kind,
+      at: dateTime(at),
+      name: of,
+      client,
+    })),
+    session: {
+      sessionId: session.id,
+      createdAt: dateTime(signedInAt),
+      expiresAt: dateTime(expiresAt),
+      method,
+      previousAt: previousAt === undefined ? null : dateTime(previousAt),
+      secondFactorRequired: await lacksSecondFactor(signedIn, panel.secondFactor),
+    },
   };
 }
 
@@ -39,29 +55,12 @@ export const readMe = panelRoute(operations.readMe, async (request, services) =>
   const body = await bodyOf(signedIn, services);
   // A new session is not idle: a page that is left open gets none.
   if (!isUse || (user.record.rolesAt ?? 0) <= session.record.createdAt) return { status: 200, body };
-  const renewed = await renew(request, services);
+  const renewed = await renewSession(request, services);
   if (!renewed) return { status: 200, body };
-  const cookie = setCookie(cookies, cookies.session, renewed.token, renewed.seconds);
   const { sessionId } = renewed;
-  return { status: 200, headers: cookie, body: { ...body, session: { ...body.session, sessionId } } };
+  const headers = renewedCookie(cookies, renewed);
+  return { status: 200, headers, body: { ...body, session: { ...body.session, sessionId } } };
 });
-
-/**
- * Begins a session in the place of the request's own, with the same end.
- * @returns undefined where a replica renews the roles right now, by a token that must not get lost: the next request does it
- */
-async function renew({ signedIn, origin }: PanelRequest<unknown>, { sessions, refreshTokens }: PanelServices) {
-  const { user, session } = signedIn;
-  const { method, browser, identity, expiresAt } = session.record;
-  const drawn = sessions.draw({ userId: user.id, method, browser, ...(identity && { identity }) }, origin.at);
-  const next = { ...drawn, record: { ...drawn.record, expiresAt } };
-  // The provider's refresh token goes with the session, and the record of the old one goes with that.
-  const claimed = method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
-  if (claimed === 'busy') return undefined;
-  await sessions.begin(origin, next, () => true, session.id);
-  if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token);
-  return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
-}
 
 /** PATCH /panel/v1/me. */
 export const changeMe = panelRoute(operations.changeMe, async (request, services) => {

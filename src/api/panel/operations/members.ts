@@ -1,6 +1,6 @@
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/members.ts';
-import { linkBody } from '../../operator/users.ts';
+import { keptKeysOf, linkBody, madeKeysBody } from '../../operator/users.ts';
 import { panelRoute } from '../request/route.ts';
 
 /** GET /panel/v1/accounts/{accountId}/members. */
@@ -19,16 +19,25 @@ export const listMembers = panelRoute(operations.listMembers, async ({ accountId
 export const changeMember = panelRoute(
   operations.changeMember,
   async ({ origin, accountId, userId, body }, { members }) => {
-    await members.setRole(origin, accountId, userId, body.role);
+    await members.setRole(origin, { accountId, userId }, body.role, body.keepKeys);
     return { status: 204 };
   },
 );
 
 /** DELETE /panel/v1/accounts/{accountId}/members/{userId}. */
-export const removeMember = panelRoute(operations.removeMember, async ({ origin, accountId, userId }, { members }) => {
-  await members.remove(origin, accountId, userId);
-  return { status: 204 };
-});
+export const removeMember = panelRoute(
+  operations.removeMember,
+  async ({ origin, accountId, userId, query }, { members }) => {
+    await members.remove(origin, { accountId, userId }, keptKeysOf(query));
+    return { status: 204 };
+  },
+);
+
+/** GET /panel/v1/accounts/{accountId}/members/{userId}/api-keys. */
+export const listMemberKeys = panelRoute(operations.listMemberKeys, async ({ accountId, userId }, { madeKeys }) => ({
+  status: 200,
+  body: madeKeysBody(await madeKeys(userId, accountId)),
+}));
 
 /** GET /panel/v1/accounts/{accountId}/invitations. */
 export const listInvitations = panelRoute(operations.listInvitations, async ({ accountId }, { links }) => {

@@ -1,15 +1,14 @@
-import { Secret } from '../../../domain/credentials/secret.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { passwordFault } from '../../../domain/passwords/password-rules.ts';
 import type { PasskeyRecord } from '../../../domain/records/user-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { identityId } from '../../../domain/users/user-state.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/own-sign-in.ts';
-import { NotAuthenticated } from '../../http/errors.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
-import { setCookie } from '../request/cookies.ts';
+import { comparePassword } from '../request/compare-password.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
+import { hashedPassword } from '../request/new-password.ts';
+import { proveSession } from '../request/renew-session.ts';
 import { panelRoute } from '../request/route.ts';
 
 const WRONG_CURRENT = 'current: this is not the password so far.';
@@ -17,33 +16,25 @@ const WRONG_CURRENT = 'current: this is not the password so far.';
 /** PUT /panel/v1/me/password. All other sessions end with it. */
 export const changePassword = panelRoute(operations.changePassword, async (request, services) => {
   const { signedIn, origin, body } = request;
-  const { panel, passwords, signIns } = services;
+  const { panel } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
   const { id, record } = signedIn.user;
   if (record.login === '')
     throw new Refusal('invalid_request', 'Without a name to sign in with, a password is no use.');
   const stored = record.password?.hash;
   if (stored !== undefined) {
-    const attempt = { login: record.login, userId: id };
-    const seconds = await signIns.charge(attempt, undefined);
-    if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
-    const isRight = await passwords.matches(new Secret(body.current ?? ''), stored);
-    if (!isRight) {
-      if (isRight === undefined) signIns.release(attempt);
-      else signIns.failed(attempt);
-      const failed = { credential: 'password', reason: 'wrong_secret', userId: id } as const;
-      throw isRight === undefined
-        ? new HttpRefusal('overloaded')
-        : new NotAuthenticated('sign_in_failed', failed, WRONG_CURRENT);
-    }
-    signIns.release(attempt);
+    await comparePassword(request, services, signedIn.user, body.current ?? '', WRONG_CURRENT);
   }
-  const fault = passwordFault(body.password, record);
-  if (fault !== undefined) throw new Refusal('invalid_request', fault);
-  const hashed = await passwords.hash(new Secret(body.password));
-  if (hashed === undefined) throw new HttpRefusal('overloaded');
+  const hashed = await hashedPassword(services, { known: `session of ${id}` }, body.password, record);
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
-  await services.setPassword(origin, { userId: id, hashed, holds, keptSession: signedIn.session.id });
+  await services.setPassword(origin, {
+    userId: id,
+    hashed,
+    holds,
+    keptSession: signedIn.session.id,
+    removedPasskeys: body.removePasskeys ?? [],
+    unlinkedIdentities: body.unlinkIdentities ?? [],
+  });
   return { status: 204 };
 });
 
@@ -59,6 +50,19 @@ export const listPasskeys = panelRoute(operations.listPasskeys, ({ signedIn }) =
   body: { passkeys: signedIn.user.record.passkeys.map(passkeyBody) },
 }));
 
+/** GET /panel/v1/me/identities. */
+export const listIdentities = panelRoute(operations.listIdentities, ({ signedIn }) => ({
+  status: 200,
+  body: {
+    identities: signedIn.user.record.identities.map((identity): operations.LinkedIdentity => ({
+      identityId: identityId(identity),
+      name: identity.name ?? identity.subject,
+      issuer: identity.issuer,
+      linkedAt: identity.linkedAt === undefined ? null : dateTime(identity.linkedAt),
+    })),
+  },
+}));
+
 /** POST /panel/v1/me/passkeys/options. */
 export const beginPasskey = panelRoute(operations.beginPasskey, async (request, services) => {
   const { id: userId, record } = request.signedIn.user;
@@ -71,7 +75,7 @@ export const beginPasskey = panelRoute(operations.beginPasskey, async (request, 
 
 /** POST /panel/v1/me/passkeys. */
 export const addPasskey = panelRoute(operations.addPasskey, async (request, services) => {
-  const { signedIn, origin, body, cookies } = request;
+  const { signedIn, origin, body } = request;
   const flow = takeFlow(request, services, 'passkey addition');
   const made =
     flow?.userId === signedIn.user.id
@@ -81,7 +85,10 @@ export const addPasskey = panelRoute(operations.addPasskey, async (request, serv
   const { id, publicKey, transports } = made;
   const passkey = { id, publicKey, transports, name: body.name, createdAt: origin.at };
   await services.passkeys.add(origin, signedIn.user.id, passkey);
-  return { status: 201, headers: setCookie(cookies, cookies.flow, '', 0), body: passkeyBody(passkey) };
+  // The browser has just asked for a finger or a PIN: the session is proved by the passkey, and has its second factor.
+  const proof = { by: 'passkey', at: origin.at, secondFactor: 'passkey' } as const;
+  const holds = (user: UserEntry): boolean => user.record.passkeys.some((one) => one.id === id);
+  return { status: 201, headers: await proveSession(request, services, proof, holds), body: passkeyBody(passkey) };
 });
 
 /** DELETE /panel/v1/me/passkeys/{passkeyId}. */

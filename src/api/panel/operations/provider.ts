@@ -1,22 +1,26 @@
 import * as z from 'zod';
 import type { AttemptReason } from '../../../domain/access-audit/failed-attempts.ts';
-import type { Identity, SessionRecord } from '../../../domain/records/user-records.ts';
+import type { UserEntry } from '../../../domain/fleet/reader.ts';
+import type { Identity } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { isFresh } from '../../../domain/sessions/proof.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
 import type { ProviderUser } from '../../../domain/users/provider-users.ts';
 import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
-import type { LoggedOut } from '../../../oidc/logout-tokens.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import { cleanedName } from '../../../text/names.ts';
 import * as own from '../../contract/panel/own-sign-in.ts';
+import * as proofs from '../../contract/panel/proof.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
-import { HttpRefusal, type Reply } from '../../http/exchange.ts';
+import type { Reply } from '../../http/exchange.ts';
+import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
-import { openRoute, panelRoute, type OpenRequest, type PanelServices, type SignInProvider } from '../request/route.ts';
+import { proveSession } from '../request/renew-session.ts';
+import { openRoute, panelRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
-import { chargeAddress } from './sign-in.ts';
+import { providerOf } from './provider-sign-out.ts';
 
 const PURPOSE = 'provider';
 const flowSchema = z.object({
@@ -25,7 +29,13 @@ const flowSchema = z.object({
   verifier: z.string(),
   /** Who links his identity; absent for a sign-in. */
   linkedBy: z.string().optional(),
+  /** The id of the user who proves who they are; absent elsewhere. */
+  provedBy: z.string().optional(),
+  /** The store's revision before the provider was asked; a flow of an earlier version has none. */
+  asked: z.int().min(0).default(0),
 });
+type Flow = z.infer<typeof flowSchema>;
+type Purpose = Pick<Flow, 'linkedBy' | 'provedBy'>;
 
 /** Why a sign-in failed, as the sign-in page explains it. */
 type Problem =
@@ -36,26 +46,24 @@ type Problem =
   | 'groups_too_many'
   | 'disabled'
   | 'already_linked'
-  | 'too_many';
-
-/** @throws Refusal `not_found` where this installation has none */
-function providerOf({ provider }: PanelServices): SignInProvider {
-  if (!provider) throw new Refusal('not_found', 'Nobody signs in at a provider here.');
-  return provider;
-}
+  | 'too_many'
+  | 'other_identity'
+  | 'proof_missing'
+  | 'proof_required';
 
 /** On to another page; the flow in the browser is over. */
 const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly string[] = []): Reply => ({
   status: 303,
   headers: ['Location', path, ...setCookie(cookies, cookies.flow, '', 0), ...headers],
 });
-function failedFor(request: OpenRequest<unknown>, problem: Problem): Reply {
+/** @param purpose whoever proves who they are comes back to the page that asked for it */
+function failedFor(request: OpenRequest<unknown>, problem: Problem, { provedBy }: Purpose = {}): Reply {
   const reason = REASONS[problem];
-  if (reason !== undefined) request.failed({ credential: 'provider', reason });
-  return onTo(request, `/sign-in?problem=${problem}`);
+  if (reason !== undefined) request.failed({ credential: 'provider', reason, userId: provedBy });
+  return onTo(request, `${provedBy === undefined ? '/sign-in' : '/proved'}?problem=${problem}`);
 }
 
-/** What a problem says of the sign-in, as the audit and the metrics tell of it; a provider that is away refuses nobody. */
+/** What a problem says of the sign-in, as the audit and the metrics tell of it; undefined where nobody was refused. */
 const REASONS: Readonly<Record<Problem, AttemptReason | undefined>> = {
   provider_unavailable: undefined,
   provider_refused: 'refused',
@@ -65,15 +73,19 @@ const REASONS: Readonly<Record<Problem, AttemptReason | undefined>> = {
   disabled: 'disabled',
   already_linked: 'refused',
   too_many: 'refused',
+  other_identity: 'refused',
+  proof_missing: undefined,
+  proof_required: undefined,
 };
 
 async function begun(
   { cookies }: OpenRequest<unknown>,
   services: PanelServices,
-  linkedBy?: string,
+  purpose: Purpose = {},
 ): Promise<{ readonly url: string; readonly headers: readonly string[] }> {
-  const { url, flow } = await providerOf(services).client.begin();
-  const sealed = services.sealedCookies.seal(PURPOSE, { ...flow, ...(linkedBy !== undefined && { linkedBy }) });
+  const asked = await services.fleet.revision();
+  const { url, flow } = await providerOf(services).client.begin(purpose.provedBy === undefined ? undefined : 'proof');
+  const sealed = services.sealedCookies.seal(PURPOSE, { ...flow, asked, ...purpose });
   return { url, headers: setCookie(cookies, cookies.flow, sealed, FLOW_SECONDS) };
 }
 
@@ -82,6 +94,7 @@ export const signInByProvider = openRoute(
   operations.signInByProvider,
   async (request, services) => {
     providerOf(services);
+    chargeAsk(request, services, 'provider');
     // The provider sends the browser back to the panel's own address: the cookie of the flow must be there.
     const home = services.panel.url;
     if (request.panelOrigin !== home) return onTo(request, home + operations.signInByProvider.path);
@@ -100,7 +113,6 @@ export const signInByProvider = openRoute(
 export const endProviderSignIn = openRoute(
   operations.endProviderSignIn,
   async (request, services) => {
-    chargeAddress(request, services);
     const { client } = providerOf(services);
     const sealed = request.cookie(request.cookies.flow);
     const opened = flowSchema.safeParse(
@@ -112,11 +124,11 @@ export const endProviderSignIn = openRoute(
     if (!services.spentChallenges.spend(flow.state)) return failedFor(request, 'expired');
     try {
       const answer = await client.end(request.query, flow);
-      return await admitted(request, services, answer, flow.linkedBy);
+      return await admitted(request, services, answer, flow);
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
       services.log.info({ err: error }, 'a sign-in at the provider failed');
-      return failedFor(request, error.reason === 'unavailable' ? 'provider_unavailable' : 'provider_refused');
+      return failedFor(request, error.reason === 'unavailable' ? 'provider_unavailable' : 'provider_refused', flow);
     }
   },
   { deadlineMs: LIMITS.providerDeadlineMs },
@@ -126,14 +138,16 @@ async function admitted(
   request: OpenRequest<unknown>,
   services: PanelServices,
   answer: ProviderAnswer,
-  linkedBy: string | undefined,
+  flow: Flow,
 ): Promise<Reply> {
   const { settings } = providerOf(services);
-  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, services.clock.now());
+  if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
+  const when = { at: services.clock.now(), asked: flow.asked };
+  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, when);
   if (typeof mapped === 'string') return failedFor(request, mapped);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
-  if (linkedBy !== undefined) return await linked(request, services, user, linkedBy);
+  if (flow.linkedBy !== undefined) return await linked(request, services, user, flow);
   return await signedIn(request, services, user, answer);
 }
 
@@ -141,29 +155,65 @@ async function linked(
   request: OpenRequest<unknown>,
   services: PanelServices,
   user: ProviderUser,
-  linkedBy: string,
+  flow: Purpose,
 ): Promise<Reply> {
   const session = await request.optionalSession();
-  if (session?.user.id !== linkedBy) return failedFor(request, 'expired');
-  const outcome = await services.providerUsers.link(request.userOrigin(session), linkedBy, user);
+  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired');
+  const { proof } = session.session.record;
+  if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required');
+  const outcome = await services.providerUsers.link(request.userOrigin(session), session.user.id, user);
   return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome);
+}
+
+/** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
+async function proved(
+  request: OpenRequest<unknown>,
+  services: PanelServices,
+  { issuer, subject, authenticatedAt, methods }: ProviderAnswer,
+  flow: Purpose,
+): Promise<Reply> {
+  const signedIn = await request.optionalSession();
+  if (!signedIn || signedIn.user.id !== flow.provedBy) return failedFor(request, 'expired', flow);
+  const isHis = ({ record }: UserEntry): boolean =>
+    record.identities.some((one) => one.issuer === issuer && one.subject === subject);
+  if (!isHis(signedIn.user)) return failedFor(request, 'other_identity', flow);
+  const proof = proofAt(authenticatedAt, services.clock.now());
+  if (!proof) return failedFor(request, 'proof_missing', flow);
+  const secondFactor = secondFactorOf(methods, services);
+  const proving = { signedIn, origin: request.userOrigin(signedIn), cookies: request.cookies };
+  const headers = await proveSession(proving, services, { ...proof, ...secondFactor }, isHis);
+  return { status: 303, headers: ['Location', '/proved', ...headers] };
+}
+
+/** The proof of an answer that says when the user signed in; undefined where it does not, or that was too long ago. */
+function proofAt(at: number | undefined, now: number): { readonly at: number; readonly by: 'provider' } | undefined {
+  if (at === undefined || !isFresh(at, now)) return undefined;
+  // The provider's clock may be ahead, and no proof lasts longer for it.
+  return { at: Math.min(at, now), by: 'provider' };
+}
+
+/** Reads a second factor from `amr`: the installation has told which of its values say so. */
+function secondFactorOf(methods: readonly string[], services: PanelServices): { readonly secondFactor?: 'provider' } {
+  const { secondFactor } = providerOf(services).settings;
+  return methods.some((method) => secondFactor.includes(method)) ? { secondFactor: 'provider' } : {};
 }
 
 async function signedIn(
   request: OpenRequest<unknown>,
   services: PanelServices,
   user: ProviderUser,
-  { sid, refreshToken }: ProviderAnswer,
+  { sid, refreshToken, authenticatedAt, methods }: ProviderAnswer,
 ): Promise<Reply> {
   try {
     const { id } = await services.providerUsers.admit(request.originOf, user);
     const identity = { ...user.identity, ...(sid !== undefined && { sid }) };
     const isHis = (one: Identity): boolean =>
       one.issuer === user.identity.issuer && one.subject === user.identity.subject;
+    const proof = proofAt(authenticatedAt, services.clock.now());
     const headers = await beginSession(
       request,
       services,
-      { userId: id, method: 'provider', identity },
+      { userId: id, method: 'provider', identity, ...(proof && { proof }), ...secondFactorOf(methods, services) },
       ({ record }) => record.identities.some(isHis),
       async (sessionId) => {
         if (refreshToken) await services.refreshTokens.keep(sessionId, refreshToken);
@@ -184,51 +234,6 @@ function nameOf({ claims, subject }: ProviderAnswer): string {
   return named.map(clean).find((name) => name !== '') ?? 'A user of the provider';
 }
 
-/** POST /panel/v1/sign-in/provider/back-channel-logout: the provider itself calls it. */
-export const signOutByProvider = openRoute(
-  operations.signOutByProvider,
-  async (request, services) => {
-    const { client } = providerOf(services);
-    const [token, ...others] = (await request.form()).getAll('logout_token');
-    if (token === undefined || others.length > 0) {
-      throw new Refusal('invalid_request', 'A form with one logout_token is needed.');
-    }
-    const out = await client.readLogoutToken(token).catch((error: unknown) => {
-      services.log.info({ err: error }, 'a logout token of the provider is refused');
-      if (error instanceof ProviderFault && error.reason === 'unavailable') throw new HttpRefusal('overloaded');
-      throw new Refusal('invalid_request', 'The logout_token is not valid.');
-    });
-    await request.inTime(endSessionsOf(request, services, out));
-    return { status: 200, body: {} };
-  },
-  { foreign: true, deadlineMs: LIMITS.providerDeadlineMs },
-);
-
-/** A session whose `sid` the provider did not tell is told by the subject. */
-function isMeant({ issuer, subject, sid }: LoggedOut, own: SessionRecord['identity']): boolean {
-  if (own?.issuer !== issuer) return false;
-  const isSubject = own.subject === subject;
-  if (sid === undefined) return isSubject;
-  return own.sid === undefined ? isSubject : own.sid === sid && (subject === undefined || isSubject);
-}
-
-async function endSessionsOf(
-  { originOf }: OpenRequest<unknown>,
-  { fleet, sessions }: PanelServices,
-  out: LoggedOut,
-): Promise<void> {
-  const memory = await fleet.whole();
-  const meant = Array.from(memory.users()).flatMap(({ id }) =>
-    memory.sessionsOf(id).filter(({ record }) => isMeant(out, record.identity)),
-  );
-  for (const { id, record } of meant) {
-    await sessions.end(originOf('muster'), record.userId, id).catch((error: unknown) => {
-      // It has ended meanwhile.
-      if (!(error instanceof Refusal)) throw error;
-    });
-  }
-}
-
 /** POST /panel/v1/me/provider. */
 export const linkProvider = panelRoute(
   own.linkProvider,
@@ -236,10 +241,26 @@ export const linkProvider = panelRoute(
     const home = services.panel.url;
     if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
     try {
-      const { url, headers } = await begun(request, services, request.signedIn.user.id);
+      const { url, headers } = await begun(request, services, { linkedBy: request.signedIn.user.id });
       return { status: 200, headers, body: { url } };
     } catch (error) {
       if (error instanceof ProviderFault) throw new Refusal('invalid_request', 'The provider does not answer now.');
+      throw error;
+    }
+  },
+  LIMITS.providerDeadlineMs,
+);
+
+/** GET /panel/v1/me/proof/provider. */
+export const proveByProvider = panelRoute(
+  proofs.proveByProvider,
+  async (request, services) => {
+    const purpose = { provedBy: request.signedIn.user.id };
+    try {
+      const { url, headers } = await begun(request, services, purpose);
+      return { status: 303, headers: ['Location', url, ...headers] };
+    } catch (error) {
+      if (error instanceof ProviderFault) return failedFor(request, 'provider_unavailable', purpose);
       throw error;
     }
   },

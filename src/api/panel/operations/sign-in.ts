@@ -5,10 +5,10 @@ import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { beginAuthentication, endAuthentication, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
-import { addressKey } from '../../http/client-address.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
-import { HttpRefusal, type Reply } from '../../http/exchange.ts';
-import { beginSession, browserMark } from '../request/begin-session.ts';
+import type { Reply } from '../../http/exchange.ts';
+import { admitSignIn, chargeAsk, chargeAttempt } from '../request/admit-password.ts';
+import { beginSession } from '../request/begin-session.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 
@@ -18,44 +18,27 @@ export const readSignIn = openRoute(operations.readSignIn, (_request, { panel })
   body: { password: panel.passwords, ...(panel.provider && { provider: panel.provider.name }) },
 }));
 
-const tooMany = (seconds: number): HttpRefusal => new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
-
 /** A sign-in that failed: the audit, the metrics and the log have the user, and nothing of what was typed. */
 const refused = (credential: SignInWay, reason: AttemptReason, user?: UserEntry, says?: string): NotAuthenticated =>
   new NotAuthenticated('sign_in_failed', { credential, reason, userId: user?.id }, says);
 
-/** Counts an attempt of an address. @throws HttpRefusal `rate_limited` */
-export function chargeAddress({ client }: Pick<OpenRequest<unknown>, 'client'>, { signInRate }: PanelServices): void {
-  const seconds = signInRate.refuse(addressKey(client));
-  if (seconds !== undefined) throw tooMany(seconds);
-}
-
 /** POST /panel/v1/sign-in/password. A wrong name and a wrong password cannot be told apart, not even by their time. */
 export const signInByPassword = openRoute(operations.signInByPassword, async (request, services) => {
-  const { panel, users, signIns, passwords } = services;
+  const { panel, users } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
-  chargeAddress(request, services);
   const { login, password } = request.body;
   const user = await users.byLogin(login);
-  const attempt = { login, userId: user?.id };
-  const seconds = await signIns.charge(attempt, browserMark(request));
-  if (seconds !== undefined) throw tooMany(seconds);
+  using attempt = await admitSignIn(request, services, login, user);
   const stored = user?.record.password?.hash;
-  const isRight = await passwords.matches(new Secret(password), stored);
-  if (isRight === undefined) {
-    signIns.release(attempt);
-    throw new HttpRefusal('overloaded');
-  }
+  const isRight = await attempt.matches(new Secret(password), stored);
   if (!isRight || !user || user.record.disabled || stored === undefined) {
-    signIns.failed(attempt);
     throw refused('password', user ? (isRight ? 'disabled' : 'wrong_secret') : 'unknown', user);
   }
-  if (user.record.passkeys.length > 0) {
-    signIns.release(attempt);
-    return await askForPasskey(request, services, user, stored);
-  }
+  attempt.takeBack();
+  if (user.record.passkeys.length > 0) return await askForPasskey(request, services, user, stored);
   const holds = ({ record }: UserEntry): boolean => record.password?.hash === stored;
-  const headers = await beginSession(request, services, { userId: user.id, method: 'password' }, holds);
+  const proof = { at: services.clock.now(), by: 'password' } as const;
+  const headers = await beginSession(request, services, { userId: user.id, method: 'password', proof }, holds);
   return { status: 200, headers, body: { next: 'signed-in' } };
 });
 
@@ -74,33 +57,42 @@ async function askForPasskey(
 
 /** POST /panel/v1/sign-in/passkey/options. */
 export const beginPasskeySignIn = openRoute(operations.beginPasskeySignIn, async (request, services) => {
-  chargeAddress(request, services);
+  chargeAsk(request, services, 'challenge');
   const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin));
   return { status: 200, headers: keepFlow(request, services, 'passkey sign-in', { challenge }), body: { options } };
 });
 
 const NO_PASSKEY = 'The passkey was not accepted: it is not known here, or the sign-in took too long. Begin again.';
 
-/** POST /panel/v1/sign-in/passkey. */
+/** POST /panel/v1/sign-in/passkey. A right passkey waits for no failures of others behind the same address. */
 export const signInByPasskey = openRoute(operations.signInByPasskey, async (request, services) => {
-  chargeAddress(request, services);
+  chargeAsk(request, services, 'passkey');
   const { response } = request.body;
   const flow = takeFlow(request, services, 'passkey sign-in');
   const passkeyId = typeof response['id'] === 'string' ? response['id'] : '';
   const user = flow && passkeyId !== '' ? await services.passkeys.userOf(passkeyId) : undefined;
   const known = user?.record.passkeys.find(({ id }) => id === passkeyId);
-  const failed = (reason: AttemptReason): NotAuthenticated => refused('passkey', reason, user, NO_PASSKEY);
+  const failed = (reason: AttemptReason): NotAuthenticated => {
+    chargeAttempt(request, services, 'passkey');
+    return refused('passkey', reason, user, NO_PASSKEY);
+  };
   if (!flow) throw failed('expired');
   if (!user || !known) throw failed('unknown');
   if (user.record.disabled) throw failed('disabled');
   if (flow.userId !== undefined && flow.userId !== user.id) throw failed('wrong_secret');
   const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, response, known);
-  if (counter === undefined || !(await services.signIns.count(user, passkeyId, counter))) {
+  if (counter === undefined || !(await services.signIns.browsers.countPasskey(user, passkeyId, counter))) {
     throw failed('wrong_secret');
   }
   const holds = ({ record }: UserEntry): boolean =>
     record.passkeys.some(({ id }) => id === passkeyId) &&
     (flow.hashed === undefined || tokenHash(record.password?.hash ?? '') === flow.hashed);
-  const headers = await beginSession(request, services, { userId: user.id, method: 'passkey' }, holds);
+  const session = {
+    userId: user.id,
+    method: 'passkey',
+    proof: { at: services.clock.now(), by: 'passkey' },
+    secondFactor: 'passkey',
+  } as const;
+  const headers = await beginSession(request, services, session, holds);
   return { status: 200, headers, body: { next: 'signed-in' } };
 });

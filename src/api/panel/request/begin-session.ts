@@ -1,17 +1,15 @@
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { SessionRecord } from '../../../domain/records/user-records.ts';
-import { generateSecretWord } from '../../../domain/credentials/random-ids.ts';
 import { setCookie } from './cookies.ts';
 import type { OpenRequest, PanelServices } from './route.ts';
 
-const BROWSER_SECONDS = 365 * 86_400;
-const MARK = /^[0-9A-Za-z]{43}$/;
+const MARKS = new RegExp(`^[0-9A-Za-z]{43}(?:\\.[0-9A-Za-z]{43}){0,${LIMITS.usersPerBrowserMax - 1}}$`);
 
-/** The mark of the request's browser: somebody has signed in from it before. */
-export function browserMark({ cookie, cookies }: Pick<OpenRequest<unknown>, 'cookie' | 'cookies'>): string | undefined {
-  const mark = cookie(cookies.browser);
-  return mark !== undefined && MARK.test(mark) ? mark : undefined;
+/** The marks of the request's browser: users have signed in from it before. */
+export function browserMarks({ cookie, cookies }: Pick<OpenRequest<unknown>, 'cookie' | 'cookies'>): readonly string[] {
+  const marks = cookie(cookies.browser) ?? '';
+  return MARKS.test(marks) ? marks.split('.') : [];
 }
 
 /**
@@ -23,22 +21,25 @@ export function browserMark({ cookie, cookies }: Pick<OpenRequest<unknown>, 'coo
  */
 export async function beginSession(
   request: OpenRequest<unknown>,
-  { sessions, signIns, random }: PanelServices,
-  { userId, method, identity }: Pick<SessionRecord, 'userId' | 'method' | 'identity'>,
+  { sessions, signIns, fleet }: PanelServices,
+  session: Pick<SessionRecord, 'userId' | 'method' | 'identity' | 'proof' | 'secondFactor'>,
   holds: (user: UserEntry) => boolean,
   begun: (sessionId: string) => Promise<void> = async () => undefined,
 ): Promise<readonly string[]> {
   const { cookies, browser } = request;
-  const origin = request.originOf(`user:${userId}`);
-  const drawn = sessions.draw({ userId, method, browser, ...(identity && { identity }) }, origin.at);
+  const origin = request.originOf(`user:${session.userId}`);
+  const marks = browserMarks(request);
+  const known = await (await fleet.current()).user(session.userId);
+  const previousAt = await signIns.browsers.lastSignIn(known, marks);
+  const times = { signedInAt: origin.at, ...(previousAt !== undefined && { previousAt }) };
+  const drawn = sessions.draw({ ...session, browser, ...times }, origin.at);
   const before = await request.optionalSession();
-  const user = await sessions.begin(origin, drawn, holds, before?.session.id);
+  const user = await sessions.begin(origin, drawn, holds, before?.session.id, previousAt === undefined);
   await begun(drawn.sessionId);
-  const mark = browserMark(request) ?? generateSecretWord(random);
-  await signIns.succeeded(user, mark);
+  const kept = await signIns.browsers.signedIn(user, marks);
   return [
-    ...setCookie(cookies, cookies.session, drawn.token, Math.floor(LIMITS.sessionMs / 1000)),
-    ...setCookie(cookies, cookies.browser, mark, BROWSER_SECONDS),
+    ...setCookie(cookies, cookies.session, drawn.token, Math.floor((drawn.record.expiresAt - origin.at) / 1000)),
+    ...setCookie(cookies, cookies.browser, kept.join('.'), Math.floor(LIMITS.knownBrowserMs / 1000)),
     ...setCookie(cookies, cookies.flow, '', 0),
   ];
 }

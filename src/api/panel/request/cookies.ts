@@ -6,8 +6,10 @@ export interface CookieNames {
   readonly session: string;
   /** The sealed state of a sign-in that is under way. */
   readonly flow: string;
-  /** The mark of a browser from which somebody has signed in. */
+  /** The marks of a browser, one of each user who has signed in from it. */
   readonly browser: string;
+  /** The sealed ticket of an attempt to sign in that was told to wait. */
+  readonly ticket: string;
   readonly isSecure: boolean;
 }
 
@@ -19,7 +21,13 @@ export interface CookieNames {
 export function cookieNames(origin: URL): CookieNames {
   const isSecure = origin.protocol === 'https:';
   const name = (rest: string): string => (isSecure ? `__Host-muster${rest}` : `muster${rest}_${portOf(origin)}`);
-  return { session: name(''), flow: name('-flow'), browser: name('-browser'), isSecure };
+  return {
+    session: name(''),
+    flow: name('-flow'),
+    browser: name('-browser'),
+    ticket: name('-ticket'),
+    isSecure,
+  };
 }
 
 const portOf = ({ port }: URL): string => (port === '' ? '80' : port);

@@ -33,7 +33,7 @@ const passkeyFlow = z.object({
   hashed: z.string().optional(),
 });
 export type PasskeyFlow = z.infer<typeof passkeyFlow>;
-export type PasskeyPurpose = 'passkey sign-in' | 'passkey addition';
+export type PasskeyPurpose = 'passkey sign-in' | 'passkey addition' | 'passkey proof';
 
 /** The header that keeps a flow in the browser. */
 export function keepFlow(

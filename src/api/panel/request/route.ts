@@ -17,7 +17,8 @@ import type { Members } from '../../../domain/users/members.ts';
 import type { Passkeys, PasswordChange } from '../../../domain/users/passkeys.ts';
 import type { ProviderUsers } from '../../../domain/users/provider-users.ts';
 import type { RefreshTokens } from '../../../domain/sessions/refresh-tokens.ts';
-import type { SignIns } from '../../../domain/users/sign-ins.ts';
+import type { SignInMetrics } from '../../../domain/sign-ins/metrics.ts';
+import type { SignIns } from '../../../domain/sign-ins/sign-ins.ts';
 import type { Log } from '../../../log.ts';
 import type { ProviderClient } from '../../../oidc/provider-client.ts';
 import type { Store } from '../../../store/port.ts';
@@ -48,12 +49,14 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly passwords: Passwords;
   readonly passkeys: Passkeys;
   readonly signIns: SignIns;
+  readonly signInMetrics: SignInMetrics;
   readonly acceptLink: AcceptLink;
   readonly refusedSignIns: RefusedSignIns;
   readonly setPassword: (origin: Origin, change: PasswordChange) => Promise<void>;
-  /** Counts the attempts to sign in of an address. */
-  readonly signInRate: DeviceRate;
+  /** Counts what an address tries and asks for without a session. */
+  readonly addressRates: AddressRates;
   readonly spentChallenges: SpentChallenges;
+  readonly spentTickets: SpentChallenges;
   /** The provider at which people sign in; undefined where there is none. */
   readonly provider: SignInProvider | undefined;
   readonly providerUsers: ProviderUsers;
@@ -72,10 +75,18 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly panel: PanelConfig & { readonly url: string };
 }
 
+/** The rates of an address, each of a kind of requests on this replica. */
+export interface AddressRates {
+  /** Attempts with a secret. */
+  readonly attempts: DeviceRate;
+  /** Challenges, links that are read, and ways to the provider and back: no secret can be guessed by them. */
+  readonly asks: DeviceRate;
+}
+
 /** The provider of sign-ins, and how it is asked. */
 export interface SignInProvider {
   readonly client: ProviderClient;
-  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups'>;
+  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups' | 'secondFactor'>;
 }
 
 /** Challenges that were answered, each good once. */
@@ -174,6 +185,9 @@ export interface PanelRoute<Shape extends z.core.$ZodShape> extends RouteBase<Sh
   readonly access: 'signed-in' | 'viewer' | 'owner' | 'operator';
   handle(request: PanelRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): Promise<Reply> | Reply;
 }
+
+/** An operation of the panel, with its handler. */
+export type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
 /** The route of an operation for anyone. */
 export const openRoute = <Shape extends z.core.$ZodShape>(

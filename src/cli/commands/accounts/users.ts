@@ -1,8 +1,9 @@
-import type { ChangeUserRequest, OperatorClient, User, UserLink } from '#client';
+import type { ChangeUserRequest, MadeApiKey, OperatorClient, User, UserLink } from '#client';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList, printOne } from '../../output/print.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
+import { printable } from '../../terminal/printable.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 
@@ -67,6 +68,7 @@ export interface UpdateUserOptions {
   readonly operator?: boolean;
   readonly disable?: true;
   readonly enable?: true;
+  readonly keepKey?: readonly string[];
 }
 
 /**
@@ -75,7 +77,7 @@ export interface UpdateUserOptions {
  * @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError
  */
 export async function updateUser(call: Invocation, user: string, options: UpdateUserOptions): Promise<void> {
-  const { name, operator, disable, enable } = options;
+  const { name, operator, disable, enable, keepKey = [] } = options;
   const change: ChangeUserRequest = {
     ...(name !== undefined && { name }),
     ...(operator !== undefined && { operator }),
@@ -88,22 +90,80 @@ export async function updateUser(call: Invocation, user: string, options: Update
   const client = operatorOf(call);
   const userId = await userNamed(client, user, call);
   if (disable === true) {
-    const what = `Disable the user ${userId} and end all his sessions`;
+    const keys = await endingKeys(client, userId, keepKey, call);
+    const what = `Disable the user ${userId} and end all sessions${alsoKeys(keys)}`;
     await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  } else if (operator === false) {
+    const keys = await endingKeys(client, userId, keepKey, call);
+    const what = `Take the rights of an operator from the user ${userId}, who loses by it those of them that no membership gives${alsoKeys(keys)}`;
+    await confirmed({ what, count: Math.min(keys, 1), yes: call.globals.yes }, call.terminal);
   }
-  const item = await client.changeUser(userId, change, requestOf(call));
+  const kept = keepKey.length > 0 && { keepKeys: [...keepKey] };
+  const item = await client.changeUser(userId, { ...change, ...kept }, requestOf(call));
   call.say(`The user ${userId} is changed.`);
   await printOne(call, { columns: COLUMNS, id: idOf, item });
 }
 
+export interface DeleteUserOptions {
+  readonly keepKey?: readonly string[];
+}
+
 /** Deletes a user, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
-export async function deleteUser(call: Invocation, user: string): Promise<void> {
+export async function deleteUser(
+  call: Invocation,
+  user: string,
+  { keepKey = [] }: DeleteUserOptions = {},
+): Promise<void> {
   const client = operatorOf(call);
   const userId = await userNamed(client, user, call);
-  const what = `Delete the user ${userId} with all sessions and memberships`;
+  const keys = await endingKeys(client, userId, keepKey, call);
+  const what = `Delete the user ${userId} with all sessions and memberships${alsoKeys(keys)}`;
   await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
-  await client.deleteUser(userId, requestOf(call));
+  await client.deleteUser(userId, requestOf(call), keepKey);
   call.say(`The user ${userId} is deleted.`);
+}
+
+const alsoKeys = (count: number): string => (count === 0 ? '' : `, and ${count} API ${count === 1 ? 'key' : 'keys'}`);
+
+/** Says which API keys end with their maker, and which go on since nobody knows who made them. @throws MusterError */
+async function endingKeys(
+  client: OperatorClient,
+  userId: string,
+  keepKey: readonly string[],
+  call: Invocation,
+): Promise<number> {
+  const { apiKeys, ofNobodyKnown, more } = await client.listUserApiKeys(userId, requestOf(call));
+  const ending = apiKeys.filter(({ keyId }) => !keepKey.includes(keyId));
+  const spelled = ({ keyId, name, accountId, accountName }: MadeApiKey): string =>
+    `  ${keyId} "${printable(name)}" of the account ${accountId} "${printable(accountName)}"`;
+  if (ending.length > 0)
+    call.say(['These API keys end with the user who made them:', ...ending.map(spelled)].join('\n'));
+  if (more) call.say('There are more keys than these: `muster users keys` lists as many.');
+  if (ofNobodyKnown.length > 0) {
+    call.say(['Nobody knows who made these API keys, which go on:', ...ofNobodyKnown.map(spelled)].join('\n'));
+  }
+  return ending.length;
+}
+
+/** A key with who is known to have made it. */
+const KEY_COLUMNS: readonly Column<MadeApiKey>[] = [
+  { head: 'KEY', name: 'keyId', of: ({ keyId }) => keyId },
+  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
+  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
+  { head: 'ACCOUNT NAME', name: 'accountName', of: ({ accountName }) => accountName, kind: 'text' },
+  { head: 'MADE BY', name: 'createdBy', of: ({ createdBy }) => createdBy ?? 'unknown' },
+  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
+  { head: 'LAST USED', name: 'lastUsedAt', of: ({ lastUsedAt }) => lastUsedAt, kind: 'time' },
+];
+
+/** Lists the living API keys that a user made, and those of nobody known. @throws CommandFault, ConfigError, MusterError */
+export async function listUserKeys(call: Invocation, user: string): Promise<void> {
+  const client = operatorOf(call);
+  const userId = await userNamed(client, user, call);
+  const { apiKeys, ofNobodyKnown } = await client.listUserApiKeys(userId, requestOf(call));
+  const items = [...apiKeys, ...ofNobodyKnown];
+  const none = 'The user made no API key that is valid.';
+  await printList(call, { columns: KEY_COLUMNS, id: ({ keyId }) => keyId, items, none });
 }
 
 /** Makes a link that resets the sign-in of a user. @throws CommandFault, ConfigError, MusterError */

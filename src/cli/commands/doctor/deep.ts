@@ -4,7 +4,6 @@ import { lastBackupAt } from '../../../domain/backup/last-backup.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
-import { accountSchema } from '../../../domain/records/records.ts';
 import { HEAD_KEY, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../store/port.ts';
 import { addressOf } from '../../connection/address.ts';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
@@ -69,15 +68,15 @@ export async function checkThroughStore(
     report(finding('backup').fail(wordsOf(error)));
   }
   const found = [];
-  for (const [accountId, createdAt] of accounts) found.push(await verifyAudit(store, accountId, { createdAt }));
+  for (const accountId of accounts) found.push(await verifyAudit(store, accountId, { ofAccount: true }));
   found.push(await verifyAudit(store, OPERATOR_AUDIT));
   tellAudits(report, found);
 }
 
-/** @returns the accounts, each with the instant of its creation */
-async function checkRecords(store: Store, report: Report): Promise<ReadonlyMap<string, number>> {
+/** @returns the ids of the accounts */
+async function checkRecords(store: Store, report: Report): Promise<ReadonlySet<string>> {
   const [bad, unknown]: [string[], string[]] = [[], []];
-  const accounts = new Map<string, number>();
+  const accounts = new Set<string>();
   let count = 0;
   for await (const entry of recordsOf(store)) {
     count += 1;
@@ -115,9 +114,9 @@ function faultOf(entry: Entry): string | undefined {
   }
 }
 
-function addAccount(accounts: Map<string, number>, entry: Entry): void {
+function addAccount(accounts: Set<string>, entry: Entry): void {
   const accountId = entry.key.startsWith(KEYS.accounts) ? entry.key.slice(KEYS.accounts.length) : '/';
-  if (!accountId.includes('/')) accounts.set(accountId, parseRecord(accountSchema, entry).record.createdAt);
+  if (!accountId.includes('/')) accounts.add(accountId);
 }
 
 const named = (all: readonly string[]): string =>

@@ -47,25 +47,38 @@ type Options = Readonly<Record<string, unknown>>;
 type TcpConnect = (this: object, address: TcpNetConnectOpts, options: Options) => Promise<Socket>;
 
 interface Transport {
-  readonly Http2SubchannelConnector: { readonly prototype: { tcpConnect?: TcpConnect } };
+  readonly Http2SubchannelConnector?: { readonly prototype: { tcpConnect?: TcpConnect } };
 }
 
-/** The module as etcd3 has it, which is the one whose channels are used. */
-function transportOfEtcd3(): Transport {
-  const own = createRequire(import.meta.url);
-  const ofEtcd3 = createRequire(own.resolve('etcd3/lib/connection-pool.js'));
-  return ofEtcd3('@grpc/grpc-js/build/src/transport.js') as Transport;
+/** The version in which the way to open a connection is known; package.json names it. */
+const FITTING = '1.14.7';
+
+/** The class of gRPC that connects, as etcd3 has it: the one whose channels are used. @throws Error in one sentence */
+function connectorOfEtcd3(): { tcpConnect: TcpConnect } {
+  const ofEtcd3 = createRequire(createRequire(import.meta.url).resolve('etcd3/lib/connection-pool.js'));
+  const { version } = ofEtcd3('@grpc/grpc-js/package.json') as { readonly version: string };
+  const prototype = transportIn(ofEtcd3)?.Http2SubchannelConnector?.prototype;
+  if (typeof prototype?.tcpConnect === 'function') return prototype as { tcpConnect: TcpConnect };
+  throw new Error(
+    `@grpc/grpc-js ${version} does not fit: it lacks Http2SubchannelConnector.tcpConnect, without which a silent etcd holds connections for ever; install version ${FITTING}.`,
+  );
 }
 
-const { prototype } = transportOfEtcd3().Http2SubchannelConnector;
-const { tcpConnect } = prototype;
-if (tcpConnect) {
-  prototype.tcpConnect = async function (address, options) {
-    const sockets = options[SOCKETS];
-    // A proxy is spoken to before, by grpc-js itself.
-    const direct = !('grpc.http_connect_target' in options);
-    return sockets instanceof ChannelSockets && direct
-      ? sockets.connect(address)
-      : tcpConnect.call(this, address, options);
-  };
+function transportIn(require: NodeJS.Require): Transport | undefined {
+  try {
+    return require('@grpc/grpc-js/build/src/transport.js') as Transport;
+  } catch {
+    return undefined;
+  }
 }
+
+const connector = connectorOfEtcd3();
+const { tcpConnect } = connector;
+connector.tcpConnect = async function (address, options) {
+  const sockets = options[SOCKETS];
+  // A proxy is spoken to before, by grpc-js itself.
+  const direct = !('grpc.http_connect_target' in options);
+  return sockets instanceof ChannelSockets && direct
+    ? sockets.connect(address)
+    : tcpConnect.call(this, address, options);
+};

@@ -5,7 +5,7 @@ import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
 import { GOOD_PASSWORD, tokenOf, Visitor } from '../../../support/panel/visitor.ts';
 import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
-import { Muster } from '../../../support/service/muster.ts';
+import { Muster, tenant } from '../../../support/service/muster.ts';
 
 let muster: Muster;
 let env: Record<string, string>;
@@ -72,6 +72,30 @@ describe('users', () => {
     expect(no.questions.join()).toContain(userId);
     expect(await json<User>('update', userId, '--disable', '--yes')).toMatchObject({ disabled: true });
     expect(await json<User>('update', userId, '--enable')).toMatchObject({ disabled: false });
+  });
+
+  test('show the API keys that they made, which end with them but for those that are named', async () => {
+    const { userId } = await created('maker@example.com', '--operator');
+    await created('other@example.com', '--operator');
+    const { accountId } = await tenant(muster);
+    const reset = await json<Link>('reset', userId);
+    const visitor = new Visitor(muster);
+    await visitor.post('/links/accept', { token: tokenOf(reset.url), password: GOOD_PASSWORD });
+    const make = async (name: string): Promise<string> => {
+      const { status, body } = await visitor.post(`/accounts/${accountId}/api-keys`, { name });
+      expect([status, name]).toEqual([201, name]);
+      return String(body['keyId']);
+    };
+    const [kept, ended] = [await make('kept'), await make('ended')];
+    expect(await json<object[]>('keys', userId)).toMatchObject([{ keyId: kept }, { keyId: ended, accountId }]);
+    const refused = await run('delete', userId);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`${ended} "ended" of the account`)]);
+    expect(await run('delete', userId, '--yes', '--keep-key', 'n4c8r2w6y1z5')).toMatchObject({ code: 1 });
+    const done = await run('delete', userId, '--yes', '--keep-key', kept);
+    expect([done.code, done.stderr]).toEqual([0, expect.not.stringContaining(`${kept} "kept"`)]);
+    const listed = await musterHere(['api-keys', 'list', '--account', accountId, '-o', 'json'], env);
+    const names = new Set((JSON.parse(listed.stdout) as { name: string }[]).map(({ name }) => name));
+    expect([names.has('kept'), names.has('ended')]).toEqual([true, false]);
   });
 
   test('are deleted once a person agrees, or with --yes', async () => {

@@ -3,9 +3,11 @@ import type { Target } from '../stage.ts';
 
 /** What a test may ask of an attacker, beside the target. */
 export interface AttackArgs extends Target {
-  readonly listener: 'api' | 'device' | 'ops';
+  readonly listener: 'api' | 'device' | 'ops' | 'panel';
   readonly path: string;
   readonly connections: number;
+  /** The listener speaks TLS. */
+  readonly tls: boolean;
   /** Requests behind each held one. */
   readonly pipelined: number;
 }

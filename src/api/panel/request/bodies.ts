@@ -1,7 +1,10 @@
+import type * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { HttpRefusal, type Exchange } from '../../http/exchange.ts';
+import { readJson } from '../../http/json-body.ts';
 import { BODY_LIMITS, readBody } from '../../http/request-body.ts';
+import type { AnyRoute } from './route.ts';
 
 /**
  * Reads a whole body that is a form, with the bounds of every body (H7).
@@ -27,4 +30,17 @@ export async function readForm(exchange: Exchange): Promise<URLSearchParams> {
     case 'bytes':
       return new URLSearchParams(body.bytes.toString());
   }
+}
+
+/** What a request without a body has. */
+export const noBody = <Shape extends z.core.$ZodShape>(): z.infer<z.ZodObject<Shape>> =>
+  ({}) as z.infer<z.ZodObject<Shape>>;
+
+/** Every field of a body that is wrong is `invalid_request`, but for those that have codes of their own in `/v1`. @throws as `readJson` */
+export async function bodyOf<Shape extends z.core.$ZodShape>(
+  { body, refuse = 'invalid_request' as never }: AnyRoute<Shape>,
+  exchange: Exchange,
+): Promise<z.infer<z.ZodObject<Shape>>> {
+  if (!body) return noBody<Shape>();
+  return await readJson(exchange, { body, refuse }, 'invalid_request');
 }

@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto';
+import type { Log } from '../../log.ts';
+import { expectUnchanged, StoreUnavailable, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
+import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
+import type { UserEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
+import { absent, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { signInsSchema, type KnownBrowser, type SignInsRecord } from '../records/user-records.ts';
+
+/**
+ * The browsers that a user has signed in from, and the counters of the user's passkeys: one small quiet record a user. A
+ * browser has a random mark for each user, of which the store has a hash together with the user's password: another
+ * password ends them all.
+ */
+export interface KnownBrowsers {
+  /**
+   * Counts an attempt in a browser as a failure before its password is compared, where the user is known by it.
+   * @param user undefined where nobody has the name: it reads as much
+   * @param marks of the browser, as its cookie has them
+   * @returns whether the user is known by the browser
+   * @throws StoreUnavailable; BadRecord
+   */
+  count(user: UserEntry | undefined, marks: readonly string[]): Promise<boolean>;
+  /**
+   * Notes a sign-in from a browser, and forgets its failures. Never throws.
+   * @returns the marks that the browser has from now on
+   */
+  signedIn(user: UserEntry, marks: readonly string[]): Promise<readonly string[]>;
+  /**
+   * When a user last signed in from a browser, in milliseconds since 1970.
+   * @returns undefined where the user is not known by it
+   * @throws StoreUnavailable; BadRecord
+   */
+  lastSignIn(user: UserEntry | undefined, marks: readonly string[]): Promise<number | undefined>;
+  /**
+   * Notes the signature counter of a passkey.
+   * @returns false where it went back or stood still: a copy of the passkey is in use
+   * @throws StoreUnavailable; BadRecord
+   */
+  countPasskey(user: UserEntry, passkeyId: string, counter: number): Promise<boolean>;
+}
+
+export interface KnownBrowsersDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Log;
+}
+
+/** With fields that the version before needs. */
+const NONE: SignInsRecord = { failures: 0, failedAt: 0, counters: {}, browsers: [] };
+const COMMIT_ATTEMPTS_MAX = 5;
+/** Nobody has this id: the attempts of a name that nobody has read as much as those of a user. */
+const NOBODY = '-';
+
+const hashOf = ({ id, record }: UserEntry, mark: string): string =>
+  hash('sha256', JSON.stringify([id, record.password?.hash ?? '', mark]), 'base64url');
+
+/** Creates the notes; see `KnownBrowsers`. */
+export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsersDeps): KnownBrowsers {
+  async function read(userId: string): Promise<Versioned<SignInsRecord>> {
+    const key = KEYS.signIns(userId);
+    const entry = await store.get(key);
+    return entry ? parseRecord(signInsSchema, entry) : absent(key, NONE);
+  }
+
+  /** @returns false where there is nothing to change, or others change it at every attempt */
+  async function write(userId: string, change: (record: SignInsRecord) => SignInsRecord | undefined): Promise<boolean> {
+    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt += 1) {
+      const before = await read(userId);
+      const record = change(before.record);
+      if (!record) return false;
+      const { outcome } = await store.commit({
+        expect: [expectUnchanged(before)],
+        write: [put(before.key, record)],
+        quiet: true,
+      });
+      if (outcome === 'committed') return true;
+    }
+    return false;
+  }
+
+  const isKnown = ({ until, failures }: KnownBrowser): boolean =>
+    until > clock.now() && failures < LIMITS.knownBrowserFailuresMax;
+
+  return {
+    async count(user, marks) {
+      if (marks.length === 0) return false;
+      if (!user) {
+        await read(NOBODY);
+        return false;
+      }
+      const hashes = new Set(marks.map((mark) => hashOf(user, mark)));
+      const isOwn = (one: KnownBrowser): boolean => hashes.has(one.hash) && isKnown(one);
+      try {
+        return await write(user.id, (record) => {
+          const { known = [] } = record;
+          if (!known.some(isOwn)) return undefined;
+          return { ...record, known: known.map((one) => (isOwn(one) ? { ...one, failures: one.failures + 1 } : one)) };
+        });
+      } catch (error) {
+        // A store that is nearly full takes no more notes: the attempt is a stranger's, which it still counts.
+        if (error instanceof StoreUnavailable && error.reason === 'full') return false;
+        throw error;
+      }
+    },
+    async signedIn(user, marks) {
+      const drawn = generateSecretWord(random);
+      let mark = drawn;
+      try {
+        await write(user.id, (record) => {
+          const known = (record.known ?? []).filter(isKnown);
+          const has = (one: string): boolean => known.some(({ hash: stored }) => stored === hashOf(user, one));
+          mark = marks.find(has) ?? drawn;
+          const own = { hash: hashOf(user, mark), until: clock.now() + LIMITS.knownBrowserMs, failures: 0 };
+          const others = known.filter((one) => one.hash !== own.hash);
+          const latest = [...others, own].slice(-LIMITS.knownBrowsersPerUserMax);
+          return { ...record, counters: countersOf(record, user), known: latest };
+        });
+      } catch (error) {
+        log.info({ err: error }, 'a sign-in could not be noted: its browser is not known');
+      }
+      return [...marks.filter((one) => one !== mark), mark].slice(-LIMITS.usersPerBrowserMax);
+    },
+    async lastSignIn(user, marks) {
+      if (!user || marks.length === 0) return undefined;
+      const hashes = new Set(marks.map((mark) => hashOf(user, mark)));
+      const { known = [] } = (await read(user.id)).record;
+      const own = known.findLast((one) => hashes.has(one.hash) && isKnown(one));
+      return own && own.until - LIMITS.knownBrowserMs;
+    },
+    countPasskey: (user, passkeyId, counter) =>
+      write(user.id, (record) => {
+        const before = record.counters[passkeyId] ?? 0;
+        // Passkeys that are kept in several places do not count: their counter stays 0 (WebAuthn, 6.1.1).
+        if (counter <= before && (counter !== 0 || before !== 0)) return undefined;
+        return { ...record, counters: { ...countersOf(record, user), [passkeyId]: counter } };
+      }),
+  };
+}
+
+/** The counters of the passkeys that the user still has. */
+function countersOf({ counters }: SignInsRecord, { record: { passkeys } }: UserEntry): Record<string, number> {
+  return Object.fromEntries(Object.entries(counters).filter(([id]) => passkeys.some((passkey) => passkey.id === id)));
+}

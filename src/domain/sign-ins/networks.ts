@@ -1,0 +1,60 @@
+import type { Clock } from '../../time/clock.ts';
+import { LIMITS } from '../limits.ts';
+import { NO_FAILURES, withFailure, withoutFailure, type Failures } from './failures.ts';
+
+/** What this replica knows of a network's attempts at a name. */
+interface Known {
+  readonly failures: Failures;
+  /** When it may try again, as it was told; 0 where it was told nothing since its last attempt was compared. */
+  readonly dueAt: number;
+}
+const UNKNOWN: Known = { failures: NO_FAILURES, dueAt: 0 };
+
+/**
+ * The networks that this replica has seen at each name, in memory: the latest are kept. Another replica knows of a
+ * network's waiting by the ticket of its browser.
+ */
+export class Networks {
+  readonly #clock: Pick<Clock, 'now'>;
+  /** By name and network; the one that was seen last is last. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  failures(of: string): Failures {
+    return this.#known.get(of)?.failures ?? NO_FAILURES;
+  }
+
+  /** Whether the network was told to wait, and has. */
+  hasWaited(of: string): boolean {
+    return isDue(this.#known.get(of)?.dueAt ?? 0, this.#clock.now());
+  }
+
+  /** Notes that the network was told to wait; whoever comes too early begins to wait anew. */
+  told(of: string, dueAt: number): void {
+    this.#keep(of, { ...(this.#known.get(of) ?? UNKNOWN), dueAt });
+  }
+
+  /** Counts an attempt that is compared. */
+  compared(of: string): void {
+    this.#keep(of, { failures: withFailure(this.failures(of), this.#clock.now()), dueAt: 0 });
+  }
+
+  takeBack(of: string): void {
+    const known = this.#known.get(of);
+    if (known) this.#known.set(of, { ...known, failures: withoutFailure(known.failures) });
+  }
+
+  #keep(of: string, known: Known): void {
+    this.#known.delete(of);
+    this.#known.set(of, known);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > LIMITS.signInNetworksMax && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** Whether the time has come that somebody was told, and has not long passed. */
+export const isDue = (dueAt: number, now: number): boolean =>
+  dueAt !== 0 && now >= dueAt && now <= dueAt + LIMITS.signInTurnKeptMs;

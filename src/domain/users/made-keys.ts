@@ -1,0 +1,198 @@
+import { expectUnchanged } from '../../store/port.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { isExpiredKey } from '../records/key-expiry.ts';
+import { Refusal } from '../refusal.ts';
+import { mappedNow } from './roles.ts';
+
+/*
+ * A17: the API keys that a person made end when somebody takes the right away by which they were made: the role of an owner
+ * of the account, or that of an operator. They end in the commit that takes it, and the keys that are too many for one
+ * commit end before it: so the right is gone only where the keys are, also where the service stops in between.
+ *
+ * A person who makes a key writes the own user record, which every such commit expects: a key that is made meanwhile makes it
+ * conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by then.
+ *
+ * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until a
+ * person ends the membership, or disables or deletes the user.
+ */
+
+/** Revocations in the commit that takes the right, and in each commit before it: each is two of 128 operations. */
+const BESIDE_MAX = 20;
+const BATCH_MAX = 50;
+
+/** A change that may take the right from the person who made keys. */
+export interface Departure<T> {
+  readonly step: LeadingStep<T>;
+  /** The person. The step expects the record, and writes or removes it. */
+  readonly user: UserEntry;
+  /** The keys that may end: those of the person on the accounts that the change concerns. */
+  readonly made: readonly FoundKey[];
+  /** Whether the person has the right on the account all the same, after the change. */
+  readonly stays: (account: AccountReader) => boolean | Promise<boolean>;
+}
+
+/**
+ * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept.
+ * @param keep ids of keys
+ * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended
+ */
+export async function mutateEndingKeys<T>(
+  deps: MutationDeps,
+  origin: Origin,
+  keep: readonly string[],
+  plan: (reader: FleetReader) => Promise<Departure<T> | Unchanged<T>>,
+): Promise<T> {
+  type Outcome = { readonly result: T } | 'more';
+  for (;;) {
+    const outcome = await mutate<Outcome>(deps, origin, async (reader) => {
+      const departure = await plan(reader);
+      if ('unchanged' in departure) return { unchanged: { result: departure.unchanged } };
+      const { step, user } = departure;
+      const revocations = (await endedKeys(reader, departure, keep)).map((key) => revocation(key, user));
+      if (revocations.length > BESIDE_MAX) return { ...batchOf(revocations, user), result: 'more' };
+      return { ...step, first: [...(step.first ?? []), ...revocations], result: { result: step.result } };
+    });
+    if (outcome !== 'more') return outcome.result;
+  }
+}
+
+/** The living keys that end by the change. @throws Refusal `conflict`; StoreUnavailable */
+async function endedKeys(
+  reader: FleetReader,
+  { made, stays }: Departure<unknown>,
+  keep: readonly string[],
+): Promise<readonly FoundKey[]> {
+  const living = livingOf(reader, made);
+  refuseForeign(living, keep);
+  const ended: FoundKey[] = [];
+  for (const one of living) {
+    if (!keep.includes(one.key.id) && !(await stays(one.account))) ended.push(one);
+  }
+  return ended;
+}
+
+/** The keys that have not expired. */
+export const livingOf = (reader: Pick<FleetReader, 'now'>, keys: readonly FoundKey[]): readonly FoundKey[] =>
+  keys.filter(({ key }) => !isExpiredKey(key.record, reader.now()));
+
+/** A name that is mistyped would end the key that was meant; what is living is state (409). @throws Refusal `conflict` */
+export function refuseForeign(living: readonly FoundKey[], keep: readonly string[]): void {
+  const ids = new Set(living.map(({ key }) => key.id));
+  const foreign = keep.find((id) => !ids.has(id));
+  if (foreign === undefined) return;
+  throw new Refusal('conflict', `keepKeys: ${foreign} is no living API key that this user made there.`);
+}
+
+const revocation = ({ account, key }: FoundKey, maker: UserEntry): Step<void> => ({
+  accountId: account.id,
+  action: 'key.revoked',
+  detail: { keyId: key.id, maker: maker.id },
+  expect: [expectUnchanged(key)],
+  write: [{ remove: key.key }],
+  result: undefined,
+});
+
+/** A commit of revocations alone, before the one that takes the right. */
+function batchOf(revocations: readonly Step<void>[], maker: UserEntry): LeadingStep<void> {
+  const [last, ...first] = revocations.slice(0, BATCH_MAX);
+  if (!last) throw new Error('a batch without keys');
+  return { ...last, first, expect: [...last.expect, expectUnchanged(maker)] };
+}
+
+/** Whether the provider's groups make the user an owner of the account now, as they may beside a membership. */
+export const isMappedOwner = (reader: FleetReader, user: UserEntry, account: AccountReader): boolean =>
+  mappedNow(reader, user)?.accounts.some(({ accountId, role }) => accountId === account.id && role === 'owner') ===
+  true;
+
+/** Whether an account has the user as an owner, by invitation or by groups. @throws StoreUnavailable */
+export async function isOwner(reader: FleetReader, user: UserEntry, account: AccountReader): Promise<boolean> {
+  if (isMappedOwner(reader, user, account)) return true;
+  const { members } = (await account.members()).record;
+  return members.some(({ userId, role }) => userId === user.id && role === 'owner');
+}
+
+/** A living key, without its text. Times are milliseconds since 1970. */
+export interface MadeKey {
+  readonly accountId: string;
+  readonly accountName: string;
+  readonly keyId: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | undefined;
+  readonly createdBy: string | undefined;
+  readonly lastUsedAt: number | undefined;
+}
+
+/** What the dialogs and commands show before somebody goes. */
+export interface MadeKeyList {
+  readonly apiKeys: readonly MadeKey[];
+  /**
+   * Living keys of the accounts that the user owns of which nobody knows who made them: somebody with an operator's token, a
+   * custom resource, or an earlier version.
+   */
+  readonly ofNobodyKnown: readonly MadeKey[];
+  /** Whether one of the lists was cut. */
+  readonly more: boolean;
+}
+
+/**
+ * Lists the living keys that a user made, the oldest first.
+ * @param accountId of one account alone
+ * @throws Refusal `not_found`; StoreUnavailable; BadRecord
+ */
+export type ListMadeKeys = (userId: string, accountId?: string) => Promise<MadeKeyList>;
+
+export interface MadeKeyListDeps {
+  readonly fleet: Fleet;
+  /** When the keys of an account were last used, by id. */
+  readonly lastUses: (accountId: string) => Promise<ReadonlyMap<string, number>>;
+}
+
+/** Keys in each of both lists: their accounts are read for the last uses. */
+export const MADE_KEYS_LISTED_MAX = 200;
+
+/** Creates the list; see `ListMadeKeys`. */
+export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMadeKeys {
+  return async (userId, accountId) => {
+    const memory = await fleet.whole();
+    const user = memory.user(userId);
+    if (!user || (accountId !== undefined && !memory.account(accountId))) throw new Refusal('not_found');
+    const made: FoundKey[] = [];
+    const unknown: FoundKey[] = [];
+    for (const account of memory.accounts()) {
+      if (accountId !== undefined && account.id !== accountId) continue;
+      const keys = account.apiKeys().map((key) => ({ account, key }));
+      made.push(...keys.filter(({ key }) => key.record.createdBy === `user:${userId}`));
+      const isConcerned = accountId !== undefined || (await isOwner(memory, user, account));
+      if (isConcerned) unknown.push(...keys.filter(({ key }) => key.record.createdBy?.startsWith('user:') !== true));
+    }
+    const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
+    return {
+      apiKeys: await listed(apiKeys ?? [], lastUses),
+      ofNobodyKnown: await listed(ofNobodyKnown ?? [], lastUses),
+      more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
+    };
+  };
+}
+
+const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
+  keys.toSorted(({ key: a }, { key: b }) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1));
+
+async function listed(keys: readonly FoundKey[], lastUses: MadeKeyListDeps['lastUses']): Promise<readonly MadeKey[]> {
+  const shown = keys.slice(0, MADE_KEYS_LISTED_MAX);
+  const accountIds = [...new Set(shown.map(({ account }) => account.id))];
+  const uses = new Map(await Promise.all(accountIds.map(async (id) => [id, await lastUses(id)] as const)));
+  return shown.map(({ account, key: { id, record } }) => ({
+    accountId: account.id,
+    accountName: account.record.name,
+    keyId: id,
+    name: record.name,
+    createdAt: record.createdAt,
+    expiresAt: record.expiring?.expiresAt,
+    createdBy: record.createdBy,
+    lastUsedAt: uses.get(account.id)?.get(id),
+  }));
+}

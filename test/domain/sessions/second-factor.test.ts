@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { OPERATIONS } from '../../../src/api/panel/routes.ts';
+import { operationRequest } from '../../support/panel/operation-request.ts';
+import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
+import { withPasskey } from '../../support/panel/passkeys.ts';
+import {
+  asOperator,
+  codeOf,
+  enteredUser,
+  GOOD_PASSWORD,
+  OTHER_PASSWORD,
+  tokenOf,
+  Visitor,
+} from '../../support/panel/visitor.ts';
+import { tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+
+/* MUSTER_PANEL_SECOND_FACTOR: whoever has none may only add one. */
+
+const policy = (value: string) => ({ env: { MUSTER_PANEL_SECOND_FACTOR: value } });
+
+const isLetIn = async (visitor: Visitor): Promise<boolean> => {
+  const asked = await visitor.ask('/me/sessions');
+  if (asked.status !== 200) expect([asked.status, codeOf(asked)]).toEqual([403, 'second_factor_required']);
+  return asked.status === 200;
+};
+
+onEachBackend('a second factor that the installation asks for', (backend) => {
+  test('without one every operation is refused but those that set it up', async () => {
+    await using panel = await panelMuster(backend, policy('all'));
+    const { accountId } = await tenant(panel.muster);
+    const operator = await signedIn(panel.store, { operator: true });
+    const open: string[] = [];
+    for (const operation of OPERATIONS.filter(({ access }) => access !== 'anyone')) {
+      const { path, request } = operationRequest(operation, accountId);
+      const session = operation.id === 'signOut' ? await signedIn(panel.store, operator.userId) : operator;
+      const asked = await ask(panel, session, path, request);
+      if (codeOf(asked) !== 'second_factor_required') open.push(operation.id);
+    }
+    expect(open.sort()).toEqual([
+      'addPasskey',
+      'beginPasskey',
+      'beginPasskeyProof',
+      'listPasskeys',
+      'proveByPasskey',
+      'proveByPassword',
+      'proveByProvider',
+      'readMe',
+      'readProof',
+      'signOut',
+    ]);
+  });
+
+  test('a passkey is added and lets the session in; a sign-in with it has both, and a removed one is none', async () => {
+    await using muster = await backend.fresh(policy('all'));
+    const { visitor, login } = await enteredUser(muster);
+    expect((await visitor.ask('/me')).body['session']).toMatchObject({ secondFactorRequired: true });
+    expect(await isLetIn(visitor)).toBe(false);
+    const authenticator = await withPasskey(visitor);
+    expect(await isLetIn(visitor)).toBe(true);
+    expect((await visitor.ask('/me')).body['session']).toMatchObject({ secondFactorRequired: false });
+    const other = new Visitor(muster);
+    const first = await other.post('/sign-in/password', { login, password: GOOD_PASSWORD });
+    await other.post('/sign-in/passkey', { response: authenticator.get(first.body['options'], other.origin) });
+    expect(await isLetIn(other)).toBe(true);
+    expect((await other.ask(`/me/passkeys/${authenticator.id}`, { method: 'DELETE' })).status).toBe(204);
+    expect([await isLetIn(other), await isLetIn(visitor)]).toEqual([false, false]);
+    await withPasskey(other);
+    expect(await isLetIn(other)).toBe(true);
+  });
+
+  test('a session of before the policy proves by a passkey that is there already', async () => {
+    await using panel = await panelMuster(backend, policy('all'));
+    const { visitor, userId } = await enteredUser(panel.muster);
+    const authenticator = await withPasskey(visitor);
+    const old = new Visitor(panel.muster, { browser: await signedIn(panel.store, userId) });
+    expect(await isLetIn(old)).toBe(false);
+    const begun = await old.post('/me/proof/passkey/options');
+    const response = authenticator.get(begun.body['options'], old.origin);
+    expect((await old.post('/me/proof/passkey', { response })).status).toBe(204);
+    expect(await isLetIn(old)).toBe(true);
+  });
+
+  test('of operators alone: others go on, and whoever becomes one is asked at once; a reset is the way out', async () => {
+    await using muster = await backend.fresh(policy('operators'));
+    const { visitor, userId } = await enteredUser(muster);
+    expect(await isLetIn(visitor)).toBe(true);
+    const made = await asOperator(muster, `/users/${userId}`, { method: 'PATCH', body: { operator: true } });
+    expect([made.status, await isLetIn(visitor)]).toEqual([200, false]);
+    await withPasskey(visitor);
+    expect(await isLetIn(visitor)).toBe(true);
+    // The passkey is lost.
+    const reset = await asOperator(muster, `/users/${userId}/reset`, { method: 'POST', body: {} });
+    const lost = new Visitor(muster);
+    const accepted = await lost.post('/links/accept', { token: tokenOf(reset.body['url']), password: OTHER_PASSWORD });
+    expect([accepted.status, await isLetIn(lost)]).toEqual([200, false]);
+    await withPasskey(lost);
+    expect(await isLetIn(lost)).toBe(true);
+  });
+
+  test('off asks nobody', async () => {
+    await using muster = await backend.fresh(policy('off'));
+    const { visitor } = await enteredUser(muster, { operator: true });
+    expect(await isLetIn(visitor)).toBe(true);
+  });
+});

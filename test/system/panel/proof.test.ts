@@ -1,0 +1,135 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildPages } from '../../../scripts/build-web.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { rewrite, type PanelMuster } from '../../support/panel/panel-users.ts';
+import { signing, type Signing } from '../../support/panel/signing.ts';
+import { Muster } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
+import { openPage, PASSWORD, signInByLink } from './panel-browser.ts';
+import { VirtualAuthenticator } from './virtual-authenticator.ts';
+
+/* The pages ask for a proof of the person where the service wants one, and go on with what was begun. */
+
+const chromium = findChromium();
+const title = chromium === undefined ? `proofs in a browser (skipped: ${NO_CHROMIUM})` : 'proofs in a browser';
+
+const shown = (page: Page): Promise<string> => page.locator('main').innerText();
+const asked = (page: Page) => page.getByRole('dialog').filter({ hasText: 'Prove that it is you' });
+
+/** Makes every session one that was proved too long ago. */
+async function makeStale({ store }: PanelMuster): Promise<void> {
+  const { entries } = await store.list({ prefix: 'd/s/', limit: 100 });
+  const proof = { at: Date.now() - LIMITS.freshProofMs - 1000, by: 'password' };
+  for (const { key } of entries) await rewrite({ store }, key, (record) => ({ ...record, proof }));
+}
+
+describe.skipIf(chromium === undefined)(title, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    await buildPages();
+    browser = await openChromium(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  test('by the password, and later by the passkey, and what was begun is done; cancelled, nothing is', async () => {
+    const clock = new FakeClock(Date.now());
+    await using muster = await Muster.start({ clock });
+    await using ann = await visit(browser);
+    const { page } = ann;
+    await VirtualAuthenticator.addTo(page);
+    await signInByLink(ann, muster, 'ann@example.com');
+    clock.advance(LIMITS.freshProofMs + 1);
+    await openPage(page, muster, '/me', /You have no passkey/);
+    await press(page.getByRole('button', { name: 'Add a passkey' }));
+    await press(asked(page).getByRole('button', { name: 'Cancel' }));
+    await page.getByRole('alert').waitFor();
+    expect(await shown(page)).toContain('Prove who you are first');
+    expect(await shown(page)).toContain('You have no passkey');
+    await press(page.getByRole('button', { name: 'Add a passkey' }));
+    await asked(page).getByLabel('Your password').fill('not the password');
+    await press(asked(page).getByRole('button', { name: 'Confirm' }));
+    await asked(page).getByRole('alert').waitFor();
+    await asked(page).getByLabel('Your password').fill(PASSWORD);
+    await press(asked(page).getByRole('button', { name: 'Confirm' }));
+    await page.getByRole('button', { name: 'Remove This device' }).waitFor();
+    expect(await asked(page).count()).toBe(0);
+    clock.advance(LIMITS.freshProofMs + 1);
+    // A dialog in front of a dialog.
+    await press(page.getByRole('button', { name: 'Remove This device' }));
+    await press(page.getByRole('dialog').getByRole('button', { name: 'Remove' }));
+    expect(await asked(page).getByLabel('Your password').count()).toBe(0);
+    await press(asked(page).getByRole('button', { name: 'Use a passkey' }));
+    await expect.poll(() => shown(page)).toContain('You have no passkey.');
+    clock.advance(LIMITS.freshProofMs + 1);
+    await openPage(page, muster, '/operator/service', /Backup/);
+    const saved = page.waitForEvent('download');
+    await press(page.getByRole('button', { name: 'Download a backup' }));
+    await asked(page).getByLabel('Your password').fill(PASSWORD);
+    await press(asked(page).getByRole('button', { name: 'Confirm' }));
+    expect((await saved).suggestedFilename()).toBe('muster.backup');
+    expect(ann.faults).toEqual([]);
+  });
+
+  test('a new password is proved by the one so far, without a dialog', async () => {
+    const clock = new FakeClock(Date.now());
+    await using muster = await Muster.start({ clock });
+    await using ann = await visit(browser);
+    const { page } = ann;
+    await signInByLink(ann, muster, 'ann@example.com', false);
+    clock.advance(LIMITS.freshProofMs + 1);
+    await openPage(page, muster, '/me', /You have no passkey/);
+    await page.getByLabel('Password so far').fill(PASSWORD);
+    await page.getByLabel('New password').fill('a row of brass lanterns');
+    await press(page.getByRole('button', { name: 'Set the password' }));
+    await page.getByText('The new password works.').waitFor();
+    expect(await asked(page).count()).toBe(0);
+  });
+
+  test('whoever lacks the second factor sees its set-up alone, and all pages after it', async () => {
+    await using muster = await Muster.start({ env: { MUSTER_PANEL_SECOND_FACTOR: 'operators' } });
+    await using otto = await visit(browser);
+    const { page } = otto;
+    await VirtualAuthenticator.addTo(page);
+    await signInByLink(otto, muster, 'otto@example.com');
+    await openPage(page, muster, '/operator/accounts', /This installation asks for a second factor/);
+    await press(page.getByRole('button', { name: 'Add a passkey' }));
+    await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor();
+    expect(otto.faults).toEqual([]);
+  });
+
+  describe('at the provider', () => {
+    let it: Signing;
+    beforeAll(async () => {
+      it = await signing();
+      await it.provider.set({ user: 'ann', groups: ['staff'], asks: true });
+    });
+    afterAll(async () => {
+      await it?.[Symbol.asyncDispose]();
+    });
+
+    test('in a window of its own, which closes, and the request goes on', async () => {
+      await using ann = await visit(browser);
+      const { page } = ann;
+      await page.goto(`${it.origin.origin}/sign-in`);
+      await press(page.getByRole('link', { name: 'Sign in with single sign-on' }));
+      await press(page.getByRole('button', { name: 'Sign in as ann' }));
+      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+      await makeStale(it.panel);
+      await openPage(page, it.panel.muster, '/me', /You have no passkey/);
+      await press(page.getByRole('button', { name: 'Unlink' }));
+      await press(page.getByRole('dialog').getByRole('button', { name: 'Unlink' }));
+      const opened = page.waitForEvent('popup');
+      await press(asked(page).getByRole('button', { name: 'Sign in once more with single sign-on' }));
+      const popup = await opened;
+      await press(popup.getByRole('button', { name: 'Sign in as ann' }));
+      // The proof is there, and the service says what else is in the way.
+      await page.getByText('This is the last way in which you can sign in').waitFor();
+      await expect.poll(() => popup.isClosed()).toBe(true);
+      expect(ann.faults).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,80 @@
+import { useState } from 'preact/hooks';
+import type { MadeApiKeys } from '../api/panel.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { keys as texts } from '../text/keys.ts';
+import { Check } from '../ui/controls.tsx';
+import { Name, Time } from '../ui/page.tsx';
+import { Shown } from '../ui/state.tsx';
+
+/** The ids of the keys that somebody keeps, and how one of them changes. */
+export interface KeptKeys {
+  readonly ids: readonly string[];
+  readonly set: (keyId: string, isKept: boolean) => void;
+}
+
+export function useKeptKeys(): KeptKeys {
+  const [ids, setIds] = useState<readonly string[]>([]);
+  return {
+    ids,
+    set: (keyId, isKept) => setIds((before) => [...before.filter((id) => id !== keyId), ...(isKept ? [keyId] : [])]),
+  };
+}
+
+interface KeptKeysProps {
+  readonly userId: string;
+  readonly of: string;
+  readonly read: (signal: AbortSignal) => Promise<MadeApiKeys>;
+  readonly kept: KeptKeys;
+  readonly showAccounts?: boolean;
+}
+
+/** The API keys that end with the right of who made them: each may be kept. */
+export function EndingKeys({ userId, of, read, kept, showAccounts = false }: KeptKeysProps) {
+  const made = useResource(`keys of ${userId}`, read, { of, topics: ['keys'] });
+  const account = (name: string) => showAccounts && <Name>{name}</Name>;
+  return (
+    <Shown of={made} lines={2}>
+      {({ apiKeys, ofNobodyKnown, more }) => (
+        <>
+          {apiKeys.length > 0 && (
+            <fieldset class="stack">
+              <legend>{texts.endingSays}</legend>
+              {apiKeys.map((key) => (
+                <Check
+                  key={key.keyId}
+                  label={
+                    <span class="row">
+                      <Name otherwise={texts.unnamed}>{key.name}</Name> <code>{key.keyId}</code>{' '}
+                      {account(key.accountName)}
+                    </span>
+                  }
+                  hint={
+                    <>
+                      {texts.usedLast} <Time at={key.lastUsedAt} />
+                    </>
+                  }
+                  checked={kept.ids.includes(key.keyId)}
+                  onValue={(isKept) => kept.set(key.keyId, isKept)}
+                />
+              ))}
+            </fieldset>
+          )}
+          {more && <p>{texts.moreSays}</p>}
+          {ofNobodyKnown.length > 0 && (
+            <>
+              <p class="quiet">{texts.ofNobodyKnown}</p>
+              <ul>
+                {ofNobodyKnown.map((key) => (
+                  <li key={key.keyId}>
+                    <Name otherwise={texts.unnamed}>{key.name}</Name> <code>{key.keyId}</code>{' '}
+                    {account(key.accountName)}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}

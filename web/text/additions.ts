@@ -1,0 +1,17 @@
+/* Texts of what was added to a user's ways in. */
+
+export const additions = {
+  banner: 'Since you last signed in from this browser, this was added to your sign-in:',
+  notYou: 'If that was not you, remove it, and set another password.',
+  look: 'Look at your sign-in',
+  mine: 'That was me',
+  title: 'Added lately',
+  caption: 'The latest first',
+  from: 'from',
+  kinds: {
+    passkey: 'The passkey',
+    identity: 'The identity at the provider',
+    browser: 'A sign-in from the new browser',
+  },
+  columns: { what: 'What', when: 'When', from: 'From the address' },
+};
