@@ -338,7 +338,7 @@ export const PANEL: readonly Mutant[] = [
     search: "return waitMs === 0 && waited !== 'no' ? 0",
     replacement: 'return waitMs === 0 ? 0',
     rule: 'P5: in a turn an attempt is compared that was told to wait.',
-    caughtBy: ['test/domain/sign-ins/failures.test.ts', 'test/api/panel/strangers.test.ts'],
+    caughtBy: ['test/domain/sign-ins/failures.test.ts', 'test/domain/sign-ins/strangers.test.ts'],
   },
   {
     name: 'networks that have failed go first like those that have not',
@@ -370,7 +370,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'if (isKnown && user) return',
     replacement: 'if (isKnown && user?.record.disabled === true) return',
     rule: 'P5: a known browser waits for no failures of others.',
-    caughtBy: ['test/api/panel/passwords.test.ts', 'test/api/panel/strangers.test.ts'],
+    caughtBy: ['test/api/panel/passwords.test.ts', 'test/domain/sign-ins/strangers.test.ts'],
   },
   {
     name: 'a copied browser cookie guesses for ever',
@@ -378,7 +378,7 @@ export const PANEL: readonly Mutant[] = [
     search: ' && failures < LIMITS.knownBrowserFailuresMax;',
     replacement: ' && failures >= 0;',
     rule: 'P5: after ten failures of its own a browser is known no more.',
-    caughtBy: ['test/api/panel/strangers.test.ts'],
+    caughtBy: ['test/domain/sign-ins/strangers.test.ts'],
   },
   {
     name: 'a known browser outlives the password',
@@ -386,7 +386,7 @@ export const PANEL: readonly Mutant[] = [
     search: "record.password?.hash ?? ''",
     replacement: "record.password === undefined ? '' : 'password'",
     rule: 'P5: a new password ends the browsers by which the user is known.',
-    caughtBy: ['test/api/panel/strangers.test.ts'],
+    caughtBy: ['test/domain/sign-ins/strangers.test.ts'],
   },
   {
     name: 'each address of an IPv6 network has attempts of its own',
@@ -402,7 +402,7 @@ export const PANEL: readonly Mutant[] = [
     search: 'addressRates.asks.refuse(`${what} ${networksOf(client)[0]}`)',
     replacement: 'addressRates.attempts.refuse(`password ${networksOf(client)[0]}`)',
     rule: 'P5: challenges and links that are read are counted apart from attempts.',
-    caughtBy: ['test/api/panel/strangers.test.ts'],
+    caughtBy: ['test/domain/sign-ins/strangers.test.ts'],
   },
   {
     name: 'a ticket is good for any name',
