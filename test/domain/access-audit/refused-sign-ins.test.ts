@@ -61,16 +61,20 @@ onEachBackend('failed sign-ins', (backend) => {
     // Whoever is signed in, and does not know the password so far.
     const body = { current: typed, password: 'a row of brass lanterns' };
     expect((await visitor.ask('/me/password', { method: 'PUT', body })).status).toBe(401);
+    const proof = passkey.get((await visitor.post('/me/proof/passkey/options')).body['options'], visitor.origin, {
+      isUserVerified: false,
+    });
+    expect((await visitor.post('/me/proof/passkey', { response: proof })).status).toBe(401);
 
     expect([
       await failures(muster, 'password', 'wrong_secret'),
       await failures(muster, 'passkey', 'wrong_secret'),
-    ]).toEqual([2, 1]);
+    ]).toEqual([2, 2]);
     const told = async (): Promise<readonly Entry[]> =>
       (await auditOf(muster, 'sign-in.refused')).filter(({ detail }) => detail['userId'] === userId);
     const sum = (entries: readonly Entry[]): number =>
       entries.reduce((all, { detail }) => all + Number(detail['count']), 0);
-    await untilPassing(clock, async () => sum(await told()) === 3, 600_000);
+    await untilPassing(clock, async () => sum(await told()) === 4, 600_000);
     const all = await told();
     expect(new Set(all.flatMap(({ detail }) => String(detail['ways']).split(' ')))).toEqual(
       new Set(['passkey', 'password']),
@@ -99,7 +103,9 @@ onEachBackend('failed sign-ins', (backend) => {
     const record = await store.get(KEYS.attempted(signInsOf(userId)));
     expect(record && parseRecord(attemptedSchema, record).record.last?.length).toBe(entries.length);
     const lines = muster.logged.filter((line) => line.includes('not authenticated'));
-    expect(lines.map((line) => (JSON.parse(line) as { userId?: string }).userId)).toEqual([userId, userId, userId]);
+    expect(lines.map((line) => (JSON.parse(line) as { userId?: string }).userId)).toEqual(
+      Array.from({ length: 4 }, () => userId),
+    );
     const everything = [
       muster.logged.join(),
       JSON.stringify(await auditOf(muster, 'sign-in.refused')),
