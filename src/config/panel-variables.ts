@@ -116,6 +116,14 @@ export const panelVariables = {
       description:
         'The values of the claim `amr` by which the provider says that it asked for a second factor, such as `mfa hwk` (RFC 8176).',
     }),
+  MUSTER_OIDC_NEWCOMERS: z
+    .enum(['roles', 'all'])
+    .prefault('roles')
+    .meta({
+      description:
+        'Who becomes a user by a first sign-in at the provider: `roles` is whoever has a role by the groups, or an invitation ' +
+        'that was opened in the same browser; `all` is everybody whom the provider lets in.',
+    }),
   MUSTER_OIDC_PROVIDER_NAME: words(60)
     .prefault('single sign-on')
     .meta({ description: 'The name of the provider on the button of the sign-in page.' }),

@@ -18,6 +18,8 @@ export interface ProviderConfig {
   readonly groups: readonly GroupRule[];
   /** The values of `amr` that tell of a second factor. */
   readonly secondFactor: readonly string[];
+  /** Who becomes a user by a first sign-in there. */
+  readonly newcomers: Environment['MUSTER_OIDC_NEWCOMERS'];
   /** Its name on the button of the sign-in page. */
   readonly name: string;
 }
@@ -120,6 +122,7 @@ function providerOf(
     scopes: values.MUSTER_OIDC_SCOPES,
     secondFactor: values.MUSTER_OIDC_SECOND_FACTOR?.split(' ') ?? [],
     groupsClaim: values.MUSTER_OIDC_GROUPS_CLAIM,
+    newcomers: values.MUSTER_OIDC_NEWCOMERS,
     groups: parseGroups(fileOf('MUSTER_OIDC_GROUPS_FILE') ?? ''),
     name: values.MUSTER_OIDC_PROVIDER_NAME,
   };

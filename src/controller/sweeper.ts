@@ -9,6 +9,8 @@ import {
 } from '../domain/cleanup/expired-records.ts';
 import { auditSweep } from '../domain/cleanup/old-audit.ts';
 import { pastCredentialsSweep } from '../domain/cleanup/orphaned-credentials.ts';
+import { unusedUsersSweep } from '../domain/cleanup/unused-users.ts';
+import type { RandomSource } from '../domain/credentials/random-ids.ts';
 import type { Sweep } from '../domain/cleanup/sweep.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
@@ -25,6 +27,7 @@ export interface SweeperDeps {
   readonly fleet: Pick<Fleet, 'memory'>;
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;
+  readonly random: RandomSource;
   readonly log: Log;
   readonly metrics: SweeperMetrics;
   readonly auditRetentionDays: number;
@@ -47,10 +50,10 @@ interface Pass {
  * from their work; the round then throws its error (`StoreUnavailable`, `BadRecord`).
  */
 export function sweepReconciler(
-  { store, fleet, clock, clockWatch, log, metrics, auditRetentionDays }: SweeperDeps,
+  { store, fleet, clock, clockWatch, random, log, metrics, auditRetentionDays }: SweeperDeps,
   term: Term,
 ): Reconciler {
-  const deps = { store, clock, fence: term.fence };
+  const deps = { store, clock, random, fence: term.fence };
   const passes: readonly Pass[] = [
     expiredCodesSweep(deps, fleet.memory),
     idempotencyRecordsSweep(deps),
@@ -62,6 +65,7 @@ export function sweepReconciler(
     signInNotesSweep(deps, fleet.memory),
     expiredBrowsersSweep(deps),
     appNotesSweep(deps, fleet.memory),
+    unusedUsersSweep(deps, fleet.memory),
     auditSweep(deps, auditRetentionDays, log),
   ].map((sweep) => ({ sweep, from: undefined, dueAt: clock.monotonic() }));
 

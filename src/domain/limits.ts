@@ -85,6 +85,10 @@ export const LIMITS = {
   /** Names in one request of API keys that go on where their maker goes. */
   keptKeysMax: 500,
   usersMax: 10_000,
+  /** Users who came by the invitations of one account. */
+  invitedUsersPerAccountMax: 500,
+  /** A user who never had a role goes after so long without a sign-in or a link. */
+  rolelessKeptMs: 7 * DAY_MS,
   userNameCodePointsMax: 100,
   loginCharactersMax: 254,
   passwordCharactersMin: 12,

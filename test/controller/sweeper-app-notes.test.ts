@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { sweepReconciler } from '../../src/controller/sweeper.ts';
+import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { newApp } from '../../src/domain/apps/app-state.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { put } from '../../src/domain/records/codec.ts';
@@ -37,6 +38,7 @@ onEachStore('the clean-up of what apps said', (stores) => {
         fleet: { memory },
         clock,
         clockWatch: createClockWatch({ clock, log }),
+        random: systemRandom(),
         log,
         metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
         auditRetentionDays: 10,

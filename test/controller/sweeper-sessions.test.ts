@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reconciler } from '../../src/controller/loop.ts';
 import { sweepReconciler } from '../../src/controller/sweeper.ts';
+import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { put } from '../../src/domain/records/codec.ts';
@@ -35,6 +36,7 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
         fleet: { memory },
         clock,
         clockWatch: createClockWatch({ clock, log }),
+        random: systemRandom(),
         log,
         metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
         auditRetentionDays: 10,

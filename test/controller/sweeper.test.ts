@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reconciler } from '../../src/controller/loop.ts';
 import { sweepReconciler } from '../../src/controller/sweeper.ts';
+import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { newApp } from '../../src/domain/apps/app-state.ts';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
 import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
@@ -43,6 +44,7 @@ onEachStore('the clean-up', (stores) => {
         fleet: { memory },
         clock,
         clockWatch: createClockWatch({ clock, log }),
+        random: systemRandom(),
         log,
         metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
         auditRetentionDays: 10,

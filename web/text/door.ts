@@ -24,7 +24,8 @@ export const door = {
     groups_missing: 'The provider does not tell which groups you are in, so you get no roles here. Ask your operator.',
     groups_too_many: 'You are in more groups than can be taken. Ask your operator.',
     disabled: 'Your user is disabled. Ask your operator.',
-    no_role: 'You have no role here yet. Ask an owner for an invitation, or your operator.',
+    no_role:
+      'Your groups give you no role here. Ask an owner for an invitation, open its link in this browser, and sign in again.',
     already_linked: 'This identity belongs to another user here.',
     proof_required:
       'The identity is not linked: it took more than 10 minutes since you proved who you are. Begin again.',

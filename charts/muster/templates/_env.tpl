@@ -124,6 +124,8 @@
   value: {{ .scopes | quote }}
 - name: MUSTER_OIDC_GROUPS_CLAIM
   value: {{ .groupsClaim | quote }}
+- name: MUSTER_OIDC_NEWCOMERS
+  value: {{ .newcomers | quote }}
 - name: MUSTER_OIDC_PROVIDER_NAME
   value: {{ .providerName | quote }}
 {{- if .secondFactor }}

@@ -22,6 +22,7 @@ export const CLEANED = [
   'sign_in_notes',
   'known_browsers',
   'app_notes',
+  'unused_users',
 ] as const;
 /** A kind of records that the clean-up removes. */
 export type Cleaned = (typeof CLEANED)[number];

@@ -103,7 +103,7 @@ function whileWhole(memory: FleetMemory): FleetReader {
     appById: (appId) => whole().appById(appId),
     user: (userId) => whole().user(userId),
     users: () => whole().users(),
-    userCount: () => whole().userCount(),
+    userCount: (invitedBy) => whole().userCount(invitedBy),
     session: (sessionId) => whole().session(sessionId),
     sessionsOf: (userId) => whole().sessionsOf(userId),
     accountsOfMember: (userId) => whole().accountsOfMember(userId),

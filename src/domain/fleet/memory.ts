@@ -113,8 +113,8 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#users.user(userId);
   }
 
-  userCount(): number {
-    return this.#users.userCount;
+  userCount(invitedBy?: string): number {
+    return this.#users.userCount(invitedBy);
   }
 
   users(): Iterable<UserEntry> {

@@ -81,8 +81,8 @@ export class PlanReader implements FleetReader {
     return await firstsOf(this.#once, await this.#reader.users());
   }
 
-  async userCount(): Promise<number> {
-    return await this.#reader.userCount();
+  async userCount(invitedBy?: string): Promise<number> {
+    return await this.#reader.userCount(invitedBy);
   }
 
   session(sessionId: string): Promise<SessionEntry | undefined> {

@@ -89,7 +89,8 @@ export interface FleetReader {
   appById(appId: string): MaybePromise<FoundApp | undefined>;
   user(userId: string): MaybePromise<UserEntry | undefined>;
   users(): MaybePromise<Iterable<UserEntry>>;
-  userCount(): MaybePromise<number>;
+  /** @param invitedBy an account: only the users who came by its invitations */
+  userCount(invitedBy?: string): MaybePromise<number>;
   session(sessionId: string): MaybePromise<SessionEntry | undefined>;
   sessionsOf(userId: string): MaybePromise<Iterable<SessionEntry>>;
   /** The accounts that have the user among their members by invitation. */

@@ -102,7 +102,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 
     // The store has no index for the next five: memory answers, once it is as new as the store.
     users: async () => (await whole()).users(),
-    userCount: async () => (await whole()).userCount(),
+    userCount: async (invitedBy) => (await whole()).userCount(invitedBy),
     sessionsOf: async (userId) => (await whole()).sessionsOf(userId),
     accountsOfMember: async (userId) => (await whole()).accountsOfMember(userId),
     keysMadeBy: async (userId) => (await whole()).keysMadeBy(userId),

@@ -28,14 +28,16 @@ export class UserMemory {
   readonly #sessions = new Map<string, SessionEntry>();
   readonly #sessionsOf = new Map<string, Set<string>>();
   readonly #accountsOf = new Map<string, Set<string>>();
+  readonly #invitedBy = new Map<string, Set<string>>();
   #operators: Versioned<OperatorsRecord> = NOBODY;
 
   user(userId: string): UserEntry | undefined {
     return this.#users.get(userId);
   }
 
-  get userCount(): number {
-    return this.#users.size;
+  /** @param invitedBy an account: only those who came by its invitations */
+  userCount(invitedBy?: string): number {
+    return invitedBy === undefined ? this.#users.size : (this.#invitedBy.get(invitedBy)?.size ?? 0);
   }
 
   users(): Iterable<UserEntry> {
@@ -69,7 +71,10 @@ export class UserMemory {
   put(ref: UserRef, entry: Entry): void {
     switch (ref.kind) {
       case 'user': {
-        this.#users.set(ref.id, { id: ref.id, ...parseRecord(userSchema, entry) });
+        const user: UserEntry = { id: ref.id, ...parseRecord(userSchema, entry) };
+        this.#dropUser(ref.id);
+        this.#users.set(ref.id, user);
+        if (user.record.invitedBy !== undefined) addTo(this.#invitedBy, user.record.invitedBy, ref.id);
         break;
       }
       case 'session': {
@@ -88,7 +93,7 @@ export class UserMemory {
   drop(ref: UserRef): void {
     switch (ref.kind) {
       case 'user': {
-        this.#users.delete(ref.id);
+        this.#dropUser(ref.id);
         break;
       }
       case 'session': {
@@ -104,8 +109,15 @@ export class UserMemory {
     }
   }
 
+  #dropUser(userId: string): void {
+    const invitedBy = this.#users.get(userId)?.record.invitedBy;
+    if (invitedBy !== undefined) removeFrom(this.#invitedBy, invitedBy, userId);
+    this.#users.delete(userId);
+  }
+
   clear(): void {
     this.#users.clear();
+    this.#invitedBy.clear();
     this.#sessions.clear();
     this.#sessionsOf.clear();
     this.#accountsOf.clear();

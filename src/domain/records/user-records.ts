@@ -55,6 +55,13 @@ export const userSchema = z.looseObject({
   additions: z.array(additionSchema).optional(),
   /** When the user's roles last changed; a session that began before gets another token. */
   rolesAt: instant.optional(),
+  /** The account by whose invitation the user came; absent where somebody else made the user. */
+  invitedBy: z.string().optional(),
+  /**
+   * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there was one.
+   * A week later the user is removed (domain/cleanup/unused-users.ts).
+   */
+  roleless: instant.optional(),
   /**
    * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. `asked` is the
    * store's revision before the provider was asked for them; absent in records of earlier versions.

@@ -11,7 +11,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { SessionRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { withAddition } from '../users/user-state.ts';
+import { withAddition, withUse } from '../users/user-state.ts';
 import { sessionEnd } from '../users/users.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';
@@ -105,7 +105,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
         const step = await beginningStep(reader, session, user, replaced, origin.client);
         const addition = { kind: 'browser', name: session.record.browser } as const;
-        const record = isNewBrowser ? withAddition(user.record, origin, addition) : user.record;
+        const used = withUse(user.record, origin.at);
+        const record = isNewBrowser ? withAddition(used, origin, addition) : used;
         // The user's record is written even where it is as it was: a reset, a new password or a disabling at the same
         // instant conflicts with this sign-in, and ends it with the other sessions.
         return { ...step, write: [...step.write, put(user.key, record)], result: user };

@@ -1,6 +1,7 @@
 import { expectUnchanged, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { LeadingStep, MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -88,28 +89,36 @@ async function joining({ reader, link, userId, origin }: Accepting): Promise<Ste
 }
 
 /** The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken */
-async function newcomer({ deps, reader, answer, userId, origin }: Accepting, operator = false) {
+async function newcomer(
+  { deps, reader, answer, userId, origin }: Accepting,
+  of: { readonly operator?: boolean; readonly invitedBy?: string },
+) {
   const { name, login, hashed } = answer;
   if (name === undefined || name === '') throw new Refusal('invalid_request', 'name: tell how others should call you.');
   if (login === undefined) throw new Refusal('invalid_request', 'login: choose a name to sign in with.');
   await refuseTaken(deps, reader, login, 'login: another user has this name to sign in with; choose another one.');
   const password = hashed === undefined ? undefined : { hash: hashed, at: origin.at };
-  const user = { name, login, createdAt: origin.at, operator, ...(password && { password }) };
+  const user = { name, login, createdAt: origin.at, ...of, ...(password && { password }) };
   return userCreation(userId, user, await crowdOf(reader));
 }
 
-/** An invitation that makes a new user. */
+const TOO_MANY =
+  `${LIMITS.invitedUsersPerAccountMax} users came by invitations of this account already: sign in as a user who is there, ` +
+  'or ask an operator to delete those who are not needed.';
+
+/** An invitation that makes a new user. Each user who is made writes the newest one, so that the count is exact. */
 async function arriving(accepting: Accepting): Promise<Step<unknown>> {
   const { reader, link, userId, origin } = accepting;
   const { accountId = '', role = 'viewer' } = link.record;
-  const created = await newcomer(accepting);
+  if ((await reader.userCount(accountId)) >= LIMITS.invitedUsersPerAccountMax) throw new Refusal('conflict', TOO_MANY);
+  const created = await newcomer(accepting, { invitedBy: accountId });
   const step = await newMemberStep(reader, accountId, userId, role, origin.at);
   return { ...step, expect: [...step.expect, ...created.expect], write: [...step.write, ...created.write] };
 }
 
 /** The first operator. */
 async function founding(accepting: Accepting): Promise<Step<unknown>> {
-  const { expect, write } = await newcomer(accepting, true);
+  const { expect, write } = await newcomer(accepting, { operator: true });
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',

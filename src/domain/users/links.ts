@@ -13,6 +13,7 @@ import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, expectAbsent, expectUnchanged, type Entry, type Write } from '../../store/port.ts';
 import { drawLinkToken, linkKeyOf } from './link-token.ts';
 import { hasOperator, validLink, type ValidLink } from './link-validity.ts';
+import { withUse } from './user-state.ts';
 import { creationStep, existingUser, type CreatedUser, type User, type UserDeps } from './users.ts';
 
 /** A link that was made. Its token is in this result alone. */
@@ -215,6 +216,10 @@ export async function voidedLinks(
   return own.slice(0, VOIDED_MAX).map(({ key }) => ({ remove: key }));
 }
 
+/** Whether a link that is still good leads to the user. @throws StoreUnavailable */
+export const openLinkOf = async (deps: Pick<MutationDeps, 'store'>, userId: string, now: number): Promise<boolean> =>
+  (await linksOf(deps, OPERATOR_AUDIT)).some(({ record }) => record.userId === userId && record.expiresAt > now);
+
 async function forReset(deps: MutationDeps, origin: Origin, userId: string): Promise<MadeLink> {
   const drawn = draw(deps, origin, { kind: 'reset', userId });
   await mutate<void>(deps, origin, async (reader) => {
@@ -224,7 +229,7 @@ async function forReset(deps: MutationDeps, origin: Origin, userId: string): Pro
       ...step,
       // The user's record is written as it is: of two resets at once, the one that comes later voids the other one.
       expect: [...step.expect, expectUnchanged(user)],
-      write: [...step.write, put(user.key, user.record), ...(await voidedLinks(deps, userId))],
+      write: [...step.write, put(user.key, withUse(user.record, origin.at)), ...(await voidedLinks(deps, userId))],
     };
   });
   return made(drawn);

@@ -44,6 +44,10 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
   return new Set(names as readonly string[]);
 }
 
+/** Whether the groups give any role. */
+export const hasRoles = (mapped: MappedRoles | undefined): boolean =>
+  mapped !== undefined && (mapped.operator || mapped.accounts.length > 0);
+
 /** Whether two computations gave the same roles. */
 export function sameRoles(one: MappedRoles | undefined, other: MappedRoles | undefined): boolean {
   const spelled = (roles: MappedRoles | undefined): string =>

@@ -8,6 +8,7 @@ import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { othersWhoStay } from './last-one.ts';
 import { isMappedOwner, mutateEndingKeys, type Departure } from './made-keys.ts';
+import { withRolesAt } from './user-state.ts';
 import { operatorRight } from './roles.ts';
 import type { UserDeps } from './users.ts';
 
@@ -145,10 +146,7 @@ export function membersChange(
   user: UserEntry,
   at: number,
 ): Pick<Step<void>, 'expect' | 'write'> {
-  const write: Write[] = [
-    put(KEYS.members(account.id), after),
-    put(KEYS.user(user.id), { ...user.record, rolesAt: at }),
-  ];
+  const write: Write[] = [put(KEYS.members(account.id), after), put(KEYS.user(user.id), withRolesAt(user.record, at))];
   return {
     expect: [expectUnchanged(account), expectUnchanged(before), expectUnchanged(user)],
     write,

@@ -1,4 +1,4 @@
-import { expectAbsent, expectUnchanged, type Write } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
@@ -10,9 +10,18 @@ import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
-import { isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
+import { InvalidLink, validLink } from './link-validity.ts';
+import { hasRoles, isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
-import { crowdOf, identityKey, userCreation, withAddition, withoutIdentities, type Crowd } from './user-state.ts';
+import {
+  crowdOf,
+  identityKey,
+  userCreation,
+  withAddition,
+  withoutIdentities,
+  withRolesAt,
+  type Crowd,
+} from './user-state.ts';
 import { existingUser, type UserDeps } from './users.ts';
 
 /** A user as the provider tells of him. */
@@ -22,6 +31,12 @@ export interface ProviderUser {
   readonly mapped: MappedRoles;
 }
 
+/** Who becomes a user by a first sign-in without a role: everybody, or whoever has the token of an invitation. */
+export interface Welcome {
+  readonly everybody: boolean;
+  readonly invitation: string | undefined;
+}
+
 /** The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7). */
 export interface ProviderUsers {
   /**
@@ -29,8 +44,10 @@ export interface ProviderUsers {
    * provider that is overtaken changes no roles, here and below.
    * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users; StoreUnavailable;
    * Busy
+   * @param welcome what lets somebody in whom nobody knows, and to whom the groups give no role
+   * @returns `no_role` where nothing does
    */
-  admit(originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry>;
+  admit(originOf: (actor: string) => Origin, user: ProviderUser, welcome: Welcome): Promise<UserEntry | 'no_role'>;
   /**
    * Takes the roles over that the groups of an identity give now; nothing where the user has it no more.
    * @throws StoreUnavailable; Busy
@@ -50,7 +67,7 @@ export interface ProviderUsers {
 /** Creates the operations on users of the provider; see `ProviderUsers`. */
 export function createProviderUsers(deps: UserDeps): ProviderUsers {
   return {
-    admit: (originOf, user) => admit(deps, originOf, user),
+    admit: (originOf, user, welcome) => admit(deps, originOf, user, welcome),
     renew: (origin, userId, user) => renew(deps, origin, userId, user),
     link: (origin, userId, user) => link(deps, origin, userId, user),
     unlink: (origin, userId) => unlink(deps, origin, userId),
@@ -82,15 +99,25 @@ async function userWith(deps: MutationDeps, identity: Identity): Promise<UserEnt
   throw new Busy('conflicts', 'The identity changed its user under every read.');
 }
 
-async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: ProviderUser): Promise<UserEntry> {
+async function admit(
+  deps: UserDeps,
+  originOf: (actor: string) => Origin,
+  user: ProviderUser,
+  welcome: Welcome,
+): Promise<UserEntry | 'no_role'> {
   const newId = generateAccountId(deps.random);
   const known = await ownerOf(deps, user.identity);
   const origin = originOf(`user:${known ?? newId}`);
-  const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string>> => {
+  const plan = async (reader: FleetReader): Promise<Step<string> | Unchanged<string | undefined>> => {
     // The users are counted first: another replica may have made this very user the last one that there may be.
     const crowd = await crowdOf(reader);
     const before = await userWith(deps, user.identity);
-    if (!before) return { ...creation(newId, user, crowd, origin.at), result: newId };
+    if (!before) {
+      const allowed = await welcomed(deps, reader, user, welcome);
+      if (!allowed) return { unchanged: undefined };
+      const created = creation(newId, user, crowd, origin.at);
+      return { ...created, expect: [...created.expect, ...allowed], result: newId };
+    }
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
     if (isOvertaken(before, mapped)) return { unchanged: before.id };
@@ -98,11 +125,33 @@ async function admit(deps: UserDeps, originOf: (actor: string) => Origin, user: 
       return { unchanged: before.id };
     return { ...mapping(before, mapped, crowd.operators, origin.at), result: before.id };
   };
-  const admitting = (): Promise<string> => mutate<string>(deps, origin, plan);
+  const admitting = (): Promise<string | undefined> => mutate<string | undefined>(deps, origin, plan);
   const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
+  if (userId === undefined) return 'no_role';
   const admitted = await (await deps.fleet.current()).user(userId);
   if (!admitted) throw new Refusal('forbidden', 'The user was deleted meanwhile; sign in again.');
   return admitted;
+}
+
+/**
+ * What the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them in. Whoever
+ * comes with an invitation accepts it once signed in.
+ */
+async function welcomed(
+  deps: UserDeps,
+  reader: FleetReader,
+  { mapped }: ProviderUser,
+  { everybody, invitation }: Welcome,
+): Promise<readonly Expectation[] | undefined> {
+  if (everybody || hasRoles(mapped)) return [];
+  if (invitation === undefined) return undefined;
+  try {
+    const link = await validLink(deps, reader, invitation);
+    return link.record.kind === 'invitation' ? [expectUnchanged(link), ...link.relied] : undefined;
+  } catch (error) {
+    if (error instanceof InvalidLink) return undefined;
+    throw error;
+  }
 }
 
 function creation(userId: string, { identity, name, mapped }: ProviderUser, crowd: Crowd, at: number): Step<void> {
@@ -130,7 +179,7 @@ function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<Oper
   const { id, record } = user;
   const isSame = sameRoles(record.mapped, mapped);
   const written = operatorsWritten(user, mapped, operators);
-  const after: UserRecord = { ...record, mapped, ...(!isSame && { rolesAt: at }) };
+  const after: UserRecord = { ...(isSame ? record : withRolesAt(record, at, hasRoles(mapped))), mapped };
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.changed',
@@ -199,10 +248,9 @@ async function link(
     const { record } = before;
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
     const after: UserRecord = {
-      ...withAddition(record, origin, { kind: 'identity', name }),
+      ...withRolesAt(withAddition(record, origin, { kind: 'identity', name }), origin.at, hasRoles(mapped)),
       identities: [...record.identities, { ...identity, name, linkedAt: origin.at }],
       mapped,
-      rolesAt: origin.at,
     };
     const key = identityKey(identity);
     return {

@@ -10,7 +10,7 @@ import { othersWhoStay } from './last-one.ts';
 import { loginRemoval } from './logins.ts';
 import { livingOf, mutateEndingKeys, refuseForeign } from './made-keys.ts';
 import { endMembership } from './members.ts';
-import { identityKey, operatorsAfter, passkeyKey } from './user-state.ts';
+import { identityKey, operatorsAfter, passkeyKey, type RecordChangeSet } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** Deletes users. */
@@ -67,21 +67,26 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
   const operators = await reader.operators();
   const isOperator = operators.record.members.includes(userId);
   const staying = await othersWhoStay(deps, reader, userId, { operator: true });
-  const login = await loginRemoval(deps, user);
+  const all = await recordsOf(deps, user);
   const members = operatorsAfter(operators.record, userId, false);
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.deleted',
     detail: { userId },
-    expect: [...[user, ...(isOperator ? [operators] : []), ...staying].map(expectUnchanged), ...login.expect],
+    expect: [...[user, ...(isOperator ? [operators] : []), ...staying].map(expectUnchanged), ...all.expect],
     write: [
-      ...keysOf(user).map((key) => ({ remove: key })),
-      ...login.write,
+      ...all.write,
       ...(isOperator ? [put(KEYS.operators, { ...operators.record, members })] : []),
       ...(await endings(reader, userId)),
     ],
     result: undefined,
   };
+}
+
+/** What removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
+export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<RecordChangeSet> {
+  const login = await loginRemoval(deps, user);
+  return { expect: login.expect, write: [...keysOf(user).map((key) => ({ remove: key })), ...login.write] };
 }
 
 /** The keys of all that is known of a user but his sessions and the record of his name to sign in with. */

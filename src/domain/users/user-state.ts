@@ -3,6 +3,7 @@ import { expectAbsent, expectAsFound, expectUnchanged, type Expectation, type Wr
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Origin } from '../mutation/step.ts';
+import { hasRoles } from './mapped-roles.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { Addition, Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
@@ -80,6 +81,16 @@ export function withoutIdentities(record: UserRecord, gone: readonly Identity[],
   return { ...rest, identities: record.identities.filter((identity) => !gone.includes(identity)), rolesAt: at };
 }
 
+/** The user's record at a change of roles; whoever got one is kept. */
+export function withRolesAt(record: UserRecord, at: number, isGiven = true): UserRecord {
+  const { roleless, ...rest } = record;
+  return { ...rest, rolesAt: at, ...(roleless !== undefined && !isGiven && { roleless }) };
+}
+
+/** The user's record at a sign-in or a new link: a user without a role is kept for another while. */
+export const withUse = (record: UserRecord, at: number): UserRecord =>
+  record.roleless === undefined ? record : { ...record, roleless: Math.max(at, record.roleless) };
+
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
 
 /** The user's record with one more addition, which the user is shown. The oldest go beyond the bound. */
@@ -108,6 +119,8 @@ export interface NewUser {
   readonly password?: UserRecord['password'];
   readonly mapped?: UserRecord['mapped'];
   readonly operator?: boolean;
+  /** The account whose invitation it was. */
+  readonly invitedBy?: string;
 }
 
 /** The users as a plan has read them. The newest one is read first, since each creation of a user writes that record. */
@@ -145,9 +158,10 @@ export function userCreation(
   { newest, count, operators }: Crowd,
 ): RecordChangeSet & { readonly record: UserRecord } {
   if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
-  const { name, login, createdAt, identity, password, mapped, operator = false } = user;
+  const { name, login, createdAt, identity, password, mapped, operator = false, invitedBy } = user;
   const members = operator ? operatorsAfter(operators.record, userId, true) : operators.record.members;
   const isOperator = operator || mapped?.operator === true;
+  const hasRole = isOperator || invitedBy !== undefined || hasRoles(mapped);
   const record: UserRecord = {
     name,
     login,
@@ -158,6 +172,8 @@ export function userCreation(
     rolesAt: createdAt,
     ...(password && { password }),
     ...(mapped && { mapped }),
+    ...(invitedBy !== undefined && { invitedBy }),
+    ...(!hasRole && { roleless: createdAt }),
   };
   const locators = [...(login === '' ? [] : [loginKey(login)]), ...(identity ? [identityKey(identity)] : [])];
   const taken = login === '' ? locators : [...new Set([...locators, ...loginKeys(login)])];

@@ -14,7 +14,7 @@ import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
 import { mappedNow } from './roles.ts';
-import { crowdOf, operatorsAfter, userCreation } from './user-state.ts';
+import { crowdOf, operatorsAfter, userCreation, withRolesAt } from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -194,7 +194,8 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const staying = await othersWhoStay(deps, reader, userId, loss);
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = wanted !== isOperator;
-    const record: UserRecord = { ...user.record, name, disabled, ...(changedRole && { rolesAt: origin.at }) };
+    const before = changedRole ? withRolesAt(user.record, origin.at) : user.record;
+    const record: UserRecord = { ...before, name, disabled };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
     const ended = isShut ? await endings(reader, userId) : [];

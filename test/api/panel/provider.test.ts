@@ -249,6 +249,7 @@ describe('sign-in at a provider', () => {
     await using forger = await forgingProvider(forgery);
     await using panel = await panelMuster(undefined, {
       env: {
+        MUSTER_OIDC_NEWCOMERS: 'all',
         MUSTER_OIDC_ISSUER: forger.issuer,
         MUSTER_OIDC_CLIENT_ID: 'muster',
         MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),
@@ -267,6 +268,7 @@ describe('sign-in at a provider', () => {
       await using forger = await forgingProvider(forgery);
       await using panel = await panelMuster(undefined, {
         env: {
+          MUSTER_OIDC_NEWCOMERS: 'all',
           MUSTER_OIDC_ISSUER: forger.issuer,
           MUSTER_OIDC_CLIENT_ID: 'muster',
           MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),

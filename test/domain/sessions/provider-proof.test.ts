@@ -30,6 +30,7 @@ async function atProvider(claims: Forgery['claims'], env: Record<string, string>
   const panel = await panelMuster(undefined, {
     env: {
       ...env,
+      MUSTER_OIDC_NEWCOMERS: 'all',
       MUSTER_OIDC_ISSUER: forger.issuer,
       MUSTER_OIDC_CLIENT_ID: 'muster',
       MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),

@@ -15,6 +15,8 @@ import { DuringReads } from '../../support/store/during-reads.ts';
 
 /* A user comes from the provider while another request takes the identity, or the user, away. */
 
+/** The groups give a role in these tests. */
+const NOBODY = { everybody: false, invitation: undefined };
 const IDENTITY = { issuer: 'https://id.example.com', subject: 'ann' };
 
 const originOf =
@@ -54,7 +56,8 @@ async function admission(backend: Backend): Promise<Admission> {
     origin,
     async admit() {
       const mapped = { at: Date.now(), operator: true, accounts: [] };
-      return (await users.admit(origin, { identity: IDENTITY, name: 'Ann', mapped })).id;
+      const admitted = await users.admit(origin, { identity: IDENTITY, name: 'Ann', mapped }, NOBODY);
+      return typeof admitted === 'string' ? admitted : admitted.id;
     },
     [Symbol.asyncDispose]: () => it[Symbol.asyncDispose](),
   };
@@ -116,7 +119,7 @@ onEachBackend('a link for the first operator', (backend) => {
       const origin = originOf(it);
       const link = await links.forFirstOperator(origin('startup'));
       const mapped = { at: Date.now(), operator: true, accounts: [] };
-      reads.at(read, () => elsewhere.admit(origin, { identity: IDENTITY, name: 'Ann', mapped }));
+      reads.at(read, () => elsewhere.admit(origin, { identity: IDENTITY, name: 'Ann', mapped }, NOBODY));
       const answer = { signedIn: undefined, name: 'Bob', login: 'bob@example.com', hashed: 'none' };
       const [accepted] = await outcomes([acceptLink(origin, { ...answer, token: link?.token.reveal() ?? '' })]);
       if (!reads.end()) {

@@ -41,7 +41,11 @@ async function person(backend: Backend) {
   });
   const answers = {
     admit: async (mapped: MappedRoles) =>
-      void (await users.admit(originOf, { identity: IDENTITY, name: 'Ann', mapped })),
+      void (await users.admit(
+        originOf,
+        { identity: IDENTITY, name: 'Ann', mapped },
+        { everybody: true, invitation: undefined },
+      )),
     renew: (mapped: MappedRoles) => users.renew(originOf('muster'), userId, { identity: IDENTITY, mapped }),
     link: async (mapped: MappedRoles) =>
       void (await users.link(originOf(`user:${userId}`), userId, { identity: IDENTITY, name: 'Ann', mapped })),

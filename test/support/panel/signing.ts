@@ -28,6 +28,8 @@ export interface SigningOptions {
   /** Without one the store is embedded. */
   readonly backend?: Backend;
   readonly wrapStore?: MusterOptions['wrapStore'];
+  /** Everybody by default. */
+  readonly newcomers?: 'roles' | 'all';
 }
 
 /** Writes the client's secret into a file of its own. @returns its path */
@@ -38,7 +40,7 @@ export function secretFile(folder = scratchDirectory('oidc')): string {
 }
 
 /** Starts both. The groups `platform`, `owners` and `staff` give the roles of operator, owner and viewer. */
-export async function signing({ clock, backend, wrapStore }: SigningOptions = {}): Promise<Signing> {
+export async function signing({ clock, backend, wrapStore, newcomers = 'all' }: SigningOptions = {}): Promise<Signing> {
   const folder = scratchDirectory('oidc');
   // The provider must know the panel's address before the panel has one.
   const [port = 0] = await freePorts(1);
@@ -61,6 +63,7 @@ export async function signing({ clock, backend, wrapStore }: SigningOptions = {}
       MUSTER_OIDC_CLIENT_ID: 'muster',
       MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(folder),
       MUSTER_OIDC_GROUPS_FILE: groupsFile,
+      MUSTER_OIDC_NEWCOMERS: newcomers,
     },
   });
   const panel = await panelMuster(backend, optionsAt(port));

@@ -67,6 +67,7 @@ export const readLink = operation({
       status: 200,
       description: 'What the link is for.',
       schema: link,
+      headers: ['Set-Cookie'],
     },
   ],
 });

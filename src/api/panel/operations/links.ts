@@ -7,6 +7,7 @@ import { NotAuthenticated } from '../../http/errors.ts';
 import { chargeAsk, chargeAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { hashedPassword } from '../request/new-password.ts';
+import { keptInvitation } from '../request/flows.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 
 /** Who opens a link, and what it still needs of him. */
@@ -40,7 +41,12 @@ export const readLink = openRoute(operations.readLink, async (request, services)
     needsLogin: isNew,
     needsPassword,
   };
-  return { status: 200, body };
+  const isForProvider = services.panel.provider !== undefined && kind === 'invitation' && isNew;
+  return {
+    status: 200,
+    body,
+    ...(isForProvider && { headers: keptInvitation(request, services, request.body.token) }),
+  };
 });
 
 /** POST /panel/v1/links/accept. */

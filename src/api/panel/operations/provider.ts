@@ -17,6 +17,7 @@ import type { Reply } from '../../http/exchange.ts';
 import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
+import { openedInvitation } from '../request/flows.ts';
 import { proveSession } from '../request/renew-session.ts';
 import { openRoute, panelRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
@@ -47,6 +48,7 @@ type Problem =
   | 'disabled'
   | 'already_linked'
   | 'too_many'
+  | 'no_role'
   | 'other_identity'
   | 'proof_missing'
   | 'proof_required';
@@ -73,6 +75,7 @@ const REASONS: Readonly<Record<Problem, AttemptReason | undefined>> = {
   disabled: 'disabled',
   already_linked: 'refused',
   too_many: 'refused',
+  no_role: 'refused',
   other_identity: 'refused',
   proof_missing: undefined,
   proof_required: undefined,
@@ -205,7 +208,13 @@ async function signedIn(
   { sid, refreshToken, authenticatedAt, methods }: ProviderAnswer,
 ): Promise<Reply> {
   try {
-    const { id } = await services.providerUsers.admit(request.originOf, user);
+    const welcome = {
+      everybody: providerOf(services).settings.newcomers === 'all',
+      invitation: openedInvitation(request, services),
+    };
+    const admitted = await services.providerUsers.admit(request.originOf, user, welcome);
+    if (admitted === 'no_role') return failedFor(request, 'no_role');
+    const { id } = admitted;
     const identity = { ...user.identity, ...(sid !== undefined && { sid }) };
     const isHis = (one: Identity): boolean =>
       one.issuer === user.identity.issuer && one.subject === user.identity.subject;

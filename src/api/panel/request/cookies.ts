@@ -10,6 +10,8 @@ export interface CookieNames {
   readonly browser: string;
   /** The sealed ticket of an attempt to sign in that was told to wait. */
   readonly ticket: string;
+  /** The sealed invitation that was opened last, for a first sign-in at the provider. */
+  readonly invitation: string;
   readonly isSecure: boolean;
 }
 
@@ -26,6 +28,7 @@ export function cookieNames(origin: URL): CookieNames {
     flow: name('-flow'),
     browser: name('-browser'),
     ticket: name('-ticket'),
+    invitation: name('-invitation'),
     isSecure,
   };
 }

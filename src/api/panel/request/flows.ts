@@ -56,3 +56,23 @@ export function takeFlow(
   if (opened?.success !== true) return undefined;
   return spentChallenges.spend(opened.data.challenge) ? opened.data : undefined;
 }
+
+const INVITATION = 'invitation';
+const invitationFlow = z.object({ token: z.string() });
+
+/** The headers that keep an invitation in the browser that opened it, for as long as a sign-in may take. */
+export const keptInvitation = (
+  { cookies }: Pick<OpenRequest<unknown>, 'cookies'>,
+  { sealedCookies }: Pick<PanelServices, 'sealedCookies'>,
+  token: string,
+): readonly string[] => setCookie(cookies, cookies.invitation, sealedCookies.seal(INVITATION, { token }), FLOW_SECONDS);
+
+/** The token of the invitation that the browser has opened; undefined where there is none, or that was too long ago. */
+export function openedInvitation(
+  { cookie, cookies }: Pick<OpenRequest<unknown>, 'cookie' | 'cookies'>,
+  { sealedCookies }: Pick<PanelServices, 'sealedCookies'>,
+): string | undefined {
+  const sealed = cookie(cookies.invitation);
+  return invitationFlow.safeParse(sealed === undefined ? undefined : sealedCookies.open(INVITATION, sealed)).data
+    ?.token;
+}

@@ -86,7 +86,7 @@ export interface AddressRates {
 /** The provider of sign-ins, and how it is asked. */
 export interface SignInProvider {
   readonly client: ProviderClient;
-  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups' | 'secondFactor'>;
+  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups' | 'secondFactor' | 'newcomers'>;
 }
 
 /** Challenges that were answered, each good once. */
