@@ -148,6 +148,7 @@ describe('the provider', () => {
       groupsClaim: 'groups',
       groups: [],
       secondFactor: [],
+      newcomers: 'roles',
       name: 'single sign-on',
     });
   });
