@@ -28,16 +28,12 @@ function fitsContext(part: string): boolean {
   return !(/[\u0660-\u0669]/.test(part) && /[\u06f0-\u06f9]/.test(part));
 }
 
-/** The scripts that are written from right to left. */
-const FROM_RIGHT = [
-  'Adlam Arabic Avestan Chorasmian Cypriot Elymaic Hanifi_Rohingya Hatran Hebrew Imperial_Aramaic Inscriptional_Pahlavi',
-  'Inscriptional_Parthian Kharoshthi Lydian Mandaic Manichaean Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs',
-  'Nabataean Nko Old_Hungarian Old_North_Arabian Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Palmyrene Phoenician',
-  'Psalter_Pahlavi Samaritan Sogdian Syriac Thaana Yezidi',
-]
-  .join(' ')
-  .split(' ');
-const RIGHT = `(?:(?![\\p{M}\\u0660-\\u0669\\u06f0-\\u06f9])[${FROM_RIGHT.map((name) => `\\p{Script=${name}}`).join('')}])`;
+/**
+ * What is written from right to left: the blocks that Unicode sets aside for it (DerivedBidiClass.txt), but for their marks,
+ * their Arabic digits (class AN) and the others that are no letters of that direction (EN).
+ */
+const BLOCKS = '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}';
+const RIGHT = `(?:(?![\\p{M}\\u0660-\\u0669\\u06f0-\\u06f9\\u{10d30}-\\u{10d39}\\u{10e60}-\\u{10e7e}])[${BLOCKS}])`;
 const ARABIC_DIGIT = '[\\u0660-\\u0669]';
 const DIGIT = '[0-9\\u06f0-\\u06f9]';
 const MARK = '\\p{Mn}';
@@ -65,6 +61,12 @@ const mapped = (text: string): string =>
     .replaceAll(WIDTHS, (form) => form.normalize('NFKC'))
     .toLowerCase()
     .normalize('NFC');
+
+/** As names to sign in with were compared before PRECIS: users of then are found by it. */
+export const formerLogin = (login: string): string => login.normalize('NFKC').toLowerCase();
+
+/** A name to sign in with, as it is compared (`mappedLogin`); one that PRECIS refuses is compared as it was before. */
+export const comparableLogin = (login: string): string => mappedLogin(login) ?? formerLogin(login);
 
 /** The form by which a name to sign in with is compared; undefined for a text that is no such name. */
 export function mappedLogin(login: string): string | undefined {

@@ -9,6 +9,8 @@ test.each<[name: string, shown: string, why: string]>([
   ['edge-1', 'edge-1', 'ASCII turns nothing'],
   ['Zoë 山田', 'Zoë 山田', 'neither do other letters from left to right'],
   ['שרה', `${FSI}שרה${PDI}`, 'letters from right to left'],
+  ['a\u061f', `${FSI}a\u061f${PDI}`, 'a question mark from right to left'],
+  ['\u{1ec71}\u{10d50}', `${FSI}\u{1ec71}\u{10d50}${PDI}`, 'numbers and letters of rare scripts from right to left'],
   ['shop ١٢', `${FSI}shop ١٢${PDI}`, 'Arabic digits'],
   ['exe\u202egpj', `${FSI}exegpj${PDI}`, 'an override of its own'],
   ['a\u2069\u2069b', `${FSI}ab${PDI}`, 'what would end the isolation'],

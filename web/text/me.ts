@@ -18,8 +18,8 @@ export const me = {
   setPassword: 'Set the password',
   passwordSet: 'The new password works.',
   alsoRemove: 'Somebody who knew the old password may have added these. Remove what you do not know:',
-  passkeyNamed: (name: string) => `Remove the passkey ${name}`,
-  identityNamed: (name: string) => `Unlink the identity ${name}`,
+  passkeyNamed: (name: string) => `Remove the passkey ${isolated(name)}`,
+  identityNamed: (name: string) => `Unlink the identity ${isolated(name)}`,
   sessionsEnd: 'These other sessions end:',
   passkeys: 'Passkeys',
   passkeysWithPassword:

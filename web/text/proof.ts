@@ -1,12 +1,13 @@
 /* Texts of what asks a signed-in user to prove who they are. */
 
+import { isolated } from '../../src/text/shown-name.ts';
 export const proof = {
   title: 'Prove that it is you',
   says: 'This can open a further way in. It needs a proof of the last 10 minutes, and goes on afterwards.',
   password: 'Your password',
   confirm: 'Confirm',
   passkey: 'Use a passkey',
-  provider: (name: string) => `Sign in once more with ${name}`,
+  provider: (name: string) => `Sign in once more with ${isolated(name)}`,
   providerSays: 'A window opens for it.',
   none: 'You have neither a password nor a passkey. Sign out, sign in again, and add a passkey within 10 minutes.',
   blocked: 'The browser did not open the window. Allow it for this page, and try again.',

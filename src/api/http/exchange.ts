@@ -112,6 +112,7 @@ export class Exchange {
   #principal: string | undefined;
   /** What was tried, for the log. */
   #attempt: object | undefined;
+  #isTold = false;
   /** Why the answer is 502, for the log. */
   #unavailable: string | undefined;
 
@@ -262,7 +263,8 @@ export class Exchange {
 
   /** Whoever tries secrets is found by the address. An enrollment tells of its code itself, and why it is refused. */
   #tellUnauthenticated(code: ErrorCode): void {
-    if (code === 'invalid_code') return;
+    if (code === 'invalid_code' || this.#isTold) return;
+    this.#isTold = true;
     const told = { listener: this.#listener, ...this.#fields(), reason: code, ...this.#attempt };
     this.#deps.log.info(told, 'not authenticated');
   }

@@ -3,10 +3,9 @@ import { mappedLogin } from '../../text/logins.ts';
 import { hasUnseen } from '../../text/names.ts';
 import { textFault } from './text.ts';
 
-/** A schema for a text of at most so many Unicode code points, without lone surrogates (A1). */
-export const text = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
-  z
-    .string()
+/** A schema for a text of at most so many Unicode code points, without lone surrogates (A1). @param trimmed blanks around it do not count */
+export const text = ({ codePointsMax, trimmed = false }: { codePointsMax: number; trimmed?: boolean }): z.ZodString =>
+  (trimmed ? z.string().trim() : z.string())
     .check((ctx) => {
       const fault = textFault(ctx.value, { codePointsMax });
       if (!fault) return;
@@ -32,15 +31,13 @@ const ruled =
  * seen or turns the direction of a text.
  */
 export const nameText = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
-  text({ codePointsMax })
-    .trim()
-    .check(
-      ruled(
-        codePointsMax,
-        (name) => !hasUnseen(name),
-        'must not contain control, invisible or direction-changing characters',
-      ),
-    );
+  text({ codePointsMax, trimmed: true }).check(
+    ruled(
+      codePointsMax,
+      (name) => !hasUnseen(name),
+      'must not contain control, invisible or direction-changing characters',
+    ),
+  );
 
 /** A schema for a new name to sign in with, as PRECIS has it (RFC 8265, 3.3). */
 export const loginText = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>

@@ -106,13 +106,17 @@ export class AuditedAttempts {
     const at = clock.now();
     const fresh = freshOf(published, known.record.counted);
     if (fresh.count === 0 || at < known.record.at + HOUR_MS) return;
+    // Of a user who was deleted meanwhile nothing comes back.
+    const userId = userOfSignIns(of) ?? '';
+    const user = userId === '' ? undefined : await store.get(KEYS.user(userId));
+    if (userId !== '' && !user) return;
     const last = lastOf(known.record, of, fresh, at);
     const record = { at, counted: fresh.counted, ...(last && { last }) };
     const origin = { actor: 'muster', requestId: generateMarker(random), at };
     const entry = auditEntry(random, origin, told(of, fresh), origin.at);
     try {
       const result = await store.commit({
-        expect: [expectUnchanged(known), expectAbsent(entry.put), ...fence],
+        expect: [expectUnchanged(known), ...(user ? [expectUnchanged(user)] : []), expectAbsent(entry.put), ...fence],
         write: [put(KEYS.attempted(of), record), entry],
         quiet: true,
       });

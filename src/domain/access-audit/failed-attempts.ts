@@ -78,7 +78,7 @@ export function countAttempt(
 
 /** Accounts in memory; for a further one, the one that was tried longest ago makes room. */
 export const TRIED_ACCOUNTS_MAX = 100;
-/** The same for users. Their number also bounds the entries of an hour that strangers cause. */
+/** The same for users. What was counted of one who makes room is told of nobody: it is never lost. */
 export const TRIED_USERS_MAX = 50;
 /** Keys and clients by account. */
 export const TRIED_NAMES_MAX = 5;
@@ -133,8 +133,12 @@ export class FailedAttempts {
     add(counted.clients, client, triedAt);
     all.delete(of);
     if (all.size >= max) {
-      const oldest = all.keys().find((one) => one !== kept);
-      if (oldest !== undefined) all.delete(oldest);
+      const oldest = all.entries().find(([one]) => one !== kept);
+      if (oldest) {
+        all.delete(oldest[0]);
+        // A failed key of an account is no failed token of the operator.
+        if (kept === signInsOf()) foldInto(all, kept, oldest[1]);
+      }
     }
     all.set(of, counted);
   }
@@ -157,6 +161,17 @@ export class FailedAttempts {
       clients: namesSince(clients, now - HOUR_MS),
       ...(ways.size > 0 && { ways: namesSince(ways, now - HOUR_MS) }),
     }));
+  }
+}
+
+/** Adds what was counted of one who makes room to the entry that stays. */
+function foldInto(all: Map<string, Counted>, kept: string, gone: Counted): void {
+  const into = all.get(kept);
+  if (!into) return void all.set(kept, gone);
+  into.count += gone.count;
+  into.triedAt = Math.max(into.triedAt, gone.triedAt);
+  for (const names of ['clients', 'ways'] as const) {
+    for (const [name, triedAt] of gone[names]) add(into[names], name, triedAt);
   }
 }
 

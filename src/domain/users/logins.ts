@@ -3,7 +3,8 @@ import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { userLocatorSchema } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { comparableLogin, loginKeys, type RecordChangeSet } from './user-state.ts';
+import { comparableLogin } from '../../text/logins.ts';
+import { loginKeys, type RecordChangeSet } from './user-state.ts';
 
 /* Names to sign in with: whose they are, and that no new one is another's (RFC 8265, 3.3). */
 

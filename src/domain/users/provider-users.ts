@@ -42,12 +42,14 @@ export interface ProviderUsers {
   /**
    * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer of the
    * provider that is overtaken changes no roles, here and below.
-   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users; StoreUnavailable;
-   * Busy
+   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users, `changed_meanwhile` for one who
+   * was deleted a moment ago; StoreUnavailable; Busy
    * @param welcome what lets somebody in whom nobody knows, and to whom the groups give no role
    * @returns `no_role` where nothing does
    */
   admit(originOf: (actor: string) => Origin, user: ProviderUser, welcome: Welcome): Promise<UserEntry | 'no_role'>;
+  /** The id of the user who has the identity; undefined where nobody has. @throws StoreUnavailable; BadRecord */
+  ownerOf(identity: Identity): Promise<string | undefined>;
   /**
    * Takes the roles over that the groups of an identity give now; nothing where the user has it no more.
    * @throws StoreUnavailable; Busy
@@ -68,6 +70,7 @@ export interface ProviderUsers {
 export function createProviderUsers(deps: UserDeps): ProviderUsers {
   return {
     admit: (originOf, user, welcome) => admit(deps, originOf, user, welcome),
+    ownerOf: (identity) => ownerOf(deps, identity),
     renew: (origin, userId, user) => renew(deps, origin, userId, user),
     link: (origin, userId, user) => link(deps, origin, userId, user),
     unlink: (origin, userId) => unlink(deps, origin, userId),
@@ -129,7 +132,7 @@ async function admit(
   const userId = await (known === undefined ? deps.newcomers(origin, admitting) : admitting());
   if (userId === undefined) return 'no_role';
   const admitted = await (await deps.fleet.current()).user(userId);
-  if (!admitted) throw new Refusal('forbidden', 'The user was deleted meanwhile; sign in again.');
+  if (!admitted) throw new Refusal('changed_meanwhile', 'The user was deleted meanwhile; sign in again.');
   return admitted;
 }
 

@@ -8,17 +8,11 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { Addition, Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { mappedLogin } from '../../text/logins.ts';
+import { comparableLogin, formerLogin } from '../../text/logins.ts';
 
 /* The records of a user as they are made and changed. */
 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
-
-/** As names to sign in with were compared before PRECIS: users of then are found by it. */
-const formerLogin = (login: string): string => login.normalize('NFKC').toLowerCase();
-
-/** A name to sign in with, as it is compared (`mappedLogin`); one that PRECIS refuses is compared as it was before. */
-export const comparableLogin = (login: string): string => mappedLogin(login) ?? formerLogin(login);
 
 const locatorOf = (compared: string): string => KEYS.login(digest(compared));
 

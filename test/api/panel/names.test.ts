@@ -24,7 +24,7 @@ const codeOf = ({ status, body }: Answer): unknown => [status, (body['error'] as
 describe('a name', () => {
   const BAD = ['Ann\u202eexe', 'A\u200bnn', 'A\u0000nn', '\u2066Ann', 'A\u200dnn', '\u3164', ' '];
 
-  test('of an account, a key, a person or a passkey is refused with what is not seen, and taken trimmed', async () => {
+  test('of an account, a key or a person is refused with what is not seen, and taken trimmed', async () => {
     await using panel = await panelMuster();
     const { muster, store } = panel;
     const { accountId } = await tenant(muster);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { printableName } from '../../../src/cli/output/printable-name.ts';
 import { confirmed } from '../../../src/cli/terminal/confirmation.ts';
 import { recordedTerminal } from '../../support/cli/recorded-terminal.ts';
 
@@ -35,9 +36,11 @@ describe('at a terminal', () => {
   });
 
   test('a name that others have chosen moves no terminal', async () => {
-    const terminal = recordedTerminal({ answers: ['y'] });
+    const terminal = recordedTerminal({ answers: ['y', 'y'] });
     await confirmed({ what: 'Delete \u001b[2J', count: 1, yes: false }, terminal);
-    expect(terminal.questions).toEqual(['Delete \\x1b[2J? [y/N] ']);
+    const name = printableName('שרה\u202e');
+    await confirmed({ what: `Disable ${name}`, count: 1, yes: false }, { ask: terminal.ask });
+    expect(terminal.questions).toEqual(['Delete \\x1b[2J? [y/N] ', 'Disable \u2068שרה\\u202e\u2069? [y/N] ']);
   });
 });
 

@@ -172,6 +172,44 @@ onEachBackend('failed sign-ins', (backend) => {
     ]);
   });
 
+  test('beyond what one address may try are told of as well', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock, ...started });
+    const { muster } = panel;
+    const visitor = new Visitor(muster, { address: '192.0.2.7' });
+    const options = (await visitor.post('/sign-in/passkey/options')).body['options'];
+    const response = new Authenticator().get(options, visitor.origin);
+    const token = `mst_link_operator_${'A'.repeat(43)}`;
+    const statuses = new Set<number>();
+    for (let attempt = 0; attempt < 25; attempt += 1) {
+      statuses.add((await visitor.post('/sign-in/passkey', { response })).status);
+      statuses.add((await visitor.post('/links/accept', { token })).status);
+    }
+    expect(statuses).toEqual(new Set([401, 400, 429]));
+    const expired = (await failures(muster, 'passkey', 'expired')) + (await failures(muster, 'passkey', 'unknown'));
+    expect([expired, await failures(muster, 'link', 'unknown')]).toEqual([25, 25]);
+    expect(muster.logged.filter((line) => line.includes('not authenticated'))).toHaveLength(50);
+  });
+
+  test('of a user who was deleted meanwhile come back in no record', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock, ...started });
+    const { muster, store } = panel;
+    const { userId, login } = await enteredUser(muster);
+    const other = await enteredUser(muster, { login: 'other@example.com' });
+    for (const name of [login, other.login]) {
+      const failed = await new Visitor(muster).post('/sign-in/password', { login: name, password: 'wrong' });
+      expect(failed.status).toBe(401);
+    }
+    expect((await asOperator(muster, `/users/${userId}`, { method: 'DELETE' })).status).toBe(204);
+    const told = async (): Promise<readonly unknown[]> =>
+      (await auditOf(muster, 'sign-in.refused')).map(({ detail }) => detail['userId']);
+    await untilPassing(clock, async () => (await told()).includes(other.userId), 60_000);
+    clock.advance(7_200_000);
+    await untilPassing(clock, async () => (await told()).length === 1, 60_000);
+    expect(await store.get(KEYS.attempted(signInsOf(userId)))).toBeUndefined();
+  });
+
   test('that a user sees are bounded, and a record that is damaged shows none', async () => {
     const clock = new FakeClock(Date.now());
     await using panel = await panelMuster(backend, { clock, ...started });
@@ -208,6 +246,8 @@ test('users in memory are bounded, and hide neither names that nobody has nor fa
   expect(secrets.map(({ of }) => of)).toEqual([OPERATOR_AUDIT, 'account']);
   expect(secrets.every((one) => !('ways' in one))).toBe(true);
   expect(signIns).toHaveLength(TRIED_USERS_MAX);
-  expect(signIns[0]).toMatchObject({ of: signInsOf(), count: 1, ways: ['password'] });
+  // Those who made room are told of without a name.
+  const sum = signIns.reduce((all, { count }) => all + count, 0);
+  expect([signIns[0], sum]).toMatchObject([{ of: signInsOf(), count: 32, ways: ['password'] }, TRIED_USERS_MAX + 31]);
   expect(TRIED_USERS_MAX).toBeLessThan(TRIED_ACCOUNTS_MAX);
 });

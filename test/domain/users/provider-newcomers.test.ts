@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { signedIn } from '../../support/panel/panel-users.ts';
 import { RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
-import { problemOf, signing, type Signing } from '../../support/panel/signing.ts';
+import { meOf, problemOf, signing, type Signing } from '../../support/panel/signing.ts';
 import { asOperator, tokenOf, Visitor } from '../../support/panel/visitor.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { untilPassing } from '../../support/time/until-passing.ts';
 
 /* Who becomes a user by a first sign-in at the provider (`MUSTER_OIDC_NEWCOMERS`). */
 
@@ -59,6 +61,24 @@ onEachBackend('a first sign-in at the provider', (backend) => {
     expect((await withdraw()).status).toBe(204);
     await it.provider.set({ user: 'late', groups: ['others'] });
     expect(problemOf((await it.signIn(late)).at)).toBe('no_role');
+  });
+
+  test('and every later one that is refused is told of with the user', async () => {
+    const clock = new FakeClock(Date.now());
+    await using it = await signing({ backend, clock });
+    await it.provider.set({ user: 'ann', groups: ['staff'] });
+    const { token } = await it.signIn();
+    const userId = String((await meOf(it, token)).body['userId']);
+    await it.provider.set({ user: 'ann', groups: null });
+    expect(problemOf((await it.signIn()).at)).toBe('groups_missing');
+    const told = async (): Promise<unknown> => {
+      const { entries } = (await asOperator(it.panel.muster, '/audit?limit=1000')).body as {
+        entries: { action: string; detail: object }[];
+      };
+      return entries.filter(({ action }) => action === 'sign-in.refused').map(({ detail }) => detail);
+    };
+    await untilPassing(clock, async () => JSON.stringify(await told()).includes(userId), 10_000);
+    expect(await told()).toEqual([expect.objectContaining({ userId, count: 1, ways: 'provider' })]);
   });
 
   test('makes a user of everybody where the installation says so', async () => {

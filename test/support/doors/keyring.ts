@@ -92,6 +92,17 @@ export class Keyring {
       // A file or a page for signed-in users is opened, too.
       { ...common, what: 'opened in a browser', headers: { ...right, accept: 'text/html' }, isDocumented: false },
     ];
+    for (const field of namesIn(served, body)) {
+      const turned = { path: pathOf(served, this.#ids), body: { ...body, [field]: 'a\u202eb' } };
+      const expected = { status: 400, code: 'invalid_request', isDocumented: false };
+      requests.push({
+        ...common,
+        ...expected,
+        ...turned,
+        what: `with a ${field} that turns the line`,
+        headers: right,
+      });
+    }
     if (isRead)
       requests.push({ ...common, method: 'HEAD', what: 'by HEAD', headers: right, isDocumented: false, isBare: true });
     for (const other of await this.#otherMethods(served, path)) requests.push(other);
@@ -165,6 +176,13 @@ function kindOf({ listener, operation, path }: Served): CredentialKind | undefin
   if (listener === 'panel') return operation?.signsInBy;
   // An enrollment is let in by its code; OpAMP has no operation.
   return path === '/device/v1/enroll' ? 'enroll_code' : 'device_credential';
+}
+
+/** The fields of a body that name a person, an account or a key (P13). An app's name is its owner's own (A1), and of a sign-in none is new. */
+function namesIn({ api, path }: Served, body: object | undefined): readonly string[] {
+  if (api === 'v1' || path.startsWith('/panel/v1/sign-in/') || path.endsWith('/apps') || path.endsWith('/apps/:appId'))
+    return [];
+  return Object.keys(body ?? {}).filter((field) => ['name', 'login', 'displayName'].includes(field));
 }
 
 const patternOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/:\w+/g, '[^/]+')}$`);

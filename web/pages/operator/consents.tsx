@@ -1,3 +1,4 @@
+import { isBlank } from '../../../src/text/shown-name.ts';
 import { useState } from 'preact/hooks';
 import { account, type ConsentedApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
@@ -55,7 +56,7 @@ export function Consents({ accountId }: { accountId: string }) {
   );
 }
 
-const nameOf = ({ appId, name }: ConsentedApp): string => (name === '' ? appId : name);
+const nameOf = ({ appId, name }: ConsentedApp): string => (isBlank(name) ? appId : name);
 
 interface ConsentTableProps {
   readonly accountId: string;

@@ -1,10 +1,9 @@
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { InvalidLink } from '../../../domain/users/link-validity.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/links.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
-import { chargeAsk, chargeAttempt } from '../request/admit-password.ts';
+import { chargeAsk, failedAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { hashedPassword } from '../request/new-password.ts';
 import { keptInvitation } from '../request/flows.ts';
@@ -54,8 +53,7 @@ export const acceptLink = openRoute(operations.acceptLink, async (request, servi
   chargeAsk(request, services, 'link');
   const { link, user, signedIn, needsPassword } = await opened(request, services).catch((error: unknown) => {
     // A valid link waits for no failures of others behind the same address.
-    if (error instanceof Refusal) chargeAttempt(request, services, 'link');
-    throw error;
+    throw error instanceof NotAuthenticated ? failedAttempt(request, services, 'link', error) : error;
   });
   const { token, name, login, password = '' } = request.body;
   const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };

@@ -59,9 +59,13 @@ const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly
   headers: ['Location', path, ...setCookie(cookies, cookies.flow, '', 0), ...headers],
 });
 /** @param purpose whoever proves who they are comes back to the page that asked for it */
-function failedFor(request: OpenRequest<unknown>, problem: Problem, { provedBy }: Purpose = {}): Reply {
+function failedFor(request: OpenRequest<unknown>, problem: Problem, purpose: Purpose = {}, userId?: string): Reply {
+  const { provedBy, linkedBy } = purpose;
   const reason = REASONS[problem];
-  if (reason !== undefined) request.failed({ credential: 'provider', reason, userId: provedBy });
+  // Whoever links an identity is signed in, and tries no way in.
+  if (reason !== undefined && linkedBy === undefined) {
+    request.failed({ credential: 'provider', reason, userId: userId ?? provedBy });
+  }
   return onTo(request, `${provedBy === undefined ? '/sign-in' : '/proved'}?problem=${problem}`);
 }
 
@@ -147,8 +151,10 @@ async function admitted(
   if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
   const when = { at: services.clock.now(), asked: flow.asked };
   const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, when);
-  if (typeof mapped === 'string') return failedFor(request, mapped);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
+  if (typeof mapped === 'string') {
+    return failedFor(request, mapped, flow, await services.providerUsers.ownerOf(identity));
+  }
   const user: ProviderUser = { identity, name: nameOf(answer), mapped };
   if (flow.linkedBy !== undefined) return await linked(request, services, user, flow);
   return await signedIn(request, services, user, answer);
@@ -161,11 +167,11 @@ async function linked(
   flow: Purpose,
 ): Promise<Reply> {
   const session = await request.optionalSession();
-  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired');
+  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired', flow);
   const { proof } = session.session.record;
-  if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required');
+  if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required', flow);
   const outcome = await services.providerUsers.link(request.userOrigin(session), session.user.id, user);
-  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome);
+  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome, flow);
 }
 
 /** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
@@ -231,7 +237,8 @@ async function signedIn(
     return { status: 303, headers: ['Location', '/', ...headers] };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return failedFor(request, error.code === 'conflict' ? 'too_many' : 'disabled');
+    const problem = error.code === 'conflict' ? 'too_many' : error.code === 'forbidden' ? 'disabled' : 'expired';
+    return failedFor(request, problem, {}, await services.providerUsers.ownerOf(user.identity));
   }
 }
 

@@ -7,7 +7,7 @@ import { beginAuthentication, endAuthentication, placeOf } from '../../../webaut
 import * as operations from '../../contract/panel/sign-in.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
 import type { Reply } from '../../http/exchange.ts';
-import { admitSignIn, chargeAsk, chargeAttempt } from '../request/admit-password.ts';
+import { admitSignIn, chargeAsk, failedAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { keepFlow, takeFlow } from '../request/flows.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
@@ -72,10 +72,8 @@ export const signInByPasskey = openRoute(operations.signInByPasskey, async (requ
   const passkeyId = typeof response['id'] === 'string' ? response['id'] : '';
   const user = flow && passkeyId !== '' ? await services.passkeys.userOf(passkeyId) : undefined;
   const known = user?.record.passkeys.find(({ id }) => id === passkeyId);
-  const failed = (reason: AttemptReason): NotAuthenticated => {
-    chargeAttempt(request, services, 'passkey');
-    return refused('passkey', reason, user, NO_PASSKEY);
-  };
+  const failed = (reason: AttemptReason): NotAuthenticated =>
+    failedAttempt(request, services, 'passkey', refused('passkey', reason, user, NO_PASSKEY));
   if (!flow) throw failed('expired');
   if (!user || !known) throw failed('unknown');
   if (user.record.disabled) throw failed('disabled');

@@ -1,8 +1,9 @@
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { Guest } from '../../../domain/passwords/places.ts';
 import type { PasswordPlace } from '../../../domain/passwords/password-hash.ts';
-import { comparableLogin } from '../../../domain/users/user-state.ts';
+import { comparableLogin } from '../../../text/logins.ts';
 import { networksOf, type ClientNetworks } from '../../http/client-address.ts';
+import type { NotAuthenticated } from '../../http/errors.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
 import { browserMarks } from './begin-session.ts';
 import type { OpenRequest, PanelServices } from './route.ts';
@@ -36,6 +37,22 @@ export function chargeAttempt(
   kind: Kind,
 ): void {
   refuseFor(addressWait(request, services, kind));
+}
+
+/**
+ * The refusal of an attempt that has failed, once it is counted; beyond the bound of the address it is told as well.
+ * @throws HttpRefusal `rate_limited`
+ */
+export function failedAttempt(
+  request: Pick<OpenRequest<unknown>, 'client' | 'failed'>,
+  services: Pick<PanelServices, 'addressRates'>,
+  kind: Kind,
+  refusal: NotAuthenticated,
+): NotAuthenticated {
+  const seconds = addressWait(request, services, kind);
+  if (seconds !== undefined) request.failed(refusal.attempt);
+  refuseFor(seconds);
+  return refusal;
 }
 
 /** Counts a request of an address by which no secret can be guessed. @throws HttpRefusal `rate_limited` */

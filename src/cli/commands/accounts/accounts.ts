@@ -7,7 +7,7 @@ import { printList, printOne } from '../../output/print.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
-import { isolated } from '../../../text/shown-name.ts';
+import { printableName } from '../../output/printable-name.ts';
 
 /* `muster accounts`: the owners of apps. */
 
@@ -96,7 +96,7 @@ async function changed(
   const operator = operatorOf(call);
   const { accountId, name } = await accountNamed(operator, account, requestOf(call));
   if (done === 'disabled') {
-    const what = `Disable the account ${accountId} (${isolated(name)}): all its keys and daemons are refused`;
+    const what = `Disable the account ${accountId} (${printableName(name)}): all its keys and daemons are refused`;
     await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
   }
   const item = await operator.changeAccount(accountId, change, requestOf(call));

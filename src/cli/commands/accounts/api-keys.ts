@@ -9,7 +9,7 @@ import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { momentAfter, type Moment } from '../../terminal/moment.ts';
 import { savedSecret } from '../../terminal/secret-file.ts';
-import { isolated } from '../../../text/shown-name.ts';
+import { printableName } from '../../output/printable-name.ts';
 
 /* `muster api-keys`: what opens `/v1` to an account. A key is shown once, when it is created. */
 
@@ -115,7 +115,7 @@ const REVOKED: readonly Column<Revoked>[] = [
 export async function revokeApiKey(call: Invocation, keyId: string, { account }: OfAccount): Promise<void> {
   const operator = operatorOf(call);
   const { accountId, name } = await accountNamed(operator, account, requestOf(call));
-  const what = `Revoke the API key ${keyId} of the account ${accountId} (${isolated(name)})`;
+  const what = `Revoke the API key ${keyId} of the account ${accountId} (${printableName(name)})`;
   await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
   await operator.revokeApiKey(accountId, keyId, requestOf(call));
   call.say(`The key ${keyId} of the account ${accountId} is revoked.`);

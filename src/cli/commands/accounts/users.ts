@@ -3,7 +3,8 @@ import { operatorOf, requestOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList, printOne } from '../../output/print.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
-import { printable } from '../../terminal/printable.ts';
+import { comparableLogin } from '../../../text/logins.ts';
+import { printableName } from '../../output/printable-name.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 
@@ -135,7 +136,7 @@ async function endingKeys(
   const { apiKeys, ofNobodyKnown, more } = await client.listUserApiKeys(userId, requestOf(call));
   const ending = apiKeys.filter(({ keyId }) => !keepKey.includes(keyId));
   const spelled = ({ keyId, name, accountId, accountName }: MadeApiKey): string =>
-    `  ${keyId} "${printable(name)}" of the account ${accountId} "${printable(accountName)}"`;
+    `  ${keyId} "${printableName(name)}" of the account ${accountId} "${printableName(accountName)}"`;
   if (ending.length > 0)
     call.say(['These API keys end with the user who made them:', ...ending.map(spelled)].join('\n'));
   if (more) call.say('There are more keys than these: `muster users keys` lists as many.');
@@ -181,11 +182,19 @@ export async function resetUser(call: Invocation, user: string): Promise<void> {
 
 const USER_ID = /^[a-z0-9]{16}$/;
 
-/** The id of a user by his id or his login. @throws CommandFault with exit code 4 where nobody has it; MusterError */
+/**
+ * The id of a user by the id, by the login as it is, or as logins are compared at a sign-in.
+ * @throws CommandFault with exit code 4 where nobody has it, and 2 where several users of an earlier version have; MusterError
+ */
 async function userNamed(client: OperatorClient, user: string, call: Invocation): Promise<string> {
   const { users } = await client.listUsers(requestOf(call));
   const byId = USER_ID.test(user) ? users.find(({ userId }) => userId === user) : undefined;
-  const found = byId ?? users.find(({ login }) => login !== '' && login.toLowerCase() === user.toLowerCase());
+  const exact = byId ?? users.find(({ login }) => login !== '' && login === user);
+  if (exact) return exact.userId;
+  const compared = comparableLogin(user);
+  const [found, ...others] = users.filter(({ login }) => login !== '' && comparableLogin(login) === compared);
   if (!found) throw new CommandFault(`There is no user with the id or the login ${user}.`, EXIT.notFound);
-  return found.userId;
+  if (others.length === 0) return found.userId;
+  const ids = [found, ...others].map(({ userId }) => userId).join(', ');
+  throw new CommandFault(`Several users have a login like ${user}: say which by the id, of ${ids}.`, EXIT.usage);
 }

@@ -1,7 +1,7 @@
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
 import { userSchema } from '../../../domain/records/user-records.ts';
-import { comparableLogin } from '../../../domain/users/user-state.ts';
+import { comparableLogin } from '../../../text/logins.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import type { OperatorClient } from '#client';
 import { finding, type Report } from './finding.ts';

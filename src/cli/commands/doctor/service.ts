@@ -84,8 +84,10 @@ async function checkToken(call: Invocation, report: Report): Promise<void> {
     report(token.ok('the service takes the operator token'));
     if (known.includes(writing)) report(keys.ok(`key ${writing} is active, and the service knows it`));
     else report(keys.fail(`key ${writing} is active, and the service's key file does not have it: add its line`));
-    await checkLoginsOfService(operatorOf(call), report);
   } catch (error) {
-    report(token.fail(wordsOf(error)));
+    return report(token.fail(wordsOf(error)));
   }
+  await checkLoginsOfService(operatorOf(call), report).catch((error: unknown) =>
+    report(finding('logins').fail(wordsOf(error))),
+  );
 }

@@ -112,7 +112,12 @@ async function register(
   await context.boundKeys.register(
     origin,
     accountId,
-    { keyId, hash, name: cleanedName(spec.displayName ?? name), ...(key && registered.key && { follows: key.keyId }) },
+    {
+      keyId,
+      hash,
+      name: cleanedName(spec.displayName ?? '') || name,
+      ...(key && registered.key && { follows: key.keyId }),
+    },
     context.bindings.precondition(uid, binding, after),
   );
   const note = `The key ${keyId} is in the Secret ${spec.secretRef.name}.`;

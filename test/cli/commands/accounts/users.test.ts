@@ -2,15 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { User } from '#client';
 import { updateUser } from '../../../../src/cli/commands/accounts/users.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
+import type { Store } from '../../../../src/store/port.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
+import { putUser } from '../../../support/panel/panel-users.ts';
 import { GOOD_PASSWORD, tokenOf, Visitor } from '../../../support/panel/visitor.ts';
 import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
 import { Muster, tenant } from '../../../support/service/muster.ts';
 
 let muster: Muster;
+let store: Store;
 let env: Record<string, string>;
 beforeAll(async () => {
-  muster = await Muster.start();
+  muster = await Muster.start({ wrapStore: (opened) => (store = opened) });
   env = connectedTo(muster);
 });
 afterAll(() => muster[Symbol.asyncDispose]());
@@ -59,6 +62,17 @@ describe('users', () => {
     });
     expect(await run('update', 'nobody', '--name', 'x')).toMatchObject({ code: 4, stdout: '' });
     expect(await run('update', userId, '--disable', '--enable')).toMatchObject({ code: 2 });
+  });
+
+  test('are found as logins are compared at a sign-in, and of two of an earlier version one by its exact form', async () => {
+    const { userId } = await created('zoë@example.com');
+    expect(await json<User>('update', 'ZOE\u0308@Example.com', '--name', 'Zoë')).toMatchObject({ userId });
+    const former = await putUser(store, { record: { login: 'H\u0331@example.com' } });
+    const other = await putUser(store, { record: { login: 'h\u0331@example.com' } });
+    expect(await json<User>('update', 'h\u0331@example.com', '--name', 'B')).toMatchObject({ userId: other });
+    expect(await json<User>('update', 'H\u0331@example.com', '--name', 'A')).toMatchObject({ userId: former });
+    const unclear = await run('update', 'H\u0331@EXAMPLE.com', '--name', 'C');
+    expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringMatching(new RegExp(`${former}|${other}`))]);
   });
 
   test('are disabled once a person agrees, or with --yes, and enabled', async () => {
