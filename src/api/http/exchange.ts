@@ -112,7 +112,6 @@ export class Exchange {
   #principal: string | undefined;
   /** What was tried, for the log. */
   #attempt: object | undefined;
-  #isTold = false;
   /** Why the answer is 502, for the log. */
   #unavailable: string | undefined;
 
@@ -191,6 +190,7 @@ export class Exchange {
 
   /** Sends the whole response, once. @param code the error's code, for metrics */
   reply({ status, body, headers = [], cache = 'no-store', safe }: Reply, code = ''): void {
+    if (status === 401 || this.#attempt) this.#tellUnauthenticated(code);
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = this.#headers(headers, cache, safe);
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
@@ -248,7 +248,6 @@ export class Exchange {
       // A browser knows no bearer, and the panel's pages need no prompt.
       if (this.#listener !== 'panel') all.push('WWW-Authenticate', 'Bearer');
     }
-    if (status === 401 || this.#attempt !== undefined) this.#tellUnauthenticated(code);
     const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);
@@ -262,17 +261,15 @@ export class Exchange {
   }
 
   /** Whoever tries secrets is found by the address. An enrollment tells of its code itself, and why it is refused. */
-  #tellUnauthenticated(code: ErrorCode): void {
-    if (code === 'invalid_code' || this.#isTold) return;
-    this.#isTold = true;
-    const told = { listener: this.#listener, ...this.#fields(), reason: code, ...this.#attempt };
+  #tellUnauthenticated(code: string): void {
+    if (code === 'invalid_code') return;
+    const told = { listener: this.#listener, ...this.#fields(), reason: code || 'sign_in_failed', ...this.#attempt };
     this.#deps.log.info(told, 'not authenticated');
   }
 
-  /** Counts and tells of a failed secret whose answer is no error: a browser is led on. */
+  /** Counts a failed secret whose answer is none of its kind: a browser is led on, or told to wait. */
   attempted(attempt: NotAuthenticated['attempt']): void {
     this.#attempt = countAttempt(attempt, this.client, this.#deps);
-    this.#tellUnauthenticated('sign_in_failed');
   }
 
   /** What each line of the log says of a request. */

@@ -13,6 +13,8 @@ const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
 /** Nothing depends on when a call gives up, but where it is given less. */
 const deadlineMs = 20_000;
+/** Of a server that is refused: half of it is waited, while the handshake is tried again. */
+const refusedMs = 10_000;
 
 describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => {
   let cluster: EtcdCluster;
@@ -34,7 +36,7 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
 
   test('one without is told why not', async () => {
     const { ca } = client(cluster);
-    const opening = openEtcdStore({ endpoints: cluster.urls, prefix: 'm/', tls: { ca }, deadlineMs: 500 });
+    const opening = openEtcdStore({ endpoints: cluster.urls, prefix: 'm/', tls: { ca }, deadlineMs: refusedMs });
     await expect(opening).rejects.toMatchObject({ reason: 'unreachable' });
   });
 
@@ -44,7 +46,7 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
       endpoints: cluster.urls,
       prefix: 'm/',
       tls: { certificate, key },
-      deadlineMs: 500,
+      deadlineMs: refusedMs,
     });
     await expect(opening).rejects.toMatchObject({
       reason: 'unreachable',
