@@ -29,6 +29,9 @@ const ruled =
     ctx.issues.push({ code: 'custom', message, input: undefined });
   };
 
+/** What the document says of `nameText` in words, as no pattern says it in every language. */
+export const SEEN_ONLY = 'It has no control, invisible or direction-changing character.';
+
 /**
  * A schema for the name of a person, an account or a key: without blanks around it, and without a character that is not
  * seen or turns the direction of a text.
