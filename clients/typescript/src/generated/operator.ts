@@ -144,7 +144,7 @@ export interface ChangeAccountAppRequest {
 
 /** The fields to change. */
 export interface ChangeAccountRequest {
-  /** A name for people, 1 to 200 characters; it need not be unique. It has no control, invisible or direction-changing character. */
+  /** A name for people, 1 to 200 characters; it need not be unique. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
   /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
   readonly entitlement?: 'standard' | 'enterprise' | undefined;
@@ -156,7 +156,7 @@ export interface ChangeAccountRequest {
 
 /** The fields to change. */
 export interface ChangeUserRequest {
-  /** The name by which others see the user, 1 to 100 characters. It has no control, invisible or direction-changing character. */
+  /** The name by which others see the user, 1 to 100 characters. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
   /** Whether the user is refused. */
   readonly disabled?: boolean | undefined;
@@ -168,7 +168,7 @@ export interface ChangeUserRequest {
 
 /** An account to create. */
 export interface CreateAccountRequest {
-  /** A name for people, 1 to 200 characters; it need not be unique. It has no control, invisible or direction-changing character. */
+  /** A name for people, 1 to 200 characters; it need not be unique. It must not contain control, invisible or direction-changing characters. */
   readonly name: string;
   /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
   readonly entitlement: 'standard' | 'enterprise';
@@ -176,7 +176,7 @@ export interface CreateAccountRequest {
 
 /** An API key to create. */
 export interface CreateApiKeyRequest {
-  /** A name for people, at most 200 characters. It has no control, invisible or direction-changing character. */
+  /** A name for people, at most 200 characters. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
   /** When the key ends to be valid, in UTC and in the future; it does not expire without this. */
   readonly expiresAt?: string | null | undefined;
@@ -184,9 +184,9 @@ export interface CreateApiKeyRequest {
 
 /** A user to create. */
 export interface CreateUserRequest {
-  /** The name by which others see the user, 1 to 100 characters. It has no control, invisible or direction-changing character. */
+  /** The name by which others see the user, 1 to 100 characters. It must not contain control, invisible or direction-changing characters. */
   readonly name: string;
-  /** The name to sign in with, such as an e-mail address; unique, whatever its case and width. It consists of letters, digits and ASCII punctuation, and each of its parts of one direction of writing. */
+  /** The name to sign in with, such as an e-mail address; unique, whatever its case and width. It must consist of letters, digits and ASCII punctuation, each part in one direction of writing. */
   readonly login: string;
   /** Whether the user is an operator. */
   readonly operator?: boolean | undefined;
