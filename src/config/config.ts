@@ -77,6 +77,8 @@ export interface Config {
   readonly metricsAccounts: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
+  /** In MiB; 0 is no quota. */
+  readonly accountQuotaMb: number;
   readonly auditRetentionDays: number;
   /** Present where the replica has the role `kubernetes`. */
   readonly kubernetes: KubernetesConfig | undefined;
@@ -148,6 +150,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       pricePerDaemonMonth: values.MUSTER_PRICE_PER_DAEMON_MONTH,
       currency: values.MUSTER_CURRENCY,
     },
+    accountQuotaMb: values.MUSTER_ACCOUNT_QUOTA_MB,
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
     opamp: opampOf(values, {
       text: secretOf(values, 'MUSTER_OPAMP_TEMPLATE_FILE')?.toString(),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LIMITS } from '../domain/limits.ts';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { listen, ranges, store } from './addresses.ts';
 import { opampVariables } from './opamp.ts';
@@ -216,6 +217,13 @@ const working = {
   MUSTER_CURRENCY: currency.prefault('EUR').meta({
     description: 'The currency of that price. A new one, and the price set with it, holds from the next month on.',
   }),
+  MUSTER_ACCOUNT_QUOTA_MB: whole(0, LIMITS.accountQuotaMbMax)
+    .prefault('1024')
+    .meta({
+      description:
+        "How many MiB an account's own keys and people may store, in records and audit. An account at its quota is " +
+        'refused whatever grows; all else goes on. 0 is no quota. An operator sets another one for one account.',
+    }),
   MUSTER_AUDIT_RETENTION_DAYS: whole(1, 36_500).prefault('400').meta({
     description: 'Older audit entries are removed, together with their block of the chain.',
   }),

@@ -1,5 +1,6 @@
 import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
 import type { Unsealed } from '../domain/audit/unsealed.ts';
+import type { StoredBytes } from '../domain/quota/stored-bytes.ts';
 import { BadRecord } from '../domain/records/codec.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/port.ts';
@@ -16,6 +17,7 @@ export interface AuditSealDeps {
   readonly metrics: AuditSealMetrics;
   /** Made for this term, and disposed of with it. */
   readonly unsealed: Unsealed;
+  readonly storedBytes: Pick<StoredBytes, 'sealed'>;
 }
 
 /** Every entry is to be sealed within 10 s, and a round takes time as well. */
@@ -29,13 +31,14 @@ const ACCOUNTS_AT_ONCE = 4;
  * `StoreUnavailable`, and the accounts that it did not reach wait for the next one.
  */
 export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler {
-  const { store, clock, log, metrics, unsealed } = deps;
+  const { store, clock, log, metrics, unsealed, storedBytes } = deps;
   term.signal.addEventListener('abort', () => unsealed[Symbol.dispose](), { once: true });
 
   async function seal(due: Due): Promise<void> {
     try {
       const sealed = await sealAccount({ store, clock, fence: term.fence }, due);
       if (sealed.more) unsealed.giveBack(due);
+      if (sealed.entries > 0) storedBytes.sealed(due.accountId, sealed.chain);
       metrics.auditSealed(sealed.entries);
       logHourly(log, due.accountId, sealed);
     } catch (error) {

@@ -1,10 +1,12 @@
 import type { Cleaned } from '../domain/cleanup/sweep.ts';
+import type { QuotaState } from '../domain/quota/growth.ts';
 import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 
 /* The metrics of the controller: the verbs that its loops call, and the closed sets of their labels. */
 
 /** Every loop of a process, those of `service` included. */
 export const LOOP_NAMES = [
+  'account-quota',
   'attempts',
   'audit-seal',
   'backup-age',
@@ -101,6 +103,11 @@ export interface CountedRateLimits {
 export interface RateLimitMetrics {
   /** @param limits undefined on a replica that leads no longer */
   rateLimitsCounted(limits: CountedRateLimits | undefined): void;
+}
+
+export interface AccountQuotaMetrics {
+  /** @param state undefined on a replica that leads no longer */
+  quotasCounted(state: QuotaState | undefined): void;
 }
 
 export interface MeteringMetrics {

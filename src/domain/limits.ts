@@ -178,6 +178,11 @@ export const LIMITS = {
   storeFullnessMax: 0.8,
   /** From this fullness on the service does not write its own bounded records either, like nights and last contacts. */
   storeUpkeepFullnessMax: 0.95,
+  /** The largest quota of an account, in MiB. */
+  accountQuotaMbMax: 1_000_000,
+  /** A16: from this part of its quota on, the people of an account are warned. */
+  quotaWarnedFrom: 0.8,
+
   /** A request is answered by then, whatever the store does (H15). */
   requestDeadlineMs: 1900,
   /** The time of a whole report of usage: it is read in many steps, and each has the time of a request. */

@@ -43,9 +43,10 @@ export class Refusal extends Error {
 
 /**
  * The bound that is used up. `late`: the request's deadline passed while it waited. `conflicts`: others changed the
- * record under every attempt. `queue_full`: the queue has as many requests as it may.
+ * record under every attempt. `queue_full`: the queue has as many requests as it may. `quota`: the account has used up
+ * its quota (A16); the message is for the client.
  */
-export type BusyReason = 'late' | 'conflicts' | 'queue_full';
+export type BusyReason = 'late' | 'conflicts' | 'queue_full' | 'quota';
 
 /**
  * An operation that is given up although the store answers, because a bound of this service is used up. Nothing was

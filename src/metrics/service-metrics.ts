@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import type { AccountQuotaMetrics } from '../controller/metrics.ts';
 import type { Gauges } from './callback-gauges.ts';
 import { controllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import type { OpampMetrics } from '../domain/opamp/metrics.ts';
@@ -7,6 +8,7 @@ import { opampMetrics } from './opamp-metrics.ts';
 import { Section } from './instruments.ts';
 import { kubernetesMetrics, type OperatorMetrics } from './kubernetes-metrics.ts';
 import { processMetrics, type ProcessMetrics } from './process-metrics.ts';
+import { quotaMetrics } from './quota-metrics.ts';
 import { rateMetrics, type RateMetrics } from './rate-window-metrics.ts';
 import { requestMetrics, type RequestMetrics } from './request-metrics.ts';
 import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
@@ -15,7 +17,7 @@ import { storeMetrics, type StoreMetrics } from './store-metrics.ts';
  * Metrics are a module of verbs: a room declares the verbs that it calls, and this room implements them. Names, labels
  * and buckets are nobody else's business. Labels come from closed sets (route templates, codes, results); account and
  * app ids go to the log, but for the ids of at most 20 accounts that are limited or near it
- * (docs/adr/0034-limited-accounts.md). docs/METRICS.md is made from the definitions here.
+ * (docs/adr/0034-limited-accounts.md), and of the 3 that grow fastest (docs/adr/0059-a-quota-for-each-account.md). docs/METRICS.md is made from the definitions here.
  */
 
 /** The verbs of all rooms, and the registry that a scrape reads. */
@@ -24,6 +26,7 @@ export interface Metrics
     ProcessMetrics,
     RequestMetrics,
     RateMetrics,
+    AccountQuotaMetrics,
     FleetMetrics,
     OpampMetrics,
     StoreMetrics,
@@ -56,6 +59,7 @@ export function createMetrics(version: string): Metrics {
     ...processMetrics(registry, section, version),
     ...requestMetrics(section, read),
     ...rateMetrics(section),
+    ...quotaMetrics(section),
     ...fleetMetrics(section, read),
     ...opampMetrics(section),
     ...storeMetrics(section, read),

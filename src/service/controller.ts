@@ -1,3 +1,4 @@
+import { accountQuotaReconciler } from '../controller/account-quota.ts';
 import { attemptsReconciler } from '../controller/attempts.ts';
 import { auditSealReconciler } from '../controller/audit-seal.ts';
 import { backupAgeReconciler } from '../controller/backup-age.ts';
@@ -33,6 +34,7 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     attemptsReconciler(deps, term),
     backupAgeReconciler(deps, term),
     auditSealReconciler({ ...deps, ...services }, term),
+    accountQuotaReconciler({ ...deps, ...services, ...config }, term),
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),
     pricesReconciler({ ...deps, price: configuredPrice(config) }, term),
     meteringReconciler({ ...deps, meteringDelayMs: config.metering.delaySeconds * 1000 }, term),

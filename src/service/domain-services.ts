@@ -37,6 +37,7 @@ import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS, RESOURCE_ADOPTION } from '../domain/records/record-changes.ts';
+import { createStoredBytes, type StoredBytes } from '../domain/quota/stored-bytes.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createAppConsents, type AppConsents } from '../domain/resource-bindings/app-consents.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
@@ -156,7 +157,8 @@ export interface DomainServices extends UserServices {
 /** Makes the services that every role uses. None of them starts anything. */
 export function createDomainServices(foundation: Foundation): DomainServices {
   const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config, replicas } = foundation;
-  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics };
+  const { accountQuotaMb } = config;
+  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics, accountQuotaMb };
   const queues = createAccountQueues(mutations);
   const keysOf = (accountId: string): readonly string[] =>
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
@@ -271,6 +273,7 @@ export function createBindingServices(
 /** The services that the leader's loops use during one term. */
 export interface TermServices {
   readonly unsealed: Unsealed;
+  readonly storedBytes: StoredBytes;
   readonly schedule: CompactionSchedule;
   readonly pins: RevisionPins;
   /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */
@@ -282,12 +285,14 @@ export interface TermServices {
  * @param fence the expectations of every commit of the term
  */
 export function createTermServices(
-  { store, fleet, envelope, clock, log, metrics }: Pick<Foundation, keyof Surroundings | 'fleet' | 'envelope'>,
+  foundation: Pick<Foundation, keyof Surroundings | 'fleet' | 'envelope' | 'config'>,
   fence: readonly Expectation[],
 ): TermServices {
+  const { store, fleet, envelope, clock, log, metrics, config } = foundation;
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: createUnsealed(store, clock),
+    storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
     schedule: createCompactionSchedule(store, clock, fence),
     pins: createRevisionPins(store, clock),
     rewrap: createRewrap({ store, fleet, envelope, clock, log, rewrapped }, fence),

@@ -62,6 +62,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     roles: new Set(['api', 'device', 'controller']),
     sessions: { maxMs: 7 * 86_400_000, idleMs: 12 * 3_600_000 },
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
+    accountQuotaMb: 1024,
     auditRetentionDays: 400,
     rateWindow: 'shared',
     metricsAccounts: true,
@@ -130,6 +131,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_PRICE_PER_DAEMON_MONTH: '2' }, { metering: { pricePerDaemonMonth: '2' } }],
     [{ MUSTER_PRICE_PER_DAEMON_MONTH: '999999999.123456' }, { metering: { pricePerDaemonMonth: '999999999.123456' } }],
     [{ MUSTER_CURRENCY: 'JPY' }, { metering: { currency: 'JPY' } }],
+    [{ MUSTER_ACCOUNT_QUOTA_MB: '0' }, { accountQuotaMb: 0 }],
     [{ MUSTER_AUDIT_RETENTION_DAYS: '1' }, { auditRetentionDays: 1 }],
   ])('%j', (env, expected) => {
     expect(readConfig(env)).toMatchObject(expected);
@@ -208,6 +210,7 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_PRICE_PER_DAEMON_MONTH', '1e3', /decimal/],
     ['MUSTER_CURRENCY', 'eur', /ISO 4217/],
     ['MUSTER_CURRENCY', 'XXY', /ISO 4217/],
+    ['MUSTER_ACCOUNT_QUOTA_MB', '1.5', /from 0 to 1000000/],
     ['MUSTER_AUDIT_RETENTION_DAYS', '0', /from 1 to 36500/],
     ['MUSTER_OPS_CONNECTIONS_PER_ADDRESS', '-1', /from 0 to 1000000/],
     ['MUSTER_TRUSTED_PROXIES', '10.0.0.0/33', /10\.0\.0\.0\/8/],

@@ -35,6 +35,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['store/etcd/wire', 'store/sqlite', 'store/watch-cache', 'domain/records'],
   ['store/etcd/lease', 'domain/fleet', 'domain/rate-window', 'domain/fullness'],
   ['store/etcd', 'domain/rate-window/shared', 'domain/keys', 'domain/status-history', 'domain/audit'],
+  ['domain/quota'],
   ['domain/history', 'domain/replicas', 'domain/mutation'],
   [
     'domain/access-audit',

@@ -4,13 +4,15 @@ import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/pages.tsx';
 import { pathOfAccount } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
-import { formatAmount, formatCount, formatMonth } from '../text/format.ts';
+import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
 import { Card, Figure, Page, Shares, Time } from '../ui/page.tsx';
 import { Loading, Shown } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import { Entry } from './audit/timeline.tsx';
 import { RolloutBar } from './configuration/rollout.tsx';
+
+const MIB = 1024 * 1024;
 
 /** The account at a glance. Each card reads by itself: a failure of one hides no other. */
 export function OverviewPage({ accountId }: PageProps) {
@@ -39,10 +41,15 @@ export function OverviewPage({ accountId }: PageProps) {
 }
 
 function Figures({ accountId, data }: { accountId: string; data: Overview }) {
-  const { apps, month, disabled, managedBy } = data;
+  const { apps, month, disabled, managedBy, storage } = data;
   return (
     <>
       {disabled && <div class="note bad">{texts.disabled}</div>}
+      {storage.near && storage.quotaBytes !== null && (
+        <div class="note bad" role="status">
+          {texts.nearQuota(formatShare(storage.storedBytes / storage.quotaBytes), formatCount(storage.quotaBytes / MIB))}
+        </div>
+      )}
       {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}
       <div class="grid figures">
         <Card title={texts.apps} actions={<Link to={pathOfAccount(accountId, 'apps')}>{texts.appsAll}</Link>}>

@@ -51,6 +51,12 @@ export const accountSettings = {
   lessSays: 'The account may then neither read nor change its configuration.',
   form: 'Account',
   save: 'Save',
+  quota: 'Quota',
+  quotaLead: (mib: string) =>
+    `The keys and people of the account store ${mib} MiB of records and audit. At its quota what they create and change ` +
+    'is refused; all else goes on.',
+  quotaField: 'Quota in MiB; 0 is none',
+  quotaDefault: 'Use that of the installation',
   disable: 'Disable the account',
   enable: 'Enable the account',
   disableLead: 'A disabled account is refused at once, on every listener: its API keys, its daemons and its members.',

@@ -8,6 +8,9 @@ export const overview = {
   statuses: { active: 'Active', pending: 'Pending', revoked: 'Revoked' },
   appsOf: (total: number, most: number) => `${total} of at most ${most}`,
   silent: (count: number) => (count === 1 ? '1 active app is silent' : `${count} active apps are silent`),
+  nearQuota: (share: string, quota: string) =>
+    `The account uses ${share} of its quota of ${quota} MiB of records and audit. Once it is used up, what is created and ` +
+    'changed here is refused; revoking and deleting go on. Ask the operator for a larger one.',
   tonight: 'Active tonight',
   tonightNote: 'Daemons that are metered at the next midnight, UTC',
   month: 'This month so far',

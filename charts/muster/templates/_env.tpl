@@ -219,6 +219,8 @@
   value: {{ .pricePerDaemonMonth | quote }}
 - name: MUSTER_CURRENCY
   value: {{ .currency | quote }}
+- name: MUSTER_ACCOUNT_QUOTA_MB
+  value: {{ .accountQuotaMb | int | quote }}
 - name: MUSTER_AUDIT_RETENTION_DAYS
   value: {{ .auditRetentionDays | int | quote }}
 - name: MUSTER_LOG_LEVEL

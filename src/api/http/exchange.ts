@@ -237,7 +237,8 @@ export class Exchange {
     else {
       this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
     }
-    this.refuse(this.outage);
+    const isForClient = error instanceof Busy && error.reason === 'quota';
+    this.refuse(this.outage, isForClient ? error.message : undefined);
   }
 
   /** Responds with an error of the table. @param message replaces the sentence of the table */

@@ -1,4 +1,4 @@
-import type { Account } from '../../domain/accounts/accounts.ts';
+import type { Account, Accounts } from '../../domain/accounts/accounts.ts';
 import { resourceNameOf } from '../../domain/resource-bindings/adoption.ts';
 import type { ConsentedApp } from '../../domain/resource-bindings/app-consents.ts';
 import { dateTime } from '../../time/date-time.ts';
@@ -7,25 +7,20 @@ import * as appOperations from '../contract/operator/apps.ts';
 import { REPLAYED } from '../http/request-headers.ts';
 import { pageOf, route } from './route.ts';
 
-const accountBody = ({
-  accountId,
-  name,
-  entitlement,
-  disabled,
-  createdAt,
-  adoptableBy,
-  managedBy,
-  releasedBy,
-}: Account): object => ({
-  accountId,
-  name,
-  entitlement,
-  disabled,
-  createdAt: dateTime(createdAt),
-  ...(adoptableBy !== undefined && { adoptableBy }),
-  ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
-  ...(releasedBy && { releasedBy: resourceNameOf(releasedBy) }),
-});
+function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account): object {
+  const { accountId, name, entitlement, disabled, createdAt, adoptableBy, managedBy, releasedBy } = account;
+  return {
+    accountId,
+    name,
+    entitlement,
+    disabled,
+    createdAt: dateTime(createdAt),
+    ...accounts.storage(account),
+    ...(adoptableBy !== undefined && { adoptableBy }),
+    ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
+    ...(releasedBy && { releasedBy: resourceNameOf(releasedBy) }),
+  };
+}
 
 /** POST /operator/v1/accounts. */
 export const createAccount = route(
@@ -34,26 +29,26 @@ export const createAccount = route(
     const question = JSON.stringify([body.name, body.entitlement]);
     const idempotency = key === undefined ? undefined : { key, path: '/operator/v1/accounts', question };
     const created = await accounts.create(origin, body, idempotency);
-    return { status: 201, body: accountBody(created), headers: created.replayed ? REPLAYED : [] };
+    return { status: 201, body: accountBody(accounts, created), headers: created.replayed ? REPLAYED : [] };
   },
 );
 
 /** GET /operator/v1/accounts, page by page. */
 export const listAccounts = route(operations.listAccounts, async ({ query }, { accounts }) => {
   const { items, next } = await accounts.list(pageOf(query));
-  return { status: 200, body: { accounts: items.map(accountBody), ...(next !== undefined && { next }) } };
+  return { status: 200, body: { accounts: items.map((item) => accountBody(accounts, item)), ...(next !== undefined && { next }) } };
 });
 
 /** GET /operator/v1/accounts/{accountId}. */
 export const readAccount = route(operations.readAccount, async ({ accountId }, { accounts }) => ({
   status: 200,
-  body: accountBody(await accounts.read(accountId)),
+  body: accountBody(accounts, await accounts.read(accountId)),
 }));
 
 /** PATCH /operator/v1/accounts/{accountId}; absent fields stay as they are. */
 export const changeAccount = route(operations.changeAccount, async ({ origin, accountId, body }, { accounts }) => ({
   status: 200,
-  body: accountBody(await accounts.change(origin, accountId, body)),
+  body: accountBody(accounts, await accounts.change(origin, accountId, body)),
 }));
 
 const appBody = ({ appId, name, status, adoptableBy, managedBy }: ConsentedApp): object => ({

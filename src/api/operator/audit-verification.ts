@@ -36,7 +36,9 @@ export const verifyServiceAudit = route(
 
 async function verification(accountId: string, auditVerifier: AuditVerifier): Promise<Reply> {
   const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));
-  const { head, faults, ...counts } = found;
+  const { head, faults, own, ...counts } = found;
   const headBody = head && { number: head.number, digest: head.digest, at: dateTime(head.at) };
-  return { status: 200, body: { ...counts, ...(headBody && { head: headBody }), faults: faults.map(faultBody) } };
+  const bytes = { ownBytes: own.bytes, notedBytes: own.noted ?? null };
+  const body = { ...counts, ...bytes, ...(headBody && { head: headBody }), faults: faults.map(faultBody) };
+  return { status: 200, body };
 }

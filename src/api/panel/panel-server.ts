@@ -258,7 +258,11 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     need: Need,
   ): Omit<PanelRequest<Body>, 'idempotencyKey'> {
     const { session, user, reader } = signedIn;
-    const origin = { ...exchange.origin(`user:${user.id}`), guard: sessionGuard(session.id, need) };
+    const origin = {
+      ...exchange.origin(`user:${user.id}`),
+      guard: sessionGuard(session.id, need),
+      asOperator: need === 'operator',
+    };
     return {
       ...open,
       signedIn,

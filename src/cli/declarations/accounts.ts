@@ -4,8 +4,9 @@ import type { CreateAccountOptions, UpdateAccountOptions } from '../commands/acc
 import type { CreateApiKeyOptions } from '../commands/accounts/api-keys.ts';
 import type { DecideOptions, ListReviewOptions } from '../commands/accounts/review.ts';
 import type { CreateUserOptions, DeleteUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
-import { addGlobals, CONNECTED, type GlobalOptions } from '../terminal/globals.ts';
+import { addGlobals, CONNECTED, reading, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -22,6 +23,13 @@ const entitlement = (command: Command): Option =>
   command
     .createOption('--entitlement <entitlement>', 'what the account has bought')
     .choices(['standard', 'enterprise']);
+const quotaIn = reading(
+  (text): number | null | undefined => {
+    if (text === 'default') return null;
+    return /^\d{1,7}$/.test(text) && Number(text) <= LIMITS.accountQuotaMbMax ? Number(text) : undefined;
+  },
+  `It is a whole number of MiB from 0 to ${LIMITS.accountQuotaMbMax}, or default.`,
+);
 const IDEMPOTENCY = ['--idempotency-key <key>', 'the same key creates once within 24 hours'] as const;
 const ACCOUNT = ['-a, --account <account>', 'the account, by its id or its name'] as const;
 
@@ -58,6 +66,11 @@ function addAccounts(accounts: Command, env: Environment): void {
       .argument('<account>')
       .option('-n, --name <name>', 'the new name')
       .addOption(entitlement(accounts))
+      .option(
+        '--quota-mb <mib>',
+        'what it may store, in MiB: 0 is no quota, and default that of the installation',
+        quotaIn,
+      )
       .option('--adoptable-by <resource>', 'the FleetAccount, as namespace/name, that may take it over, once')
       .option('--no-adoptable-by', 'no FleetAccount may take it over'),
     ONE,

@@ -10,6 +10,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { storageOf, type AccountStorage } from '../quota/account-quota.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { NO_COUNTERS, type AccountRecord } from '../records/records.ts';
@@ -19,7 +20,7 @@ import { accountCreation, accountTransition, type TransitionDeps } from '../stat
 /** An account as the operator API shows it. Times are milliseconds since 1970. */
 export interface Account extends Pick<
   AccountRecord,
-  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'adoptableBy' | 'managedBy' | 'releasedBy'
+  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'quotaMb' | 'adoptableBy' | 'managedBy' | 'releasedBy'
 > {
   readonly accountId: string;
 }
@@ -29,6 +30,8 @@ export interface AccountPatch {
   readonly name?: string | undefined;
   readonly entitlement?: AccountRecord['entitlement'] | undefined;
   readonly disabled?: boolean | undefined;
+  /** The quota in MiB, 0 for none; `null` is that of the installation (A16). */
+  readonly quotaMb?: number | null | undefined;
   /**
    * `namespace/name` of the custom resource that may take the account over, once; `null` allows none. Either forgets
    * the resource that released the account.
@@ -57,6 +60,8 @@ export interface Accounts {
    * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
+  /** What an account stores of its own, and its quota: seconds behind. */
+  storage(account: Pick<Account, 'accountId' | 'quotaMb'>): AccountStorage;
 }
 
 export interface AccountsDeps extends MutationDeps, Pick<TransitionDeps, 'clockWatch'> {
@@ -93,13 +98,14 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     list: (page) => list(deps, page),
     change: (origin, accountId, patch, precondition = NO_PRECONDITION) =>
       change(deps, origin, accountId, patch, precondition),
+    storage: (account) => storageOf(deps, account.accountId, account),
   };
 }
 
 /** The account of a record, as the operator API shows it. */
 function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
-  const { name, entitlement, disabled, createdAt, adoptableBy, managedBy, releasedBy } = record;
-  return { accountId: id, name, entitlement, disabled, createdAt, adoptableBy, managedBy, releasedBy };
+  const { name, entitlement, disabled, createdAt, quotaMb, adoptableBy, managedBy, releasedBy } = record;
+  return { accountId: id, name, entitlement, disabled, createdAt, quotaMb, adoptableBy, managedBy, releasedBy };
 }
 
 /** @throws Refusal `not_found` where there is no such account; StoreUnavailable */
@@ -165,7 +171,9 @@ async function change(
     const record = patched(before, patch);
     const result = accountView({ id: accountId, record });
     const { name, entitlement, disabled } = record;
-    const same = before.name === name && before.entitlement === entitlement && before.disabled === disabled;
+    const sameQuota = before.quotaMb === record.quotaMb;
+    const same =
+      before.name === name && before.entitlement === entitlement && before.disabled === disabled && sameQuota;
     const consent = before.adoptableBy === record.adoptableBy && before.releasedBy === record.releasedBy;
     if (same && consent) return { unchanged: result };
     const changes =
@@ -177,6 +185,7 @@ async function change(
         entitlement,
         disabled,
         renamed: before.name !== name,
+        ...(!sameQuota && { quotaMb: record.quotaMb ?? 'default' }),
         ...(!consent && { adoptableBy: record.adoptableBy ?? '' }),
       },
       ...(changes && { countsAt: changes.at }),
@@ -196,6 +205,8 @@ function patched(before: AccountRecord, patch: AccountPatch): AccountRecord {
     entitlement: patch.entitlement ?? before.entitlement,
     disabled: patch.disabled ?? before.disabled,
   };
+  if (patch.quotaMb === null) delete record.quotaMb;
+  else if (patch.quotaMb !== undefined) record.quotaMb = patch.quotaMb;
   if (patch.adoptableBy !== undefined) delete record.releasedBy;
   if (patch.adoptableBy === null) delete record.adoptableBy;
   else if (patch.adoptableBy !== undefined) record.adoptableBy = patch.adoptableBy;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { instantOf, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
+import { withOwnBytes } from './own-bytes.ts';
 
 /*
  * The rules of the chain, as pure functions. Writers of one account never wait for each other's entry: the leader seals
@@ -14,6 +15,8 @@ export interface UnsealedEntry {
   readonly revision: number;
   /** The `entryDigest` of its stored value. */
   readonly digest: string;
+  /** What its account is charged with (`ownBytesOf`). */
+  readonly ownBytes: number;
 }
 
 /** A block holds whole revisions: a commit has at most 127 entries, so that none is larger than this. */
@@ -27,7 +30,8 @@ export const entryDigest = (value: string): string => hash('sha256', value, 'bas
  */
 export function emptyChain(accountId: string): ChainRecord {
   const digest = hash('sha256', `muster audit chain of ${accountId}`, 'base64url');
-  return { number: 0, digest, at: 0, through: 0, base: { number: 0, digest }, cutting: false };
+  const own = { bytes: 0, number: 0 };
+  return { number: 0, digest, at: 0, through: 0, base: { number: 0, digest }, cutting: false, own };
 }
 
 /** SHA-256 over the JSON of `[number, previous, at, entries]`, base64url: a block has exactly one such text. */
@@ -71,7 +75,9 @@ export function sealed(
   const content = { number, previous: chain.digest, at, entries };
   const digest = blockDigest(content);
   const through = portion.at(-1)?.revision ?? chain.through;
-  return { block: { ...content, digest }, chain: { ...chain, number, digest, at, through } };
+  const ownBytes = portion.reduce((sum, entry) => sum + entry.ownBytes, 0);
+  const next = withOwnBytes({ ...chain, number, digest, at, through }, chain, ownBytes);
+  return { block: { ...content, digest }, chain: next };
 }
 
 /**

@@ -3,6 +3,7 @@ import { auditKey, chainSchema, sealSchema, type ChainRecord, type SealRecord } 
 import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { blockDigest, newestOf } from './chain.ts';
+import { ownBytesOf, withOwnBytes } from './own-bytes.ts';
 
 /** Entries that one commit removes; a commit has at most 127 operations. */
 const ENTRIES_PER_COMMIT_MAX = 100;
@@ -68,12 +69,12 @@ async function resume(cut: Cutting): Promise<Cut> {
       .slice(start, start + ENTRIES_PER_COMMIT_MAX)
       .map(([suffix]) => auditKey(accountId, suffix));
     const there = (await Promise.all(keys.map((key) => store.get(key)))).filter((entry) => entry !== undefined);
-    if (there.length > 0)
-      return await commit(
-        cut,
-        there.map(({ key }) => ({ remove: key })),
-        there.length,
-      );
+    if (there.length > 0) {
+      const ownBytes = there.reduce((sum, entry) => sum + ownBytesOf(entry), 0);
+      const less = withOwnBytes(chain.record, chain.record, -ownBytes);
+      const removals = there.map(({ key }) => ({ remove: key }));
+      return await commit(cut, [put(KEYS.chain(accountId), less), ...removals], there.length);
+    }
   }
   const next = { ...chain.record, cutting: false };
   return await commit(cut, [put(KEYS.chain(accountId), next), { remove: KEYS.seal(accountId, block.number) }], 0);

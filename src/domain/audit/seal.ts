@@ -5,6 +5,7 @@ import { chainSchema, suffixOf, type ChainRecord } from '../records/audit-record
 import { absent, BadRecord, justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
+import { ownBytesOf } from './own-bytes.ts';
 
 /** How many entries of an account one call seals; they are in memory meanwhile, without their values. */
 const SEALED_AT_ONCE_MAX = 20_000;
@@ -110,7 +111,8 @@ async function unsealedOf(
   for await (const { entries } of pagesOf(store, { prefix, after, limit: PAGE_ENTRIES_MAX })) {
     for (const { key, value, revision } of entries) {
       if (revision <= through || revision > upTo || revision >= leftOut) continue;
-      found.push({ suffix: suffixOf(accountId, key), revision, digest: entryDigest(value) });
+      const ownBytes = ownBytesOf({ key, value });
+      found.push({ suffix: suffixOf(accountId, key), revision, digest: entryDigest(value), ownBytes });
     }
     if (found.length >= 2 * SEALED_AT_ONCE_MAX) keepOldest();
   }

@@ -3,6 +3,7 @@ import { PAGE_ENTRIES_MAX, type Store } from '../../store/port.ts';
 import { suffixOf } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { entryDigest } from './chain.ts';
+import { ownBytesOf } from './own-bytes.ts';
 
 /** A stored entry, and whether a block has it. */
 export interface Stored {
@@ -10,6 +11,8 @@ export interface Stored {
   readonly revision: number;
   /** It tells of the creation of the account. */
   readonly begins: boolean;
+  /** What its account is charged with. */
+  readonly ownBytes: number;
   sealed: boolean;
 }
 
@@ -44,7 +47,8 @@ export async function* windowsOf(
   for await (const { entries, next } of pagesOf(store, request, signal)) {
     for (const { key, value, revision } of entries) {
       const begins = value.includes(CREATION);
-      stored.set(suffixOf(accountId, key), { digest: entryDigest(value), revision, begins, sealed: false });
+      const ownBytes = ownBytesOf({ key, value });
+      stored.set(suffixOf(accountId, key), { digest: entryDigest(value), revision, begins, ownBytes, sealed: false });
     }
     if (next === undefined || stored.size < size) continue;
     const to = suffixOf(accountId, next);

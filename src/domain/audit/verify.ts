@@ -1,10 +1,12 @@
-import { type Entry, type Store } from '../../store/port.ts';
+import { expectUnchanged, type Entry, type Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { chainSchema, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
-import { parseRecord } from '../records/codec.ts';
+import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { FaultList, type AuditFault } from './faults.ts';
+import { ownBytesIn } from './own-bytes.ts';
+import { readChain } from './seal.ts';
 import { BlockWalk } from './verify-blocks.ts';
 import { windowsOf, type Stored } from './verify-window.ts';
 
@@ -24,6 +26,11 @@ export interface AuditVerification {
    * it is cut.
    */
   readonly head: { readonly number: number; readonly digest: string; readonly at: number } | undefined;
+  /**
+   * The bytes of the sealed entries that the account's own keys and people have written: as they were counted now, and as
+   * the quota goes by them; `noted` is undefined while they are not counted, or the oldest ones are being removed.
+   */
+  readonly own: { readonly bytes: number; readonly noted: number | undefined };
   /** At most 100, in the order in which they were met. */
   readonly faults: readonly AuditFault[];
   /** The number of all faults, also of those that are not listed. */
@@ -78,6 +85,7 @@ function readHead(entry: Entry | undefined): ChainRecord | undefined {
 interface Counts {
   entries: number;
   unsealed: number;
+  ownBytes: number;
   /** Whether an entry tells of the creation of the account. */
   begins: boolean;
 }
@@ -91,7 +99,7 @@ async function walk(
   const chain = readHead(entry);
   const faults = new FaultList();
   if (entry && !chain) faults.chain(undefined, 'the head of the chain cannot be read');
-  const counts: Counts = { entries: 0, unsealed: 0, begins: false };
+  const counts: Counts = { entries: 0, unsealed: 0, ownBytes: 0, begins: false };
   const blocks = new BlockWalk(store, accountId, chain, faults);
   for await (const window of windowsOf(store, accountId, windowEntries, signal)) {
     await blocks.compare(window, signal);
@@ -105,6 +113,7 @@ async function walk(
     blocks: blocks.count,
     firstBlock: (chain?.base.number ?? 0) + 1,
     head: chain && chain.number > 0 ? { number: chain.number, digest: chain.digest, at: chain.at } : undefined,
+    own: { bytes: counts.ownBytes, noted: chain && !chain.cutting ? ownBytesIn(chain) : undefined },
     faults: faults.listed,
     faultCount: faults.count,
   };
@@ -112,10 +121,11 @@ async function walk(
 
 /** Judges the entries that are in no block: they are new, or added. */
 function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
-  for (const [suffix, { revision, begins, sealed }] of stored) {
+  for (const [suffix, { revision, begins, ownBytes, sealed }] of stored) {
     counts.begins ||= begins;
     if (sealed) {
       counts.entries += 1;
+      counts.ownBytes += ownBytes;
     } else if (revision > blocks.through) {
       counts.unsealed += 1;
       blocks.judgeInstant(suffix, undefined);
@@ -134,13 +144,22 @@ function judgeBeginning({ begins }: Counts, faults: FaultList): void {
   faults.chain(1, 'it does not begin with the creation of the account: what came first was removed');
 }
 
+/** The loop of the quotas counts what a chain does not tell. One that was written meanwhile is left as it is. */
+async function forgetOwnBytes(store: Store, accountId: string, noted: number): Promise<void> {
+  const chain = await readChain(store, accountId);
+  if (chain.record.own?.bytes !== noted) return;
+  const { own: _wrong, ...without } = chain.record;
+  await store.commit({ expect: [expectUnchanged(chain)], write: [put(chain.key, without)], quiet: true });
+}
+
 /** Verifications run one at a time, as each may have a window of entries in memory; this many may wait. */
 const WAITING_MAX = 8;
 
 /** Verifies the audits of accounts, one at a time. */
 export interface AuditVerifier {
   /**
-   * Verifies the audit of an account; `OPERATOR_AUDIT` is that of the service, whose beginning nothing tells.
+   * Verifies the audit of an account; `OPERATOR_AUDIT` is that of the service, whose beginning nothing tells. Where the
+   * bytes that the quota goes by are wrong, the leader counts them anew.
    * @throws Refusal `not_found`; StoreUnavailable; Busy where too many verifications wait already
    */
   verify(accountId: string, signal: AbortSignal): Promise<AuditVerification>;
@@ -156,7 +175,12 @@ export function createAuditVerifier({ store, fleet }: { store: Store; fleet: Fle
       if (!account && accountId !== OPERATOR_AUDIT) throw new Refusal('not_found');
       if (waiting >= WAITING_MAX) throw new Busy('queue_full', 'Too many verifications wait already.');
       waiting += 1;
-      const mine = last.then(() => verifyAudit(store, accountId, { signal, ofAccount: account !== undefined }));
+      const mine = last.then(async () => {
+        const verification = await verifyAudit(store, accountId, { signal, ofAccount: account !== undefined });
+        const { noted, bytes } = verification.own;
+        if (noted !== undefined && noted !== bytes) await forgetOwnBytes(store, accountId, noted);
+        return verification;
+      });
       last = mine.catch(() => undefined);
       try {
         return await mine;

@@ -10,9 +10,11 @@ import {
   lastSeenSchema,
   NO_COUNTERS,
   otelSchema,
+  storedSchema,
   type AccountRecord,
   type CountersRecord,
   type OtelRecord,
+  type StoredRecord,
 } from '../records/records.ts';
 import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
@@ -41,6 +43,7 @@ export class AccountMemory {
   counters: Versioned<CountersRecord> | undefined;
   seen: Versioned<Numbers> | undefined;
   members: Versioned<MembersRecord> | undefined;
+  stored: Versioned<StoredRecord> | undefined;
   /** Rows of the account's apps in the table, the first `appCount` of them. */
   #rows = NO_ROWS;
 
@@ -76,6 +79,10 @@ export class AccountMemory {
       }
       case 'members': {
         this.members = parseRecord(membersSchema, entry);
+        break;
+      }
+      case 'stored': {
+        this.stored = parseRecord(storedSchema, entry);
         break;
       }
       case 'seen': {
@@ -115,6 +122,10 @@ export class AccountMemory {
         this.members = undefined;
         break;
       }
+      case 'stored': {
+        this.stored = undefined;
+        break;
+      }
       case 'seen': {
         this.seen = undefined;
         this.appsVersion = versions += 1;
@@ -138,6 +149,8 @@ export class AccountMemory {
         return this.counters?.revision ?? 0;
       case 'members':
         return this.members?.revision ?? 0;
+      case 'stored':
+        return this.stored?.revision ?? 0;
       case 'seen':
         return this.seen?.revision ?? 0;
     }
@@ -145,7 +158,8 @@ export class AccountMemory {
 
   *held(): Iterable<readonly [key: string, revision: number]> {
     for (const row of this.rows()) yield [KEYS.app(this.id, this.table.idOf(row)), this.table.revisionOf(row)];
-    for (const one of [this.view, this.otel, this.counters, this.members, this.seen, ...this.keys.values()]) {
+    const { view, otel, counters, members, stored, seen } = this;
+    for (const one of [view, otel, counters, members, stored, seen, ...this.keys.values()]) {
       if (one) yield [one.key, one.revision];
     }
   }
@@ -242,6 +256,11 @@ export class AccountView implements AccountReader {
 
   members(): Versioned<MembersRecord> {
     return this.#memory.members ?? absent(KEYS.members(this.id), NO_MEMBERS);
+  }
+
+  /** What it stores, as the leader last wrote it; undefined while that is little, or not counted. */
+  stored(): Versioned<StoredRecord> | undefined {
+    return this.#memory.stored;
   }
 
   lastSeen(): Versioned<Numbers> {

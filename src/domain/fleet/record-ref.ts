@@ -3,7 +3,7 @@ import { KEYS } from '../records/keys.ts';
 /** A parsed key of the cached range: the account, the kind of record, and which one. */
 export interface RecordRef {
   readonly accountId: string;
-  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen' | 'members';
+  readonly kind: 'account' | 'key' | 'app' | 'otel' | 'tally' | 'seen' | 'members' | 'stored';
   /** The id of the API key or app; `''` for records of which an account has one. */
   readonly id: string;
 }
@@ -30,6 +30,7 @@ export function recordRefOf(key: string): RecordRef | undefined {
     case 'tally':
     case 'seen':
     case 'members':
+    case 'stored':
       return { accountId, kind, id };
     default:
       return undefined;

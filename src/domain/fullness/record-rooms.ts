@@ -47,6 +47,7 @@ export const RECORD_ROOMS: Readonly<Record<string, RecordRoom>> = {
 
   // One record an account, app, day or block, or one in all.
   'd/a/*/seen': 'upkeep',
+  'd/a/*/stored': 'upkeep',
   'used/*': 'upkeep',
   'session-uses/*': 'upkeep',
   'sign-ins/*': 'upkeep',

@@ -6,6 +6,7 @@ import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { CountersRecord } from '../records/records.ts';
+import { refuseAtQuota } from '../quota/account-quota.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
 import { roomOfStep } from './action-rooms.ts';
@@ -187,7 +188,7 @@ interface Together {
 
 /** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are settled here. */
 async function planAll(
-  deps: Pick<MutationDeps, 'clock' | 'store'>,
+  deps: Pick<MutationDeps, 'clock' | 'store' | 'fleet' | 'accountQuotaMb'>,
   { reader, isCurrent, counters }: AccountRead,
   members: readonly Member[],
 ): Promise<Together> {
@@ -200,8 +201,12 @@ async function planAll(
       if (!counters) throw new Refusal('invalid_key');
       refuseLate(deps, member.origin);
       const step = await guarded(member, reader, planned.at(-1)?.step.counters ?? counters.record);
-      // A create that a nearly full store refuses must not take a delete beside it along.
-      if (!isUnchanged(step)) refuseWithoutRoom(deps.store, roomOfStep(step));
+      // A create that a nearly full store or a quota refuses must not take a delete beside it along.
+      if (!isUnchanged(step)) {
+        const room = roomOfStep(step);
+        refuseWithoutRoom(deps.store, room);
+        refuseAtQuota(deps, member.origin, { accountId: step.accountId, room });
+      }
       if (isUnchanged(step)) {
         if (isCurrent) member.resolve(step.unchanged);
         else deferred.push({ ...member, reader: undefined });

@@ -1,5 +1,7 @@
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
+import { refuseAtQuota } from '../quota/account-quota.ts';
+import { roomOfStep } from './action-rooms.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
 
@@ -8,7 +10,7 @@ import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.t
  * store that is slow within an attempt (`Exchange.inTime`).
  * @param first the reader that authenticated the request, for the first attempt
  * @throws Refusal from the guard or the plan; StaleRead from the plan; StoreUnavailable; Busy where the deadline has
- * passed, or others changed the record under every attempt
+ * passed, others changed the record under every attempt, or the account is at its quota
  */
 export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T>, first?: FleetReader): Promise<T> {
   let reader = new PlanReader(first ?? (await deps.fleet.current()));
@@ -18,6 +20,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     if (isUnchanged(step)) return step.unchanged;
     refuseLate(deps, origin);
     const steps = [...(step.first ?? []), step];
+    for (const one of steps) refuseAtQuota(deps, origin, { accountId: one.accountId, room: roomOfStep(one) });
     const outcome = await commitSteps(
       deps,
       steps.map((one) => ({ origin, step: one })),

@@ -22,6 +22,8 @@ export interface MutationDeps {
   readonly random: RandomSource;
   readonly log: Log;
   readonly metrics: MutationMetrics;
+  /** The quota of an account without one of its own, in MiB; 0 is none (A16). */
+  readonly accountQuotaMb: number;
 }
 
 /**
@@ -37,6 +39,8 @@ export interface Origin {
   readonly actor: string;
   /** Present where the actor's right is judged in each commit: a user of the panel. */
   readonly guard?: Guard;
+  /** A user of the panel makes the change as an operator of the installation: the account's quota does not bound it. */
+  readonly asOperator?: boolean;
   readonly requestId: string;
   /** The trace that the request belongs to (W3C Trace Context), for the log. */
   readonly traceId?: string;

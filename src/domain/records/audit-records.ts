@@ -40,6 +40,11 @@ export const chainSchema = z.looseObject({
   base: z.looseObject({ number: z.int().min(0), digest }),
   /** The block of `base` is still there: its entries are being removed. */
   cutting: z.boolean(),
+  /**
+   * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), as of the
+   * block of this number; absent, or of another block, until they are counted.
+   */
+  own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0) }).optional(),
 });
 export type ChainRecord = z.infer<typeof chainSchema>;
 

@@ -28,6 +28,7 @@ export const KEYS = {
   otel: (accountId: string) => `${ACCOUNTS}${accountId}/otel`,
   counters: (accountId: string) => `${ACCOUNTS}${accountId}/tally`,
   lastSeen: (accountId: string) => `${ACCOUNTS}${accountId}/seen`,
+  stored: (accountId: string) => `${ACCOUNTS}${accountId}/stored`,
   members: (accountId: string) => `${ACCOUNTS}${accountId}/members`,
   /** The people who use the panel, and their sessions by the hash of the session's token. */
   users: `${CACHED_PREFIX}u/`,
@@ -120,6 +121,7 @@ export const KEYS = {
   /** By account; those of the operator's creates by `operator`, or `operator-` and the account of an API key. */
   idempotencyRecord: (scope: string, name: string) => `idem/${scope}/answer/${name}`,
   idempotencyRecordsAll: 'idem/',
+  idempotencyRecords: (scope: string) => `idem/${scope}/`,
   idempotencySlot: (scope: string, slot: number) => `idem/${scope}/slot/${slot}`,
   /** Numbers the records of the operator's creates; those of an account are numbered by its counters. */
   idempotencyRing: (scope: string) => `idem/${scope}/ring`,

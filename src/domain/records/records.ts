@@ -31,6 +31,8 @@ export const accountSchema = z.looseObject({
   entitlement: z.enum(['standard', 'enterprise']),
   disabled: z.boolean(),
   createdAt: instant,
+  /** The quota of this account in MiB; 0 is none, and absent is that of the installation (A16). */
+  quotaMb: z.int().min(0).optional(),
   /** `namespace/name` of the one custom resource that may take the account over, once. */
   adoptableBy: z.string().optional(),
   /** The custom resource that the account follows. */
@@ -132,6 +134,18 @@ export const countersSchema = z.looseObject({
   idempotencyNext: z.int().min(0),
 });
 export type CountersRecord = z.infer<typeof countersSchema>;
+
+/**
+ * `stored`: what an account stores of its own (A16), in bytes, as the leader last wrote it: where it has changed by a
+ * part of the quota. `marks` are earlier values, the oldest first, by which its growth is told.
+ */
+export const storedSchema = z.looseObject({
+  at: instant,
+  audit: z.int().min(0),
+  records: z.int().min(0),
+  marks: z.array(z.tuple([instant, z.int().min(0)])),
+});
+export type StoredRecord = z.infer<typeof storedSchema>;
 
 /** Last contact by slot, packed (domain/fleet/last-seen-codec.ts). */
 export const lastSeenSchema = z.looseObject({ packed: z.string() });

@@ -14,7 +14,12 @@ test('portions hold every entry once, in the order of revisions and keys, and no
     fc.property(revisions, fc.nat(), (sizes, seed) => {
       const random = seeded(seed);
       const entries = sizes.flatMap((size, index) =>
-        Array.from({ length: size }, (_, n) => ({ suffix: `k${n}`, revision: (index + 1) * 3, digest: `d${index}` })),
+        Array.from({ length: size }, (_, n) => ({
+          suffix: `k${n}`,
+          revision: (index + 1) * 3,
+          digest: `d${index}`,
+          ownBytes: 0,
+        })),
       );
       const ranked = entries.map((entry) => ({ entry, rank: random() }));
       const shuffled = ranked.toSorted((a, b) => a.rank - b.rank).map(({ entry }) => entry);
@@ -30,9 +35,9 @@ test('portions hold every entry once, in the order of revisions and keys, and no
 });
 
 test('the head after a block covers exactly what is in it', () => {
-  const entries = [7, 7, 9].map((revision, n) => ({ suffix: `k${n}`, revision, digest: 'd' }));
+  const entries = [7, 7, 9].map((revision, n) => ({ suffix: `k${n}`, revision, digest: 'd', ownBytes: n }));
   const { block, chain } = sealed(emptyChain('a'), entries, 5);
-  expect(chain).toMatchObject({ number: 1, digest: block.digest, through: 9, at: 5 });
+  expect(chain).toMatchObject({ own: { bytes: 3, number: 1 }, number: 1, digest: block.digest, through: 9, at: 5 });
   expect(block.previous).toBe(emptyChain('a').digest);
   expect(emptyChain('b').digest).not.toBe(emptyChain('a').digest);
 });

@@ -19,6 +19,9 @@ async function cutAll(store: Store, olderThan: number): Promise<number> {
   for (;;) {
     const { outcome, entries } = await cutStep(store, [], ACCOUNT, olderThan);
     gone += entries;
+    // A16: what the account is charged with goes with its entries, between any two steps.
+    const { own } = await verifyAudit(store, ACCOUNT);
+    if (own.noted !== undefined) expect(own.noted).toBe(own.bytes);
     if (outcome !== 'more') return gone;
   }
 }

@@ -88,7 +88,7 @@ class World implements AsyncDisposable {
     const { log, fleet, clockWatch } = replica.deps;
     const metrics = createMetrics('test');
     const random = systemRandom();
-    const deps = { store, fleet, clock, clockWatch, log, random, metrics };
+    const deps = { store, fleet, clock, clockWatch, log, random, metrics, accountQuotaMb: 0 };
     const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), random);
     const idempotency = createIdempotencyRecords(store, envelope);
     const operatorCreates = createOperatorCreates({ ...deps, envelope });

@@ -76,6 +76,7 @@ class Process implements AsyncDisposable {
       random: systemRandom(),
       log: createLog('silent'),
       metrics: createMetrics('test'),
+      accountQuotaMb: 0,
     });
   }
 

@@ -116,6 +116,33 @@ export const FLEET_CASES: AlertCases = {
       },
     ],
   },
+  MusterAccountQuotaEnds: {
+    fires: {
+      why: 'ten hours are left',
+      series: gauge('muster_account_growth_top_quota_left_seconds', '36000x60', 'instance="a",account="acme"'),
+      at: '30m',
+    },
+    labels: { ...JOB, account: 'acme' },
+    quiet: [
+      {
+        why: 'two days are left, and another account has no quota',
+        series: {
+          ...gauge('muster_account_growth_top_quota_left_seconds', '172800x60', 'instance="a",account="acme"'),
+          ...gauge('muster_account_growth_top_quota_left_seconds', '+Infx60', 'instance="a",account="other"'),
+        },
+        at: '30m',
+      },
+    ],
+  },
+  MusterAccountsNearQuota: {
+    fires: {
+      why: 'one is near',
+      series: gauge('muster_accounts_near_quota', '1x60'),
+      at: '30m',
+    },
+    labels: JOB,
+    quiet: [{ why: 'none is', series: gauge('muster_accounts_near_quota', '0x60'), at: '30m' }],
+  },
   MusterRateLimiterSlow: {
     fires: {
       why: 'every tenth decision takes a second',

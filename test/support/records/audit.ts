@@ -73,7 +73,9 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   const term = { fence, signal: ended.signal };
   let sealed = 0;
   const metrics = { auditSealed: (entries: number) => void (sealed += entries) };
-  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed: createUnsealed(store, clock) }, term);
+  const storedBytes = { sealed: () => undefined };
+  const unsealed = createUnsealed(store, clock);
+  const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, storedBytes }, term);
   return {
     term,
     logged,

@@ -7,6 +7,7 @@ import type { PageProps } from '../../shell/pages.tsx';
 import { pathOfAccount, pathOfOperator } from '../../shell/router.ts';
 import { useSession } from '../../shell/session.tsx';
 import { accounts, accountSettings as texts } from '../../text/operator.ts';
+import { formatCount } from '../../text/format.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Card, Name, Page } from '../../ui/page.tsx';
@@ -39,6 +40,7 @@ export function AccountSettingsPage({ accountId }: PageProps) {
           <>
             <div class="grid two">
               <Fields key={`${data.name} ${data.entitlement}`} data={data} onChanged={read.reload} />
+              <Quota key={data.quotaMb} data={data} onChanged={read.reload} />
               <Disabling data={data} onChanged={read.reload} />
               <Adoption key={data.adoptableBy ?? ''} data={data} onChanged={read.reload} />
             </div>
@@ -92,6 +94,42 @@ function Fields({ data, onChanged }: PartProps) {
         <div>
           <Button type="submit" kind="primary" busy={busy} disabled={!isChanged || name.trim() === ''}>
             {texts.save}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+const MIB = 1024 * 1024;
+const QUOTA = /^\d{1,7}$/;
+
+function Quota({ data, onChanged }: PartProps) {
+  const { say } = useSession();
+  const [quota, setQuota] = useState(String(data.quotaMb));
+  const { busy, error, run } = useAction(async (quotaMb: number | null) => {
+    await account(data.accountId).change({ quotaMb });
+    say(texts.saved);
+    onChanged();
+  });
+  return (
+    <Card title={texts.quota}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run(Number(quota));
+        }}
+      >
+        <p>{texts.quotaLead(formatCount(Math.ceil(data.storedBytes / MIB)))}</p>
+        <TextField label={texts.quotaField} maxLength={7} value={quota} onValue={setQuota} autocomplete="off" />
+        <Problem error={error} />
+        <div class="row">
+          <Button type="submit" busy={busy} disabled={!QUOTA.test(quota) || Number(quota) === data.quotaMb}>
+            {texts.save}
+          </Button>
+          <Button busy={busy} onClick={() => run(null)}>
+            {texts.quotaDefault}
           </Button>
         </div>
       </form>

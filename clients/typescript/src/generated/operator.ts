@@ -12,6 +12,10 @@ export interface Account {
   readonly disabled: boolean;
   /** When the account was created. UTC with milliseconds. */
   readonly createdAt: string;
+  /** What the account's own keys and people store, in records and audit, in bytes. It is some seconds behind, and 0 until it comes to about a thousandth of the quota. */
+  readonly storedBytes: number;
+  /** The quota of the account in MiB; 0 is none. */
+  readonly quotaMb: number;
   /** The FleetAccount that may adopt the account, once. */
   readonly adoptableBy?: string | undefined;
   /** The FleetAccount that manages the account. */
@@ -119,6 +123,10 @@ export interface AuditVerification {
         readonly at: string;
       }
     | undefined;
+  /** The bytes of sealed entries that the account's own keys and people have written. */
+  readonly ownBytes: number;
+  /** The same as the quota goes by them; null while they are not counted, or the oldest ones are being removed. A wrong number is counted anew. */
+  readonly notedBytes: number | null;
   /** At most 100 faults. */
   readonly faults: readonly {
     /** The kind of the fault. */
@@ -150,6 +158,8 @@ export interface ChangeAccountRequest {
   readonly entitlement?: 'standard' | 'enterprise' | undefined;
   /** Whether every key and every daemon of the account is refused. */
   readonly disabled?: boolean | undefined;
+  /** The quota of the account in MiB, 0 for none; null for that of the installation, `MUSTER_ACCOUNT_QUOTA_MB`. */
+  readonly quotaMb?: number | null | undefined;
   /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets `releasedBy`. */
   readonly adoptableBy?: string | null | undefined;
 }

@@ -10,6 +10,13 @@ const name = described(
   'Example Ltd',
 );
 const disabled = described(z.boolean(), 'Whether every key and every daemon of the account is refused.', false);
+/** What an account stores of its own. */
+export const storedBytes = described(
+  z.int().min(0),
+  "What the account's own keys and people store, in records and audit, in bytes. It is some seconds behind, and 0 until " +
+    'it comes to about a thousandth of the quota.',
+  52_428_800,
+);
 const RESOURCE = 'production/example';
 
 const account = z
@@ -19,6 +26,8 @@ const account = z
     entitlement,
     disabled,
     createdAt: instant('When the account was created.', '2026-01-01T00:00:00.000Z'),
+    storedBytes,
+    quotaMb: described(z.int().min(0), 'The quota of the account in MiB; 0 is none.', 1024),
     adoptableBy: described(z.string(), 'The FleetAccount that may adopt the account, once.', RESOURCE).optional(),
     managedBy: described(z.string(), 'The FleetAccount that manages the account.', RESOURCE).optional(),
     releasedBy: described(
@@ -98,6 +107,11 @@ export const changeAccount = operation({
       name: name.optional(),
       entitlement: entitlement.optional(),
       disabled: disabled.optional(),
+      quotaMb: described(
+        z.int().min(0).max(LIMITS.accountQuotaMbMax).nullable(),
+        'The quota of the account in MiB, 0 for none; null for that of the installation, `MUSTER_ACCOUNT_QUOTA_MB`.',
+        4096,
+      ).optional(),
       adoptableBy: described(
         adoptableBy('FleetAccount').nullable(),
         'The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets ' +
@@ -108,7 +122,7 @@ export const changeAccount = operation({
     { id: 'ChangeAccountRequest', description: 'The fields to change.' },
   ),
   // A sample that is pasted for a new name neither enables the account nor gives it away.
-  exampleWithout: ['entitlement', 'disabled', 'adoptableBy'],
+  exampleWithout: ['entitlement', 'disabled', 'quotaMb', 'adoptableBy'],
   answers: [{ status: 200, description: 'The account as it is now.', schema: account }],
   command: 'accounts update {accountId} --name {name}',
 });

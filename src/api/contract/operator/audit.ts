@@ -65,6 +65,13 @@ const verification = z
       'The newest block, absent where there is none: keep it elsewhere, and compare.',
       undefined,
     ).optional(),
+    ownBytes: count("The bytes of sealed entries that the account's own keys and people have written.", 52_428_800),
+    notedBytes: described(
+      z.int().min(0).nullable(),
+      'The same as the quota goes by them; null while they are not counted, or the oldest ones are being removed. A wrong ' +
+        'number is counted anew.',
+      52_428_800,
+    ),
     faults: described(z.array(fault), 'At most 100 faults.', undefined),
     faultCount: count('The number of all faults.', 1),
   })

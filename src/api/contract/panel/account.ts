@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { accountId, count, described, double, entitlement, instant, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
+import { storedBytes } from '../operator/accounts.ts';
 import { readRateLimits } from '../operator/service.ts';
 
 /* An account at a glance, and how much of its rate is used. */
@@ -16,6 +17,15 @@ const overview = z
     disabled: described(z.boolean(), 'Whether the account is disabled.', false),
     createdAt: instant('When the account was created.'),
     managedBy: described(z.string(), 'The FleetAccount that manages the account.', 'production/acme').optional(),
+    storage: described(
+      z.object({
+        storedBytes,
+        quotaBytes: described(z.int().min(0).nullable(), 'The quota in bytes; null where there is none.', 1_073_741_824),
+        near: described(z.boolean(), 'Whether 80 % of the quota or more is used.', false),
+      }),
+      'What the account stores, against its quota.',
+      undefined,
+    ),
     apps: described(
       z.object({
         total: count('All apps.', 100),

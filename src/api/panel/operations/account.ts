@@ -1,6 +1,7 @@
 import { lastSeenAt, type AccountReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { staleAfterMs } from '../../../domain/otel-config/rollout.ts';
+import { isNearQuota, quotaBytesOf, type AccountStorage } from '../../../domain/quota/account-quota.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { dateTime } from '../../../time/date-time.ts';
@@ -28,11 +29,17 @@ export const readOverview = panelRoute(operations.readOverview, async (request, 
       disabled,
       createdAt: dateTime(createdAt),
       ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
+      storage: storageBody(services.accounts.storage({ accountId: account.id, ...account.record })),
       apps: await appsByStatus(account, services),
       month: await monthSoFar(request, services),
     },
   };
 });
+
+function storageBody({ storedBytes, quotaMb }: AccountStorage): operations.Overview['storage'] {
+  const quotaBytes = quotaBytesOf({ quotaMb }, 0) ?? null;
+  return { storedBytes, quotaBytes, near: quotaBytes !== null && isNearQuota(storedBytes, quotaBytes) };
+}
 
 async function appsByStatus(account: AccountReader, { clock, pollIntervalSeconds }: PanelServices) {
   const counts = { total: 0, pending: 0, active: 0, revoked: 0, silent: 0, most: LIMITS.appsPerAccountMax };

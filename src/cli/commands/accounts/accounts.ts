@@ -17,6 +17,8 @@ const COLUMNS: readonly Column<Account>[] = [
   { head: 'ENTITLEMENT', of: ({ entitlement }) => entitlement },
   { head: 'DISABLED', of: ({ disabled }) => disabled, tone: ({ disabled }) => (disabled ? 'bad' : 'faint') },
   { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
+  { head: 'STORED BYTES', name: 'storedBytes', of: ({ storedBytes }) => storedBytes, kind: 'number', minor: true },
+  { head: 'QUOTA MIB', name: 'quotaMb', of: ({ quotaMb }) => quotaMb, kind: 'number', minor: true },
   { head: 'MANAGED BY', of: ({ managedBy }) => managedBy, kind: 'text', minor: true },
   { head: 'ADOPTABLE BY', of: ({ adoptableBy }) => adoptableBy, kind: 'text', minor: true },
 ];
@@ -58,21 +60,24 @@ export async function getAccount(call: Invocation, account: string): Promise<voi
 export interface UpdateAccountOptions {
   readonly name?: string;
   readonly entitlement?: Account['entitlement'];
+  /** In MiB; `null` is that of the installation. */
+  readonly quotaMb?: number | null;
   /** The custom resource as `namespace/name`; `false` withdraws it. */
   readonly adoptableBy?: string | false;
 }
 
 /** @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError */
 export async function updateAccount(call: Invocation, account: string, options: UpdateAccountOptions): Promise<void> {
-  const { name, entitlement, adoptableBy } = options;
+  const { name, entitlement, quotaMb, adoptableBy } = options;
   const change = {
     ...(name !== undefined && { name }),
     ...(entitlement !== undefined && { entitlement }),
+    ...(quotaMb !== undefined && { quotaMb }),
     ...(adoptableBy !== undefined && { adoptableBy: adoptableBy === false ? null : adoptableBy }),
   };
   if (Object.keys(change).length === 0) {
     throw new CommandFault(
-      'Nothing is to be changed: give --name, --entitlement, --adoptable-by or --no-adoptable-by.',
+      'Nothing is to be changed: give --name, --entitlement, --quota-mb, --adoptable-by or --no-adoptable-by.',
       EXIT.usage,
     );
   }

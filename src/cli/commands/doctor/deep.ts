@@ -41,6 +41,7 @@ async function checkAuditsOfService(call: Invocation, report: Report): Promise<v
     for await (const { accountId } of operator.accounts({ limit: PAGE_ENTRIES_MAX }, requestOf(call))) {
       found.push(await operator.verifyAudit(accountId, requestOf(call)));
     }
+    tellStored(report, found, 'the service counts them anew');
     found.push(await operator.verifyServiceAudit(requestOf(call)));
     tellAudits(report, found);
   } catch (error) {
@@ -68,6 +69,12 @@ export async function checkThroughStore(
   }
   const found = [];
   for (const accountId of accounts) found.push(await verifyAudit(store, accountId, { ofAccount: true }));
+  const counted = found.map(({ accountId, own }) => ({
+    accountId,
+    ownBytes: own.bytes,
+    notedBytes: own.noted ?? null,
+  }));
+  tellStored(report, counted, 'start the service, and check again: it counts them anew');
   found.push(await verifyAudit(store, OPERATOR_AUDIT));
   tellAudits(report, found);
 }
@@ -127,6 +134,19 @@ function tellBackup({ clock }: Invocation, report: Report, at: number | undefine
   const now = clock.now();
   const says = `the last one is of ${new Date(at).toISOString()} (${relativeTime(at, now)})`;
   report(now - at > BACKUP_WARN_MS ? backup.warn(`${says}: see why there is no newer one`) : backup.ok(says));
+}
+
+/** A16: the quota goes by what is noted. An account that is not counted yet is none of these. */
+function tellStored(
+  report: Report,
+  found: readonly Pick<AuditVerification, 'accountId' | 'ownBytes' | 'notedBytes'>[],
+  mend: string,
+): void {
+  const quota = finding('quota');
+  const wrong = found.filter(({ ownBytes, notedBytes }) => notedBytes !== null && notedBytes !== ownBytes);
+  if (wrong.length === 0) return report(quota.ok(`the audits of ${found.length} accounts are as large as was noted`));
+  const ids = wrong.map(({ accountId }) => accountId);
+  report(quota.warn(`${wrong.length} audits are not as large as was noted: ${named(ids)}; ${mend}`));
 }
 
 function tellAudits(report: Report, found: readonly Pick<AuditVerification, 'accountId' | 'faultCount'>[]): void {

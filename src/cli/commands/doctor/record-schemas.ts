@@ -29,6 +29,7 @@ import {
   otelSchema,
   purgeSchema,
   purgedSchema,
+  storedSchema,
 } from '../../../domain/records/records.ts';
 import { activeKeySchema, replicaSchema, rewrappedSchema } from '../../../domain/records/replica-records.ts';
 import { reviewIndexSchema, reviewSchema } from '../../../domain/records/review-records.ts';
@@ -60,6 +61,7 @@ export const RECORD_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   'd/a/*/tally': countersSchema,
   'd/a/*/seen': lastSeenSchema,
   'd/a/*/members': membersSchema,
+  'd/a/*/stored': storedSchema,
   'd/o': operatorsSchema,
   'd/newcomer': newcomerSchema,
   'd/u/*': userSchema,

@@ -13,6 +13,7 @@ export const FAILURE_REASONS = [
   'SecretReadFailed',
   'StoreUnavailable',
   'Busy',
+  'QuotaReached',
   'InvalidSpec',
   'ApiServerRefused',
   'ApiServerUnavailable',
@@ -84,6 +85,9 @@ function told(error: unknown): Told {
   if (error instanceof StoreUnavailable) {
     const words = error.reason === 'full' ? 'The store of Muster is full' : 'The store of Muster does not answer';
     return { reason: 'StoreUnavailable', words, stays: false };
+  }
+  if (error instanceof Busy && error.reason === 'quota') {
+    return { reason: 'QuotaReached', words: 'The account has used up its quota of records and audit', stays: true };
   }
   if (error instanceof Busy || error instanceof StaleRead) {
     return { reason: 'Busy', words: 'Muster has too much to do at once', stays: false };

@@ -1,0 +1,41 @@
+import type { ChainRecord } from '../records/audit-records.ts';
+
+/*
+ * A16: how much of an audit its account has brought about itself. The entries of strangers, daemons, operators and the
+ * service have bounds of their own and are not charged to it. The leader adds up while it seals, so that no change of an
+ * account waits for a counter (docs/adr/0059-a-quota-for-each-account.md).
+ */
+
+/** Actors that are an account's own: its API keys, people, and the custom resources of its namespace. */
+const OWN_ACTORS = ['key:', 'user:', 'kubernetes:'] as const;
+
+/** Whether an actor, as the audit names it, is an account's own. */
+export const isOwnActor = (actor: string): boolean => OWN_ACTORS.some((kind) => actor.startsWith(kind));
+
+/** An entry's line in its block: the last part of its key and a digest, as JSON. */
+const SEALED_BYTES = 90;
+
+/** The bytes that an entry of the audit is charged with: its key, its value, and its line in a block; 0 where it is not the account's own. */
+export function ownBytesOf({ key, value }: { readonly key: string; readonly value: string }): number {
+  return isOwnActor(actorOf(value)) ? Buffer.byteLength(key) + Buffer.byteLength(value) + SEALED_BYTES : 0;
+}
+
+function actorOf(value: string): string {
+  try {
+    const { actor } = JSON.parse(value) as { actor?: unknown };
+    return typeof actor === 'string' ? actor : '';
+  } catch {
+    // The verification reports it as changed.
+    return '';
+  }
+}
+
+/** The bytes of an account's own sealed entries; undefined while they are not counted. */
+export const ownBytesIn = ({ own, number }: Pick<ChainRecord, 'own' | 'number'>): number | undefined =>
+  own?.number === number ? own.bytes : undefined;
+
+/** The chain with so many bytes more (or fewer) of the account's own; one that is not counted stays so. */
+export function withOwnBytes(chain: ChainRecord, before: ChainRecord, change: number): ChainRecord {
+  const bytes = ownBytesIn(before);
+  return bytes === undefined ? chain : { ...chain, own: { bytes: Math.max(0, bytes + change), number: chain.number } };
+}
