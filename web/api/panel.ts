@@ -177,8 +177,12 @@ export const account = (accountId: string) => {
     invite: (role: Role) => ask<MadeLink>(at('/invitations'), { method: 'POST', body: { role } }),
     withdrawInvitation: (linkId: string) => ask<undefined>(at(`/invitations/${linkId}`), { method: 'DELETE' }),
     read: (with_: Signal = {}) => ask<Account>(at(''), with_),
-    change: (body: Partial<Pick<Account, 'name' | 'entitlement' | 'disabled'>> & { adoptableBy?: string | null; quotaMb?: number | null }) =>
-      ask<Account>(at(''), { method: 'PATCH', body }),
+    change: (
+      body: Partial<Pick<Account, 'name' | 'entitlement' | 'disabled'>> & {
+        adoptableBy?: string | null;
+        quotaMb?: number | null;
+      },
+    ) => ask<Account>(at(''), { method: 'PATCH', body }),
     consents: (query: { limit?: number; after?: string }, with_: Signal = {}) =>
       ask<{ apps: ConsentedApp[]; next?: string }>(at('/consents'), { query, ...with_ }),
     changeConsent: (appId: string, adoptableBy: string | null) =>

@@ -47,7 +47,10 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
       {disabled && <div class="note bad">{texts.disabled}</div>}
       {storage.near && storage.quotaBytes !== null && (
         <div class="note bad" role="status">
-          {texts.nearQuota(formatShare(storage.storedBytes / storage.quotaBytes), formatCount(storage.quotaBytes / MIB))}
+          {texts.nearQuota(
+            formatShare(storage.storedBytes / storage.quotaBytes),
+            formatCount(storage.quotaBytes / MIB),
+          )}
         </div>
       )}
       {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}

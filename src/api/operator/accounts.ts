@@ -36,7 +36,10 @@ export const createAccount = route(
 /** GET /operator/v1/accounts, page by page. */
 export const listAccounts = route(operations.listAccounts, async ({ query }, { accounts }) => {
   const { items, next } = await accounts.list(pageOf(query));
-  return { status: 200, body: { accounts: items.map((item) => accountBody(accounts, item)), ...(next !== undefined && { next }) } };
+  return {
+    status: 200,
+    body: { accounts: items.map((item) => accountBody(accounts, item)), ...(next !== undefined && { next }) },
+  };
 });
 
 /** GET /operator/v1/accounts/{accountId}. */

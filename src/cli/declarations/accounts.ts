@@ -23,13 +23,10 @@ const entitlement = (command: Command): Option =>
   command
     .createOption('--entitlement <entitlement>', 'what the account has bought')
     .choices(['standard', 'enterprise']);
-const quotaIn = reading(
-  (text): number | null | undefined => {
-    if (text === 'default') return null;
-    return /^\d{1,7}$/.test(text) && Number(text) <= LIMITS.accountQuotaMbMax ? Number(text) : undefined;
-  },
-  `It is a whole number of MiB from 0 to ${LIMITS.accountQuotaMbMax}, or default.`,
-);
+const quotaIn = reading((text): number | null | undefined => {
+  if (text === 'default') return null;
+  return /^\d{1,7}$/.test(text) && Number(text) <= LIMITS.accountQuotaMbMax ? Number(text) : undefined;
+}, `It is a whole number of MiB from 0 to ${LIMITS.accountQuotaMbMax}, or default.`);
 const IDEMPOTENCY = ['--idempotency-key <key>', 'the same key creates once within 24 hours'] as const;
 const ACCOUNT = ['-a, --account <account>', 'the account, by its id or its name'] as const;
 

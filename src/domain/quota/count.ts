@@ -1,6 +1,6 @@
 import { pagesOf } from '../../store/pages.ts';
 import { expectUnchanged, PAGE_ENTRIES_MAX, type Entry, type Expectation, type Store } from '../../store/port.ts';
-import { ownBytesIn, ownBytesOf } from '../audit/own-bytes.ts';
+import { chargeOf, ownBytesIn, ownBytesOf } from '../audit/own-bytes.ts';
 import { readChain } from '../audit/seal.ts';
 import { auditKey, sealSchema, type ChainRecord } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
@@ -65,10 +65,10 @@ async function blockBytes(store: Store, accountId: string, number: number): Prom
  */
 export async function countRecords(store: Store, accountId: string, signal: AbortSignal): Promise<number> {
   const account = await store.get(KEYS.account(accountId));
-  let bytes = account ? bytesOf(account) : 0;
+  let bytes = account ? chargeOf(account) : 0;
   for (const prefix of [`${KEYS.account(accountId)}/`, KEYS.idempotencyRecords(accountId)]) {
     for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX }, signal)) {
-      for (const entry of entries) if (!isOfService(accountId, entry)) bytes += bytesOf(entry);
+      for (const entry of entries) if (!isOfService(accountId, entry)) bytes += chargeOf(entry);
     }
   }
   return bytes;
@@ -76,5 +76,3 @@ export async function countRecords(store: Store, accountId: string, signal: Abor
 
 const isOfService = (accountId: string, { key }: Entry): boolean =>
   key === KEYS.lastSeen(accountId) || key === KEYS.stored(accountId);
-
-const bytesOf = ({ key, value }: Entry): number => Buffer.byteLength(key) + Buffer.byteLength(value);

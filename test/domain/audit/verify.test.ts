@@ -208,7 +208,9 @@ const TAMPERINGS: [string, (scene: Scene) => Promise<string[]>][] = [
 describe('the verification of an account’s audit', () => {
   test('finds nothing wrong where nobody did wrong', async () => {
     await using scene = await audited();
-    const { head, ...rest } = await verifyAudit(scene.store, ACCOUNT);
+    const { head, own, ...rest } = await verifyAudit(scene.store, ACCOUNT);
+    expect(own.noted).toBe(own.bytes);
+    expect(own.bytes).toBeGreaterThan(0);
     expect(rest).toEqual({
       accountId: ACCOUNT,
       entries: 12,

@@ -20,7 +20,8 @@ let markers = 0;
 function entryAt(at: number, accountId: string): { put: string; value: string } {
   markers += 1;
   const key = KEYS.audit(accountId, at, String(markers).padStart(22, 'm'));
-  return put(key, { at, actor: 'operator', action: 'test', requestId: `r${markers}`, detail: {} });
+  const actor = markers % 2 === 0 ? 'operator' : 'key:n4c8r2w6y1z5';
+  return put(key, { at, actor, action: 'test', requestId: `r${markers}`, detail: {} });
 }
 
 async function writeAll(store: Store, entries: readonly { put: string; value: string }[]): Promise<void> {

@@ -20,7 +20,11 @@ const overview = z
     storage: described(
       z.object({
         storedBytes,
-        quotaBytes: described(z.int().min(0).nullable(), 'The quota in bytes; null where there is none.', 1_073_741_824),
+        quotaBytes: described(
+          z.int().min(0).nullable(),
+          'The quota in bytes; null where there is none.',
+          1_073_741_824,
+        ),
         near: described(z.boolean(), 'Whether 80 % of the quota or more is used.', false),
       }),
       'What the account stores, against its quota.',
