@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { LIMITS } from '../domain/limits.ts';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { listen, ranges, store } from './addresses.ts';
 import { opampVariables } from './opamp.ts';
@@ -217,7 +216,7 @@ const working = {
   MUSTER_CURRENCY: currency.prefault('EUR').meta({
     description: 'The currency of that price. A new one, and the price set with it, holds from the next month on.',
   }),
-  MUSTER_ACCOUNT_QUOTA_MB: whole(0, LIMITS.accountQuotaMbMax)
+  MUSTER_ACCOUNT_QUOTA_MB: whole(0, 1_000_000)
     .prefault('1024')
     .meta({
       description:

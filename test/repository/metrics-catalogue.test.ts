@@ -78,10 +78,10 @@ describe('labels', () => {
     expect(open.map(({ label, name }) => `${label} of ${name}`)).toEqual([
       'version of muster_build_info',
       'node of muster_build_info',
-      'account of muster_account_growth_top_bytes_per_second',
-      'account of muster_account_growth_top_quota_left_seconds',
       'account of muster_rate_limit_top_fill_ratio',
       'account of muster_rate_limit_top_refused',
+      'account of muster_account_growth_top_bytes_per_second',
+      'account of muster_account_growth_top_quota_left_seconds',
     ]);
     expect(labels.filter(({ values }) => new Set(values).size !== values.length)).toEqual([]);
   });

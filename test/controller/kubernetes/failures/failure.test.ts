@@ -57,6 +57,7 @@ describe('the failure of a reconciliation', () => {
     [kubeErrorOf(404, 'NotFound', ''), 'WriteConflict', false, 'Somebody else changes the same objects'],
     [new StoreUnavailable('timeout', INTERNAL), 'StoreUnavailable', false, 'The store of Muster does not answer.'],
     [new Busy('late', INTERNAL), 'Busy', false, 'Muster has too much to do at once.'],
+    [new Busy('quota', INTERNAL), 'QuotaReached', true, 'The account has used up its quota of records and audit.'],
     [new StaleRead(INTERNAL), 'Busy', false, 'Muster has too much to do at once.'],
     [
       new ConfigurationFault(INTERNAL),
