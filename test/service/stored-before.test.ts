@@ -289,13 +289,15 @@ const ADDED: Readonly<Record<string, string>> = {
   'format {format:number}': 'format {format:number,storeId:string}',
   'd/a/*/key/* {name:string,hash:string,createdAt:number}':
     'd/a/*/key/* {name:string,hash:string,createdAt:number,createdBy:string}',
+  'chain/* {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean}':
+    'chain/* {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean,own:{bytes:number,number:number}}',
 };
 
 /** The shapes that are new since: an older version keeps them, and passes them over. */
 const NEW: readonly string[] = [
   'audit/operator/* {at:number,actor:string,action:string,requestId:string,detail:{accountId:string}}',
   'audit/operator/* {at:number,actor:string,action:string,requestId:string,detail:{month:string}}',
-  'chain/operator {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean}',
+  'chain/operator {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean,own:{bytes:number,number:number}}',
   'idem/*/ring {next:number}',
   'idem/operator/answer/* {at:number,slot:number,question:string,answer:{keyNumber:number,wrappedKey:string,box:string}}',
   'idem/operator/ring {next:number}',

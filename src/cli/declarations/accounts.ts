@@ -6,7 +6,6 @@ import type { DecideOptions, ListReviewOptions } from '../commands/accounts/revi
 import type { CreateUserOptions, DeleteUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
 import { addGlobals, CONNECTED, reading, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -23,10 +22,12 @@ const entitlement = (command: Command): Option =>
   command
     .createOption('--entitlement <entitlement>', 'what the account has bought')
     .choices(['standard', 'enterprise']);
-const quotaIn = reading((text): number | null | undefined => {
-  if (text === 'default') return null;
-  return /^\d{1,7}$/.test(text) && Number(text) <= LIMITS.accountQuotaMbMax ? Number(text) : undefined;
-}, `It is a whole number of MiB from 0 to ${LIMITS.accountQuotaMbMax}, or default.`);
+/** `LIMITS.accountQuotaMbMax`; help and completion load nothing of the service. */
+const QUOTA_MB_MAX = 1_000_000;
+const quotaIn = reading((text): number | 'default' | undefined => {
+  if (text === 'default') return text;
+  return /^\d{1,7}$/.test(text) && Number(text) <= QUOTA_MB_MAX ? Number(text) : undefined;
+}, `It is a whole number of MiB from 0 to ${QUOTA_MB_MAX}, or default.`);
 const IDEMPOTENCY = ['--idempotency-key <key>', 'the same key creates once within 24 hours'] as const;
 const ACCOUNT = ['-a, --account <account>', 'the account, by its id or its name'] as const;
 

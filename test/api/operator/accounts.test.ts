@@ -61,7 +61,15 @@ onEachBackend('the operator API', (backend) => {
           createdAt: expect.stringMatching(DATE_TIME) as string,
         },
       });
-      expect(Object.keys(created.body)).toEqual(['accountId', 'name', 'entitlement', 'disabled', 'createdAt']);
+      expect(Object.keys(created.body)).toEqual([
+        'accountId',
+        'name',
+        'entitlement',
+        'disabled',
+        'createdAt',
+        'storedBytes',
+        'quotaMb',
+      ]);
       expect(accountId).toMatch(/^[a-z0-9]{16}$/);
       expect(await operate(`/accounts/${accountId}`)).toMatchObject({ status: 200, text: created.text });
       const listed = (await operate('/accounts?limit=1000')).body['accounts'] as object[];

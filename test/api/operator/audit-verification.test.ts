@@ -29,7 +29,9 @@ onEachBackend('GET /operator/v1/accounts/{accountId}/audit/verification', (backe
 
     const whole = await verify(owner.accountId);
     expect(whole.status).toBe(200);
-    const { head, blocks, ...rest } = whole.body;
+    const { head, blocks, ownBytes, notedBytes, ...rest } = whole.body;
+    expect(ownBytes).toBeGreaterThan(0);
+    expect(notedBytes).toBe(ownBytes);
     const { accountId } = owner;
     expect(rest).toEqual({ accountId, entries: 3, firstBlock: 1, unsealed: 0, faults: [], faultCount: 0 });
     expect(head).toMatchObject({ number: blocks, digest: expect.stringMatching(/^[\w-]{43}$/) as string });

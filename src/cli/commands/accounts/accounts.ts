@@ -60,8 +60,8 @@ export async function getAccount(call: Invocation, account: string): Promise<voi
 export interface UpdateAccountOptions {
   readonly name?: string;
   readonly entitlement?: Account['entitlement'];
-  /** In MiB; `null` is that of the installation. */
-  readonly quotaMb?: number | null;
+  /** In MiB; 0 is none. */
+  readonly quotaMb?: number | 'default';
   /** The custom resource as `namespace/name`; `false` withdraws it. */
   readonly adoptableBy?: string | false;
 }
@@ -72,7 +72,7 @@ export async function updateAccount(call: Invocation, account: string, options: 
   const change = {
     ...(name !== undefined && { name }),
     ...(entitlement !== undefined && { entitlement }),
-    ...(quotaMb !== undefined && { quotaMb }),
+    ...(quotaMb !== undefined && { quotaMb: quotaMb === 'default' ? null : quotaMb }),
     ...(adoptableBy !== undefined && { adoptableBy: adoptableBy === false ? null : adoptableBy }),
   };
   if (Object.keys(change).length === 0) {

@@ -73,6 +73,19 @@ describe('accounts', () => {
     expect(withdrawn.name).toBe('Acme');
   });
 
+  test('a quota is set in MiB, switched off, and given back to the installation', async () => {
+    const id = (await created('quota')).accountId;
+    const quota = (mib: string) => json<Account>('accounts', 'update', id, '--quota-mb', mib);
+    expect(await quota('4096')).toMatchObject({ quotaMb: 4096, storedBytes: 0 });
+    expect(await quota('0')).toMatchObject({ quotaMb: 0 });
+    expect(await quota('default')).toMatchObject({ quotaMb: 1024 });
+    for (const wrong of ['1.5', '-1', '1000001', 'none', '']) {
+      const refused = await run('accounts', 'update', id, '--quota-mb', wrong);
+      expect([wrong, refused.code]).toEqual([wrong, 2]);
+      expect(refused.stderr).toContain('from 0 to 1000000, or default');
+    }
+  });
+
   test('the same idempotency key creates one', async () => {
     const create = (key: string) => json<Account>('accounts', 'create', '-n', 'once', '--idempotency-key', key);
     const [one, again, other] = [await create('k-1'), await create('k-1'), await create('k-2')];

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RECORD_SCHEMAS, schemaOfKey } from '../../../../src/cli/commands/doctor/record-schemas.ts';
 import { RECORD_ROOMS } from '../../../../src/domain/fullness/record-rooms.ts';
 import { parseRecord } from '../../../../src/domain/records/codec.ts';
+import { emptyChain } from '../../../../src/domain/audit/chain.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../../src/store/entry.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
@@ -15,6 +16,7 @@ import { entriesOf } from '../../../support/service/accounts.ts';
 import { setOtel } from '../../../support/service/daemon.ts';
 import { connectedTo, musterHere } from '../../../support/service/muster-command.ts';
 import { createApp, enroll, KEY_FILE_TEXT, Muster, poll, tenant } from '../../../support/service/muster.ts';
+import { until } from '../../../support/time/until.ts';
 
 let dataDir: string;
 let env: Record<string, string>;
@@ -69,6 +71,7 @@ test('a store that is well: every record and every audit, and the last backup', 
   expect([code, told.failed]).toEqual([0, 0]);
   expect(of(told, 'records')).toEqual([expect.stringMatching(/^ok: \d+ have the shape/)]);
   expect(of(told, 'audit')).toEqual(['ok: 2 audits are as they were sealed']);
+  expect(of(told, 'quota')).toEqual(['ok: the audits of 1 accounts are as large as was noted']);
   expect(of(told, 'backup')).toEqual([expect.stringMatching(/^ok: the last one is of \S+ \(/)]);
 });
 
@@ -104,6 +107,25 @@ test('an audit that was tampered with', async () => {
     3,
     [`fail: 1 of 2 were tampered with: ${accountId}; see: muster audit verify`],
   ]);
+});
+
+test('an account whose bytes are noted wrongly, of the store and of the running service, which counts them anew', async () => {
+  const accountId = await livedIn();
+  const key = KEYS.chain(accountId);
+  {
+    await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+    await putAll(store, { [key]: { ...emptyChain(accountId), own: { bytes: 7, number: 0 } } });
+  }
+  const wrong = `warn: 1 audits are not as large as was noted: ${accountId}; `;
+  const first = await deep();
+  expect([first.code, of(first.told, 'quota')]).toEqual([
+    0,
+    [`${wrong}start the service, and check again: it counts them anew`],
+  ]);
+  await using muster = await Muster.start({ dataDir });
+  expect(of((await deep(connectedTo(muster))).told, 'quota')).toEqual([`${wrong}the service counts them anew`]);
+  // Entries may be sealed between the count and its writing.
+  await until(async () => of((await deep(connectedTo(muster))).told, 'quota')[0]?.startsWith('ok: ') === true);
 });
 
 test('through a running service: its audits and its last backup; what it holds is not read', async () => {
