@@ -9,10 +9,13 @@ import type { Operation } from '../../../../src/api/contract/operation.ts';
 import { MEMBER_ROLES } from '../../../../src/domain/records/user-records.ts';
 import { waitOf, withFailure, NO_FAILURES, type Failures } from '../../../../src/domain/sign-ins/failures.ts';
 import { LIMITS } from '../../../../src/domain/limits.ts';
+import { generateSecretWord, systemRandom } from '../../../../src/domain/credentials/random-ids.ts';
+import { generateEnrollCode } from '../../../../src/domain/credentials/tokens.ts';
+import { forgedKey } from '../../records/forged-keys.ts';
 import { ask, panelMuster, signedIn } from '../../panel/panel-users.ts';
 import { asOperator, codeOf, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../panel/visitor.ts';
 import { scratchDirectory } from '../../run/scratch-directory.ts';
-import { call, createApp, Muster, OPERATOR_TOKEN, poll, tenant } from '../../service/muster.ts';
+import { call, createApp, Muster, type Answer, OPERATOR_TOKEN, poll, tenant } from '../../service/muster.ts';
 import { FakeClock } from '../../time/fake-clock.ts';
 import { BEHIND_PROXY, enrolled, expectAll, from, YEAR_MS, type Checks } from './checks.ts';
 
@@ -137,24 +140,21 @@ export const SECRETS: Checks = {
   'Wrong secrets are not slowed down on the API, the device and the ops listener.': async () => {
     await using muster = await Muster.start({ env: BEHIND_PROXY });
     const { appId, apiKey } = await enrolled(muster);
-    const wrongKey = `${apiKey.slice(0, -8)}wrong123`;
-    const guesses: readonly (() => Promise<number>)[] = [
-      async () => (await call(`${muster.api}/v1/apps`, { token: wrongKey, headers: from(ADDRESSES[0]) })).status,
-      async () =>
-        (await call(`${muster.device}/device/v1/config`, { token: 'mst_dev_wrong', headers: from(ADDRESSES[0]) }))
-          .status,
-      async () =>
-        (await call(`${muster.ops}/operator/v1/accounts`, { token: 'w'.repeat(40), headers: from(ADDRESSES[0]) }))
-          .status,
-      async () => {
-        const body = { appId, enrollCode: 'mst_code_wrong' };
-        return (await call(`${muster.device}/device/v1/enroll`, { method: 'POST', body, headers: from(ADDRESSES[0]) }))
-          .status;
+    const random = systemRandom();
+    const headers = from(ADDRESSES[0]);
+    // Each has the shape and the checksum of a right one.
+    const guesses: readonly (() => Promise<Answer>)[] = [
+      () => call(`${muster.api}/v1/apps`, { token: forgedKey(apiKey), headers }),
+      () => call(`${muster.device}/device/v1/config`, { token: `mst_dev_${generateSecretWord(random)}`, headers }),
+      () => call(`${muster.ops}/operator/v1/accounts`, { token: generateSecretWord(random), headers }),
+      () => {
+        const body = { appId, enrollCode: generateEnrollCode(random).reveal() };
+        return call(`${muster.device}/device/v1/enroll`, { method: 'POST', body, headers });
       },
     ];
     for (const guess of guesses) {
       const statuses: number[] = [];
-      for (let i = 0; i < LIMITS.requestsPerWindowMax + 1; i += 1) statuses.push(await guess());
+      for (let i = 0; i <= LIMITS.requestsPerWindowMax; i += 1) statuses.push((await guess()).status);
       expectAll(statuses, 401);
     }
   },
