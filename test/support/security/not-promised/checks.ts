@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { call, enroll, createApp, tenant, type Muster, type Tenant } from '../../service/muster.ts';
 
-/** What shows that a sentence of "What is not promised" is so, by the sentence. It fails where Muster does what is not promised. */
+/** Checks by the sentence of "What is not promised" that they show to be so: each fails where the thing is there. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>;
 
 export const YEAR_MS = 366 * 86_400_000;

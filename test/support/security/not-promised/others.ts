@@ -17,7 +17,7 @@ import { panelMuster, signedIn, ask } from '../../panel/panel-users.ts';
 import { FakeClock } from '../../time/fake-clock.ts';
 import { BEHIND_PROXY, configure, enrolled, from, type Checks } from './checks.ts';
 
-/* What is not promised of those whom Muster trusts with something: daemons, collectors, the provider, tenants, readers. */
+/* Sentences about those whom Muster trusts with something: daemons, collectors, the provider, tenants, readers. */
 
 const DAY_MS = 86_400_000;
 

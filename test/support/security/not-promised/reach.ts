@@ -29,7 +29,7 @@ import { FakeClock } from '../../time/fake-clock.ts';
 import { until } from '../../time/until.ts';
 import { configure, enrolled, type Checks } from './checks.ts';
 
-/* What is not promised of listeners, of encryption and of the audit. */
+/* Sentences about listeners, encryption and the audit. */
 
 const SECOND_MS = 1000;
 /** The leader looks every few seconds. */
@@ -69,7 +69,7 @@ async function withStore(clock?: FakeClock): Promise<{ muster: Muster; store: St
 }
 
 export const REACH: Checks = {
-  'What the ops listener tells strangers is not without names: `/metrics` has the ids of accounts that are near their rate limit.':
+  'The ids of accounts that are near their rate limit are not kept from strangers on the ops listener: `/metrics` has them.':
     async () => {
       const clock = new FakeClock(Date.now());
       await using muster = await Muster.start({ clock });
@@ -116,7 +116,7 @@ export const REACH: Checks = {
     rmSync(folder, { recursive: true });
   },
 
-  'What a daemon is told is not signed.': async () => {
+  'Answers to daemons are not signed.': async () => {
     await using muster = await Muster.start();
     const { apiKey, credential } = await enrolled(muster);
     expect(await configure(muster, apiKey, 'https://otel.example.com', HEADER)).toBe(200);

@@ -19,7 +19,7 @@ import { call, createApp, Muster, type Answer, OPERATOR_TOKEN, poll, tenant } fr
 import { FakeClock } from '../../time/fake-clock.ts';
 import { BEHIND_PROXY, enrolled, expectAll, from, YEAR_MS, type Checks } from './checks.ts';
 
-/* What is not promised of secrets, and of the people and programs that have them. */
+/* Sentences about secrets, and about the people and programs that have them. */
 
 const ADDRESSES = ['198.51.100.7', '203.0.113.9', '2001:db8::1'] as const;
 
