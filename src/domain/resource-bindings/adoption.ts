@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import type { AccountRecord, AppRecord } from '../records/records.ts';
 
@@ -12,6 +13,10 @@ import type { AccountRecord, AppRecord } from '../records/records.ts';
  */
 export type Owner = NonNullable<AccountRecord['managedBy']>;
 
+interface InNamespace extends Named {
+  readonly namespaceUid?: string | undefined;
+}
+
 interface Named {
   readonly namespace: string;
   readonly name: string;
@@ -23,9 +28,37 @@ export const resourceNameOf = ({ namespace, name }: Named): string => `${namespa
 const isNamed = (record: Named | undefined, owner: Named): boolean =>
   record !== undefined && record.namespace === owner.namespace && record.name === owner.name;
 
-/** Whether an operator has consented that this resource adopts the account or the app. */
-export const isOfferedTo = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
-  adoptableBy === resourceNameOf(owner);
+/** What an operator has consented to. */
+export type Offer = Pick<AccountRecord, 'adoptableBy' | 'consent'>;
+
+/** A consent that is given now. @param namespaceUid undefined where only the name of the namespace is known */
+const consentAt = (at: number, namespaceUid?: string): NonNullable<Offer['consent']> => ({
+  until: at + LIMITS.consentMs,
+  ...(namespaceUid !== undefined && { namespaceUid }),
+});
+
+/** What a record has of a consent; nothing where it is withdrawn. */
+export const offerOf = (adoptableBy: string | null, namespaceUid: string | undefined, at: number): Offer =>
+  adoptableBy === null ? {} : { adoptableBy, consent: consentAt(at, namespaceUid) };
+
+/** Consents to one name that were given within so long are one: a command that is repeated leaves no entry. */
+const SAME_MS = 3_600_000;
+
+/** Whether a consent adds nothing to the one before. */
+export const isSameOffer = (before: Offer, after: Offer): boolean =>
+  before.adoptableBy === after.adoptableBy &&
+  before.consent?.namespaceUid === after.consent?.namespaceUid &&
+  Math.abs((before.consent?.until ?? 0) - (after.consent?.until ?? 0)) < SAME_MS;
+
+/**
+ * Whether an operator has consented that this resource adopts the account or the app: by its name, in the namespace that
+ * had the name then, and not too long ago.
+ */
+export const isOfferedTo = ({ adoptableBy, consent }: Offer, owner: InNamespace, now: number): boolean =>
+  adoptableBy === resourceNameOf(owner) &&
+  consent !== undefined &&
+  now < consent.until &&
+  (consent.namespaceUid === undefined || consent.namespaceUid === owner.namespaceUid);
 
 /** Whether an operator has promised it to another resource: the word goes before what the account or app remembers. */
 const isPromisedElsewhere = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
@@ -70,9 +103,9 @@ export const mayChangeAs =
   };
 
 /** The record as the account or app follows this resource from now on; the consent is used up. */
-export function adoptedBy<T extends { adoptableBy?: string | undefined; releasedBy?: unknown; managedBy?: unknown }>(
-  { adoptableBy: _once, releasedBy: _former, ...rest }: T,
+export function adoptedBy<T extends Offer & { releasedBy?: unknown; managedBy?: unknown }>(
+  { adoptableBy: _once, consent: _used, releasedBy: _former, ...rest }: T,
   owner: Owner,
-): Omit<T, 'adoptableBy' | 'releasedBy'> & { managedBy: Owner } {
+): Omit<T, 'adoptableBy' | 'consent' | 'releasedBy'> & { managedBy: Owner } {
   return { ...rest, managedBy: owner };
 }

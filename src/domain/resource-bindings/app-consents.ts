@@ -8,14 +8,22 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AppRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import { isAppOfAnother, resourceNameOf } from './adoption.ts';
+import { isAppOfAnother, isSameOffer, offerOf, resourceNameOf } from './adoption.ts';
 import { allBindings } from './bindings.ts';
 
 /** An app as the operator sees it who gives it to a custom resource. */
-export interface ConsentedApp extends Pick<AppRecord, 'name' | 'status' | 'adoptableBy'> {
+export interface ConsentedApp extends Pick<AppRecord, 'name' | 'status' | 'adoptableBy' | 'consent'> {
   readonly appId: string;
   /** `namespace/name` of the FleetApp that stands for the app. */
   readonly managedBy: string | undefined;
+}
+
+/** Which custom resource may adopt an app. */
+export interface AppConsent {
+  /** `namespace/name`; null for none. */
+  readonly adoptableBy: string | null;
+  /** The UID of that namespace; without it the cluster is asked, where the operator of Kubernetes runs. */
+  readonly namespaceUid?: string | undefined;
 }
 
 /** The operator's consent that custom resources adopt apps, as `Accounts` has it for accounts. */
@@ -28,10 +36,9 @@ export interface AppConsents {
   /**
    * Names the custom resource that may adopt the app, once; `null` allows none. Either forgets the resource that
    * released the app.
-   * @param adoptableBy `namespace/name`
    * @throws Refusal `not_found`, `invalid_request` while a replica runs that does not know of it; StoreUnavailable, Busy
    */
-  change(origin: Origin, accountId: string, appId: string, adoptableBy: string | null): Promise<ConsentedApp>;
+  change(origin: Origin, accountId: string, appId: string, wanted: AppConsent): Promise<ConsentedApp>;
 }
 
 export interface AppConsentsDeps extends MutationDeps {
@@ -43,7 +50,7 @@ export interface AppConsentsDeps extends MutationDeps {
 export function createAppConsents(deps: AppConsentsDeps): AppConsents {
   return {
     list: (accountId, page) => list(deps, accountId, page),
-    change: (origin, accountId, appId, adoptableBy) => change(deps, origin, accountId, appId, adoptableBy),
+    change: (origin, accountId, appId, wanted) => change(deps, origin, accountId, appId, wanted),
   };
 }
 
@@ -72,6 +79,7 @@ const viewOf = ({ id }: AppEntry, record: AppRecord, bound?: string): ConsentedA
   name: record.name,
   status: record.status,
   adoptableBy: record.adoptableBy,
+  consent: record.consent,
   managedBy: record.managedBy ? resourceNameOf(record.managedBy) : bound,
 });
 
@@ -80,7 +88,7 @@ async function change(
   origin: Origin,
   accountId: string,
   appId: string,
-  adoptableBy: string | null,
+  { adoptableBy, namespaceUid }: AppConsent,
 ): Promise<ConsentedApp> {
   const known = adoptableBy === null || (await deps.mayConsent());
   return await mutate<ConsentedApp>(
@@ -96,15 +104,15 @@ async function change(
           'adoptableBy: a replica of an earlier version runs. Upgrade all of them first.',
         );
       }
-      const { adoptableBy: before, releasedBy, ...rest } = app.record;
+      const { adoptableBy: _before, consent: _former, releasedBy, ...rest } = app.record;
       const record: AppRecord = {
         ...rest,
         ...(releasedBy && { releasedBy: { ...releasedBy, withdrawn: true } }),
-        ...(adoptableBy !== null && { adoptableBy }),
+        ...offerOf(adoptableBy, namespaceUid, origin.at),
       };
       const result = viewOf(app, record);
       const remembers = releasedBy !== undefined && releasedBy.withdrawn !== true;
-      if (before === record.adoptableBy && !remembers) return { unchanged: result };
+      if (isSameOffer(app.record, record) && !remembers) return { unchanged: result };
       return {
         accountId,
         action: 'app.changed',

@@ -23,6 +23,8 @@ export interface FleetAccountFacts {
   readonly apps: NonNullable<FleetAccountStatus['apps']>;
   /** Milliseconds since this operator last wrote the status; Infinity where it has not. */
   readonly sinceStatusMs: number;
+  /** The instant, in milliseconds since 1970. */
+  readonly at: number;
 }
 
 export type FleetAccountStep =
@@ -107,11 +109,11 @@ function begin(
   if (adoptAccountId === undefined) {
     return { step: former === undefined ? { do: 'create' } : { do: 'takeUp', accountId: former } };
   }
-  if (account && isOfferedTo(account, owner)) return { step: { do: 'adopt', accountId: adoptAccountId } };
+  if (account && isOfferedTo(account, owner, facts.at)) return { step: { do: 'adopt', accountId: adoptAccountId } };
   // The manifest of an adoption stays as it is, while the consent is used up.
   if (account && wasAccountOf(account, owner)) return { step: { do: 'takeUp', accountId: adoptAccountId } };
   // The message is the same whether or not there is such an account: a writer of resources must not find that out.
-  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${resourceNameOf(owner)}.`;
+  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${resourceNameOf(owner)}; it holds for 7 days.`;
   return settledAccount(resource, facts, isFalse('Ready', 'NotAdoptable', message));
 }
 

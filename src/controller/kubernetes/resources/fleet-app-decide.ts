@@ -96,14 +96,16 @@ function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): Ap
   const { candidate } = facts;
   const { adoptAppId } = resource.spec;
   if (adoptAppId === undefined) return { step: { do: 'create' } };
-  const may = candidate && (isOfferedTo(candidate, resource) || wasAppOf(candidate, resource));
+  const may =
+    candidate &&
+    (isOfferedTo(candidate, { ...resource, namespaceUid: facts.namespaceUid }, at) || wasAppOf(candidate, resource));
   return may ? { step: { do: 'adopt', appId: adoptAppId } } : notAdoptable(resource, facts, at);
 }
 
 /** The message is the same whether or not there is such an app: a writer of resources must not find that out. */
 function notAdoptable(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
   const { adoptAppId = '' } = resource.spec;
-  const message = `An operator must set adoptableBy of the app ${adoptAppId} to ${resourceNameOf(resource)}.`;
+  const message = `An operator must set adoptableBy of the app ${adoptAppId} to ${resourceNameOf(resource)}; it holds for 7 days.`;
   return settledApp(resource, facts, isFalse('Ready', 'NotAdoptable', message), at, ACCOUNT_REQUEUE_MS);
 }
 

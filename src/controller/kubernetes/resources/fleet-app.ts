@@ -41,6 +41,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     account,
     app: app?.record,
     candidate: candidate?.record,
+    namespaceUid: candidate?.record.consent?.namespaceUid === undefined ? undefined : await context.namespaceUid(),
     seenAt: app && owner ? lastSeenAt(app.record, (await owner.lastSeen()).record) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
     wanted: {
@@ -159,7 +160,11 @@ async function adopt(
 ): Promise<void> {
   if (facts.account.is !== 'ready') return;
   const caller = await binder(appId, facts.account.account.id, resource, facts, context);
-  await context.boundApps.adopt(caller, appId, ownerOf(resource));
+  const { namespaceUid } = facts;
+  await context.boundApps.adopt(caller, appId, {
+    ...ownerOf(resource),
+    ...(namespaceUid !== undefined && { namespaceUid }),
+  });
   context.event({ type: 'Normal', reason: 'AppAdopted', note: `The app ${appId} was adopted.` });
 }
 

@@ -48,11 +48,14 @@ const factsWith = (facts: Partial<FleetAccountFacts> = {}): FleetAccountFacts =>
   users: [],
   apps: { total: 0, active: 0, pending: 0, revoked: 0 },
   sinceStatusMs: Infinity,
+  at: 1000,
   ...facts,
 });
 
 const decide = (resource: FleetAccountResource, facts: FleetAccountFacts) =>
   decideFleetAccount(resource, facts, { refused: [] });
+
+const consent = { until: 2000 };
 
 describe('an account that is not there yet', () => {
   const none = factsWith({ binding: undefined, account: undefined });
@@ -64,8 +67,24 @@ describe('an account that is not there yet', () => {
   });
 
   test('is adopted where an operator named this very resource', () => {
-    const facts = { ...none, account: { ...own, managedBy: undefined, adoptableBy: 'team/acme' } };
+    const facts = { ...none, account: { ...own, managedBy: undefined, adoptableBy: 'team/acme', consent } };
     expect(stepOf(decide(adopting, facts))).toEqual({ do: 'adopt', accountId: ACCOUNT });
+  });
+
+  test.each([
+    [{ until: 1001 }, 'ns-1', true, 'the last instant'],
+    [{ until: 1000 }, 'ns-1', false, 'the consent has ended'],
+    [undefined, 'ns-1', false, 'the consent is of an earlier version'],
+    [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-1', true, 'the namespace that was meant'],
+    [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-2', false, 'a later namespace of the name'],
+    [{ until: 2000, namespaceUid: 'ns-1' }, undefined, false, 'a namespace that cannot be read'],
+  ])('by the consent %j in the namespace %s it is adopted: %s (%s)', (given, namespaceUid, is) => {
+    const account = { ...own, managedBy: undefined, adoptableBy: 'team/acme', ...(given && { consent: given }) };
+    const { namespaceUid: _uid, ...named } = owner;
+    const here = { ...named, ...(namespaceUid !== undefined && { namespaceUid }) };
+    const decided = decide(adopting, { ...none, account, owner: here });
+    if (is) expect(stepOf(decided)).toEqual({ do: 'adopt', accountId: ACCOUNT });
+    else expect(reasonOf(decided)).toEqual(NOT_FOUND);
   });
 
   test.each([
@@ -74,7 +93,7 @@ describe('an account that is not there yet', () => {
     ['other/acme', 'the same name in another namespace'],
     ['team', 'a namespace alone'],
   ])('is not adopted by %s (%s), and the words are those of an account that does not exist', (adoptableBy, _who) => {
-    const account = { ...own, ...(adoptableBy !== undefined && { adoptableBy }) };
+    const account = { ...own, ...(adoptableBy !== undefined && { adoptableBy, consent }) };
     expect(reasonOf(decide(adopting, { ...none, account }))).toEqual(NOT_FOUND);
     expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
   });

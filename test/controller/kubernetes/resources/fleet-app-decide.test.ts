@@ -58,6 +58,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   account: aReadyAccount('a'),
   app: issued,
   candidate: undefined,
+  namespaceUid: undefined,
   seenAt: null,
   secret: { own: true, digests: WITH_CODE },
   wanted: { ...CONTENT, settings: '' },
@@ -314,11 +315,12 @@ describe('an app that is to be adopted', () => {
   const adopting = resourceWith({ adoptAppId: APP });
   const none = { binding: undefined, app: undefined, secret: undefined };
   const former = { uid: 'uid-0', namespace: 'team', name: 'one' };
+  const consent = { until: 2 * DAY };
   const NOT_FOUND = reasonOf(decide(adopting, factsWith(none)));
 
   test.each([
-    [{ ...active, adoptableBy: 'team/one' }, 'an operator named this very resource'],
-    [{ ...cutOff, adoptableBy: 'team/one' }, 'a revoked one, too'],
+    [{ ...active, adoptableBy: 'team/one', consent }, 'an operator named this very resource'],
+    [{ ...cutOff, adoptableBy: 'team/one', consent }, 'a revoked one, too'],
     [{ ...active, releasedBy: former }, 'a resource of this name released it'],
     [{ ...active, managedBy: former }, 'a resource of this name was removed by force'],
   ])('is adopted: %# (%s)', (candidate, _why) => {
@@ -330,14 +332,27 @@ describe('an app that is to be adopted', () => {
     ['team/other', 'another resource of the namespace'],
     ['other/one', 'the same name in another namespace'],
   ])('is not adopted by %s (%s), and the words are those of an app that does not exist', (adoptableBy, _who) => {
-    const candidate = { ...active, ...(adoptableBy !== undefined && { adoptableBy }) };
+    const candidate = { ...active, ...(adoptableBy !== undefined && { adoptableBy, consent }) };
     expect(reasonOf(decide(adopting, factsWith({ ...none, candidate })))).toEqual(NOT_FOUND);
     expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
   });
 
+  test.each([
+    [{ until: DAY }, undefined, 'the consent has ended'],
+    [undefined, undefined, 'the consent is of an earlier version'],
+    [{ until: 2 * DAY, namespaceUid: 'ns-1' }, 'ns-2', 'the namespace is a later one of the name'],
+    [{ until: 2 * DAY, namespaceUid: 'ns-1' }, undefined, 'the namespace cannot be read'],
+  ])('is not adopted by the consent %j in the namespace %s (%s)', (given, namespaceUid) => {
+    const candidate = { ...active, adoptableBy: 'team/one', ...(given && { consent: given }) };
+    expect(reasonOf(decide(adopting, factsWith({ ...none, candidate, namespaceUid })))).toEqual(NOT_FOUND);
+    const same = { ...candidate, consent: { until: 2 * DAY, namespaceUid: 'ns-1' } };
+    const here = factsWith({ ...none, candidate: same, namespaceUid: 'ns-1' });
+    expect(stepOf(decide(adopting, here))).toEqual({ do: 'adopt', appId: APP });
+  });
+
   test('says the same where the consent was used up meanwhile', () => {
     const refused = [{ do: 'adopt', code: 'not_found', says: undefined }] as const;
-    const facts = factsWith({ ...none, candidate: { ...active, adoptableBy: 'team/one' } });
+    const facts = factsWith({ ...none, candidate: { ...active, adoptableBy: 'team/one', consent } });
     expect(reasonOf(decideFleetApp(adopting, facts, { at: DAY, refused }))).toEqual(NOT_FOUND);
   });
 
