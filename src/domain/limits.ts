@@ -100,11 +100,13 @@ export const LIMITS = {
   /** Each holds 19 MiB of memory and a thread while it is hashed. */
   passwordsHashedMax: 2,
   passwordsWaitingMax: 32,
+  /** Attempts that wait for the store before it, as a multiple of these places and of their shares. */
+  passwordRoomsPerPlace: 4,
   /** Of the places of both, strangers have so many, and one network of theirs (/32, /64, /56; /24, /48) so many. */
   passwordsOfStrangersMax: 17,
   passwordsPerMachineMax: 2,
   passwordsPerNetworkMax: 3,
-  /** A known browser, a session or a link has so many. */
+  /** A user has so many in known browsers, and so many in sessions. */
   passwordsPerKnownMax: 2,
   /** Failed passwords of a name after which it has one turn in each `signInTurnMs`, for those who waited as told. */
   slowFromFailures: 5,

@@ -343,7 +343,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'networks that have failed go first like those that have not',
     file: 'src/domain/sign-ins/failures.ts',
-    search: "waited !== 'by network' && failuresAt(network, now) < FORGOTTEN;",
+    search: "waited !== 'by network' && failuresAt(site, now) < FORGOTTEN;",
     replacement: "waited !== 'by network';",
     rule: 'P5: a network that has failed at the name comes after those that have not.',
     caughtBy: ['test/domain/sign-ins/failures.test.ts'],
@@ -423,8 +423,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a /48 of strangers takes as many places as it has machines',
     file: 'src/domain/passwords/places.ts',
-    search: 'index === widest ? LIMITS.passwordsPerNetworkMax : LIMITS.passwordsPerMachineMax,',
-    replacement: 'index === widest ? PLACES_MAX : LIMITS.passwordsPerMachineMax,',
+    search: 'index === widest ? LIMITS.passwordsPerNetworkMax : LIMITS.passwordsPerMachineMax]',
+    replacement: 'index === widest ? PLACES_MAX : LIMITS.passwordsPerMachineMax]',
     rule: 'P5: one /48 has at most a tenth of the places.',
     caughtBy: ['test/domain/passwords/places.test.ts'],
   },

@@ -7,7 +7,7 @@ export const door = {
   login: 'Name',
   password: 'Password',
   waits: (seconds: number) =>
-    `Somebody has tried wrong passwords at this name. Leave this page open: it goes on in about ${seconds} s.`,
+    `There were many attempts, at this name or from your network. Leave this page open: it goes on in about ${seconds} s.`,
   passkey: 'Sign in with a passkey',
   passkeyToo: 'You have a passkey: it is asked for as well.',
   passkeyAgain: 'Ask for the passkey again',

@@ -48,6 +48,8 @@ export const argon2IsThere = (): boolean => typeof crypto.argon2 === 'function';
 export function createPasswords({ random }: { readonly random: RandomSource }): Passwords {
   const slots = new Slots(LIMITS.passwordsHashedMax);
   const places = new Places();
+  // Whoever has one waits for the store first, and then for a place: an attempt that waits computes nothing.
+  const rooms = new Places(LIMITS.passwordRoomsPerPlace);
   const nobody = spelled(PARAMETERS, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES));
 
   const hash = async (password: Secret): Promise<string> => {
@@ -64,12 +66,16 @@ export function createPasswords({ random }: { readonly random: RandomSource }): 
 
   return {
     enter(guest) {
-      const taken = places.take(guest);
+      const taken = rooms.take(guest);
+      const placed = async <T>(work: () => Promise<T>): Promise<T> => {
+        using _place = await places.wait(guest);
+        return await slots.run(work);
+      };
       return (
         taken && {
-          judge: (password, about) => slots.run(() => judgePassword(password.reveal(), about)),
-          hash: (password) => slots.run(() => hash(password)),
-          matches: (password, stored) => slots.run(() => matches(password, stored)),
+          judge: (password, about) => placed(() => judgePassword(password.reveal(), about)),
+          hash: (password) => placed(() => hash(password)),
+          matches: (password, stored) => placed(() => matches(password, stored)),
           [Symbol.dispose]: () => taken[Symbol.dispose](),
         }
       );

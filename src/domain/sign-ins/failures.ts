@@ -66,17 +66,19 @@ export interface Situation {
   readonly name: Failures;
   /** Those from its own network at this name. */
   readonly network: Failures;
+  /** Those from the widest network around it. */
+  readonly site: Failures;
   readonly waited: Waited;
 }
 
 /**
  * The milliseconds that an attempt must wait; 0 where it may be compared now. At a name that is slowed down nobody is
  * compared who has not waited as told: so whoever tries without pause takes no turn from a person who does. The first
- * seconds of a turn are for those with a ticket whose network has not failed at the name.
+ * seconds of a turn are for those with a ticket around whose network nobody has failed at the name.
  */
-export function waitOf({ name, network, waited }: Situation, now: number): number {
+export function waitOf({ name, network, site, waited }: Situation, now: number): number {
   if (isOpen(name, now)) return 0;
-  const goesFirst = waited !== 'by network' && failuresAt(network, now) < FORGOTTEN;
+  const goesFirst = waited !== 'by network' && failuresAt(site, now) < FORGOTTEN;
   const waitMs = Math.max(turnIn(name, now, goesFirst ? 0 : LIMITS.signInTurnFirstMs), networkWait(network, now));
   return waitMs === 0 && waited !== 'no' ? 0 : Math.max(waitMs, LIMITS.signInWaitMsMin);
 }

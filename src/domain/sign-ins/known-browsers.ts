@@ -23,6 +23,8 @@ export interface KnownBrowsers {
    * @throws StoreUnavailable; BadRecord
    */
   count(user: UserEntry | undefined, marks: readonly string[]): Promise<boolean>;
+  /** Takes back a count: the password was right, or was not compared. Never throws. */
+  takeBack(user: UserEntry, marks: readonly string[]): Promise<void>;
   /**
    * Notes a sign-in from a browser, and forgets its failures. Never throws.
    * @returns the marks that the browser has from now on
@@ -104,6 +106,16 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
         // A store that is nearly full takes no more notes: the attempt is a stranger's, which it still counts.
         if (error instanceof StoreUnavailable && error.reason === 'full') return false;
         throw error;
+      }
+    },
+    async takeBack(user, marks) {
+      const hashes = new Set(marks.map((mark) => hashOf(user, mark)));
+      const without = (one: KnownBrowser): KnownBrowser =>
+        hashes.has(one.hash) ? { ...one, failures: Math.max(0, one.failures - 1) } : one;
+      try {
+        await write(user.id, (record) => ({ ...record, known: (record.known ?? []).map(without) }));
+      } catch (error) {
+        log.info({ err: error }, 'a sign-in could not be taken back as a failure of its browser');
       }
     },
     async signedIn(user, marks) {

@@ -110,7 +110,11 @@ class SharedCounts implements NameFailures {
         await this.#settle(waiting, returned);
       } catch (error) {
         for (const { reject } of waiting) reject(error);
-        if (waiting.length === 0) this.#deps.log.info({ err: error }, 'sign-ins could not be taken back as failures');
+        this.#deps.log.info({ err: error }, 'failed sign-ins could not be counted');
+        // What is to be taken back is taken back with the next commit.
+        for (const [name, count] of this.#returned) returned.set(name, (returned.get(name) ?? 0) + count);
+        this.#returned = returned;
+        if (this.#waiting.length === 0) break;
       }
     }
     this.#isRunning = false;

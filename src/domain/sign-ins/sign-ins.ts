@@ -13,6 +13,8 @@ export interface Attempt {
   readonly name: number;
   /** The network from which it comes, such as a /56. */
   readonly network: string;
+  /** The widest network of that, such as a /48, of which one customer may have all. */
+  readonly site: string;
   /** Whether its browser has a ticket of which the time has come. */
   readonly hasTicket: boolean;
 }
@@ -43,6 +45,7 @@ export function createSignIns(deps: SignInsDeps): SignIns {
   const names = createNameFailures(deps);
   const networks = new Networks(clock);
   const placeOf = ({ name, network }: Attempt): string => `${name} ${network}`;
+  const siteOf = ({ name, site }: Attempt): string => `${name} ${site}`;
   return {
     browsers: createKnownBrowsers(deps),
     numberOf(name) {
@@ -54,15 +57,15 @@ export function createSignIns(deps: SignInsDeps): SignIns {
     async count(attempt) {
       const of = placeOf(attempt);
       const waited = attempt.hasTicket ? 'by ticket' : networks.hasWaited(of) ? 'by network' : 'no';
-      const network = networks.failures(of);
-      const waitMs = await names.count(attempt.name, (name, now) => waitOf({ name, network, waited }, now));
+      const [network, site] = [networks.failures(of), networks.failures(siteOf(attempt))];
+      const waitMs = await names.count(attempt.name, (name, now) => waitOf({ name, network, site, waited }, now));
       if (waitMs > 0) networks.told(of, clock.now() + waitMs);
-      else networks.compared(of);
+      else for (const one of new Set([of, siteOf(attempt)])) networks.compared(one);
       return waitMs;
     },
     takeBack(attempt) {
       names.takeBack(attempt.name);
-      networks.takeBack(placeOf(attempt));
+      for (const one of new Set([placeOf(attempt), siteOf(attempt)])) networks.takeBack(one);
     },
   };
 }

@@ -179,7 +179,8 @@ onEachBackend('passwords', (backend) => {
   test('a few passwords are hashed at once and some wait; more are told to come back, which costs them no attempt', async () => {
     await using muster = await backend.fresh(BEHIND_PROXY);
     const { login } = await enteredUser(muster);
-    const many = 3 * (LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax);
+    const places = LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax;
+    const many = 2 * LIMITS.passwordRoomsPerPlace * places;
     const crowd = Array.from({ length: many }, (_, i) => signIn(from(muster), `crowd-${i}`));
     const answers = await Promise.all(crowd);
     const overloaded = answers.filter(({ status }) => status === 503);

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const failed = (count: number, at = START): Failures =>
   Array.from({ length: count }).reduce<Failures>((failures) => withFailure(failures, at), NO_FAILURES);
 const wait = (name: Failures, now: number, waited: Waited = 'no', network: Failures = NO_FAILURES): number =>
-  waitOf({ name, network, waited }, now);
+  waitOf({ name, network, site: network, waited }, now);
 
 describe('the wait of an attempt', () => {
   test.each<[count: number, later: number, waited: Waited, ms: number, why: string]>([
@@ -78,7 +78,7 @@ describe('the wait of an attempt', () => {
         for (const { pauseMs, waited, network } of steps) {
           now += pauseMs;
           const own = networks.get(network) ?? NO_FAILURES;
-          const waitMs = waitOf({ name, network: own, waited }, now);
+          const waitMs = waitOf({ name, network: own, site: own, waited }, now);
           expect(waitMs === 0 || waitMs >= LIMITS.signInWaitMsMin).toBe(true);
           expect(waitMs).toBeLessThanOrEqual(LIMITS.signInDelayMsMax);
           if (waitMs > 0) continue;

@@ -28,7 +28,7 @@ class SleptClock implements Clock {
   }
 }
 
-const stranger: Judge = (name, now) => waitOf({ name, network: NO_FAILURES, waited: 'no' }, now);
+const stranger: Judge = (name, now) => waitOf({ name, network: NO_FAILURES, site: NO_FAILURES, waited: 'no' }, now);
 const log = createLog('info', { write: () => undefined });
 
 describe('failures at names', () => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
-import { panelMuster } from '../../support/panel/panel-users.ts';
+import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
+import { withPasskey } from '../../support/panel/passkeys.ts';
 import {
   asOperator,
   enteredUser,
@@ -11,7 +12,7 @@ import {
   tokenOf,
   Visitor,
 } from '../../support/panel/visitor.ts';
-import type { Answer, Muster, MusterOptions } from '../../support/service/muster.ts';
+import { tenant, type Answer, type Muster, type MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -95,12 +96,17 @@ onEachBackend('strangers before the sign-in', (backend) => {
     expect(stranger.statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(10);
   });
 
-  test('six strangers who wait as told, too, are each judged once before others, and then leave them the turns', async () => {
+  // Whoever has a whole prefix has as many addresses as it takes to let each rest until its one failure is forgotten.
+  test.each<[title: string, count: number, of: Addresses, restMs: number]>([
+    ['six', 6, (i) => `198.51.${i}.7`, 0],
+    ['eighty of one /24', 80, (i) => `198.51.100.${i + 1}`, 900_000],
+    ['eighty of one /48', 80, (i) => `2001:db8:7:${(i << 8).toString(16)}::1`, 900_000],
+  ])('strangers who wait as told, too, %s of them, leave others the turns', async (_title, count, of, restMs) => {
     const clock = new FakeClock();
     await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
     await enteredUser(muster);
-    const patient = Array.from({ length: 6 }, (_, i) => ({
-      visitor: new Visitor(muster, { address: `198.51.${i}.7` }),
+    const patient = Array.from({ length: count }, (_, i) => ({
+      visitor: new Visitor(muster, { address: of(i) }),
       dueAt: 0,
     }));
     const tries = async (): Promise<void> => {
@@ -108,6 +114,7 @@ onEachBackend('strangers before the sign-in', (backend) => {
         while (clock.now() >= one.dueAt) {
           const answer = await signIn(one.visitor, LOGIN, WRONG);
           if (answer.status === 429) one.dueAt = clock.now() + secondsOf(answer) * 1000;
+          else if (restMs > 0) one.dueAt = clock.now() + restMs;
         }
       }
     };
@@ -201,6 +208,58 @@ onEachBackend('strangers before the sign-in', (backend) => {
     expect(honest).toEqual(honest.map(() => 200));
     // The flood met its bound, and went on within it.
     expect([statuses.get(503) ?? 0, statuses.get(401) ?? 0].every((count) => count > 0)).toBe(true);
+  });
+
+  test('the invitations of one tenant keep nobody from the hashing of passwords', async () => {
+    await using panel = await panelMuster(backend, BEHIND_PROXY);
+    const { muster } = panel;
+    const { visitor: known } = await enteredUser(muster);
+    const { accountId } = await tenant(muster);
+    const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    const browser = new Visitor(muster, { browser: owner });
+    const over = new AbortController();
+    const statuses = new Set<number>();
+    const flooding = Array.from({ length: 20 }, async (_, i) => {
+      const made = await browser.post(`/accounts/${accountId}/invitations`, { role: 'viewer' });
+      const token = tokenOf(made.body['url']);
+      const visitor = new Visitor(muster, { address: `198.51.${i}.7` });
+      const body = { token, name: 'X', login: `x${i}`, password: 'password12345' };
+      const loop = async (): Promise<void> => {
+        while (!over.signal.aborted) statuses.add((await visitor.post('/links/accept', body)).status);
+      };
+      await Promise.all([loop(), loop()]);
+    });
+    const honest: number[] = [];
+    for (let i = 0; i < HONEST; i += 1) {
+      honest.push((await signIn(known)).status);
+      honest.push((await signIn(new Visitor(muster, { address: `203.0.113.${i}` }))).status);
+    }
+    over.abort();
+    await Promise.all(flooding);
+    expect(honest).toEqual(honest.map(() => 200));
+    // The flood met its bound, and went on within it.
+    expect(statuses.has(503) && statuses.has(400)).toBe(true);
+  });
+
+  test('four people behind one address sign in at once', async () => {
+    await using muster = await backend.fresh(BEHIND_PROXY);
+    const logins = await Promise.all(
+      [1, 2, 3, 4].map(async (i) => (await enteredUser(muster, { login: `p${i}@example.com` })).login),
+    );
+    const answers = await Promise.all(
+      logins.map((login) => signIn(new Visitor(muster, { address: '198.51.100.7' }), login)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
+  test('right passwords, and attempts that were turned away, make no known browser a stranger’s', async () => {
+    await using muster = await backend.fresh(BEHIND_PROXY);
+    const { visitor } = await enteredUser(muster);
+    await withPasskey(visitor);
+    await new Stranger(muster, new FakeClock(), (i) => `10.0.${i}.1`).tries(6);
+    const browser = new Visitor(muster, { address: '198.51.100.7' });
+    browser.setCookie('-browser', visitor.cookie('-browser') ?? '');
+    for (let i = 0; i < 12; i += 1) expect((await signIn(browser)).body).toMatchObject({ next: 'passkey' });
   });
 
   test('a copied browser cookie guesses ten passwords, and is then a stranger’s; a new password ends it at once', async () => {

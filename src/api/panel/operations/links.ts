@@ -3,6 +3,7 @@ import { InvalidLink } from '../../../domain/users/link-validity.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/links.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
+import { networksOf } from '../../http/client-address.ts';
 import { chargeAsk, failedAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { hashedPassword } from '../request/new-password.ts';
@@ -27,7 +28,7 @@ async function opened(request: OpenRequest<{ readonly token: string }>, services
 
 /** POST /panel/v1/links/read. */
 export const readLink = openRoute(operations.readLink, async (request, services) => {
-  chargeAsk(request, services, 'link');
+  chargeAsk(request, services, 'link read');
   const { link, user, account, signedIn, isNew, needsPassword } = await opened(request, services);
   const { kind, expiresAt, role } = link.record;
   const body: operations.Link = {
@@ -57,7 +58,8 @@ export const acceptLink = openRoute(operations.acceptLink, async (request, servi
   });
   const { token, name, login, password = '' } = request.body;
   const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };
-  const guest = { known: `link ${link.record.linkId}` };
+  const { accountId: of = link.record.linkId } = link.record;
+  const guest = { networks: networksOf(request.client), invitedBy: of };
   const hashed = needsPassword ? await hashedPassword(services, guest, password, about) : undefined;
   const originOf = signedIn ? () => request.userOrigin(signedIn) : request.originOf;
   const answer = { token, signedIn: signedIn?.user, name: name?.trim(), login: login?.trim(), hashed };

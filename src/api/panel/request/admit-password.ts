@@ -59,7 +59,7 @@ export function failedAttempt(
 export function chargeAsk(
   { client }: Pick<OpenRequest<unknown>, 'client'>,
   { addressRates }: Pick<PanelServices, 'addressRates'>,
-  what: 'challenge' | 'passkey' | 'link' | 'provider',
+  what: 'challenge' | 'passkey' | 'link read' | 'link' | 'provider',
 ): void {
   refuseFor(addressRates.asks.refuse(`${what} ${networksOf(client)[0]}`));
 }
@@ -79,8 +79,9 @@ export async function admitSignIn(
   login: string,
   user: UserEntry | undefined,
 ): Promise<AdmittedAttempt> {
-  const isKnown = await services.signIns.browsers.count(user, browserMarks(request));
-  if (isKnown && user) return attemptIn(placeFor(services, { known: `browser of ${user.id}` }));
+  const marks = browserMarks(request);
+  const isKnown = await services.signIns.browsers.count(user, marks);
+  if (isKnown && user) return inKnownBrowser(services, user, marks);
   const networks = networksOf(request.client);
   const ticket = ticketFor(services, `login ${comparableLogin(login)}`, networks);
   const hasTicket = takeTicket(request, services, ticket);
@@ -91,6 +92,20 @@ export async function admitSignIn(
     throw toldToWait(request, services, ticket, seconds * 1000);
   }
   return await counted(request, services, { guest: { networks }, ticket, hasTicket });
+}
+
+/** @throws HttpRefusal `overloaded` */
+function inKnownBrowser(services: PanelServices, user: UserEntry, marks: readonly string[]): AdmittedAttempt {
+  const takeBack = (): void => void services.signIns.browsers.takeBack(user, marks);
+  try {
+    return attemptIn(placeFor(services, { known: `browser of ${user.id}` }), () => {
+      // A sign-in forgets the failures itself; where a passkey is asked for next, it may never come to that.
+      if (user.record.passkeys.length > 0) takeBack();
+    });
+  } catch (error) {
+    takeBack();
+    throw error;
+  }
 }
 
 /**
@@ -107,10 +122,11 @@ export async function admitOwn(
   return await counted(request, services, { guest: { known: `session of ${id}` }, ticket, hasTicket });
 }
 
-/** The network that waits is the widest but one: a /32, or the /56 of one customer. */
+/** The network that waits is the widest but one: a /32, or the /56 of one customer. Who goes first is told by the widest. */
 const ticketFor = ({ signIns }: PanelServices, name: string, networks: ClientNetworks): TicketFor => ({
   name: signIns.numberOf(name),
   network: networks.at(-2) ?? networks[0],
+  site: networks.at(-1) ?? networks[0],
 });
 
 /** @throws HttpRefusal `overloaded` */
@@ -131,7 +147,7 @@ async function counted(
 ): Promise<AdmittedAttempt> {
   const { signIns } = services;
   const attempt = { ...ticket, hasTicket };
-  // A place comes first: no more attempts wait for the store than there are places.
+  // A room comes first: the attempts that wait for the store are bounded.
   const place = placeFor(services, guest);
   try {
     const waitMs = await signIns.count(attempt);

@@ -79,7 +79,7 @@ export interface PanelServices extends OperatorServices, V1Services {
 export interface AddressRates {
   /** Attempts with a secret. */
   readonly attempts: DeviceRate;
-  /** Challenges, links that are read, and ways to the provider and back: no secret can be guessed by them. */
+  /** Challenges, links that are read or used, and ways to the provider: no secret can be guessed by them. */
   readonly asks: DeviceRate;
 }
 

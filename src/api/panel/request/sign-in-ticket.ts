@@ -18,6 +18,8 @@ const ticketSchema = z.object({ id: z.string(), name: z.int(), network: z.string
 export interface TicketFor {
   readonly name: number;
   readonly network: string;
+  /** The widest network of the address, such as a /48. */
+  readonly site: string;
 }
 
 /** The refusal of an attempt that must wait, with its ticket. */
@@ -47,5 +49,5 @@ export function takeTicket(
   const sealed = cookie(cookies.ticket);
   const ticket = ticketSchema.safeParse(sealed === undefined ? undefined : sealedCookies.open(PURPOSE, sealed)).data;
   if (ticket?.name !== name || ticket.network !== network) return false;
-  return spentTickets.spend(ticket.id) && isDue(ticket.dueAt, clock.now());
+  return isDue(ticket.dueAt, clock.now()) && spentTickets.spend(ticket.id);
 }
