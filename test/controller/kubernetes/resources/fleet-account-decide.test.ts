@@ -71,17 +71,16 @@ describe('an account that is not there yet', () => {
     expect(stepOf(decide(adopting, facts))).toEqual({ do: 'adopt', accountId: ACCOUNT });
   });
 
-  test.each([
+  test.each<[given: AccountRecord['consent'], namespaceUid: string | undefined, is: boolean, why: string]>([
     [{ until: 1001 }, 'ns-1', true, 'the last instant'],
     [{ until: 1000 }, 'ns-1', false, 'the consent has ended'],
     [undefined, 'ns-1', false, 'the consent is of an earlier version'],
     [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-1', true, 'the namespace that was meant'],
     [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-2', false, 'a later namespace of the name'],
     [{ until: 2000, namespaceUid: 'ns-1' }, undefined, false, 'a namespace that cannot be read'],
-  ])('by the consent %j in the namespace %s it is adopted: %s (%s)', (given, namespaceUid, is) => {
+  ])('by the consent %j in the namespace %s it is adopted: %s (%s)', (given, namespaceUid, is, _why) => {
     const account = { ...own, managedBy: undefined, adoptableBy: 'team/acme', ...(given && { consent: given }) };
-    const { namespaceUid: _uid, ...named } = owner;
-    const here = { ...named, ...(namespaceUid !== undefined && { namespaceUid }) };
+    const here = { ...owner, ...(namespaceUid !== undefined && { namespaceUid }) };
     const decided = decide(adopting, { ...none, account, owner: here });
     if (is) expect(stepOf(decided)).toEqual({ do: 'adopt', accountId: ACCOUNT });
     else expect(reasonOf(decided)).toEqual(NOT_FOUND);

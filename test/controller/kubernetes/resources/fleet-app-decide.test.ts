@@ -337,12 +337,12 @@ describe('an app that is to be adopted', () => {
     expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
   });
 
-  test.each([
+  test.each<[given: AppRecord['consent'], namespaceUid: string | undefined, why: string]>([
     [{ until: DAY }, undefined, 'the consent has ended'],
     [undefined, undefined, 'the consent is of an earlier version'],
     [{ until: 2 * DAY, namespaceUid: 'ns-1' }, 'ns-2', 'the namespace is a later one of the name'],
     [{ until: 2 * DAY, namespaceUid: 'ns-1' }, undefined, 'the namespace cannot be read'],
-  ])('is not adopted by the consent %j in the namespace %s (%s)', (given, namespaceUid) => {
+  ])('is not adopted by the consent %j in the namespace %s (%s)', (given, namespaceUid, _why) => {
     const candidate = { ...active, adoptableBy: 'team/one', ...(given && { consent: given }) };
     expect(reasonOf(decide(adopting, factsWith({ ...none, candidate, namespaceUid })))).toEqual(NOT_FOUND);
     const same = { ...candidate, consent: { until: 2 * DAY, namespaceUid: 'ns-1' } };
