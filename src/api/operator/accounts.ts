@@ -1,5 +1,6 @@
 import type { Account } from '../../domain/accounts/accounts.ts';
-import { resourceNameOf, type Offer } from '../../domain/resource-bindings/adoption.ts';
+import type { Offer } from '../../domain/accounts/offers.ts';
+import { resourceNameOf } from '../../domain/resource-bindings/adoption.ts';
 import type { ConsentedApp } from '../../domain/resource-bindings/app-consents.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/accounts.ts';

@@ -4,7 +4,7 @@ import type { Listed, PageOf } from '../../store/pages.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
-import { isSameOffer, offerOf } from '../resource-bindings/adoption.ts';
+import { isSameOffer, offerOf } from './offers.ts';
 import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
 import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';

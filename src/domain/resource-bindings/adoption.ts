@@ -1,4 +1,4 @@
-import { LIMITS } from '../limits.ts';
+import type { Offer } from '../accounts/offers.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import type { AccountRecord, AppRecord } from '../records/records.ts';
 
@@ -27,28 +27,6 @@ export const resourceNameOf = ({ namespace, name }: Named): string => `${namespa
 
 const isNamed = (record: Named | undefined, owner: Named): boolean =>
   record !== undefined && record.namespace === owner.namespace && record.name === owner.name;
-
-/** What an operator has consented to. */
-export type Offer = Pick<AccountRecord, 'adoptableBy' | 'consent'>;
-
-/** A consent that is given now. @param namespaceUid undefined where only the name of the namespace is known */
-const consentAt = (at: number, namespaceUid?: string): NonNullable<Offer['consent']> => ({
-  until: at + LIMITS.consentMs,
-  ...(namespaceUid !== undefined && { namespaceUid }),
-});
-
-/** What a record has of a consent; nothing where it is withdrawn. */
-export const offerOf = (adoptableBy: string | null, namespaceUid: string | undefined, at: number): Offer =>
-  adoptableBy === null ? {} : { adoptableBy, consent: consentAt(at, namespaceUid) };
-
-/** Consents to one name that were given within so long are one: a command that is repeated leaves no entry. */
-const SAME_MS = 3_600_000;
-
-/** Whether a consent adds nothing to the one before. */
-export const isSameOffer = (before: Offer, after: Offer): boolean =>
-  before.adoptableBy === after.adoptableBy &&
-  before.consent?.namespaceUid === after.consent?.namespaceUid &&
-  Math.abs((before.consent?.until ?? 0) - (after.consent?.until ?? 0)) < SAME_MS;
 
 /**
  * Whether an operator has consented that this resource adopts the account or the app: by its name, in the namespace that

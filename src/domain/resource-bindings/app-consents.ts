@@ -1,6 +1,7 @@
 import { expectUnchanged } from '../../store/port.ts';
 import type { Listed, PageOf } from '../../store/pages.ts';
 import { existing } from '../accounts/accounts.ts';
+import { isSameOffer, offerOf } from '../accounts/offers.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
@@ -8,7 +9,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AppRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import { isAppOfAnother, isSameOffer, offerOf, resourceNameOf } from './adoption.ts';
+import { isAppOfAnother, resourceNameOf } from './adoption.ts';
 import { allBindings } from './bindings.ts';
 
 /** An app as the operator sees it who gives it to a custom resource. */

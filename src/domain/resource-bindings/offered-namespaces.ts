@@ -5,7 +5,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { Offer } from './adoption.ts';
+import type { Offer } from '../accounts/offers.ts';
 
 /** An account or an app with a consent that names a namespace, and not yet its UID. */
 export interface NamelessOffer {
