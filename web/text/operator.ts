@@ -60,7 +60,7 @@ export const accountSettings = {
   disabledNow: 'The account is disabled.',
   enabledNow: 'The account is enabled.',
   adopt: 'Adoption by a FleetAccount',
-  adoptLead: 'A FleetAccount of Kubernetes may take the account over, once.',
+  adoptLead: 'A FleetAccount of Kubernetes may take the account over, once and within 7 days.',
   adoptField: 'FleetAccount, as namespace/name',
   managedBy: (by: string) => `The FleetAccount ${by} manages the account.`,
   releasedBy: (by: string) => `The FleetAccount ${by} managed the account until it was deleted.`,
@@ -70,7 +70,7 @@ export const accountSettings = {
   appsLead: 'A FleetApp of Kubernetes may take an app over once you allow it: its daemon goes on with its credential.',
   consentTitle: 'Let a FleetApp adopt this app',
   consentSays: 'The consent is good for one adoption, by this FleetApp alone. Until then it can be withdrawn.',
-  consentGiven: 'The FleetApp may adopt the app.',
+  consentGiven: 'The FleetApp may adopt the app within 7 days.',
   consentWithdrawn: 'No FleetApp may adopt the app.',
   appColumns: {
     app: 'App',

@@ -23,7 +23,7 @@ export async function adoptAccount(call: Invocation, account: string, options: A
     { adoptableBy: `${namespace}/${name}` },
     requestOf(call),
   );
-  call.say(`The FleetAccount ${namespace}/${name} may adopt the account ${accountId}, once.`);
+  call.say(`The FleetAccount ${namespace}/${name} may adopt the account ${accountId}, once and within 7 days.`);
   const spec = {
     adoptAccountId: accountId,
     displayName: found.name,

@@ -42,7 +42,7 @@ export async function adoptApps(call: Invocation, ids: readonly string[], option
   }
   const managed = apps.length - chosen.length;
   const left = all && managed > 0 ? `; ${managed} have a FleetApp already` : '';
-  call.say(`${chosen.length} apps of the account ${account.accountId} may be adopted, once${left}.`);
+  call.say(`${chosen.length} apps of the account ${account.accountId} may be adopted, once and within 7 days${left}.`);
 }
 
 async function consent(
