@@ -112,7 +112,7 @@ export const LIMITS = {
   slowFromFailures: 5,
   signInFailuresHalfLifeMs: 15 * MINUTE_MS,
   signInTurnMs: 12 * SECOND_MS,
-  /** The first seconds of a turn, for those with a ticket whose network has not failed at the name. */
+  /** The first seconds of a turn, for those with a ticket around whose network nobody has failed at the name. */
   signInTurnFirstMs: 3 * SECOND_MS,
   signInWaitMsMin: 5 * SECOND_MS,
   /** A turn that was told is kept so long for whoever comes late. */

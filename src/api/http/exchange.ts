@@ -244,10 +244,8 @@ export class Exchange {
   refuse(code: ErrorCode, message?: string, headers: readonly string[] = []): void {
     const { status } = ERRORS[code];
     const all = [...headers];
-    if (status === 401) {
-      // A browser knows no bearer, and the panel's pages need no prompt.
-      if (this.#listener !== 'panel') all.push('WWW-Authenticate', 'Bearer');
-    }
+    // A browser knows no bearer, and the panel's pages need no prompt.
+    if (status === 401 && this.#listener !== 'panel') all.push('WWW-Authenticate', 'Bearer');
     const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);

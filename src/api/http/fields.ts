@@ -3,7 +3,10 @@ import { mappedLogin } from '../../text/logins.ts';
 import { hasUnseen } from '../../text/names.ts';
 import { textFault } from './text.ts';
 
-/** A schema for a text of at most so many Unicode code points, without lone surrogates (A1). @param trimmed blanks around it do not count */
+/**
+ * A schema for a text of at most so many Unicode code points, without lone surrogates (A1).
+ * @param trimmed blanks around it are left out, and do not count
+ */
 export const text = ({ codePointsMax, trimmed = false }: { codePointsMax: number; trimmed?: boolean }): z.ZodString =>
   (trimmed ? z.string().trim() : z.string())
     .check((ctx) => {

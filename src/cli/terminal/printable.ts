@@ -5,11 +5,11 @@
  * Output for programs is not changed by it.
  */
 export const printable = (text: string): string =>
-  text.replaceAll(/\u2068([^\u2066-\u2069]*)\u2069|[\p{C}\p{Zl}\p{Zp}]/gu, (found, name?: string) =>
-    name === undefined ? escaped(found) : `\u2068${name.replaceAll(UNPRINTABLE, escaped)}\u2069`,
-  );
-
-const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+  text
+    .split(/\u2068([^\u2066-\u2069]*)\u2069/u)
+    .map((part) => part.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped))
+    .map((part, index) => (index % 2 === 1 ? `\u2068${part}\u2069` : part))
+    .join('');
 
 function escaped(character: string): string {
   const code = character.codePointAt(0) ?? 0;

@@ -5,10 +5,10 @@ import type { UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { parseRecord } from '../records/codec.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { sessionUsesSchema } from '../records/user-records.ts';
-import { openLinkOf } from '../users/links.ts';
+import { hasOpenLink } from '../users/links.ts';
 import { hasRoles } from '../users/mapped-roles.ts';
 import { recordsOf } from '../users/user-deletion.ts';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
@@ -35,6 +35,16 @@ export function unusedUsersSweep(deps: SweepDeps & { readonly random: RandomSour
     return outcome === 'committed';
   }
 
+  /** @returns whether the user was removed; a damaged record of one must not keep the others */
+  async function goes(user: UserEntry, now: number): Promise<boolean> {
+    try {
+      return !(await isWaitedFor(store, user.id, now)) && (await remove(user));
+    } catch (error) {
+      if (error instanceof BadRecord) return false;
+      throw error;
+    }
+  }
+
   return {
     what: 'unused_users',
     async piece(_from, signal) {
@@ -42,7 +52,7 @@ export function unusedUsersSweep(deps: SweepDeps & { readonly random: RandomSour
       let gone = 0;
       for (const user of memory.users()) {
         if (signal.aborted || gone === REMOVED_PER_PIECE_MAX) break;
-        if (isUnused(memory, user, now) && !(await isWaitedFor(store, user.id, now)) && (await remove(user))) gone += 1;
+        if (isUnused(memory, user, now) && (await goes(user, now))) gone += 1;
       }
       // Those of this piece are not found again.
       return { gone, next: gone === REMOVED_PER_PIECE_MAX ? '' : undefined };
@@ -64,5 +74,5 @@ function isUnused(memory: FleetMemory, { id, record: { roleless, mapped } }: Use
 async function isWaitedFor(store: Store, userId: string, now: number): Promise<boolean> {
   const uses = await store.get(KEYS.sessionUses(userId));
   const sessions = uses ? parseRecord(sessionUsesSchema, uses).record.sessions : [];
-  return sessions.some(([, at]) => !isLongAgo(at, now)) || (await openLinkOf({ store }, userId, now));
+  return sessions.some(([, at]) => !isLongAgo(at, now)) || (await hasOpenLink({ store }, userId, now));
 }

@@ -68,8 +68,12 @@ export function createPasswords({ random }: { readonly random: RandomSource }): 
     enter(guest) {
       const taken = rooms.take(guest);
       const placed = async <T>(work: () => Promise<T>): Promise<T> => {
-        using _place = await places.wait(guest);
-        return await slots.run(work);
+        const place = await places.wait(guest);
+        try {
+          return await slots.run(work);
+        } finally {
+          place[Symbol.dispose]();
+        }
       };
       return (
         taken && {

@@ -72,7 +72,7 @@ class SharedCounts implements NameFailures {
   readonly #deps: NameFailuresDeps;
   /** As this replica saw them last. */
   readonly #seen: Records = new Map();
-  /** No more than there are places for passwords: an attempt has one while it waits here. */
+  /** No more than may wait for a password to be compared (`passwordRoomsPerPlace`): an attempt is one of them here. */
   #waiting: Waiting[] = [];
   /** What is to be taken back, by name. */
   #returned = new Map<number, number>();

@@ -217,7 +217,7 @@ export async function voidedLinks(
 }
 
 /** Whether a link that is still good leads to the user. @throws StoreUnavailable */
-export const openLinkOf = async (deps: Pick<MutationDeps, 'store'>, userId: string, now: number): Promise<boolean> =>
+export const hasOpenLink = async (deps: Pick<MutationDeps, 'store'>, userId: string, now: number): Promise<boolean> =>
   (await linksOf(deps, OPERATOR_AUDIT)).some(({ record }) => record.userId === userId && record.expiresAt > now);
 
 async function forReset(deps: MutationDeps, origin: Origin, userId: string): Promise<MadeLink> {

@@ -2,7 +2,7 @@ import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
-import { ask, panelMuster, putUser, signedIn } from '../../support/panel/panel-users.ts';
+import { ask, panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { forgingProvider, type Forgery } from '../../support/panel/forging-provider.ts';
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
@@ -12,6 +12,17 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 /* Sign-in at a real provider, which is a process of its own. */
+
+/** A panel at which everybody signs in by this provider. */
+const atProvider = ({ issuer }: { readonly issuer: string }): Promise<PanelMuster> =>
+  panelMuster(undefined, {
+    env: {
+      MUSTER_OIDC_NEWCOMERS: 'all',
+      MUSTER_OIDC_ISSUER: issuer,
+      MUSTER_OIDC_CLIENT_ID: 'muster',
+      MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),
+    },
+  });
 
 describe('sign-in at a provider', () => {
   test('makes a user with the roles that his groups give, by ids alone; another sign-in is the same user', async () => {
@@ -247,14 +258,7 @@ describe('sign-in at a provider', () => {
     ['a key that the provider does not publish', { key: signingKey('key') }, 'provider_refused'],
   ])('%s', async (_says, forgery, problem) => {
     await using forger = await forgingProvider(forgery);
-    await using panel = await panelMuster(undefined, {
-      env: {
-        MUSTER_OIDC_NEWCOMERS: 'all',
-        MUSTER_OIDC_ISSUER: forger.issuer,
-        MUSTER_OIDC_CLIENT_ID: 'muster',
-        MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),
-      },
-    });
+    await using panel = await atProvider(forger);
     const home = panel.muster.panel.replace('127.0.0.1', 'localhost');
     const browser = new RedirectedBrowser();
     const { url } = await browser.go(`${home}/panel/v1/sign-in/provider`, ({ pathname }) =>
@@ -266,14 +270,7 @@ describe('sign-in at a provider', () => {
   test('the name that a provider tells is cleaned, and another claim is taken where nothing of it would be seen', async () => {
     const shownAs = async (forgery: Forgery): Promise<unknown> => {
       await using forger = await forgingProvider(forgery);
-      await using panel = await panelMuster(undefined, {
-        env: {
-          MUSTER_OIDC_NEWCOMERS: 'all',
-          MUSTER_OIDC_ISSUER: forger.issuer,
-          MUSTER_OIDC_CLIENT_ID: 'muster',
-          MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(),
-        },
-      });
+      await using panel = await atProvider(forger);
       const home = panel.muster.panel.replace('127.0.0.1', 'localhost');
       await new RedirectedBrowser().go(`${home}/panel/v1/sign-in/provider`, ({ pathname }) => pathname === '/');
       const { users } = (await asOperator(panel.muster, '/users')).body as { users: { name: string }[] };

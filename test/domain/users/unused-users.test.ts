@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { asOperator, codeOf, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../support/panel/visitor.ts';
@@ -88,6 +88,21 @@ onEachBackend('a user without a role', (backend) => {
       60_000,
     );
     expect(await here()).toEqual([false, false, true, false, true, true]);
+  });
+
+  test('whose record is damaged stays, and keeps no other one', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    // The clean-up comes to the one that was made first before the others.
+    const first = await make(panel, 'first');
+    const others = [await make(panel, 'second'), await make(panel, 'third')];
+    const key = KEYS.sessionUses(first);
+    await panel.store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: 'damaged' }] });
+    clock.advance(8 * DAY_MS);
+    const left = async (): Promise<readonly boolean[]> =>
+      await Promise.all([first, ...others].map((userId) => isThere(panel, userId)));
+    await untilPassing(clock, async () => (await left()).filter(Boolean).length === 1, 60_000);
+    expect(await left()).toEqual([true, false, false]);
   });
 
   test('stays where somebody grants a role, a link or a session just before the removal is committed', async () => {

@@ -26,7 +26,8 @@ export const keepKeys = described(
   'The ids of API keys that the user made and that go on; every other one ends where the user loses the right by which it was made.',
   ['n4c8r2w6y1z5'],
 );
-const KEPT_KEYS = new RegExp(String.raw`^([a-z0-9]{12}(,[a-z0-9]{12}){0,${LIMITS.keptKeysMax - 1}})?$`);
+const ID = KEY_ID.source.slice(1, -1);
+const KEPT_KEYS = new RegExp(`^(${ID}(,${ID}){0,${LIMITS.keptKeysMax - 1}})?$`);
 /** The same in a query, where a request has no body. */
 export const keepKeysQuery = z.object({
   keepKeys: described(

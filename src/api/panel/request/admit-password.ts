@@ -24,20 +24,11 @@ export interface AdmittedAttempt extends Pick<PasswordPlace, 'matches' | typeof 
 type Kind = 'password' | 'passkey' | 'link';
 
 /** Counts an attempt of an address. @returns the seconds to wait, and then it is not counted */
-export const addressWait = (
+const addressWait = (
   { client }: Pick<OpenRequest<unknown>, 'client'>,
   { addressRates }: Pick<PanelServices, 'addressRates'>,
   kind: Kind | 'password after waiting',
 ): number | undefined => addressRates.attempts.refuse(`${kind} ${networksOf(client)[0]}`);
-
-/** Counts an attempt of an address, or one that has failed where a right one needs no count. @throws HttpRefusal `rate_limited` */
-export function chargeAttempt(
-  request: Pick<OpenRequest<unknown>, 'client'>,
-  services: Pick<PanelServices, 'addressRates'>,
-  kind: Kind,
-): void {
-  refuseFor(addressWait(request, services, kind));
-}
 
 /**
  * The refusal of an attempt that has failed, once it is counted; beyond the bound of the address it is told as well.

@@ -11,14 +11,13 @@ import { toldBy } from '../../connection/told.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
-import { finding, type Report } from './finding.ts';
+import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
 import { schemaOfKey } from './record-schemas.ts';
 
 /* `muster doctor --deep`: what takes as long as the store is large. */
 
 /** As the alert MusterBackupOld. */
 const BACKUP_WARN_MS = 26 * 3_600_000;
-const CHECK_MS_MAX = 5000;
 /** More would hide the other findings. */
 const NAMED_MAX = 3;
 

@@ -1,3 +1,6 @@
+/** The most time of one question to the service. */
+export const CHECK_MS_MAX = 5000;
+
 /** The result of one check: in words what is wrong and what to do, where anything is. */
 export interface Finding {
   readonly level: 'ok' | 'warn' | 'fail';

@@ -4,11 +4,10 @@ import { userSchema } from '../../../domain/records/user-records.ts';
 import { comparableLogin } from '../../../text/logins.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import type { OperatorClient } from '#client';
-import { finding, type Report } from './finding.ts';
+import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
 
 /* Names to sign in with that became one when their comparison changed: nobody is locked out, and a person must choose. */
 
-const CHECK_MS_MAX = 5000;
 /** More would hide the other findings. */
 const NAMED_MAX = 5;
 

@@ -6,10 +6,9 @@ import { answerJson } from '../../connection/told.ts';
 import { unreachable } from '../../connection/unreachable.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
-import { finding, type Report } from './finding.ts';
+import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
 import { checkLoginsOfService } from './logins.ts';
 
-const CHECK_MS_MAX = 5000;
 const CLOCK_WARN_MS = 5000;
 const CLOCK_FAIL_MS = 30_000;
 /** The date of a response has whole seconds. */

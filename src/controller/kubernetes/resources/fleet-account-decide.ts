@@ -3,10 +3,9 @@ import { isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from '../../../
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
-import type { Resource } from '../runtime/resource.ts';
+import { displayNameOf, type Resource } from '../runtime/resource.ts';
 import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
 import { usersInWords, type AccountUsers } from './account-ref.ts';
-import { cleanedName } from '../../../text/names.ts';
 
 export type FleetAccountResource = Resource<FleetAccountSpec, FleetAccountStatus>;
 
@@ -41,9 +40,6 @@ export type FleetAccountStep =
 const COUNTS_EVERY_MS = 60_000;
 /** The users of an account that go one by one are told at most so often. */
 const USERS_EVERY_MS = 10_000;
-
-export const accountNameOf = ({ spec, name }: FleetAccountResource): string =>
-  cleanedName(spec.displayName ?? '') || name;
 
 /**
  * Decides the next step for a FleetAccount, or its status. Changes made outside are undone, but never a loss of access.
@@ -129,7 +125,7 @@ function follow(
   // undoes that.
   const cutOff = account.disabled && !spec.disabled && !fresh;
   const disabled = cutOff || spec.disabled;
-  const same = account.name === accountNameOf(resource) && account.entitlement === spec.entitlement;
+  const same = account.name === displayNameOf(resource) && account.entitlement === spec.entitlement;
   if (!same || account.disabled !== disabled) return { step: { do: 'change', disabled } };
   if (fresh) return { step: { do: 'note' } };
   return settledAccount(resource, facts, readiness(cutOff, account));

@@ -3,10 +3,10 @@ import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import type { Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
+import { displayNameOf } from '../runtime/resource.ts';
 import { fleetAccount } from '../schema/fleet-account.ts';
 import { accountUsers } from './account-ref.ts';
 import {
-  accountNameOf,
   decideFleetAccount,
   settledAccount,
   type FleetAccountFacts,
@@ -98,7 +98,7 @@ async function act(
 async function create(resource: FleetAccountResource, owner: Owner, context: ReconcileContext): Promise<void> {
   const accountId = generateAccountId(context.random);
   const { entitlement } = resource.spec;
-  const account = { name: accountNameOf(resource), entitlement, managedBy: owner };
+  const account = { name: displayNameOf(resource), entitlement, managedBy: owner };
   const precondition = context.bindings.precondition(resource.uid, undefined, bindingTo(accountId, resource));
   await context.boundAccounts.create(context.origin(), accountId, account, precondition);
   context.event({ type: 'Normal', reason: 'AccountCreated', note: `The account ${accountId} was created.` });
@@ -128,7 +128,7 @@ async function change(
   const { uid, spec, generation } = resource;
   const { record } = binding;
   const patch = {
-    name: accountNameOf(resource),
+    name: displayNameOf(resource),
     entitlement: spec.entitlement,
     ...(disabled !== undefined && { disabled }),
   };

@@ -11,7 +11,7 @@ import {
   type FleetApiKeyResource,
   type FleetApiKeyStep,
 } from './fleet-api-key-decide.ts';
-import { cleanedName } from '../../../text/names.ts';
+import { displayNameOf } from '../runtime/resource.ts';
 
 /** The kind FleetApiKey: an API key in a Secret. */
 export const fleetApiKeyKind = {
@@ -115,7 +115,7 @@ async function register(
     {
       keyId,
       hash,
-      name: cleanedName(spec.displayName ?? '') || name,
+      name: displayNameOf({ spec, name }),
       ...(key && registered.key && { follows: key.keyId }),
     },
     context.bindings.precondition(uid, binding, after),

@@ -1,3 +1,4 @@
+import { cleanedName } from '../../../text/names.ts';
 import * as z from 'zod';
 import type { KubeObject, ResourceType } from '../client/kube-api.ts';
 import { InvalidSpec } from '../failures/failure.ts';
@@ -28,6 +29,15 @@ export interface Resource<Spec, Status> {
 
 /** Keeps a deleted resource until Muster has cleaned up what it stands for. */
 export const FINALIZER = 'muster.dev/cleanup';
+
+/** The name for people: that of the spec, where anything of it would be seen, or the resource's own. */
+export const displayNameOf = ({
+  spec,
+  name,
+}: {
+  readonly spec: { readonly displayName?: string | undefined };
+  readonly name: string;
+}): string => cleanedName(spec.displayName ?? '') || name;
 
 /** The type of the objects of a kind, for the paths of the API server. */
 export const resourceTypeOf = ({ plural }: Pick<KindSchema, 'plural'>): ResourceType => ({
