@@ -117,7 +117,7 @@ export const panelVariables = {
         'The values of the claim `amr` by which the provider says that it asked for a second factor, such as `mfa hwk` (RFC 8176).',
     }),
   MUSTER_OIDC_NEWCOMERS: z
-    .enum(['roles', 'all'])
+    .enum(['roles', 'all'], 'must be roles or all')
     .prefault('roles')
     .meta({
       description:

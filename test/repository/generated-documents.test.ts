@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { GENERATED_HERE } from '../../scripts/generated-documents.ts';
+import { describedVariables } from '../../src/config/described.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -14,4 +15,9 @@ test.each(GENERATED_HERE)('$path is what `npm run docs` writes', async ({ path, 
 test('docs/CONFIGURATION.md has a row for each variable, once', () => {
   const rows = [...textOf('docs/CONFIGURATION.md').matchAll(/^\| `(MUSTER_\w+)` /gm)].map(([, name = '']) => name);
   expect(rows.sort()).toEqual([...VARIABLES].sort());
+});
+
+test('the rule of each variable is in words of this project, in one cell', () => {
+  const rules = describedVariables().map(({ name, rule }) => ({ name, rule }));
+  expect(rules.filter(({ rule }) => /Invalid|expected|\|/.test(rule))).toEqual([]);
 });

@@ -1,6 +1,7 @@
+import { isolated } from '../../src/text/shown-name.ts';
+
 /* Texts of what asks a signed-in user to prove who they are. */
 
-import { isolated } from '../../src/text/shown-name.ts';
 export const proof = {
   title: 'Prove that it is you',
   says: 'This can open a further way in. It needs a proof of the last 10 minutes, and goes on afterwards.',

@@ -83,7 +83,7 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly answers: readonly [Success, ...Success[]];
   /** Its errors, beside those that follow from the API, the path, the body and the entitlement. */
   readonly errors?: readonly ErrorCode[];
-  /** Of the panel: a 429 may give the browser a ticket, with which it comes back. */
+  /** Whether a 429 of the panel gives the browser a ticket, with which it comes back. */
   readonly ticket?: true;
   /** The arguments of the command `muster` that do the same with the example; a value of it stands as `{field}`. */
   readonly command?: string;

@@ -23,10 +23,10 @@ export function safeHeaders(policy: string, more: readonly string[] = []): SafeH
   return { plain, encrypted: [...plain, ...HSTS] };
 }
 
-/** Of answers for programs, errors included. */
+/** The headers of answers for programs, errors included. */
 export const DATA_HEADERS = safeHeaders("default-src 'none'; frame-ancestors 'none'");
 
-/** Of documents and their files: these name what they load, and tell nobody where a link was followed from. */
+/** Prepares the headers of pages and their files, which name what they load, and tell nobody where a link was followed from. */
 export const pageHeaders = (policy: readonly string[], more: readonly string[] = []): SafeHeaders =>
   safeHeaders(policy.join('; '), [
     'Referrer-Policy',

@@ -78,7 +78,7 @@ export function networksOf(address: string): ClientNetworks {
   ];
 }
 
-/** What is no address, as of a connection that is gone, is one network of its own. */
+/** The networks of an IPv4 address. A text that is no address, as of a connection that is gone, is one network of its own. */
 const networksOfIPv4 = (address: string): ClientNetworks =>
   isIP(address) === 4 ? [address, address.replace(/\d+$/, '0/24')] : [address];
 

@@ -29,30 +29,28 @@ const ruled =
     ctx.issues.push({ code: 'custom', message, input: undefined });
   };
 
+/** The rule of `nameText`, which the documents tell in words: no pattern tells it in every language. */
+const SEEN_ONLY = 'must not contain control, invisible or direction-changing characters';
+/** The rule of `loginText`, likewise. */
+const IDENTIFIERS_ONLY = 'must consist of letters, digits and ASCII punctuation, each part in one direction of writing';
+
+/** A description of a field of `nameText` with its rule. */
+export const describedName = (description: string): string => `${description} It ${SEEN_ONLY}.`;
+/** A description of a field of `loginText` with its rule. */
+export const describedLogin = (description: string): string => `${description} It ${IDENTIFIERS_ONLY}.`;
+
 /**
  * A schema for the name of a person, an account or a key: without blanks around it, and without a character that is not
  * seen or turns the direction of a text.
  */
 export const nameText = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
-  text({ codePointsMax, trimmed: true }).check(
-    ruled(
-      codePointsMax,
-      (name) => !hasUnseen(name),
-      'must not contain control, invisible or direction-changing characters',
-    ),
-  );
+  text({ codePointsMax, trimmed: true }).check(ruled(codePointsMax, (name) => !hasUnseen(name), SEEN_ONLY));
 
 /** A schema for a new name to sign in with, as PRECIS has it (RFC 8265, 3.3). */
 export const loginText = ({ codePointsMax }: { codePointsMax: number }): z.ZodString =>
   nameText({ codePointsMax })
     .min(1)
-    .check(
-      ruled(
-        codePointsMax,
-        (login) => login === '' || mappedLogin(login) !== undefined,
-        'must consist of letters, digits and ASCII punctuation, each part in one direction of writing',
-      ),
-    );
+    .check(ruled(codePointsMax, (login) => login === '' || mappedLogin(login) !== undefined, IDENTIFIERS_ONLY));
 
 /** A schema for printable ASCII without control characters. */
 export const asciiText = (charactersMax: number): z.ZodString =>

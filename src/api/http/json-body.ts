@@ -30,6 +30,25 @@ export async function readJson<Shape extends z.core.$ZodShape>(
   broken: RefusalCode,
   awaited: AwaitedBodies = exchange.awaitedBodies,
 ): Promise<z.infer<z.ZodObject<Shape>>> {
+  const bytes = await readBytes(exchange, broken, awaited);
+  if (!bytes) return judge(schema, codes, broken, {});
+  const parsed = parseJsonObject(bytes);
+  if (parsed.kind === 'not_json') throw new Refusal(broken, 'The body is not valid JSON.');
+  if (parsed.kind === 'not_object') throw new Refusal(broken, 'The body must be a JSON object.');
+  return judge(schema, codes, broken, parsed.value);
+}
+
+/**
+ * Reads a whole body with the bounds of H7, whatever is in it.
+ * @param broken the code for a body that cannot be read
+ * @returns undefined for an absent body
+ * @throws Refusal; HttpRefusal `payload_too_large` or `overloaded`; Busy
+ */
+export async function readBytes(
+  exchange: Exchange,
+  broken: RefusalCode,
+  awaited: AwaitedBodies = exchange.awaitedBodies,
+): Promise<Buffer | undefined> {
   const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, awaited };
   const body = await readBody(exchange.request, exchange.response, exchange.principal, limits);
   switch (body.kind) {
@@ -40,13 +59,9 @@ export async function readJson<Shape extends z.core.$ZodShape>(
     case 'unreadable':
       throw new Refusal(broken, body.why);
     case 'empty':
-      return judge(schema, codes, broken, {});
-    case 'bytes': {
-      const parsed = parseJsonObject(body.bytes);
-      if (parsed.kind === 'not_json') throw new Refusal(broken, 'The body is not valid JSON.');
-      if (parsed.kind === 'not_object') throw new Refusal(broken, 'The body must be a JSON object.');
-      return judge(schema, codes, broken, parsed.value);
-    }
+      return undefined;
+    case 'bytes':
+      return body.bytes;
   }
 }
 

@@ -189,11 +189,13 @@ class OwnCounts implements NameFailures {
 
   takeBack(name: number): void {
     const number = recordOf(name);
-    void this.#records?.then((records) => {
+    const taken = (records: Records): void => {
       const found = records.get(number);
       found?.record.set(name, withoutFailure(found.record.get(name)));
       this.#changed(number);
-    });
+    };
+    // Where they are being read again and cannot be, whoever asked for that is told.
+    void this.#records?.then(taken, () => undefined);
   }
 
   /** All records as they were at the start. */
@@ -216,15 +218,15 @@ class OwnCounts implements NameFailures {
   }
 
   async #write(): Promise<void> {
-    const all = await this.#all();
     const numbers = [...this.#unwritten];
     this.#unwritten.clear();
-    const written: Records = new Map();
-    for (const number of numbers) {
-      const found = all.get(number);
-      if (found) written.set(number, { ...found, record: found.record });
-    }
     try {
+      const all = await this.#all();
+      const written: Records = new Map();
+      for (const number of numbers) {
+        const found = all.get(number);
+        if (found) written.set(number, found);
+      }
       // A write whose answer was lost has happened after all: what the store has is read again.
       if (await commit(this.#deps, written)) for (const [number, one] of written) all.set(number, one);
       else this.#records = undefined;

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressKey, TrustedProxies } from '../../../src/api/http/client-address.ts';
 
@@ -7,11 +8,18 @@ const PROXIES = new TrustedProxies([
   { address: 'fd00::', bits: 8 },
 ]);
 
-const requestFrom = (remoteAddress: string, forwarded: readonly string[]): IncomingMessage =>
-  ({
-    socket: { remoteAddress },
-    rawHeaders: forwarded.flatMap((value) => ['X-Forwarded-For', value]),
-  }) as unknown as IncomingMessage;
+/** A request of a peer that is nobody's, with one field for each of the values. */
+function requestFrom(
+  remoteAddress: string,
+  values: readonly string[],
+  { field = 'X-Forwarded-For', encrypted = false } = {},
+): IncomingMessage {
+  const request = new IncomingMessage(
+    Object.defineProperties(new Socket(), { remoteAddress: { value: remoteAddress }, encrypted: { value: encrypted } }),
+  );
+  request.rawHeaders = values.flatMap((value) => [field, value]);
+  return request;
+}
 
 test.each<[peer: string, forwarded: readonly string[], client: string, why: string]>([
   ['192.0.2.1', [], '192.0.2.1', 'the peer'],
@@ -43,8 +51,7 @@ test.each<[peer: string, encrypted: boolean, forwarded: readonly string[], came:
   ['10.0.0.1', false, [], false, 'a trusted proxy that says nothing'],
   ['192.0.2.1', false, ['https'], false, 'a stranger'],
 ])('%s, encrypted: %s, that forwards %j: %s (%s)', (remoteAddress, encrypted, forwarded, came) => {
-  const rawHeaders = forwarded.flatMap((value) => ['X-Forwarded-Proto', value]);
-  const request = { socket: { remoteAddress, encrypted }, rawHeaders } as unknown as IncomingMessage;
+  const request = requestFrom(remoteAddress, forwarded, { field: 'X-Forwarded-Proto', encrypted });
   expect(PROXIES.cameByTls(request)).toBe(came);
 });
 

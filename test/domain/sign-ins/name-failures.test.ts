@@ -153,4 +153,24 @@ describe('failures at names', () => {
     expect(faulty.fates).toEqual([]);
     expect(await counts.count(1, stranger)).toBeGreaterThan(0);
   });
+
+  test('on a store of one process records that cannot be read again refuse whoever asks, and stop nothing', async () => {
+    const counts = own();
+    expect(await counts.count(1, stranger)).toBe(0);
+    await settled();
+    for (const fate of ['answer lost after commit', 'passes'] as const) {
+      clock.at += 1000;
+      faulty.fates.push(fate);
+      expect(await counts.count(1, stranger)).toBe(0);
+      await settled();
+    }
+    // By now they are to be read anew.
+    faulty.down.add('get');
+    const asked = counts.count(1, stranger);
+    counts.takeBack(1);
+    await expect(asked).rejects.toThrow();
+    await settled();
+    faulty.down.clear();
+    expect(await counts.count(2, stranger)).toBe(0);
+  });
 });

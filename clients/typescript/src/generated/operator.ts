@@ -154,7 +154,7 @@ export interface ChangeAccountAppRequest {
 
 /** The fields to change. */
 export interface ChangeAccountRequest {
-  /** A name for people, 1 to 200 characters; it need not be unique. */
+  /** A name for people, 1 to 200 characters; it need not be unique. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
   /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
   readonly entitlement?: 'standard' | 'enterprise' | undefined;
@@ -168,7 +168,7 @@ export interface ChangeAccountRequest {
 
 /** The fields to change. */
 export interface ChangeUserRequest {
-  /** The name by which others see the user, 1 to 100 characters. */
+  /** The name by which others see the user, 1 to 100 characters. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
   /** Whether the user is refused. */
   readonly disabled?: boolean | undefined;
@@ -180,7 +180,7 @@ export interface ChangeUserRequest {
 
 /** An account to create. */
 export interface CreateAccountRequest {
-  /** A name for people, 1 to 200 characters; it need not be unique. */
+  /** A name for people, 1 to 200 characters; it need not be unique. It must not contain control, invisible or direction-changing characters. */
   readonly name: string;
   /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
   readonly entitlement: 'standard' | 'enterprise';
@@ -188,7 +188,7 @@ export interface CreateAccountRequest {
 
 /** An API key to create. */
 export interface CreateApiKeyRequest {
-  /** A name for people, at most 200 characters. */
+  /** A name for people, at most 200 characters. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
   /** When the key ends to be valid, in UTC and in the future; it does not expire without this. */
   readonly expiresAt?: string | null | undefined;
@@ -196,9 +196,9 @@ export interface CreateApiKeyRequest {
 
 /** A user to create. */
 export interface CreateUserRequest {
-  /** The name by which others see the user, 1 to 100 characters. */
+  /** The name by which others see the user, 1 to 100 characters. It must not contain control, invisible or direction-changing characters. */
   readonly name: string;
-  /** The name to sign in with, such as an e-mail address; unique, whatever its case and width. */
+  /** The name to sign in with, such as an e-mail address; unique, whatever its case and width. It must consist of letters, digits and ASCII punctuation, each part in one direction of writing. */
   readonly login: string;
   /** Whether the user is an operator. */
   readonly operator?: boolean | undefined;

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { nameText } from '../../http/fields.ts';
+import { describedName, nameText } from '../../http/fields.ts';
 import { accountId, closedBody, described, entitlement, instant, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(
   nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1),
-  `A name for people, 1 to ${LIMITS.accountNameCodePointsMax} characters; it need not be unique.`,
+  describedName(`A name for people, 1 to ${LIMITS.accountNameCodePointsMax} characters; it need not be unique.`),
   'Example Ltd',
 );
 const disabled = described(z.boolean(), 'Whether every key and every daemon of the account is refused.', false);

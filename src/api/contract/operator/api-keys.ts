@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { nameText } from '../../http/fields.ts';
+import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, described, instant, instantOrNull, keyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -42,7 +42,7 @@ export const createApiKey = operation({
     z.object({
       name: described(
         nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
-        `A name for people, at most ${LIMITS.accountNameCodePointsMax} characters.`,
+        describedName(`A name for people, at most ${LIMITS.accountNameCodePointsMax} characters.`),
         'ci',
       ),
       expiresAt: described(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { loginText, nameText } from '../../http/fields.ts';
+import { describedLogin, describedName, loginText, nameText } from '../../http/fields.ts';
 import { accountId, closedBody, count, described, instant, KEY_ID, linkId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { listedKey } from './api-keys.ts';
@@ -9,12 +9,12 @@ import { listedKey } from './api-keys.ts';
 
 const name = described(
   nameText({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1),
-  `The name by which others see the user, 1 to ${LIMITS.userNameCodePointsMax} characters.`,
+  describedName(`The name by which others see the user, 1 to ${LIMITS.userNameCodePointsMax} characters.`),
   'Ann Example',
 );
 const login = described(
   loginText({ codePointsMax: LIMITS.loginCharactersMax }),
-  'The name to sign in with, such as an e-mail address; unique, whatever its case and width.',
+  describedLogin('The name to sign in with, such as an e-mail address; unique, whatever its case and width.'),
   'ann@example.com',
 );
 const operator = described(z.boolean(), 'Whether the user is an operator.', false);

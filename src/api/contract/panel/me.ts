@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { ADDITION_KINDS, MEMBER_ROLES, SIGN_IN_METHODS } from '../../../domain/records/user-records.ts';
-import { nameText } from '../../http/fields.ts';
+import { describedName, nameText } from '../../http/fields.ts';
 import {
   accountId,
   closedBody,
@@ -22,16 +22,9 @@ export const role = described(
   'The role on the account; an owner may do all that a viewer may.',
   'owner',
 );
-export const userName = described(
-  nameText({ codePointsMax: LIMITS.userNameCodePointsMax }),
-  'The name by which others see the user.',
-  'Ann Example',
-);
-const ownName = described(
-  nameText({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1),
-  'The name by which others see the user.',
-  'Ann Example',
-);
+const othersSee = describedName('The name by which others see the user.');
+export const userName = described(nameText({ codePointsMax: LIMITS.userNameCodePointsMax }), othersSee, 'Ann Example');
+const ownName = described(nameText({ codePointsMax: LIMITS.userNameCodePointsMax }).min(1), othersSee, 'Ann Example');
 const method = described(z.enum(SIGN_IN_METHODS), 'How the session began.', 'password');
 
 const me = z

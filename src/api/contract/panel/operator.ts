@@ -29,11 +29,10 @@ export const readPanelLimits = atPanel(readRateLimits, 'operator');
 export const readPanelKeys = atPanel(readKeys, 'operator');
 export const rotatePanelKeys = atPanel(rotateKeys, 'operator', { freshProof: true });
 export const readPanelUsage = atPanel(readUsage, 'operator');
-const ofBackup = readBackup.answers[0];
-/** A browser saves it as a file. */
+const [backupAnswer] = readBackup.answers;
 export const readPanelBackup = atPanel(readBackup, 'operator', {
   freshProof: true,
-  answers: [{ ...ofBackup, headers: ['Content-Disposition'] }],
+  answers: [{ ...backupAnswer, headers: ['Content-Disposition'] }],
 });
 
 export const createPanelUser = atPanel(createUser, 'operator', { freshProof: true });

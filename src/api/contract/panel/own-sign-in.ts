@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { nameText } from '../../http/fields.ts';
+import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, described, identityId, instant, instantOrNull, passkeyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { newPassword, webAuthnOptions, webAuthnResponse } from './sign-in.ts';
@@ -109,7 +109,11 @@ export const addPasskey = operation({
     'the password asks for one as well.',
   body: closedBody(
     z.object({
-      name: described(nameText({ codePointsMax: LIMITS.userNameCodePointsMax }), 'A name to tell it apart.', 'Laptop'),
+      name: described(
+        nameText({ codePointsMax: LIMITS.userNameCodePointsMax }),
+        describedName('A name to tell it apart.'),
+        'Laptop',
+      ),
       response: webAuthnResponse,
     }),
     { id: 'AddPasskeyRequest', description: 'A new passkey.' },

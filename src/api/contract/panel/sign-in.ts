@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { loginText, text } from '../../http/fields.ts';
+import { describedLogin, loginText, text } from '../../http/fields.ts';
 import { closedBody, described } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -14,7 +14,7 @@ export const login = described(
 /** The name of a new user to sign in with. */
 export const newLogin = described(
   loginText({ codePointsMax: LIMITS.loginCharactersMax }),
-  'The name to sign in with, such as an e-mail address.',
+  describedLogin('The name to sign in with, such as an e-mail address.'),
   'ann@example.com',
 );
 /** A password as it is typed to sign in; whether it is good enough is judged where one is set. */

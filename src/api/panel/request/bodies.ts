@@ -1,9 +1,7 @@
 import type * as z from 'zod';
-import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import { HttpRefusal, type Exchange } from '../../http/exchange.ts';
-import { readJson } from '../../http/json-body.ts';
-import { BODY_LIMITS, readBody } from '../../http/request-body.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { readBytes, readJson } from '../../http/json-body.ts';
 import type { AnyRoute } from './route.ts';
 
 /**
@@ -11,32 +9,21 @@ import type { AnyRoute } from './route.ts';
  * @throws Refusal `invalid_request`; HttpRefusal `payload_too_large` or `overloaded`
  */
 export async function readForm(exchange: Exchange): Promise<URLSearchParams> {
-  const { request, response, principal, awaitedBodies: awaited } = exchange;
-  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  const type = (exchange.request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {
     throw new Refusal('invalid_request', 'The Content-Type must be application/x-www-form-urlencoded.');
   }
-  const limits = { ...BODY_LIMITS, bytesMax: LIMITS.requestBodyBytesMax, awaited };
-  const body = await readBody(request, response, principal, limits);
-  switch (body.kind) {
-    case 'too_large':
-      throw new HttpRefusal('payload_too_large');
-    case 'overloaded':
-      throw exchange.overloaded();
-    case 'unreadable':
-      throw new Refusal('invalid_request', body.why);
-    case 'empty':
-      return new URLSearchParams();
-    case 'bytes':
-      return new URLSearchParams(body.bytes.toString());
-  }
+  return new URLSearchParams((await readBytes(exchange, 'invalid_request'))?.toString() ?? '');
 }
 
 /** What a request without a body has. */
 export const noBody = <Shape extends z.core.$ZodShape>(): z.infer<z.ZodObject<Shape>> =>
   ({}) as z.infer<z.ZodObject<Shape>>;
 
-/** Every field of a body that is wrong is `invalid_request`, but for those that have codes of their own in `/v1`. @throws as `readJson` */
+/**
+ * The body of a request, of which every wrong field is `invalid_request`, but for those that have codes of their own in `/v1`.
+ * @throws as `readJson`
+ */
 export async function bodyOf<Shape extends z.core.$ZodShape>(
   { body, refuse = 'invalid_request' as never }: AnyRoute<Shape>,
   exchange: Exchange,
