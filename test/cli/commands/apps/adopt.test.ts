@@ -34,7 +34,10 @@ const byId = ([a]: readonly unknown[], [b]: readonly unknown[]): number => (Stri
 test('an account is offered to the FleetAccount that is printed', async () => {
   const { accountId } = await tenant(muster);
   const { code, stdout, stderr } = await run('accounts', 'adopt', accountId, '--namespace', 'edge', '-o', 'yaml');
-  expect([code, stderr]).toEqual([0, `The FleetAccount edge/tenant may adopt the account ${accountId}, once and within 7 days.\n`]);
+  expect([code, stderr]).toEqual([
+    0,
+    `The FleetAccount edge/tenant may adopt the account ${accountId}, once and within 7 days.\n`,
+  ]);
   const { kind, metadata, spec } = load(stdout) as Applied;
   expect([kind, metadata]).toEqual(['FleetAccount', { name: 'tenant', namespace: 'edge' }]);
   expect(fleetAccount.spec.parse(spec)).toEqual({
@@ -57,7 +60,10 @@ test('a fleet is offered to FleetApps with names of their own, and each keeps it
   await revoke(muster, apiKey, ids[4] ?? '');
   const all = ['apps', 'adopt', '--all', '-a', accountId, '--namespace', 'edge'];
   const first = await run(...all);
-  expect([first.code, first.stderr]).toEqual([0, `5 apps of the account ${accountId} may be adopted, once and within 7 days.\n`]);
+  expect([first.code, first.stderr]).toEqual([
+    0,
+    `5 apps of the account ${accountId} may be adopted, once and within 7 days.\n`,
+  ]);
   const applied = loadAll(first.stdout) as Applied[];
   for (const { kind, metadata, spec } of applied) {
     expect([kind, metadata.namespace]).toEqual(['FleetApp', 'edge']);
