@@ -9,8 +9,8 @@ import type { DomainTools } from './runtime/kind.ts';
 import { readableNamespaceUid } from './runtime/namespace-uid.ts';
 
 /*
- * A consent names a namespace, and means the one that has the name now: whoever gets the name later gets nothing. An API
- * replica has no access to the cluster, so the leader asks for the UID.
+ * A consent names a namespace, and means the one that has the name when Muster first looks: a later one of that name gets
+ * nothing. An API replica has no access to the cluster, so the leader looks as soon as it learns of the consent.
  */
 
 export interface OfferedNamespacesDeps {
@@ -22,31 +22,55 @@ export interface OfferedNamespacesDeps {
   readonly log: Log;
 }
 
+/** The pause after which namespaces are asked for again that were not there, or could not be read. */
 const ROUND_MS = 15_000;
-/** The most consents of one round; the next round goes on, since those have a UID then. */
-const NOTED_MAX = 200;
+/** The least pause: a thousand consents that are given one after the other do not make a thousand rounds. */
+const PAUSE_MS = 1000;
+/** The most consents that one round notes; the next one goes on, since those have a UID then. */
+const NOTED_MAX = 1000;
+/** The most namespaces that one round asks for. Operators alone name them; others wait until some of these consents end. */
+const NAMESPACES_MAX = 1000;
 
 /** Notes the UIDs of namespaces in consents until the term ends. Never rejects. */
 export async function noteOfferedNamespaces(deps: OfferedNamespacesDeps): Promise<void> {
-  const { clock, log, term } = deps;
-  while (!term.signal.aborted) {
-    try {
-      await noteRound(deps);
-    } catch (error) {
-      if (term.signal.aborted) return;
-      log.info({ err: error }, 'the namespaces of consents were not all asked for, will retry');
+  const { clock, log, term, domain } = deps;
+  let given = new AbortController();
+  const stop = domain.offeredNamespaces.onMissing(() => given.abort());
+  try {
+    while (!term.signal.aborted) {
+      given = new AbortController();
+      const isNew = given.signal;
+      try {
+        if ((await noteRound(deps)) === 'full') given.abort();
+      } catch (error) {
+        if (term.signal.aborted) return;
+        log.info({ err: error }, 'the namespaces of consents were not all asked for, will retry');
+      }
+      await clock.sleep(PAUSE_MS, term.signal);
+      await clock.sleep(ROUND_MS - PAUSE_MS, AbortSignal.any([term.signal, isNew]));
     }
-    await clock.sleep(ROUND_MS, term.signal);
+  } finally {
+    stop();
   }
 }
 
-/** One round. A namespace that is not there, or may not be read, leaves its consents as they are. @throws KubeError and as `note` */
-export async function noteRound({ api, domain, term, clock, deadlines }: OfferedNamespacesDeps): Promise<void> {
+/**
+ * One round. A namespace that is not there, or may not be read, leaves its consents as they are.
+ * @returns `full` where there may be more to note
+ * @throws KubeError and as `note`
+ */
+export async function noteRound(deps: OfferedNamespacesDeps): Promise<'full' | 'done'> {
+  const { api, domain, term, clock, deadlines } = deps;
   const uids = new Map<string, string | undefined>();
   const fenced: Precondition = { recheck: () => Promise.resolve(), expect: term.fence, write: [] };
-  for (const offer of (await domain.offeredNamespaces.missing()).slice(0, NOTED_MAX)) {
+  let noted = 0;
+  for await (const offer of domain.offeredNamespaces.missing()) {
+    if (noted === NOTED_MAX || term.signal.aborted) return 'full';
     const [namespace = ''] = offer.adoptableBy.split('/');
-    if (!uids.has(namespace)) uids.set(namespace, await readableNamespaceUid(api, namespace, term.signal));
+    if (!uids.has(namespace)) {
+      if (uids.size === NAMESPACES_MAX) continue;
+      uids.set(namespace, await readableNamespaceUid(api, namespace, term.signal));
+    }
     const uid = uids.get(namespace);
     if (uid === undefined) continue;
     const origin = {
@@ -56,5 +80,7 @@ export async function noteRound({ api, domain, term, clock, deadlines }: Offered
       deadline: clock.monotonic() + deadlines.requestMs,
     };
     await domain.offeredNamespaces.note(origin, offer, uid, fenced);
+    noted += 1;
   }
+  return 'done';
 }

@@ -4,7 +4,7 @@ import type { Listed, PageOf } from '../../store/pages.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
-import { isSameOffer, offerOf } from './offers.ts';
+import { consentDetail, isSameOffer, offerOf, refuseUidAlone } from './offers.ts';
 import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
 import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -161,6 +161,7 @@ async function change(
   patch: AccountPatch,
   precondition: Precondition,
 ): Promise<Account> {
+  refuseUidAlone(patch);
   return await mutate<Account>(deps, origin, async (reader): Promise<Step<Account> | Unchanged<Account>> => {
     await precondition.recheck();
     const account = await existing(reader, accountId);
@@ -180,7 +181,7 @@ async function change(
         entitlement,
         disabled,
         renamed: before.name !== name,
-        ...(!isKept && { adoptableBy: record.adoptableBy ?? '' }),
+        ...(!isKept && consentDetail(record)),
       },
       ...(changes && { countsAt: changes.at }),
       withdraws: disabled && !before.disabled,
@@ -201,5 +202,6 @@ function patched(before: AccountRecord, patch: AccountPatch, at: number): Accoun
   };
   if (patch.adoptableBy === undefined) return record;
   const { adoptableBy: _before, consent: _former, releasedBy: _released, ...rest } = record;
-  return { ...rest, ...offerOf(patch.adoptableBy, patch.namespaceUid, at) };
+  const { adoptableBy, namespaceUid } = patch;
+  return { ...rest, ...offerOf({ adoptableBy, namespaceUid }, at) };
 }

@@ -1,5 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import type { AccountRecord } from '../records/records.ts';
+import { Refusal } from '../refusal.ts';
 
 /* The consents of an operator that a custom resource adopts an account or an app. */
 
@@ -12,15 +13,38 @@ const consentAt = (at: number, namespaceUid?: string): NonNullable<Offer['consen
   ...(namespaceUid !== undefined && { namespaceUid }),
 });
 
+/** A consent as a request gives it. */
+export interface Consent {
+  /** `namespace/name`; null withdraws it. */
+  readonly adoptableBy: string | null;
+  /** The UID of that namespace; without it the cluster is asked, where the operator of Kubernetes runs. */
+  readonly namespaceUid?: string | undefined;
+}
+
 /** What a record has of a consent; nothing where it is withdrawn. */
-export const offerOf = (adoptableBy: string | null, namespaceUid: string | undefined, at: number): Offer =>
+export const offerOf = ({ adoptableBy, namespaceUid }: Consent, at: number): Offer =>
   adoptableBy === null ? {} : { adoptableBy, consent: consentAt(at, namespaceUid) };
 
-/** Consents to one name that were given within so long are one: a command that is repeated leaves no entry. */
-const SAME_MS = 3_600_000;
+/** How the audit tells of a consent; `''` for one that is withdrawn. */
+export const consentDetail = ({
+  adoptableBy = '',
+  consent,
+}: Offer): { adoptableBy: string; namespaceUid?: string } => ({
+  adoptableBy,
+  ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
+});
 
-/** Whether a consent adds nothing to the one before. */
+/** A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `invalid_request` */
+export function refuseUidAlone({
+  adoptableBy,
+  namespaceUid,
+}: { readonly [Field in keyof Consent]?: Consent[Field] | undefined }): void {
+  if (namespaceUid === undefined || typeof adoptableBy === 'string') return;
+  throw new Refusal('invalid_request', 'namespaceUid: give adoptableBy with it, which names the namespace.');
+}
+
+/** Whether a record's consent stays as it is. One that is given anew has another end, so it is another one. */
 export const isSameOffer = (before: Offer, after: Offer): boolean =>
   before.adoptableBy === after.adoptableBy &&
   before.consent?.namespaceUid === after.consent?.namespaceUid &&
-  Math.abs((before.consent?.until ?? 0) - (after.consent?.until ?? 0)) < SAME_MS;
+  before.consent?.until === after.consent?.until;

@@ -1,7 +1,7 @@
 import { expectUnchanged } from '../../store/port.ts';
 import type { Listed, PageOf } from '../../store/pages.ts';
 import { existing } from '../accounts/accounts.ts';
-import { isSameOffer, offerOf } from '../accounts/offers.ts';
+import { consentDetail, isSameOffer, offerOf, refuseUidAlone, type Consent } from '../accounts/offers.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
@@ -19,14 +19,6 @@ export interface ConsentedApp extends Pick<AppRecord, 'name' | 'status' | 'adopt
   readonly managedBy: string | undefined;
 }
 
-/** Which custom resource may adopt an app. */
-export interface AppConsent {
-  /** `namespace/name`; null for none. */
-  readonly adoptableBy: string | null;
-  /** The UID of that namespace; without it the cluster is asked, where the operator of Kubernetes runs. */
-  readonly namespaceUid?: string | undefined;
-}
-
 /** The operator's consent that custom resources adopt apps, as `Accounts` has it for accounts. */
 export interface AppConsents {
   /**
@@ -39,7 +31,7 @@ export interface AppConsents {
    * released the app.
    * @throws Refusal `not_found`, `invalid_request` while a replica runs that does not know of it; StoreUnavailable, Busy
    */
-  change(origin: Origin, accountId: string, appId: string, wanted: AppConsent): Promise<ConsentedApp>;
+  change(origin: Origin, accountId: string, appId: string, wanted: Consent): Promise<ConsentedApp>;
 }
 
 export interface AppConsentsDeps extends MutationDeps {
@@ -89,8 +81,10 @@ async function change(
   origin: Origin,
   accountId: string,
   appId: string,
-  { adoptableBy, namespaceUid }: AppConsent,
+  wanted: Consent,
 ): Promise<ConsentedApp> {
+  refuseUidAlone(wanted);
+  const { adoptableBy } = wanted;
   const known = adoptableBy === null || (await deps.mayConsent());
   return await mutate<ConsentedApp>(
     deps,
@@ -109,7 +103,7 @@ async function change(
       const record: AppRecord = {
         ...rest,
         ...(releasedBy && { releasedBy: { ...releasedBy, withdrawn: true } }),
-        ...offerOf(adoptableBy, namespaceUid, origin.at),
+        ...offerOf(wanted, origin.at),
       };
       const result = viewOf(app, record);
       const remembers = releasedBy !== undefined && releasedBy.withdrawn !== true;
@@ -118,7 +112,7 @@ async function change(
         accountId,
         action: 'app.changed',
         appId,
-        detail: { adoptableBy: adoptableBy ?? '' },
+        detail: consentDetail(record),
         expect: [expectUnchanged(account), expectUnchanged(app)],
         write: [put(KEYS.app(accountId, appId), record)],
         result,

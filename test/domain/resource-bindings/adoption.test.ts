@@ -37,7 +37,7 @@ async function withApp(it: Operated): Promise<AppRecord> {
 }
 const adopt = async (it: Operated, by: Owner): Promise<void> => {
   const after = bindingTo(ACCOUNT, { kind: 'FleetApp', name: by.name, appId: APP });
-  await it.boundApps.adopt(await it.caller(by.uid, await it.bindings.get(by.uid), after), APP, by);
+  await it.boundApps.adopt(await it.caller(by.uid, await it.bindings.get(by.uid), after), APP, { ...HERE, ...by });
 };
 const releaseApp = async (it: Operated, by: Owner): Promise<void> =>
   await it.boundApps.release(await it.caller(by.uid, await it.bindings.get(by.uid), undefined), APP, by);
@@ -79,7 +79,7 @@ onEachBackend('an app', (backend) => {
     await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     const late = await it.caller(heir.uid, undefined, bindingTo(ACCOUNT, { appId: APP }));
     await it.bindings.save(heir.uid, undefined, bindingTo(ACCOUNT));
-    await expect(it.boundApps.adopt(late, APP, heir)).rejects.toThrow(StaleRead);
+    await expect(it.boundApps.adopt(late, APP, { ...heir, ...HERE })).rejects.toThrow(StaleRead);
     expect(await appOf(it)).toMatchObject({ adoptableBy: 'team/scanner' });
   });
 
@@ -238,7 +238,7 @@ onEachBackend('an account whose resource was deleted', (backend) => {
     expect(await it.boundAccounts.formerOf(anew)).toBeUndefined();
     await expect(takeUp(it, anew)).rejects.toMatchObject({ code: 'not_found' });
     expect(await accountOf(it)).toMatchObject({ adoptableBy: 'other/heir' });
-    await takeUp(it, { uid: 'uid-heir', namespace: 'other', name: 'heir' });
+    await takeUp(it, { uid: 'uid-heir', namespace: 'other', name: 'heir', namespaceUid: 'ns-other' });
   });
 
   test('of several, the one that was followed last is found', async () => {

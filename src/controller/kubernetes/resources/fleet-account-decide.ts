@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../domain/records/records.ts';
-import { isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
+import { isOfferedTo, notOffered, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
@@ -108,8 +108,7 @@ function begin(
   if (account && isOfferedTo(account, owner, facts.at)) return { step: { do: 'adopt', accountId: adoptAccountId } };
   // The manifest of an adoption stays as it is, while the consent is used up.
   if (account && wasAccountOf(account, owner)) return { step: { do: 'takeUp', accountId: adoptAccountId } };
-  // The message is the same whether or not there is such an account: a writer of resources must not find that out.
-  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${resourceNameOf(owner)}; it holds for 7 days.`;
+  const message = notOffered(`the account ${adoptAccountId}`, owner);
   return settledAccount(resource, facts, isFalse('Ready', 'NotAdoptable', message));
 }
 

@@ -58,9 +58,10 @@ const decide = (resource: FleetAccountResource, facts: FleetAccountFacts) =>
 const consent = { until: 2000 };
 
 describe('an account that is not there yet', () => {
-  const none = factsWith({ binding: undefined, account: undefined });
+  const none = factsWith({ binding: undefined, account: undefined, owner: { ...owner, namespaceUid: 'ns-1' } });
   const adopting = resourceWith({ adoptAccountId: ACCOUNT });
   const NOT_FOUND = reasonOf(decide(adopting, none));
+  const NOT_READ = reasonOf(decide(adopting, { ...none, owner }));
 
   test('is created', () => {
     expect(stepOf(decide(resourceWith(), none))).toEqual({ do: 'create' });
@@ -78,12 +79,13 @@ describe('an account that is not there yet', () => {
     [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-1', true, 'the namespace that was meant'],
     [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-2', false, 'a later namespace of the name'],
     [{ until: 2000, namespaceUid: 'ns-1' }, undefined, false, 'a namespace that cannot be read'],
+    [{ until: 2000 }, undefined, false, 'a namespace that cannot be read, and whose UID nobody has noted'],
   ])('by the consent %j in the namespace %s it is adopted: %s (%s)', (given, namespaceUid, is, _why) => {
     const account = { ...own, managedBy: undefined, adoptableBy: 'team/acme', ...(given && { consent: given }) };
     const here = { ...owner, ...(namespaceUid !== undefined && { namespaceUid }) };
     const decided = decide(adopting, { ...none, account, owner: here });
     if (is) expect(stepOf(decided)).toEqual({ do: 'adopt', accountId: ACCOUNT });
-    else expect(reasonOf(decided)).toEqual(NOT_FOUND);
+    else expect(reasonOf(decided)).toEqual(namespaceUid === undefined ? NOT_READ : NOT_FOUND);
   });
 
   test.each([

@@ -313,10 +313,11 @@ describe('the status', () => {
 
 describe('an app that is to be adopted', () => {
   const adopting = resourceWith({ adoptAppId: APP });
-  const none = { binding: undefined, app: undefined, secret: undefined };
+  const none = { binding: undefined, app: undefined, secret: undefined, namespaceUid: 'ns-1' };
   const former = { uid: 'uid-0', namespace: 'team', name: 'one' };
   const consent = { until: 2 * DAY };
   const NOT_FOUND = reasonOf(decide(adopting, factsWith(none)));
+  const NOT_READ = reasonOf(decide(adopting, factsWith({ ...none, namespaceUid: undefined })));
 
   test.each([
     [{ ...active, adoptableBy: 'team/one', consent }, 'an operator named this very resource'],
@@ -338,13 +339,15 @@ describe('an app that is to be adopted', () => {
   });
 
   test.each<[given: AppRecord['consent'], namespaceUid: string | undefined, why: string]>([
-    [{ until: DAY }, undefined, 'the consent has ended'],
-    [undefined, undefined, 'the consent is of an earlier version'],
+    [{ until: DAY }, 'ns-1', 'the consent has ended'],
+    [undefined, 'ns-1', 'the consent is of an earlier version'],
     [{ until: 2 * DAY, namespaceUid: 'ns-1' }, 'ns-2', 'the namespace is a later one of the name'],
     [{ until: 2 * DAY, namespaceUid: 'ns-1' }, undefined, 'the namespace cannot be read'],
+    [{ until: 2 * DAY }, undefined, 'the namespace cannot be read, and nobody has noted its UID'],
   ])('is not adopted by the consent %j in the namespace %s (%s)', (given, namespaceUid, _why) => {
     const candidate = { ...active, adoptableBy: 'team/one', ...(given && { consent: given }) };
-    expect(reasonOf(decide(adopting, factsWith({ ...none, candidate, namespaceUid })))).toEqual(NOT_FOUND);
+    const told = namespaceUid === undefined ? NOT_READ : NOT_FOUND;
+    expect(reasonOf(decide(adopting, factsWith({ ...none, candidate, namespaceUid })))).toEqual(told);
     const same = { ...candidate, consent: { until: 2 * DAY, namespaceUid: 'ns-1' } };
     const here = factsWith({ ...none, candidate: same, namespaceUid: 'ns-1' });
     expect(stepOf(decide(adopting, here))).toEqual({ do: 'adopt', appId: APP });
