@@ -148,7 +148,7 @@ export interface AuditVerification {
 export interface ChangeAccountAppRequest {
   /** The FleetApp, as `namespace/name`, that may adopt the app, once; null withdraws it. */
   readonly adoptableBy: string | null;
-  /** The UID of the namespace of `adoptableBy`. Without it the operator of Kubernetes asks the cluster for it. */
+  /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
   readonly namespaceUid?: string | undefined;
 }
 
@@ -162,7 +162,7 @@ export interface ChangeAccountRequest {
   readonly disabled?: boolean | undefined;
   /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets `releasedBy`. */
   readonly adoptableBy?: string | null | undefined;
-  /** The UID of the namespace of `adoptableBy`. Without it the operator of Kubernetes asks the cluster for it. */
+  /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
   readonly namespaceUid?: string | undefined;
 }
 

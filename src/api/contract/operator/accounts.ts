@@ -23,7 +23,8 @@ export const offeredNamespaceUid = described(uid, 'The UID of the namespace that
 /** Of a consent, in requests. */
 export const namespaceUid = described(
   uid,
-  'The UID of the namespace of `adoptableBy`. Without it the operator of Kubernetes asks the cluster for it.',
+  'The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the ' +
+    'cluster for the UID.',
   UID,
 ).optional();
 
