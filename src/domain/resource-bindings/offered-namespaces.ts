@@ -42,8 +42,8 @@ export function createOfferedNamespaces(deps: MutationDeps): OfferedNamespaces {
   };
 }
 
-/** Accounts that are read in one turn of the event loop. */
-const ACCOUNTS_PER_TURN = 50;
+/** Accounts that are read in one turn of the event loop: of 1000 apps each it takes 2 ms, and 500,000 apps take 110 ms. */
+const ACCOUNTS_PER_TURN = 10;
 
 async function* nameless({ fleet, clock }: MutationDeps): AsyncGenerator<NamelessOffer, void> {
   let accounts = 0;
