@@ -43,6 +43,7 @@ import { createBindings, type Bindings } from '../domain/resource-bindings/bindi
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
 import { createGoneResources, type GoneResources } from '../domain/resource-bindings/gone-resources.ts';
+import { createOfferedNamespaces, type OfferedNamespaces } from '../domain/resource-bindings/offered-namespaces.ts';
 import { createBoundKeys, type BoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/review-queue.ts';
 import { createSessions, type Sessions } from '../domain/sessions/sessions.ts';
@@ -249,6 +250,7 @@ export interface BindingServices {
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
   readonly goneResources: GoneResources;
+  readonly offeredNamespaces: OfferedNamespaces;
   /** @param fence the expectations of every commit of the leader's term */
   readonly bindings: (fence: readonly Expectation[]) => Bindings;
 }
@@ -264,6 +266,7 @@ export function createBindingServices(
     boundKeys: createBoundKeys(mutations),
     boundApps: createBoundApps({ ...mutations, queues, mayRemember }),
     goneResources: createGoneResources({ ...mutations, mayRemember }),
+    offeredNamespaces: createOfferedNamespaces(mutations),
     bindings: (fence) => createBindings(store, fence),
   };
 }

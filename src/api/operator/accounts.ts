@@ -1,4 +1,5 @@
 import type { Account } from '../../domain/accounts/accounts.ts';
+import type { Offer } from '../../domain/accounts/offers.ts';
 import { resourceNameOf } from '../../domain/resource-bindings/adoption.ts';
 import type { ConsentedApp } from '../../domain/resource-bindings/app-consents.ts';
 import { dateTime } from '../../time/date-time.ts';
@@ -14,6 +15,7 @@ const accountBody = ({
   disabled,
   createdAt,
   adoptableBy,
+  consent,
   managedBy,
   releasedBy,
 }: Account): object => ({
@@ -22,7 +24,7 @@ const accountBody = ({
   entitlement,
   disabled,
   createdAt: dateTime(createdAt),
-  ...(adoptableBy !== undefined && { adoptableBy }),
+  ...offerBody({ adoptableBy, consent }),
   ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
   ...(releasedBy && { releasedBy: resourceNameOf(releasedBy) }),
 });
@@ -56,11 +58,21 @@ export const changeAccount = route(operations.changeAccount, async ({ origin, ac
   body: accountBody(await accounts.change(origin, accountId, body)),
 }));
 
-const appBody = ({ appId, name, status, adoptableBy, managedBy }: ConsentedApp): object => ({
+/** Until when a consent holds, and for which namespace; one of an earlier version holds no more. */
+const offerBody = ({ adoptableBy, consent }: Offer): object =>
+  adoptableBy === undefined
+    ? {}
+    : {
+        adoptableBy,
+        adoptableUntil: dateTime(consent?.until ?? 0),
+        ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
+      };
+
+const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: ConsentedApp): object => ({
   appId,
   name,
   status,
-  ...(adoptableBy !== undefined && { adoptableBy }),
+  ...offerBody({ adoptableBy, consent }),
   ...(managedBy !== undefined && { managedBy }),
 });
 
@@ -75,6 +87,6 @@ export const changeAccountApp = route(
   appOperations.changeAccountApp,
   async ({ origin, accountId, appId, body }, { appConsents }) => ({
     status: 200,
-    body: appBody(await appConsents.change(origin, accountId, appId, body.adoptableBy)),
+    body: appBody(await appConsents.change(origin, accountId, appId, body)),
   }),
 );

@@ -14,6 +14,10 @@ export interface Account {
   readonly createdAt: string;
   /** The FleetAccount that may adopt the account, once. */
   readonly adoptableBy?: string | undefined;
+  /** When the consent ends, 7 days after it was given. UTC with milliseconds. */
+  readonly adoptableUntil?: string | undefined;
+  /** The UID of the namespace that the consent means. */
+  readonly namespaceUid?: string | undefined;
   /** The FleetAccount that manages the account. */
   readonly managedBy?: string | undefined;
   /** The FleetAccount that managed the account until it was deleted. Applied again in the same namespace it takes the account up again. */
@@ -30,6 +34,10 @@ export interface AccountApp {
   readonly status: 'pending' | 'active' | 'revoked';
   /** The FleetApp that may adopt the app, once. */
   readonly adoptableBy?: string | undefined;
+  /** When the consent ends, 7 days after it was given. UTC with milliseconds. */
+  readonly adoptableUntil?: string | undefined;
+  /** The UID of the namespace that the consent means. */
+  readonly namespaceUid?: string | undefined;
   /** The FleetApp that stands for the app. */
   readonly managedBy?: string | undefined;
 }
@@ -140,6 +148,8 @@ export interface AuditVerification {
 export interface ChangeAccountAppRequest {
   /** The FleetApp, as `namespace/name`, that may adopt the app, once; null withdraws it. */
   readonly adoptableBy: string | null;
+  /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
+  readonly namespaceUid?: string | undefined;
 }
 
 /** The fields to change. */
@@ -152,6 +162,8 @@ export interface ChangeAccountRequest {
   readonly disabled?: boolean | undefined;
   /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets `releasedBy`. */
   readonly adoptableBy?: string | null | undefined;
+  /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
+  readonly namespaceUid?: string | undefined;
 }
 
 /** The fields to change. */

@@ -12,6 +12,22 @@ const name = described(
 const disabled = described(z.boolean(), 'Whether every key and every daemon of the account is refused.', false);
 const RESOURCE = 'production/example';
 
+/** Of a consent, in answers. */
+export const adoptableUntil = instant(
+  'When the consent ends, 7 days after it was given.',
+  '2026-01-08T00:00:00.000Z',
+).optional();
+const uid = z.string().regex(/^[A-Za-z0-9-]{1,128}$/);
+const UID = 'b1c2d3e4-0000-4000-8000-000000000000';
+export const offeredNamespaceUid = described(uid, 'The UID of the namespace that the consent means.', UID).optional();
+/** Of a consent, in requests. */
+export const namespaceUid = described(
+  uid,
+  'The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the ' +
+    'cluster for the UID.',
+  UID,
+).optional();
+
 const account = z
   .object({
     accountId,
@@ -20,6 +36,8 @@ const account = z
     disabled,
     createdAt: instant('When the account was created.', '2026-01-01T00:00:00.000Z'),
     adoptableBy: described(z.string(), 'The FleetAccount that may adopt the account, once.', RESOURCE).optional(),
+    adoptableUntil,
+    namespaceUid: offeredNamespaceUid,
     managedBy: described(z.string(), 'The FleetAccount that manages the account.', RESOURCE).optional(),
     releasedBy: described(
       z.string(),
@@ -104,11 +122,12 @@ export const changeAccount = operation({
           '`releasedBy`.',
         RESOURCE,
       ).optional(),
+      namespaceUid,
     }),
     { id: 'ChangeAccountRequest', description: 'The fields to change.' },
   ),
   // A sample that is pasted for a new name neither enables the account nor gives it away.
-  exampleWithout: ['entitlement', 'disabled', 'adoptableBy'],
+  exampleWithout: ['entitlement', 'disabled', 'adoptableBy', 'namespaceUid'],
   answers: [{ status: 200, description: 'The account as it is now.', schema: account }],
   command: 'accounts update {accountId} --name {name}',
 });
