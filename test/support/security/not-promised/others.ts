@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { VARIABLES } from '../../../../src/config/environment.ts';
+import { parseRecord } from '../../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
+import { accountSchema } from '../../../../src/domain/records/records.ts';
 import { supervisorFile } from '../../../../src/opamp/supervisor-file.ts';
 import { signing, meOf } from '../../panel/signing.ts';
 import { asOperator } from '../../panel/visitor.ts';
@@ -14,12 +16,9 @@ import { detection, listReviews, sendDetections } from '../../records/detections
 import { ROOT } from '../../repository/source-tree.ts';
 import { call, Muster, poll, tenant } from '../../service/muster.ts';
 import { panelMuster, signedIn, ask } from '../../panel/panel-users.ts';
-import { FakeClock } from '../../time/fake-clock.ts';
 import { BEHIND_PROXY, configure, enrolled, from, type Checks } from './checks.ts';
 
 /* Sentences about those whom Muster trusts with something: daemons, collectors, the provider, tenants, readers. */
-
-const DAY_MS = 86_400_000;
 
 interface Manifest {
   readonly kind?: string;
@@ -131,18 +130,18 @@ export const OTHERS: Checks = {
     expect(Object.keys(read.body).toSorted()).toEqual(['accountId', 'createdAt', 'disabled', 'entitlement', 'name']);
   },
 
-  'A consent to adopt does not expire, and names its namespace by the name alone.': async () => {
-    const clock = new FakeClock(Date.now());
-    await using panel = await panelMuster(undefined, { clock });
+  'A consent to adopt that names no UID is not kept from whoever makes a namespace of that name first.': async () => {
+    await using panel = await panelMuster();
     const { accountId } = await tenant(panel.muster);
-    const path = `/accounts/${accountId}`;
-    const adoptableBy = 'production/acme';
-    expect((await asOperator(panel.muster, path, { method: 'PATCH', body: { adoptableBy } })).status).toBe(200);
-    clock.advance(60 * DAY_MS);
-    expect((await asOperator(panel.muster, path)).body['adoptableBy']).toBe(adoptableBy);
-    // Neither an instant nor the UID of the namespace is kept with it.
-    const record = JSON.parse((await panel.store.get(KEYS.account(accountId)))?.value ?? '') as Record<string, unknown>;
-    expect(Object.keys(record).toSorted()).toEqual(['adoptableBy', 'createdAt', 'disabled', 'entitlement', 'name']);
-    expect(record['adoptableBy']).toBe(adoptableBy);
+    const consented = async (consent: object): Promise<unknown> => {
+      const body = { adoptableBy: 'production/acme', ...consent };
+      expect((await asOperator(panel.muster, `/accounts/${accountId}`, { method: 'PATCH', body })).status).toBe(200);
+      const entry = await panel.store.get(KEYS.account(accountId));
+      return parseRecord(accountSchema, entry ?? expect.unreachable()).record.consent?.namespaceUid;
+    };
+    // No cluster is there that tells the UID.
+    expect(await consented({})).toBeUndefined();
+    const namespaceUid = '0b8fd1f4-3c57-4a8e-9f3e-5f3b7f6f2d11';
+    expect(await consented({ namespaceUid })).toBe(namespaceUid);
   },
 };
