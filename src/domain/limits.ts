@@ -87,6 +87,8 @@ export const LIMITS = {
   usersMax: 10_000,
   /** Users who came by the invitations of one account. */
   invitedUsersPerAccountMax: 500,
+  /** A consent that a custom resource adopts something. */
+  consentMs: 7 * DAY_MS,
   /** A user who never had a role goes after so long without a sign-in or a link. */
   rolelessKeptMs: 7 * DAY_MS,
   userNameCodePointsMax: 100,

@@ -13,7 +13,8 @@ import { rewrapReconciler } from '../controller/rewrap.ts';
 import { rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
-import { configuredPrice, createTermServices, type Foundation } from './domain-services.ts';
+import { configuredPrice, type Foundation } from './domain-services.ts';
+import { createTermServices } from './term-services.ts';
 
 /** The parts of the process that the leader's loops use. */
 export interface ControllerDeps extends Foundation {

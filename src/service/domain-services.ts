@@ -6,7 +6,6 @@ import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
 import { createKeyUses, type KeyUses } from '../domain/accounts/key-uses.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
 import { createAuditEntries, type AuditEntries } from '../domain/audit/list.ts';
-import { createUnsealed, type Unsealed } from '../domain/audit/unsealed.ts';
 import { createAuditVerifier, type AuditVerifier } from '../domain/audit/verify.ts';
 import { createBackups, type Backups } from '../domain/backup/backup.ts';
 import type { RandomSource } from '../domain/credentials/random-ids.ts';
@@ -19,10 +18,7 @@ import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
 import { FleetMemory } from '../domain/fleet/memory.ts';
 import { createPulse, type Pulse } from '../domain/fleet/pulse.ts';
-import { createCompactionSchedule, type CompactionSchedule } from '../domain/history/compaction.ts';
-import { createRevisionPins, type RevisionPins } from '../domain/history/revision-pins.ts';
 import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-rotation.ts';
-import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import type { Deadlines } from '../domain/limits.ts';
@@ -37,13 +33,13 @@ import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS, RESOURCE_ADOPTION } from '../domain/records/record-changes.ts';
-import { createStoredBytes, type StoredBytes } from '../domain/quota/stored-bytes.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createAppConsents, type AppConsents } from '../domain/resource-bindings/app-consents.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
 import { createBoundAccounts, type BoundAccounts } from '../domain/resource-bindings/bound-accounts.ts';
 import { createBoundApps, type BoundApps } from '../domain/resource-bindings/bound-apps.ts';
 import { createGoneResources, type GoneResources } from '../domain/resource-bindings/gone-resources.ts';
+import { createOfferedNamespaces, type OfferedNamespaces } from '../domain/resource-bindings/offered-namespaces.ts';
 import { createBoundKeys, type BoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import { createReviewQueue, type ReviewQueue } from '../domain/review-queue/review-queue.ts';
 import { createSessions, type Sessions } from '../domain/sessions/sessions.ts';
@@ -59,13 +55,13 @@ import { VERSION } from '../version.ts';
 import { createUserServices, type UserServices } from './user-services.ts';
 
 /*
- * The composition root of the domain: this file, admission-services.ts, opamp-services.ts, panel-services.ts and user-services.ts
- * alone construct its services (test/repository/composition.test.ts).
+ * The composition root of the domain: this file, admission-services.ts, opamp-services.ts, panel-services.ts,
+ * term-services.ts and user-services.ts alone construct its services (test/repository/composition.test.ts).
  * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
  */
 
 /** The values that every service is made from. */
-interface Surroundings {
+export interface Surroundings {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -251,6 +247,7 @@ export interface BindingServices {
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;
   readonly goneResources: GoneResources;
+  readonly offeredNamespaces: OfferedNamespaces;
   /** @param fence the expectations of every commit of the leader's term */
   readonly bindings: (fence: readonly Expectation[]) => Bindings;
 }
@@ -266,35 +263,7 @@ export function createBindingServices(
     boundKeys: createBoundKeys(mutations),
     boundApps: createBoundApps({ ...mutations, queues, mayRemember }),
     goneResources: createGoneResources({ ...mutations, mayRemember }),
+    offeredNamespaces: createOfferedNamespaces(mutations),
     bindings: (fence) => createBindings(store, fence),
-  };
-}
-
-/** The services that the leader's loops use during one term. */
-export interface TermServices {
-  readonly unsealed: Unsealed;
-  readonly storedBytes: StoredBytes;
-  readonly schedule: CompactionSchedule;
-  readonly pins: RevisionPins;
-  /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */
-  readonly rewrap: () => Promise<void>;
-}
-
-/**
- * The services of one term of leadership; the loops that are handed them end them with the term.
- * @param fence the expectations of every commit of the term
- */
-export function createTermServices(
-  foundation: Pick<Foundation, keyof Surroundings | 'fleet' | 'envelope' | 'config'>,
-  fence: readonly Expectation[],
-): TermServices {
-  const { store, fleet, envelope, clock, log, metrics, config } = foundation;
-  const rewrapped = (count: number): void => metrics.rewrapped(count);
-  return {
-    unsealed: createUnsealed(store, clock),
-    storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
-    schedule: createCompactionSchedule(store, clock, fence),
-    pins: createRevisionPins(store, clock),
-    rewrap: createRewrap({ store, fleet, envelope, clock, log, rewrapped }, fence),
   };
 }

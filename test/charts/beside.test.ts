@@ -197,6 +197,11 @@ describeWithHelm('who may change the kinds', () => {
       kindsThat(of, 'patch').filter((kind) => KINDS.includes(String(kind)));
     expect(patched(role)).toEqual(ofRole);
     expect(kindsThat(role, 'watch')).toContain('secrets');
+    // A consent to adopt means the namespace by its UID: the ClusterRole reads all of them, a Role its own alone.
+    expect([kindsThat(role, 'get').includes('namespaces'), kindsThat(role, 'list').includes('namespaces')]).toEqual([
+      !clusterRole,
+      false,
+    ]);
     const [ofCluster, ...others] = ofKind(objects, 'ClusterRole').filter(
       ({ metadata }) => metadata.name === 'fleet:muster-operator',
     );

@@ -79,7 +79,7 @@ export const CLIENTS: readonly Mutant[] = [
     file: 'src/domain/backup/backup.ts',
     search: '  `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}-`,\n',
     replacement: '',
-    rule: 'SECURITY: no API key can be recovered from a backup.',
+    rule: 'H19: a backup has none of the kept answers, since API keys outlive it.',
     caughtBy: ['test/domain/backup/backup.test.ts'],
   },
   {

@@ -7,6 +7,7 @@ const ROOTS_OF_COMPOSITION = new Set([
   'service/admission-services.ts',
   'service/opamp-services.ts',
   'service/panel-services.ts',
+  'service/term-services.ts',
   'service/user-services.ts',
 ]);
 

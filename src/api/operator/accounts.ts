@@ -1,4 +1,5 @@
 import type { Account, Accounts } from '../../domain/accounts/accounts.ts';
+import type { Offer } from '../../domain/accounts/offers.ts';
 import { resourceNameOf } from '../../domain/resource-bindings/adoption.ts';
 import type { ConsentedApp } from '../../domain/resource-bindings/app-consents.ts';
 import { dateTime } from '../../time/date-time.ts';
@@ -8,7 +9,7 @@ import { REPLAYED } from '../http/request-headers.ts';
 import { pageOf, route } from './route.ts';
 
 function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account): object {
-  const { accountId, name, entitlement, disabled, createdAt, adoptableBy, managedBy, releasedBy } = account;
+  const { accountId, name, entitlement, disabled, createdAt, adoptableBy, consent, managedBy, releasedBy } = account;
   return {
     accountId,
     name,
@@ -16,7 +17,7 @@ function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account): obj
     disabled,
     createdAt: dateTime(createdAt),
     ...accounts.storage(account),
-    ...(adoptableBy !== undefined && { adoptableBy }),
+    ...offerBody({ adoptableBy, consent }),
     ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
     ...(releasedBy && { releasedBy: resourceNameOf(releasedBy) }),
   };
@@ -54,11 +55,21 @@ export const changeAccount = route(operations.changeAccount, async ({ origin, ac
   body: accountBody(accounts, await accounts.change(origin, accountId, body)),
 }));
 
-const appBody = ({ appId, name, status, adoptableBy, managedBy }: ConsentedApp): object => ({
+/** Until when a consent holds, and for which namespace; one of an earlier version holds no more. */
+const offerBody = ({ adoptableBy, consent }: Offer): object =>
+  adoptableBy === undefined
+    ? {}
+    : {
+        adoptableBy,
+        adoptableUntil: dateTime(consent?.until ?? 0),
+        ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
+      };
+
+const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: ConsentedApp): object => ({
   appId,
   name,
   status,
-  ...(adoptableBy !== undefined && { adoptableBy }),
+  ...offerBody({ adoptableBy, consent }),
   ...(managedBy !== undefined && { managedBy }),
 });
 
@@ -73,6 +84,6 @@ export const changeAccountApp = route(
   appOperations.changeAccountApp,
   async ({ origin, accountId, appId, body }, { appConsents }) => ({
     status: 200,
-    body: appBody(await appConsents.change(origin, accountId, appId, body.adoptableBy)),
+    body: appBody(await appConsents.change(origin, accountId, appId, body)),
   }),
 );

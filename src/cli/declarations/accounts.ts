@@ -6,7 +6,7 @@ import type { DecideOptions, ListReviewOptions } from '../commands/accounts/revi
 import type { CreateUserOptions, DeleteUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
 import { addGlobals, CONNECTED, reading, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
-import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
+import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
@@ -70,6 +70,7 @@ function addAccounts(accounts: Command, env: Environment): void {
         quotaIn,
       )
       .option('--adoptable-by <resource>', 'the FleetAccount, as namespace/name, that may take it over, once')
+      .option(...NAMESPACE_UID)
       .option('--no-adoptable-by', 'no FleetAccount may take it over'),
     ONE,
   ).action(async (account: string, options: UpdateAccountOptions & GlobalOptions) => {
@@ -82,6 +83,7 @@ function addAccounts(accounts: Command, env: Environment): void {
       .description('let a FleetAccount adopt an account, and print that FleetAccount')
       .argument('<account>')
       .requiredOption(...IN_NAMESPACE)
+      .option(...NAMESPACE_UID)
       .option(
         '-n, --name <name>',
         'the name of the FleetAccount; by default one like that of the account',

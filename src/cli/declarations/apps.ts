@@ -6,7 +6,7 @@ import type { WatchOptions } from '../commands/apps/watch.ts';
 import { addGlobals, CONNECTED, durationSeconds, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
-import { IN_NAMESPACE, resourceName, YAML } from './manifests.ts';
+import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts';
 
 /** `muster apps …`; the code that a command needs is loaded when it is called. */
 export function addApps(program: Command, env: Environment): void {
@@ -62,6 +62,7 @@ function addAdopt(apps: Command, env: Environment): void {
       .argument('[id...]')
       .requiredOption('-a, --account <account>', 'the account, by its id or its name')
       .requiredOption(...IN_NAMESPACE)
+      .option(...NAMESPACE_UID)
       .option('--all', 'every app of the account that no FleetApp stands for')
       .option('--fleet-account <name>', 'the FleetAccount; by default the one that manages the account', resourceName)
       .option(...YAML),

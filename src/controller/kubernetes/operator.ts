@@ -9,6 +9,7 @@ import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts
 import { FailingResources } from './failures/failing-resources.ts';
 import { failureOf } from './failures/failure.ts';
 import { sweepGoneResources } from './gone-resources.ts';
+import { noteOfferedNamespaces } from './offered-namespaces.ts';
 import type { OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { gaugesOf, troubleOf } from './operator-state.ts';
 import { KINDS } from './resources/kinds.ts';
@@ -87,6 +88,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
   try {
     await Promise.all([
       following.run(term.signal),
+      noteOfferedNamespaces({ ...deps, term }),
       sweepGoneResources({ ...deps, term, cacheOf: (namespace) => following.get(namespace)?.cache }),
       queue.run((key, signal) => workWhileFollowed(operator, key, signal), term.signal),
     ]);

@@ -4,6 +4,7 @@ import type { Listed, PageOf } from '../../store/pages.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
+import { consentDetail, isSameOffer, offerOf, refuseUidAlone } from './offers.ts';
 import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
 import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -20,7 +21,7 @@ import { accountCreation, accountTransition, type TransitionDeps } from '../stat
 /** An account as the operator API shows it. Times are milliseconds since 1970. */
 export interface Account extends Pick<
   AccountRecord,
-  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'quotaMb' | 'adoptableBy' | 'managedBy' | 'releasedBy'
+  'name' | 'entitlement' | 'disabled' | 'createdAt' | 'quotaMb' | 'adoptableBy' | 'consent' | 'managedBy' | 'releasedBy'
 > {
   readonly accountId: string;
 }
@@ -37,6 +38,8 @@ export interface AccountPatch {
    * the resource that released the account.
    */
   readonly adoptableBy?: string | null | undefined;
+  /** The UID of that namespace; without it the cluster is asked, where the operator of Kubernetes runs. */
+  readonly namespaceUid?: string | undefined;
 }
 
 /** The operator's operations on accounts. Times are milliseconds since 1970. */
@@ -104,8 +107,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
 /** The account of a record, as the operator API shows it. */
 function accountView({ id, record }: { id: string; record: AccountRecord }): Account {
-  const { name, entitlement, disabled, createdAt, quotaMb, adoptableBy, managedBy, releasedBy } = record;
-  return { accountId: id, name, entitlement, disabled, createdAt, quotaMb, adoptableBy, managedBy, releasedBy };
+  const { name, entitlement, disabled, createdAt, quotaMb, adoptableBy, consent, managedBy, releasedBy } = record;
+  const bindings = { adoptableBy, consent, managedBy, releasedBy };
+  return { accountId: id, name, entitlement, disabled, createdAt, quotaMb, ...bindings };
 }
 
 /** @throws Refusal `not_found` where there is no such account; StoreUnavailable */
@@ -164,18 +168,19 @@ async function change(
   patch: AccountPatch,
   precondition: Precondition,
 ): Promise<Account> {
+  refuseUidAlone(patch);
   return await mutate<Account>(deps, origin, async (reader): Promise<Step<Account> | Unchanged<Account>> => {
     await precondition.recheck();
     const account = await existing(reader, accountId);
     const before = account.record;
-    const record = patched(before, patch);
+    const record = patched(before, patch, origin.at);
     const result = accountView({ id: accountId, record });
     const { name, entitlement, disabled } = record;
     const sameQuota = before.quotaMb === record.quotaMb;
     const same =
       before.name === name && before.entitlement === entitlement && before.disabled === disabled && sameQuota;
-    const consent = before.adoptableBy === record.adoptableBy && before.releasedBy === record.releasedBy;
-    if (same && consent) return { unchanged: result };
+    const isKept = isSameOffer(before, record) && before.releasedBy === record.releasedBy;
+    if (same && isKept) return { unchanged: result };
     const changes =
       before.disabled === disabled ? undefined : await accountTransition(deps, reader, account, disabled, origin.at);
     const step: Step<Account> = {
@@ -186,7 +191,7 @@ async function change(
         disabled,
         renamed: before.name !== name,
         ...(!sameQuota && { quotaMb: record.quotaMb ?? 'default' }),
-        ...(!consent && { adoptableBy: record.adoptableBy ?? '' }),
+        ...(!isKept && consentDetail(record)),
       },
       ...(changes && { countsAt: changes.at }),
       withdraws: disabled && !before.disabled,
@@ -198,7 +203,7 @@ async function change(
   });
 }
 
-function patched(before: AccountRecord, patch: AccountPatch): AccountRecord {
+function patched(before: AccountRecord, patch: AccountPatch, at: number): AccountRecord {
   const record: AccountRecord = {
     ...before,
     name: patch.name ?? before.name,
@@ -207,8 +212,8 @@ function patched(before: AccountRecord, patch: AccountPatch): AccountRecord {
   };
   if (patch.quotaMb === null) delete record.quotaMb;
   else if (patch.quotaMb !== undefined) record.quotaMb = patch.quotaMb;
-  if (patch.adoptableBy !== undefined) delete record.releasedBy;
-  if (patch.adoptableBy === null) delete record.adoptableBy;
-  else if (patch.adoptableBy !== undefined) record.adoptableBy = patch.adoptableBy;
-  return record;
+  if (patch.adoptableBy === undefined) return record;
+  const { adoptableBy: _before, consent: _former, releasedBy: _released, ...rest } = record;
+  const { adoptableBy, namespaceUid } = patch;
+  return { ...rest, ...offerOf({ adoptableBy, namespaceUid }, at) };
 }

@@ -11,14 +11,25 @@ export interface AppSummary {
   readonly hasOpenCodes: boolean;
   /** Nobody has proved the credential: the first request that it authenticates makes the binding final. */
   readonly isProvisional: boolean;
+  /** An operator has consented that a custom resource adopts the app, some time. */
+  readonly isOffered: boolean;
 }
 
-export const summaryOf = ({ status, connection, slot, codes, credential, enrolled }: AppRecord): AppSummary => ({
+export const summaryOf = ({
+  status,
+  connection,
+  slot,
+  codes,
+  credential,
+  enrolled,
+  adoptableBy,
+}: AppRecord): AppSummary => ({
   status,
   connection,
   slot,
   hasOpenCodes: codes.length > 0,
   isProvisional: enrolled?.provisional === true && enrolled.credential === credential,
+  isOffered: adoptableBy !== undefined,
 });
 
 /**
@@ -47,6 +58,7 @@ export function readSummary(entry: Entry): { readonly summary: AppSummary; reado
     slot: Number(slot),
     hasOpenCodes: codes !== '',
     isProvisional: provisional !== undefined && claimed === credential,
+    isOffered: false,
   };
   return { summary, credential: credential === '' ? undefined : credential };
 }

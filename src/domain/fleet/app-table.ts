@@ -19,6 +19,7 @@ class PackedApp implements AppEntry {
   readonly connection: AppSummary['connection'];
   readonly hasOpenCodes: boolean;
   readonly isProvisional: boolean;
+  readonly isOffered: boolean;
   readonly #text: PackedText;
   #record: AppRecord | undefined;
 
@@ -31,6 +32,7 @@ class PackedApp implements AppEntry {
     this.connection = (flags & CLOUD) === 0 ? 'private' : 'cloud';
     this.hasOpenCodes = (flags & OPEN_CODES) !== 0;
     this.isProvisional = (flags & PROVISIONAL) !== 0;
+    this.isOffered = (flags & OFFERED) !== 0;
     this.#text = text;
   }
 
@@ -51,12 +53,14 @@ const ACTIVE = STATUSES.indexOf('active');
 const CLOUD = 4;
 const OPEN_CODES = 8;
 const PROVISIONAL = 16;
+const OFFERED = 32;
 
-const flagsOf = ({ status, connection, hasOpenCodes, isProvisional }: AppSummary): number =>
+const flagsOf = ({ status, connection, hasOpenCodes, isProvisional, isOffered }: AppSummary): number =>
   STATUSES.indexOf(status) |
   (connection === 'cloud' ? CLOUD : 0) |
   (hasOpenCodes ? OPEN_CODES : 0) |
-  (isProvisional ? PROVISIONAL : 0);
+  (isProvisional ? PROVISIONAL : 0) |
+  (isOffered ? OFFERED : 0);
 
 /**
  * How many apps that were read lately are kept unpacked, by row: an app that is read again and again is unpacked once.

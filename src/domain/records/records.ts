@@ -25,6 +25,12 @@ const instant = z.int().min(0);
 /** A custom resource of Kubernetes that an account or an app follows, or followed until it was deleted. */
 const resourceSchema = z.looseObject({ uid: z.string(), namespace: z.string(), name: z.string() });
 
+/**
+ * How long `adoptableBy` holds, and the UID of the namespace that it means: another namespace of that name gets nothing.
+ * Without the UID nobody has asked the cluster yet. Absent in records of earlier versions, whose consents hold no more.
+ */
+const consentSchema = z.looseObject({ until: instant, namespaceUid: z.string().optional() });
+
 /** An account. */
 export const accountSchema = z.looseObject({
   name: z.string(),
@@ -35,6 +41,7 @@ export const accountSchema = z.looseObject({
   quotaMb: z.int().min(0).optional(),
   /** `namespace/name` of the one custom resource that may take the account over, once. */
   adoptableBy: z.string().optional(),
+  consent: consentSchema.optional(),
   /** The custom resource that the account follows. */
   managedBy: resourceSchema.extend({ namespaceUid: z.string().optional() }).optional(),
   /**
@@ -94,6 +101,7 @@ export const appSchema = z.looseObject({
     .optional(),
   /** `namespace/name` of the one custom resource that may adopt the app, once. */
   adoptableBy: z.string().optional(),
+  consent: consentSchema.optional(),
   /** The custom resource that adopted the app; absent where the app was created for the resource that it follows. */
   managedBy: resourceSchema.optional(),
   /**

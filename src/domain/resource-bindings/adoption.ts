@@ -1,3 +1,4 @@
+import type { Offer } from '../accounts/offers.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import type { AccountRecord, AppRecord } from '../records/records.ts';
 
@@ -12,6 +13,10 @@ import type { AccountRecord, AppRecord } from '../records/records.ts';
  */
 export type Owner = NonNullable<AccountRecord['managedBy']>;
 
+interface InNamespace extends Named {
+  readonly namespaceUid?: string | undefined;
+}
+
 interface Named {
   readonly namespace: string;
   readonly name: string;
@@ -23,9 +28,27 @@ export const resourceNameOf = ({ namespace, name }: Named): string => `${namespa
 const isNamed = (record: Named | undefined, owner: Named): boolean =>
   record !== undefined && record.namespace === owner.namespace && record.name === owner.name;
 
-/** Whether an operator has consented that this resource adopts the account or the app. */
-export const isOfferedTo = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
-  adoptableBy === resourceNameOf(owner);
+/**
+ * Whether an operator has consented that this resource adopts the account or the app: by its name, not too long ago, and in
+ * the namespace that the consent means. A consent without a UID means the namespace that has the name when Muster first
+ * looks. A namespace whose UID cannot be read may be a later one of the name: it gets nothing.
+ */
+export const isOfferedTo = ({ adoptableBy, consent }: Offer, owner: InNamespace, now: number): boolean =>
+  adoptableBy === resourceNameOf(owner) &&
+  consent !== undefined &&
+  now < consent.until &&
+  owner.namespaceUid !== undefined &&
+  owner.namespaceUid === (consent.namespaceUid ?? owner.namespaceUid);
+
+/**
+ * How a resource that may adopt nothing is told so. It is the same whether or not there is such an account or app: a writer
+ * of resources must not find that out.
+ * @param what such as `the account 4f2a…`
+ */
+export const notOffered = (what: string, owner: InNamespace): string =>
+  owner.namespaceUid === undefined
+    ? `The namespace ${owner.namespace} cannot be read: an adoption needs the right to get it, for its UID.`
+    : `An operator must set adoptableBy of ${what} to ${resourceNameOf(owner)}, for 7 days and for this namespace.`;
 
 /** Whether an operator has promised it to another resource: the word goes before what the account or app remembers. */
 const isPromisedElsewhere = ({ adoptableBy }: { readonly adoptableBy?: string | undefined }, owner: Named): boolean =>
@@ -70,9 +93,9 @@ export const mayChangeAs =
   };
 
 /** The record as the account or app follows this resource from now on; the consent is used up. */
-export function adoptedBy<T extends { adoptableBy?: string | undefined; releasedBy?: unknown; managedBy?: unknown }>(
-  { adoptableBy: _once, releasedBy: _former, ...rest }: T,
+export function adoptedBy<T extends Offer & { releasedBy?: unknown; managedBy?: unknown }>(
+  { adoptableBy: _once, consent: _used, releasedBy: _former, ...rest }: T,
   owner: Owner,
-): Omit<T, 'adoptableBy' | 'releasedBy'> & { managedBy: Owner } {
+): Omit<T, 'adoptableBy' | 'consent' | 'releasedBy'> & { managedBy: Owner } {
   return { ...rest, managedBy: owner };
 }

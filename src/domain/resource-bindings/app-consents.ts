@@ -1,6 +1,7 @@
 import { expectUnchanged } from '../../store/port.ts';
 import type { Listed, PageOf } from '../../store/pages.ts';
 import { existing } from '../accounts/accounts.ts';
+import { consentDetail, isSameOffer, offerOf, refuseUidAlone, type Consent } from '../accounts/offers.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
@@ -12,7 +13,7 @@ import { isAppOfAnother, resourceNameOf } from './adoption.ts';
 import { allBindings } from './bindings.ts';
 
 /** An app as the operator sees it who gives it to a custom resource. */
-export interface ConsentedApp extends Pick<AppRecord, 'name' | 'status' | 'adoptableBy'> {
+export interface ConsentedApp extends Pick<AppRecord, 'name' | 'status' | 'adoptableBy' | 'consent'> {
   readonly appId: string;
   /** `namespace/name` of the FleetApp that stands for the app. */
   readonly managedBy: string | undefined;
@@ -28,10 +29,9 @@ export interface AppConsents {
   /**
    * Names the custom resource that may adopt the app, once; `null` allows none. Either forgets the resource that
    * released the app.
-   * @param adoptableBy `namespace/name`
    * @throws Refusal `not_found`, `invalid_request` while a replica runs that does not know of it; StoreUnavailable, Busy
    */
-  change(origin: Origin, accountId: string, appId: string, adoptableBy: string | null): Promise<ConsentedApp>;
+  change(origin: Origin, accountId: string, appId: string, wanted: Consent): Promise<ConsentedApp>;
 }
 
 export interface AppConsentsDeps extends MutationDeps {
@@ -43,7 +43,7 @@ export interface AppConsentsDeps extends MutationDeps {
 export function createAppConsents(deps: AppConsentsDeps): AppConsents {
   return {
     list: (accountId, page) => list(deps, accountId, page),
-    change: (origin, accountId, appId, adoptableBy) => change(deps, origin, accountId, appId, adoptableBy),
+    change: (origin, accountId, appId, wanted) => change(deps, origin, accountId, appId, wanted),
   };
 }
 
@@ -72,6 +72,7 @@ const viewOf = ({ id }: AppEntry, record: AppRecord, bound?: string): ConsentedA
   name: record.name,
   status: record.status,
   adoptableBy: record.adoptableBy,
+  consent: record.consent,
   managedBy: record.managedBy ? resourceNameOf(record.managedBy) : bound,
 });
 
@@ -80,8 +81,10 @@ async function change(
   origin: Origin,
   accountId: string,
   appId: string,
-  adoptableBy: string | null,
+  wanted: Consent,
 ): Promise<ConsentedApp> {
+  refuseUidAlone(wanted);
+  const { adoptableBy } = wanted;
   const known = adoptableBy === null || (await deps.mayConsent());
   return await mutate<ConsentedApp>(
     deps,
@@ -96,20 +99,20 @@ async function change(
           'adoptableBy: a replica of an earlier version runs. Upgrade all of them first.',
         );
       }
-      const { adoptableBy: before, releasedBy, ...rest } = app.record;
+      const { adoptableBy: _before, consent: _former, releasedBy, ...rest } = app.record;
       const record: AppRecord = {
         ...rest,
         ...(releasedBy && { releasedBy: { ...releasedBy, withdrawn: true } }),
-        ...(adoptableBy !== null && { adoptableBy }),
+        ...offerOf(wanted, origin.at),
       };
       const result = viewOf(app, record);
       const remembers = releasedBy !== undefined && releasedBy.withdrawn !== true;
-      if (before === record.adoptableBy && !remembers) return { unchanged: result };
+      if (isSameOffer(app.record, record) && !remembers) return { unchanged: result };
       return {
         accountId,
         action: 'app.changed',
         appId,
-        detail: { adoptableBy: adoptableBy ?? '' },
+        detail: consentDetail(record),
         expect: [expectUnchanged(account), expectUnchanged(app)],
         write: [put(KEYS.app(accountId, appId), record)],
         result,

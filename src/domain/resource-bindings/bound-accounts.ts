@@ -81,7 +81,7 @@ async function adopt(
     const account = await existing(reader, accountId);
     const { record } = account;
     const again = wasAccountOf(record, owner);
-    if (!again && !isOfferedTo(record, owner)) throw new Refusal('not_found');
+    if (!again && !isOfferedTo(record, owner, deps.clock.now())) throw new Refusal('not_found');
     return relyingOn<void>(precondition, {
       accountId,
       action: 'account.adopted',

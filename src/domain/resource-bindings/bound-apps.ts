@@ -158,11 +158,12 @@ async function changeApp(
 const voidCode = (deps: MutationDeps, caller: Caller, appId: string, hash: string): Promise<void> =>
   changeApp(deps, caller, appId, (record) => ({ action: 'code.voided', record: withoutCode(record, hash) }));
 
-const adopt = (deps: BoundAppsDeps, caller: Caller, appId: string, { uid, namespace, name }: Owner): Promise<void> =>
+const adopt = (deps: BoundAppsDeps, caller: Caller, appId: string, offered: Owner): Promise<void> =>
   changeApp(deps, caller, appId, (record) => {
+    const { uid, namespace, name } = offered;
     const owner = { uid, namespace, name };
     const again = wasAppOf(record, owner);
-    if (!again && !isOfferedTo(record, owner)) throw new Refusal('not_found');
+    if (!again && !isOfferedTo(record, offered, deps.clock.now())) throw new Refusal('not_found');
     const detail = { by: resourceNameOf(owner), ...(again && { again }) };
     return { action: 'app.adopted', detail, record: adoptedBy(record, owner) };
   });

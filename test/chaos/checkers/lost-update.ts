@@ -24,6 +24,7 @@ export const lostUpdate: Checker = ({ calls }, { written }) => {
       // A request that has no answer yet is in no history, while the load goes on.
       if (asked.length === changes.length) {
         violations.push(...foreignChanges(revision, before.get(after.account), after, asked));
+        violations.push(...foreignEnd(revision, before.get(after.account), after, asked));
       }
       for (const field of ACCOUNT_FIELDS) seen.add(placeOf(after.account, field, after.fields[field]));
       before.set(after.account, after);
@@ -61,6 +62,21 @@ function foreignChanges(
     const words = `revision ${revision} makes the ${field} of ${after.account} '${value}', which nobody asked of it`;
     return [{ rule, words }];
   });
+}
+
+/** A consent has an end, which comes and goes with it: no other change keeps it for the next one, or brings it back. */
+function foreignEnd(
+  { revision }: Written,
+  before: StoredAccount | undefined,
+  after: StoredAccount,
+  asked: readonly Call[],
+): Violation[] {
+  const isGiven = asked.some(({ asked: { field } }) => field === 'adoptableBy');
+  const isWhole = (after.consentEnd === '') === (after.fields.adoptableBy === '');
+  const isKept = isGiven ? after.consentEnd !== (before?.consentEnd ?? '') : after.consentEnd === before?.consentEnd;
+  if (before === undefined ? isWhole : isWhole && isKept) return [];
+  const words = `revision ${revision} makes '${after.consentEnd}' the end of the consent of ${after.account}`;
+  return [{ rule, words }];
 }
 
 /** What was acknowledged stood in the record at some time; accounts whose record nobody has seen tell nothing. */

@@ -39,6 +39,8 @@ export interface StoredApp {
 export interface StoredAccount {
   readonly account: string;
   readonly fields: Readonly<Record<AccountField, string>>;
+  /** When the consent in `adoptableBy` ends; `''` without one. */
+  readonly consentEnd: string;
 }
 
 export interface StoredAudit {
@@ -57,7 +59,9 @@ export function placeOf(key: string): { account: string; what: string; id: strin
 
 /** The fields of an account's record that changes name. */
 export function accountOf(account: string, value: string): StoredAccount {
-  const record = JSON.parse(value) as Partial<Record<AccountField, string | boolean>>;
+  const record = JSON.parse(value) as Partial<Record<AccountField, string | boolean>> & {
+    consent?: { until?: number };
+  };
   const textOf = (field: AccountField): string => String(record[field] ?? '');
   return {
     account,
@@ -67,6 +71,7 @@ export function accountOf(account: string, value: string): StoredAccount {
       adoptableBy: textOf('adoptableBy'),
       disabled: textOf('disabled'),
     },
+    consentEnd: String(record.consent?.until ?? ''),
   };
 }
 

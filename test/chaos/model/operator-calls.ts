@@ -19,6 +19,7 @@ export class OperatorCalls extends ModelService {
       counters: 0,
       keys: new Set([key]),
       fields: { name: account, entitlement: 'enterprise', adoptableBy: '' },
+      consentEnd: '',
     });
     this.markerOf.set(account, this.id('marker'));
     this.write(this.id('request'), { action: 'account.created', account, places: ['', '/tally'] });
@@ -38,8 +39,11 @@ export class OperatorCalls extends ModelService {
   change(owner: ModelOwner, field: Exclude<AccountField, 'disabled'>, value: string): Call {
     return this.ask('account.change', { account: owner.account, field, value }, () => {
       const account = this.accounts.get(owner.account);
-      if (!account || account.fields[field] === value) return { status: 200 };
+      const isConsent = field === 'adoptableBy' && value !== '';
+      // A consent that is given anew has another end.
+      if (!account || (account.fields[field] === value && !isConsent)) return { status: 200 };
       account.fields[field] = value;
+      if (field === 'adoptableBy') account.consentEnd = isConsent ? this.id('end') : '';
       return { status: 200, writes: { action: 'account.changed', account: owner.account, places: [''] } };
     });
   }

@@ -25,6 +25,7 @@ export interface ModelAccount {
   readonly keys: Set<string>;
   /** The other fields of its record. */
   readonly fields: Record<Exclude<AccountField, 'disabled'>, string>;
+  consentEnd: string;
 }
 
 /**
@@ -106,7 +107,9 @@ export class ModelService {
 
   #recordOf(account: string): readonly StoredAccount[] {
     const stored = this.accounts.get(account);
-    return stored ? [{ account, fields: { ...stored.fields, disabled: String(stored.disabled) } }] : [];
+    if (!stored) return [];
+    const { fields, disabled, consentEnd } = stored;
+    return [{ account, fields: { ...fields, disabled: String(disabled) }, consentEnd }];
   }
 
   /** What one commit writes, with its entry of the audit. */

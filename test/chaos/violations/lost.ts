@@ -2,6 +2,17 @@ import type { Outcome } from '../checkers/checker.ts';
 import type { AccountField } from '../judgement/history.ts';
 import { called, finds, later, scene, stored, storedApp, type Violation } from './violation.ts';
 
+/** The last write of an account's record, with another end of its consent. */
+function lastConsentEnds(outcome: Outcome, consentEnd: string): Outcome {
+  const last = outcome.written.findLastIndex(({ accounts }) => accounts.length > 0);
+  return {
+    ...outcome,
+    written: outcome.written.map((one, index) =>
+      index === last ? { ...one, accounts: one.accounts.map((stored) => ({ ...stored, consentEnd })) } : one,
+    ),
+  };
+}
+
 /** The last write of an account's record, with other fields in it. */
 function lastAccountAs(outcome: Outcome, fields: Partial<Record<AccountField, string>>): Outcome {
   const last = outcome.written.findLastIndex(({ accounts }) => accounts.length > 0);
@@ -110,6 +121,25 @@ export const LOST: readonly Violation[] = [
       later(model, () => model.change(owner, 'name', 'after'));
       later(model, () => model.change(owner, 'adoptableBy', 'team/heir'));
       return (history, outcome) => ({ history, outcome: lastAccountAs(outcome, { name: 'before' }) });
+    },
+  },
+  {
+    rule: 'lost-update',
+    words: 'a change of an account brings the end of a former consent back',
+    plant(model) {
+      const { owner } = scene(model);
+      later(model, () => model.change(owner, 'adoptableBy', 'team/heir'));
+      later(model, () => model.change(owner, 'name', 'after'));
+      return (history, outcome) => ({ history, outcome: lastConsentEnds(outcome, 'long ago') });
+    },
+  },
+  {
+    rule: 'lost-update',
+    words: 'a consent has no end',
+    plant(model) {
+      const { owner } = scene(model);
+      later(model, () => model.change(owner, 'adoptableBy', 'team/heir'));
+      return (history, outcome) => ({ history, outcome: lastConsentEnds(outcome, '') });
     },
   },
   {

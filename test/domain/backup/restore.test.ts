@@ -25,6 +25,8 @@ const APP = {
   credential: 'c',
   codes: [CODE],
   spent: [{ hash: 'gone', why: 'used' }],
+  adoptableBy: 'team/one',
+  consent: { until: 9, namespaceUid: 'ns-1' },
   later: 'kept',
 };
 const HEADER = { keyNumber: 2, wrappedKey: 'w', box: 'b' };
@@ -37,7 +39,14 @@ const OTEL = {
 
 /** Whatever is written as it is. */
 const PLAIN = {
-  [KEYS.account(ACCOUNT)]: { name: 'Acme', entitlement: 'enterprise', disabled: true, createdAt: 1 },
+  [KEYS.account(ACCOUNT)]: {
+    name: 'Acme',
+    entitlement: 'enterprise',
+    disabled: true,
+    createdAt: 1,
+    adoptableBy: 'team/acme',
+    consent: { until: 9, namespaceUid: 'ns-1' },
+  },
   [KEYS.apiKey(ACCOUNT, 'key')]: { name: '', hash: 'h', createdAt: 1 },
   [KEYS.counters(ACCOUNT)]: { apps: 1, nextSlot: 1, idempotencyNext: 5 },
   [KEYS.credential('c')]: { accountId: ACCOUNT, appId: 'app' },

@@ -37,7 +37,7 @@ async function withApp(it: Operated): Promise<AppRecord> {
 }
 const adopt = async (it: Operated, by: Owner): Promise<void> => {
   const after = bindingTo(ACCOUNT, { kind: 'FleetApp', name: by.name, appId: APP });
-  await it.boundApps.adopt(await it.caller(by.uid, await it.bindings.get(by.uid), after), APP, by);
+  await it.boundApps.adopt(await it.caller(by.uid, await it.bindings.get(by.uid), after), APP, { ...HERE, ...by });
 };
 const releaseApp = async (it: Operated, by: Owner): Promise<void> =>
   await it.boundApps.release(await it.caller(by.uid, await it.bindings.get(by.uid), undefined), APP, by);
@@ -60,7 +60,7 @@ onEachBackend('an app', (backend) => {
     await using it = await operated(backend);
     const before = await withApp(it);
     await expect(adopt(it, heir)).rejects.toMatchObject({ code: 'not_found' });
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await expect(adopt(it, { ...heir, namespace: 'other' })).rejects.toMatchObject({ code: 'not_found' });
     const tried = await outcomes([adopt(it, heir), adopt(it, { ...heir, uid: 'uid-heir-2' })]);
     // A resource that was deleted and created anew while its wish was carried out has the same name.
@@ -76,17 +76,17 @@ onEachBackend('an app', (backend) => {
   test('is adopted with its binding, or not at all', async () => {
     await using it = await operated(backend);
     await withApp(it);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     const late = await it.caller(heir.uid, undefined, bindingTo(ACCOUNT, { appId: APP }));
     await it.bindings.save(heir.uid, undefined, bindingTo(ACCOUNT));
-    await expect(it.boundApps.adopt(late, APP, heir)).rejects.toThrow(StaleRead);
+    await expect(it.boundApps.adopt(late, APP, { ...heir, ...HERE })).rejects.toThrow(StaleRead);
     expect(await appOf(it)).toMatchObject({ adoptableBy: 'team/scanner' });
   });
 
   test('remembers who released it, and goes back to a resource of that name alone', async () => {
     await using it = await operated(backend);
     await withApp(it);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await adopt(it, heir);
     await releaseApp(it, heir);
     expect(await appOf(it)).toMatchObject({ releasedBy: heir, status: 'active' });
@@ -101,9 +101,9 @@ onEachBackend('an app', (backend) => {
   test('is kept for the resource that an operator has named, though another of the former name comes first', async () => {
     await using it = await operated(backend);
     await withApp(it);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await adopt(it, heir);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/other');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/other' });
     await releaseApp(it, heir);
     await expect(adopt(it, { ...heir, uid: 'uid-2' })).rejects.toMatchObject({ code: 'not_found' });
     await adopt(it, { ...heir, uid: 'uid-3', name: 'other' });
@@ -114,16 +114,16 @@ onEachBackend('an app', (backend) => {
     await it.boundApps.create(await it.caller('uid-app', undefined, bindingTo(ACCOUNT)), APP, 'daemon');
     const former = await it.bindings.get('uid-app');
     await it.bindings.save('uid-app', former, bindingTo(ACCOUNT, { appId: APP }));
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await adopt(it, heir);
     await releaseApp(it, heir);
-    await it.consents.change(it.origin(), ACCOUNT, APP, null);
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: null });
     expect(isAppOfAnother(await appOf(it), 'uid-app')).toBe(true);
     const { items } = await it.consents.list(ACCOUNT, { limit: 1, after: undefined });
     expect(items.map(({ managedBy }) => managedBy)).toEqual([undefined]);
     await expect(adopt(it, { ...heir, uid: 'uid-2' })).rejects.toMatchObject({ code: 'not_found' });
     const entries = (await actions(it)).length;
-    await it.consents.change(it.origin(), ACCOUNT, APP, null);
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: null });
     expect(await actions(it)).toHaveLength(entries);
   });
 
@@ -134,7 +134,7 @@ onEachBackend('an app', (backend) => {
     if (!('precondition' in decided.authority)) throw new Error('the caller has no precondition');
     const { precondition } = decided.authority;
     const former = { ...decided, authority: { precondition, mayChange: mayChangeAs('uid-app') } };
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await adopt(it, heir);
     await expect(it.apps.remove(former, APP)).rejects.toThrow(StaleRead);
     await expect(it.apps.revoke(former, APP)).rejects.toThrow(StaleRead);
@@ -144,16 +144,16 @@ onEachBackend('an app', (backend) => {
   test('of another account, or none, is not found; a consent that changes nothing leaves no entry', async () => {
     await using it = await operated(backend);
     await withApp(it);
-    const unknown = it.consents.change(it.origin(), ACCOUNT, 'q'.repeat(20), 'team/scanner');
+    const unknown = it.consents.change(it.origin(), ACCOUNT, 'q'.repeat(20), { adoptableBy: 'team/scanner' });
     await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
     await expect(it.consents.list('z'.repeat(16), { limit: 1, after: undefined })).rejects.toMatchObject({
       code: 'not_found',
     });
     const before = (await actions(it)).length;
-    await it.consents.change(it.origin(), ACCOUNT, APP, null);
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: null });
     expect(await actions(it)).toHaveLength(before);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
-    await it.consents.change(it.origin(), ACCOUNT, APP, null);
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: null });
     expect((await appOf(it)).adoptableBy).toBeUndefined();
   });
 
@@ -161,7 +161,8 @@ onEachBackend('an app', (backend) => {
     let knows = false;
     await using it = await operated(backend, () => knows);
     await withApp(it);
-    const consent = (): Promise<unknown> => it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    const consent = (): Promise<unknown> =>
+      it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await expect(consent()).rejects.toMatchObject({ code: 'invalid_request' });
     knows = true;
     await consent();
@@ -176,7 +177,7 @@ onEachBackend('an app', (backend) => {
     expect(await listed()).toEqual([undefined]);
     await it.bindings.save('uid-app', undefined, bindingTo(ACCOUNT, { name: 'made', appId: APP }));
     expect(await listed()).toEqual(['team/made']);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await adopt(it, heir);
     expect(await listed()).toEqual(['team/scanner']);
   });
@@ -237,7 +238,7 @@ onEachBackend('an account whose resource was deleted', (backend) => {
     expect(await it.boundAccounts.formerOf(anew)).toBeUndefined();
     await expect(takeUp(it, anew)).rejects.toMatchObject({ code: 'not_found' });
     expect(await accountOf(it)).toMatchObject({ adoptableBy: 'other/heir' });
-    await takeUp(it, { uid: 'uid-heir', namespace: 'other', name: 'heir' });
+    await takeUp(it, { uid: 'uid-heir', namespace: 'other', name: 'heir', namespaceUid: 'ns-other' });
   });
 
   test('of several, the one that was followed last is found', async () => {
@@ -272,7 +273,7 @@ onEachBackend('what a resource stood for that went by force', (backend) => {
   test('an app is left, and an adopted one goes back to a resource of this name', async () => {
     await using it = await operated(backend);
     const before = await withApp(it);
-    await it.consents.change(it.origin(), ACCOUNT, APP, 'team/scanner');
+    await it.consents.change(it.origin(), ACCOUNT, APP, { adoptableBy: 'team/scanner' });
     await adopt(it, heir);
     const binding = await it.bindings.get(heir.uid);
     if (!binding) throw new Error('there is no binding');

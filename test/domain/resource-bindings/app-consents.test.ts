@@ -31,11 +31,13 @@ test('is set, read page by page, and withdrawn; the daemon and /v1 notice nothin
   const path = `${accountId}/apps/${app.appId}`;
   const set = await ask(path, 'PATCH', { adoptableBy: 'team/scanner' });
   const view = { appId: app.appId, name: 'one', status: 'active' };
-  expect([set.status, set.body]).toEqual([200, { ...view, adoptableBy: 'team/scanner' }]);
+  const adoptableUntil = expect.stringMatching(/^\d{4}-.*Z$/) as string;
+  const offered = { ...view, adoptableBy: 'team/scanner', adoptableUntil };
+  expect([set.status, set.body]).toEqual([200, offered]);
   const first = await ask(`${accountId}/apps?limit=1`);
   const second = await ask(`${accountId}/apps?limit=1&after=${String(first.body['next'])}`);
   const apps = [first, second].flatMap(({ body }) => body['apps'] as object[]);
-  expect(apps).toContainEqual({ ...view, adoptableBy: 'team/scanner' });
+  expect(apps).toContainEqual(offered);
   expect([apps.length, second.body['next']]).toEqual([2, undefined]);
   expect((await ask(path, 'PATCH', { adoptableBy: null })).body).toEqual(view);
   expect((await poll(muster, credential)).status).toBe(200);

@@ -39,7 +39,7 @@ const CHANGES: readonly Change[] = [
       await it.accounts.change(it.origin(), ACCOUNT, { adoptableBy: 'team/heir' });
     },
     make: async (it) => {
-      const heir = { uid: 'uid-heir', namespace: 'team', name: 'heir' };
+      const heir = { uid: 'uid-heir', namespace: 'team', name: 'heir', namespaceUid: 'ns-1' };
       await it.boundAccounts.adopt(it.origin(), ACCOUNT, heir, await preconditionOf(it, heir.uid));
     },
     effect: { managedBy: expect.objectContaining({ uid: 'uid-heir' }) as object },

@@ -9,6 +9,7 @@ import { createBoundAccounts } from '../../../src/domain/resource-bindings/bound
 import { createBoundApps } from '../../../src/domain/resource-bindings/bound-apps.ts';
 import { createBoundKeys } from '../../../src/domain/resource-bindings/bound-keys.ts';
 import { createGoneResources } from '../../../src/domain/resource-bindings/gone-resources.ts';
+import { createOfferedNamespaces } from '../../../src/domain/resource-bindings/offered-namespaces.ts';
 import type { CoreOptions } from '../../../src/service/core.ts';
 import { openedCore } from '../service/opened-core.ts';
 import type { Backend } from '../store/backends.ts';
@@ -55,6 +56,7 @@ export async function operated(
     enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential): Promise<void> =>
       enrollBound({ ...domain.mutations, clockWatch, metrics: core.metrics }, caller, appId, credential),
     consents: createAppConsents({ ...domain.mutations, mayConsent: mayRemember }),
+    offered: createOfferedNamespaces(domain.mutations),
     gone: createGoneResources({ ...domain.mutations, mayRemember }),
     /** The caller of a commit after which the resource with this UID has the binding `after`. */
     caller: async (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<Caller> => ({

@@ -123,6 +123,7 @@ export const QUICK: readonly string[] = [
   'test/repository/generated-documents.test.ts',
   'test/repository/metrics-catalogue.test.ts',
   'test/repository/opamp-document.test.ts',
+  'test/repository/security.test.ts',
   'test/scripts/registry.test.ts',
   'test/service/open-store.test.ts',
   'test/store/etcd/batch.test.ts',

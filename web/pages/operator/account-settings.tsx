@@ -6,6 +6,7 @@ import { Link } from '../../shell/link.tsx';
 import type { PageProps } from '../../shell/pages.tsx';
 import { pathOfAccount, pathOfOperator } from '../../shell/router.ts';
 import { useSession } from '../../shell/session.tsx';
+import { formatInstant } from '../../text/format.ts';
 import { accounts, accountSettings as texts } from '../../text/operator.ts';
 import { formatCount } from '../../text/format.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
@@ -199,6 +200,9 @@ function Adoption({ data, onChanged }: PartProps) {
         <p>{texts.adoptLead}</p>
         {data.managedBy !== undefined && <p>{texts.managedBy(data.managedBy)}</p>}
         {data.releasedBy !== undefined && <p>{texts.releasedBy(data.releasedBy)}</p>}
+        {data.adoptableBy !== undefined && data.adoptableUntil !== undefined && (
+          <p>{texts.adoptUntil(data.adoptableBy, formatInstant(data.adoptableUntil))}</p>
+        )}
         <TextField
           label={texts.adoptField}
           maxLength={507}

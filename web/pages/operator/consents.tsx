@@ -10,7 +10,7 @@ import { common } from '../../text/common.ts';
 import { accountSettings as texts } from '../../text/operator.ts';
 import { Badge, Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Card, Name } from '../../ui/page.tsx';
+import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
@@ -85,6 +85,7 @@ function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
         },
         { name: columns.status, by: ({ status }) => status, cell: ({ status }) => <Badge>{status}</Badge> },
         { name: columns.adoptable, cell: ({ adoptableBy = '' }) => <Name>{adoptableBy}</Name> },
+        { name: columns.until, cell: ({ adoptableUntil }) => adoptableUntil && <Time at={adoptableUntil} /> },
         { name: columns.managed, cell: ({ managedBy = '' }) => <Name>{managedBy}</Name> },
         {
           name: columns.actions,

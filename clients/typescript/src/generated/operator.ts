@@ -18,6 +18,10 @@ export interface Account {
   readonly quotaMb: number;
   /** The FleetAccount that may adopt the account, once. */
   readonly adoptableBy?: string | undefined;
+  /** When the consent ends, 7 days after it was given. UTC with milliseconds. */
+  readonly adoptableUntil?: string | undefined;
+  /** The UID of the namespace that the consent means. */
+  readonly namespaceUid?: string | undefined;
   /** The FleetAccount that manages the account. */
   readonly managedBy?: string | undefined;
   /** The FleetAccount that managed the account until it was deleted. Applied again in the same namespace it takes the account up again. */
@@ -34,6 +38,10 @@ export interface AccountApp {
   readonly status: 'pending' | 'active' | 'revoked';
   /** The FleetApp that may adopt the app, once. */
   readonly adoptableBy?: string | undefined;
+  /** When the consent ends, 7 days after it was given. UTC with milliseconds. */
+  readonly adoptableUntil?: string | undefined;
+  /** The UID of the namespace that the consent means. */
+  readonly namespaceUid?: string | undefined;
   /** The FleetApp that stands for the app. */
   readonly managedBy?: string | undefined;
 }
@@ -148,6 +156,8 @@ export interface AuditVerification {
 export interface ChangeAccountAppRequest {
   /** The FleetApp, as `namespace/name`, that may adopt the app, once; null withdraws it. */
   readonly adoptableBy: string | null;
+  /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
+  readonly namespaceUid?: string | undefined;
 }
 
 /** The fields to change. */
@@ -162,6 +172,8 @@ export interface ChangeAccountRequest {
   readonly quotaMb?: number | null | undefined;
   /** The FleetAccount, as `namespace/name`, that may adopt the account, once; null withdraws it. Either forgets `releasedBy`. */
   readonly adoptableBy?: string | null | undefined;
+  /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
+  readonly namespaceUid?: string | undefined;
 }
 
 /** The fields to change. */

@@ -19,6 +19,22 @@ export const storedBytes = described(
 );
 const RESOURCE = 'production/example';
 
+/** Of a consent, in answers. */
+export const adoptableUntil = instant(
+  'When the consent ends, 7 days after it was given.',
+  '2026-01-08T00:00:00.000Z',
+).optional();
+const uid = z.string().regex(/^[A-Za-z0-9-]{1,128}$/);
+const UID = 'b1c2d3e4-0000-4000-8000-000000000000';
+export const offeredNamespaceUid = described(uid, 'The UID of the namespace that the consent means.', UID).optional();
+/** Of a consent, in requests. */
+export const namespaceUid = described(
+  uid,
+  'The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the ' +
+    'cluster for the UID.',
+  UID,
+).optional();
+
 const account = z
   .object({
     accountId,
@@ -29,6 +45,8 @@ const account = z
     storedBytes,
     quotaMb: described(z.int().min(0), 'The quota of the account in MiB; 0 is none.', 1024),
     adoptableBy: described(z.string(), 'The FleetAccount that may adopt the account, once.', RESOURCE).optional(),
+    adoptableUntil,
+    namespaceUid: offeredNamespaceUid,
     managedBy: described(z.string(), 'The FleetAccount that manages the account.', RESOURCE).optional(),
     releasedBy: described(
       z.string(),
@@ -118,11 +136,12 @@ export const changeAccount = operation({
           '`releasedBy`.',
         RESOURCE,
       ).optional(),
+      namespaceUid,
     }),
     { id: 'ChangeAccountRequest', description: 'The fields to change.' },
   ),
   // A sample that is pasted for a new name neither enables the account nor gives it away.
-  exampleWithout: ['entitlement', 'disabled', 'quotaMb', 'adoptableBy'],
+  exampleWithout: ['entitlement', 'disabled', 'quotaMb', 'adoptableBy', 'namespaceUid'],
   answers: [{ status: 200, description: 'The account as it is now.', schema: account }],
   command: 'accounts update {accountId} --name {name}',
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { appId, closedBody, described, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { adoptableBy } from './accounts.ts';
+import { adoptableBy, adoptableUntil, namespaceUid, offeredNamespaceUid } from './accounts.ts';
 
 const RESOURCE = 'production/scanner';
 
@@ -12,6 +12,8 @@ const consentedApp = z
     name: described(z.string().max(LIMITS.nameCodePointsMax), 'The name for people.', 'scanner'),
     status: described(z.enum(['pending', 'active', 'revoked']), 'Whether a daemon is enrolled.', 'active'),
     adoptableBy: described(z.string(), 'The FleetApp that may adopt the app, once.', RESOURCE).optional(),
+    adoptableUntil,
+    namespaceUid: offeredNamespaceUid,
     managedBy: described(z.string(), 'The FleetApp that stands for the app.', RESOURCE).optional(),
   })
   .meta({ id: 'AccountApp', description: 'An app, as the operator sees it who gives it to a FleetApp.' });
@@ -53,6 +55,7 @@ export const changeAccountApp = operation({
         'The FleetApp, as `namespace/name`, that may adopt the app, once; null withdraws it.',
         RESOURCE,
       ),
+      namespaceUid,
     }),
     { id: 'ChangeAccountAppRequest', description: 'The consent.' },
   ),

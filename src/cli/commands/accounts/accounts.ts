@@ -21,6 +21,13 @@ const COLUMNS: readonly Column<Account>[] = [
   { head: 'QUOTA MIB', name: 'quotaMb', of: ({ quotaMb }) => quotaMb, kind: 'number', minor: true },
   { head: 'MANAGED BY', of: ({ managedBy }) => managedBy, kind: 'text', minor: true },
   { head: 'ADOPTABLE BY', of: ({ adoptableBy }) => adoptableBy, kind: 'text', minor: true },
+  {
+    head: 'ADOPTABLE UNTIL',
+    name: 'adoptableUntil',
+    of: ({ adoptableUntil }) => adoptableUntil,
+    kind: 'time',
+    minor: true,
+  },
 ];
 const idOf = ({ accountId }: Account): string => accountId;
 
@@ -64,16 +71,19 @@ export interface UpdateAccountOptions {
   readonly quotaMb?: number | 'default';
   /** The custom resource as `namespace/name`; `false` withdraws it. */
   readonly adoptableBy?: string | false;
+  /** The UID of its namespace. */
+  readonly namespaceUid?: string;
 }
 
 /** @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError */
 export async function updateAccount(call: Invocation, account: string, options: UpdateAccountOptions): Promise<void> {
-  const { name, entitlement, quotaMb, adoptableBy } = options;
+  const { name, entitlement, quotaMb, adoptableBy, namespaceUid } = options;
   const change = {
     ...(name !== undefined && { name }),
     ...(entitlement !== undefined && { entitlement }),
     ...(quotaMb !== undefined && { quotaMb: quotaMb === 'default' ? null : quotaMb }),
     ...(adoptableBy !== undefined && { adoptableBy: adoptableBy === false ? null : adoptableBy }),
+    ...(namespaceUid !== undefined && { namespaceUid }),
   };
   if (Object.keys(change).length === 0) {
     throw new CommandFault(

@@ -5,6 +5,7 @@ import { resourceNameLike, yamlOf } from '../../output/manifests.ts';
 
 export interface AdoptAccountOptions {
   readonly namespace: string;
+  readonly namespaceUid?: string;
   /** The name of the FleetAccount; one like the account's without it. */
   readonly name?: string;
 }
@@ -17,13 +18,17 @@ export async function adoptAccount(call: Invocation, account: string, options: A
   const operator = operatorOf(call);
   const found = await accountNamed(operator, account, requestOf(call));
   const { accountId } = found;
-  const { namespace, name = resourceNameLike(found.name, accountId) } = options;
-  const { disabled, entitlement } = await operator.changeAccount(
+  const { namespace, namespaceUid, name = resourceNameLike(found.name, accountId) } = options;
+  const {
+    disabled,
+    entitlement,
+    adoptableUntil = '',
+  } = await operator.changeAccount(
     accountId,
-    { adoptableBy: `${namespace}/${name}` },
+    { adoptableBy: `${namespace}/${name}`, ...(namespaceUid !== undefined && { namespaceUid }) },
     requestOf(call),
   );
-  call.say(`The FleetAccount ${namespace}/${name} may adopt the account ${accountId}, once.`);
+  call.say(`The FleetAccount ${namespace}/${name} may adopt the account ${accountId}, once, until ${adoptableUntil}.`);
   const spec = {
     adoptAccountId: accountId,
     displayName: found.name,

@@ -8,6 +8,7 @@ import { uniqueNames, yamlOf, type Manifest } from '../../output/manifests.ts';
 export interface AdoptAppsOptions {
   readonly account: string;
   readonly namespace: string;
+  readonly namespaceUid?: string;
   /** The FleetAccount of that namespace; the one that manages the account without it. */
   readonly fleetAccount?: string;
   /** Every app of the account that no FleetApp stands for. */
@@ -35,24 +36,29 @@ export async function adoptApps(call: Invocation, ids: readonly string[], option
     ? apps.filter(({ managedBy }) => managedBy === undefined)
     : ids.map((id) => appOf(apps, id, account));
   const names = namesFor(chosen, apps, namespace);
+  let first: string | undefined;
   for (const app of chosen) {
     const name = names.get(app.appId) ?? app.appId;
-    await consent(call, operator, account, app, `${namespace}/${name}`);
+    const until = await consent(call, operator, app, { ...options, accountId: account.accountId, name });
+    first ??= until;
     await call.terminal.stdout.write(yamlOf(manifestOf(app, { name, namespace }, accountName)));
   }
   const managed = apps.length - chosen.length;
   const left = all && managed > 0 ? `; ${managed} have a FleetApp already` : '';
-  call.say(`${chosen.length} apps of the account ${account.accountId} may be adopted, once${left}.`);
+  // The consents are given one after the other, so the first of them ends first.
+  const until = first === undefined ? '' : `, until ${first}`;
+  call.say(`${chosen.length} apps of the account ${account.accountId} may be adopted, once${until}${left}.`);
 }
 
+/** @returns when the consent ends */
 async function consent(
   call: Invocation,
   operator: OperatorClient,
-  { accountId }: Account,
   { appId }: AccountApp,
-  adoptableBy: string,
-): Promise<void> {
-  await operator.changeAccountApp(accountId, appId, { adoptableBy }, requestOf(call));
+  { accountId, namespace, namespaceUid, name }: AdoptAppsOptions & { accountId: string; name: string },
+): Promise<string | undefined> {
+  const change = { adoptableBy: `${namespace}/${name}`, ...(namespaceUid !== undefined && { namespaceUid }) };
+  return (await operator.changeAccountApp(accountId, appId, change, requestOf(call))).adoptableUntil;
 }
 
 function appOf(apps: readonly AccountApp[], id: string, { accountId }: Account): AccountApp {

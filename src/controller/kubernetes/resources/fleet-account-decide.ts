@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../domain/records/records.ts';
-import { isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
+import { isOfferedTo, notOffered, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
@@ -22,6 +22,8 @@ export interface FleetAccountFacts {
   readonly apps: NonNullable<FleetAccountStatus['apps']>;
   /** Milliseconds since this operator last wrote the status; Infinity where it has not. */
   readonly sinceStatusMs: number;
+  /** The instant, in milliseconds since 1970. */
+  readonly at: number;
 }
 
 export type FleetAccountStep =
@@ -103,11 +105,10 @@ function begin(
   if (adoptAccountId === undefined) {
     return { step: former === undefined ? { do: 'create' } : { do: 'takeUp', accountId: former } };
   }
-  if (account && isOfferedTo(account, owner)) return { step: { do: 'adopt', accountId: adoptAccountId } };
+  if (account && isOfferedTo(account, owner, facts.at)) return { step: { do: 'adopt', accountId: adoptAccountId } };
   // The manifest of an adoption stays as it is, while the consent is used up.
   if (account && wasAccountOf(account, owner)) return { step: { do: 'takeUp', accountId: adoptAccountId } };
-  // The message is the same whether or not there is such an account: a writer of resources must not find that out.
-  const message = `An operator must set adoptableBy of the account ${adoptAccountId} to ${resourceNameOf(owner)}.`;
+  const message = notOffered(`the account ${adoptAccountId}`, owner);
   return settledAccount(resource, facts, isFalse('Ready', 'NotAdoptable', message));
 }
 

@@ -40,6 +40,7 @@ async function gather(resource: FleetAccountResource, context: ReconcileContext)
     users,
     apps: await countsOf(account),
     sinceStatusMs: context.sinceStatusMs(),
+    at: context.clock.now(),
   };
 }
 

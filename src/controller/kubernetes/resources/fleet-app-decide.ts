@@ -1,6 +1,6 @@
 import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
 import type { AppRecord } from '../../../domain/records/records.ts';
-import { isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf } from '../../../domain/resource-bindings/adoption.ts';
+import { isAppOfAnother, isOfferedTo, notOffered, wasAppOf } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
@@ -96,14 +96,14 @@ function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): Ap
   const { candidate } = facts;
   const { adoptAppId } = resource.spec;
   if (adoptAppId === undefined) return { step: { do: 'create' } };
-  const may = candidate && (isOfferedTo(candidate, resource) || wasAppOf(candidate, resource));
+  const here = { ...resource, namespaceUid: facts.namespaceUid };
+  const may = candidate && (isOfferedTo(candidate, here, at) || wasAppOf(candidate, resource));
   return may ? { step: { do: 'adopt', appId: adoptAppId } } : notAdoptable(resource, facts, at);
 }
 
-/** The message is the same whether or not there is such an app: a writer of resources must not find that out. */
 function notAdoptable(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
   const { adoptAppId = '' } = resource.spec;
-  const message = `An operator must set adoptableBy of the app ${adoptAppId} to ${resourceNameOf(resource)}.`;
+  const message = notOffered(`the app ${adoptAppId}`, { ...resource, namespaceUid: facts.namespaceUid });
   return settledApp(resource, facts, isFalse('Ready', 'NotAdoptable', message), at, ACCOUNT_REQUEUE_MS);
 }
 

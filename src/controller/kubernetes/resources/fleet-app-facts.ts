@@ -13,6 +13,8 @@ export interface FleetAppFacts {
   readonly app: AppRecord | undefined;
   /** The app of the account that the spec asks to adopt, as long as the resource stands for none. */
   readonly candidate: AppRecord | undefined;
+  /** The UID of the namespace, where an app is to be adopted, and it can be read. */
+  readonly namespaceUid: string | undefined;
   /** The last contact in milliseconds since 1970; null where the app has not enrolled yet. */
   readonly seenAt: number | null;
   /** The Secret named in the spec; `wanted` has the digests of what it should hold. */

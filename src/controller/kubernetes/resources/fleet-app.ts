@@ -41,6 +41,8 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     account,
     app: app?.record,
     candidate: candidate?.record,
+    // It is asked for whether or not there is such an app: a writer of resources must not find that out.
+    namespaceUid: mayAdopt(resource, binding) ? await context.namespaceUid() : undefined,
     seenAt: app && owner ? lastSeenAt(app.record, (await owner.lastSeen()).record) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
     wanted: {
@@ -51,15 +53,17 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
   };
 }
 
+const mayAdopt = ({ spec, deleting }: FleetAppResource, binding: Binding | undefined): boolean =>
+  spec.adoptAppId !== undefined && binding?.record.appId === undefined && !deleting;
+
 async function candidateOf(
-  { spec, deleting }: FleetAppResource,
+  resource: FleetAppResource,
   binding: Binding | undefined,
   account: AccountState,
   context: ReconcileContext,
 ): Promise<AppEntry | undefined> {
-  const { adoptAppId } = spec;
-  if (adoptAppId === undefined || binding?.record.appId !== undefined || account.is !== 'ready' || deleting)
-    return undefined;
+  const { adoptAppId } = resource.spec;
+  if (adoptAppId === undefined || account.is !== 'ready' || !mayAdopt(resource, binding)) return undefined;
   // The consent is a change of the app.
   context.subscribe(account.account.id, adoptAppId);
   return await account.account.app(adoptAppId);
@@ -159,7 +163,11 @@ async function adopt(
 ): Promise<void> {
   if (facts.account.is !== 'ready') return;
   const caller = await binder(appId, facts.account.account.id, resource, facts, context);
-  await context.boundApps.adopt(caller, appId, ownerOf(resource));
+  const { namespaceUid } = facts;
+  await context.boundApps.adopt(caller, appId, {
+    ...ownerOf(resource),
+    ...(namespaceUid !== undefined && { namespaceUid }),
+  });
   context.event({ type: 'Normal', reason: 'AppAdopted', note: `The app ${appId} was adopted.` });
 }
 

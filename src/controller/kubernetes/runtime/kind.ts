@@ -15,6 +15,7 @@ import type { BoundAccounts } from '../../../domain/resource-bindings/bound-acco
 import type { BoundApps } from '../../../domain/resource-bindings/bound-apps.ts';
 import type { BoundKeys } from '../../../domain/resource-bindings/bound-keys.ts';
 import type { GoneResources } from '../../../domain/resource-bindings/gone-resources.ts';
+import type { OfferedNamespaces } from '../../../domain/resource-bindings/offered-namespaces.ts';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeObject } from '../client/kube-api.ts';
@@ -116,6 +117,7 @@ export interface DomainTools {
   /** Enrolls an app with a credential that is in a Secret; see `enrollBound` in domain/devices. */
   readonly enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential) => Promise<void>;
   readonly goneResources: GoneResources;
+  readonly offeredNamespaces: OfferedNamespaces;
 }
 
 /** The part of the cluster that a reconciliation sees: the namespace of its resource, and nothing else. */

@@ -29,12 +29,19 @@ const appsOf = async (accountId: string): Promise<Record<string, unknown>[]> => 
   return (await call(url, { token: OPERATOR_TOKEN })).body['apps'] as Record<string, unknown>[];
 };
 
+const accountOf = async (accountId: string): Promise<Record<string, unknown>> =>
+  (await call(`${muster.ops}/operator/v1/accounts/${accountId}`, { token: OPERATOR_TOKEN })).body;
+
 const byId = ([a]: readonly unknown[], [b]: readonly unknown[]): number => (String(a) < String(b) ? -1 : 1);
 
 test('an account is offered to the FleetAccount that is printed', async () => {
   const { accountId } = await tenant(muster);
   const { code, stdout, stderr } = await run('accounts', 'adopt', accountId, '--namespace', 'edge', '-o', 'yaml');
-  expect([code, stderr]).toEqual([0, `The FleetAccount edge/tenant may adopt the account ${accountId}, once.\n`]);
+  const { adoptableUntil } = await accountOf(accountId);
+  expect([code, stderr]).toEqual([
+    0,
+    `The FleetAccount edge/tenant may adopt the account ${accountId}, once, until ${String(adoptableUntil)}.\n`,
+  ]);
   const { kind, metadata, spec } = load(stdout) as Applied;
   expect([kind, metadata]).toEqual(['FleetAccount', { name: 'tenant', namespace: 'edge' }]);
   expect(fleetAccount.spec.parse(spec)).toEqual({
@@ -44,8 +51,23 @@ test('an account is offered to the FleetAccount that is printed', async () => {
     disabled: false,
     deletionPolicy: 'Retain',
   });
-  const account = await call(`${muster.ops}/operator/v1/accounts/${accountId}`, { token: OPERATOR_TOKEN });
-  expect(account.body).toMatchObject({ adoptableBy: 'edge/tenant' });
+  expect(await accountOf(accountId)).toMatchObject({ adoptableBy: 'edge/tenant' });
+});
+
+test('the UID of the namespace is given with the consent', async () => {
+  const { accountId, apiKey } = await tenant(muster);
+  const { appId } = await createApp(muster, apiKey, 'one');
+  const given = ['--namespace', 'edge', '--namespace-uid', 'uid-1'];
+  await run('accounts', 'adopt', accountId, ...given);
+  expect(await accountOf(accountId)).toMatchObject({ adoptableBy: 'edge/tenant', namespaceUid: 'uid-1' });
+  await run('apps', 'adopt', appId, '-a', accountId, ...given);
+  expect(await appsOf(accountId)).toMatchObject([{ appId, adoptableBy: 'edge/one', namespaceUid: 'uid-1' }]);
+  await run('accounts', 'update', accountId, '--adoptable-by', 'edge/other', '--namespace-uid', 'uid-2');
+  expect(await accountOf(accountId)).toMatchObject({ adoptableBy: 'edge/other', namespaceUid: 'uid-2' });
+  const alone = await run('accounts', 'update', accountId, '--namespace-uid', 'uid-3');
+  expect(alone.code).not.toBe(0);
+  expect(alone.stderr).toContain('give adoptableBy with it');
+  expect(await accountOf(accountId)).toMatchObject({ namespaceUid: 'uid-2' });
 });
 
 test('a fleet is offered to FleetApps with names of their own, and each keeps its name the next time', async () => {
@@ -57,7 +79,11 @@ test('a fleet is offered to FleetApps with names of their own, and each keeps it
   await revoke(muster, apiKey, ids[4] ?? '');
   const all = ['apps', 'adopt', '--all', '-a', accountId, '--namespace', 'edge'];
   const first = await run(...all);
-  expect([first.code, first.stderr]).toEqual([0, `5 apps of the account ${accountId} may be adopted, once.\n`]);
+  const ends = (await appsOf(accountId)).map(({ adoptableUntil }) => String(adoptableUntil)).toSorted();
+  expect([first.code, first.stderr]).toEqual([
+    0,
+    `5 apps of the account ${accountId} may be adopted, once, until ${ends[0]}.\n`,
+  ]);
   const applied = loadAll(first.stdout) as Applied[];
   for (const { kind, metadata, spec } of applied) {
     expect([kind, metadata.namespace]).toEqual(['FleetApp', 'edge']);
@@ -86,6 +112,7 @@ test.each([
   [['--all', '--namespace', 'edge'], 2, 'name it by --fleet-account'],
   [['z'.repeat(20), '--fleet-account', 'acme', '--namespace', 'edge'], 4, 'has no app'],
   [['--all', '--namespace', 'Not/Valid'], 2, 'It is a name in Kubernetes'],
+  [['--all', '--namespace', 'edge', '--namespace-uid', 'a b'], 2, 'letters, digits and hyphens'],
   [['--all', '--namespace', 'edge', '-o', 'json'], 2, 'It is yaml'],
 ])('apps adopt %s ends with %d: %s', async (args, status, words) => {
   const { accountId } = await tenant(muster);

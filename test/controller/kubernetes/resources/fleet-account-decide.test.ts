@@ -48,24 +48,44 @@ const factsWith = (facts: Partial<FleetAccountFacts> = {}): FleetAccountFacts =>
   users: [],
   apps: { total: 0, active: 0, pending: 0, revoked: 0 },
   sinceStatusMs: Infinity,
+  at: 1000,
   ...facts,
 });
 
 const decide = (resource: FleetAccountResource, facts: FleetAccountFacts) =>
   decideFleetAccount(resource, facts, { refused: [] });
 
+const consent = { until: 2000 };
+
 describe('an account that is not there yet', () => {
-  const none = factsWith({ binding: undefined, account: undefined });
+  const none = factsWith({ binding: undefined, account: undefined, owner: { ...owner, namespaceUid: 'ns-1' } });
   const adopting = resourceWith({ adoptAccountId: ACCOUNT });
   const NOT_FOUND = reasonOf(decide(adopting, none));
+  const NOT_READ = reasonOf(decide(adopting, { ...none, owner }));
 
   test('is created', () => {
     expect(stepOf(decide(resourceWith(), none))).toEqual({ do: 'create' });
   });
 
   test('is adopted where an operator named this very resource', () => {
-    const facts = { ...none, account: { ...own, managedBy: undefined, adoptableBy: 'team/acme' } };
+    const facts = { ...none, account: { ...own, managedBy: undefined, adoptableBy: 'team/acme', consent } };
     expect(stepOf(decide(adopting, facts))).toEqual({ do: 'adopt', accountId: ACCOUNT });
+  });
+
+  test.each<[given: AccountRecord['consent'], namespaceUid: string | undefined, is: boolean, why: string]>([
+    [{ until: 1001 }, 'ns-1', true, 'the last instant'],
+    [{ until: 1000 }, 'ns-1', false, 'the consent has ended'],
+    [undefined, 'ns-1', false, 'the consent is of an earlier version'],
+    [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-1', true, 'the namespace that was meant'],
+    [{ until: 2000, namespaceUid: 'ns-1' }, 'ns-2', false, 'a later namespace of the name'],
+    [{ until: 2000, namespaceUid: 'ns-1' }, undefined, false, 'a namespace that cannot be read'],
+    [{ until: 2000 }, undefined, false, 'a namespace that cannot be read, and whose UID nobody has noted'],
+  ])('by the consent %j in the namespace %s it is adopted: %s (%s)', (given, namespaceUid, is, _why) => {
+    const account = { ...own, managedBy: undefined, adoptableBy: 'team/acme', ...(given && { consent: given }) };
+    const here = { ...owner, ...(namespaceUid !== undefined && { namespaceUid }) };
+    const decided = decide(adopting, { ...none, account, owner: here });
+    if (is) expect(stepOf(decided)).toEqual({ do: 'adopt', accountId: ACCOUNT });
+    else expect(reasonOf(decided)).toEqual(namespaceUid === undefined ? NOT_READ : NOT_FOUND);
   });
 
   test.each([
@@ -74,7 +94,7 @@ describe('an account that is not there yet', () => {
     ['other/acme', 'the same name in another namespace'],
     ['team', 'a namespace alone'],
   ])('is not adopted by %s (%s), and the words are those of an account that does not exist', (adoptableBy, _who) => {
-    const account = { ...own, ...(adoptableBy !== undefined && { adoptableBy }) };
+    const account = { ...own, ...(adoptableBy !== undefined && { adoptableBy, consent }) };
     expect(reasonOf(decide(adopting, { ...none, account }))).toEqual(NOT_FOUND);
     expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
   });

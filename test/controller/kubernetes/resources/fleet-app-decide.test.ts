@@ -58,6 +58,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   account: aReadyAccount('a'),
   app: issued,
   candidate: undefined,
+  namespaceUid: undefined,
   seenAt: null,
   secret: { own: true, digests: WITH_CODE },
   wanted: { ...CONTENT, settings: '' },
@@ -312,13 +313,15 @@ describe('the status', () => {
 
 describe('an app that is to be adopted', () => {
   const adopting = resourceWith({ adoptAppId: APP });
-  const none = { binding: undefined, app: undefined, secret: undefined };
+  const none = { binding: undefined, app: undefined, secret: undefined, namespaceUid: 'ns-1' };
   const former = { uid: 'uid-0', namespace: 'team', name: 'one' };
+  const consent = { until: 2 * DAY };
   const NOT_FOUND = reasonOf(decide(adopting, factsWith(none)));
+  const NOT_READ = reasonOf(decide(adopting, factsWith({ ...none, namespaceUid: undefined })));
 
   test.each([
-    [{ ...active, adoptableBy: 'team/one' }, 'an operator named this very resource'],
-    [{ ...cutOff, adoptableBy: 'team/one' }, 'a revoked one, too'],
+    [{ ...active, adoptableBy: 'team/one', consent }, 'an operator named this very resource'],
+    [{ ...cutOff, adoptableBy: 'team/one', consent }, 'a revoked one, too'],
     [{ ...active, releasedBy: former }, 'a resource of this name released it'],
     [{ ...active, managedBy: former }, 'a resource of this name was removed by force'],
   ])('is adopted: %# (%s)', (candidate, _why) => {
@@ -330,14 +333,29 @@ describe('an app that is to be adopted', () => {
     ['team/other', 'another resource of the namespace'],
     ['other/one', 'the same name in another namespace'],
   ])('is not adopted by %s (%s), and the words are those of an app that does not exist', (adoptableBy, _who) => {
-    const candidate = { ...active, ...(adoptableBy !== undefined && { adoptableBy }) };
+    const candidate = { ...active, ...(adoptableBy !== undefined && { adoptableBy, consent }) };
     expect(reasonOf(decide(adopting, factsWith({ ...none, candidate })))).toEqual(NOT_FOUND);
     expect(NOT_FOUND).toMatchObject({ status: 'False', reason: 'NotAdoptable' });
   });
 
+  test.each<[given: AppRecord['consent'], namespaceUid: string | undefined, why: string]>([
+    [{ until: DAY }, 'ns-1', 'the consent has ended'],
+    [undefined, 'ns-1', 'the consent is of an earlier version'],
+    [{ until: 2 * DAY, namespaceUid: 'ns-1' }, 'ns-2', 'the namespace is a later one of the name'],
+    [{ until: 2 * DAY, namespaceUid: 'ns-1' }, undefined, 'the namespace cannot be read'],
+    [{ until: 2 * DAY }, undefined, 'the namespace cannot be read, and nobody has noted its UID'],
+  ])('is not adopted by the consent %j in the namespace %s (%s)', (given, namespaceUid, _why) => {
+    const candidate = { ...active, adoptableBy: 'team/one', ...(given && { consent: given }) };
+    const told = namespaceUid === undefined ? NOT_READ : NOT_FOUND;
+    expect(reasonOf(decide(adopting, factsWith({ ...none, candidate, namespaceUid })))).toEqual(told);
+    const same = { ...candidate, consent: { until: 2 * DAY, namespaceUid: 'ns-1' } };
+    const here = factsWith({ ...none, candidate: same, namespaceUid: 'ns-1' });
+    expect(stepOf(decide(adopting, here))).toEqual({ do: 'adopt', appId: APP });
+  });
+
   test('says the same where the consent was used up meanwhile', () => {
     const refused = [{ do: 'adopt', code: 'not_found', says: undefined }] as const;
-    const facts = factsWith({ ...none, candidate: { ...active, adoptableBy: 'team/one' } });
+    const facts = factsWith({ ...none, candidate: { ...active, adoptableBy: 'team/one', consent } });
     expect(reasonOf(decideFleetApp(adopting, facts, { at: DAY, refused }))).toEqual(NOT_FOUND);
   });
 

@@ -64,6 +64,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   account: aReadyAccount('a'),
   app: active,
   candidate: undefined,
+  namespaceUid: undefined,
   seenAt: null,
   secret: holding(SECRET),
   wanted: { ...CONTENT, settings: 's1' },

@@ -1,0 +1,185 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { readConfig } from '../../../../src/config/config.ts';
+import { createApiKey } from '../../../../src/api/operator/api-keys.ts';
+import { ROUTES as OPERATOR } from '../../../../src/api/operator/ops-server.ts';
+import { ROUTES as V1 } from '../../../../src/api/v1/gateway.ts';
+import type { Operation } from '../../../../src/api/contract/operation.ts';
+import { MEMBER_ROLES } from '../../../../src/domain/records/user-records.ts';
+import { waitOf, withFailure, NO_FAILURES, type Failures } from '../../../../src/domain/sign-ins/failures.ts';
+import { LIMITS } from '../../../../src/domain/limits.ts';
+import { generateSecretWord, systemRandom } from '../../../../src/domain/credentials/random-ids.ts';
+import { generateEnrollCode } from '../../../../src/domain/credentials/tokens.ts';
+import { forgedKey } from '../../records/forged-keys.ts';
+import { ask, panelMuster, signedIn } from '../../panel/panel-users.ts';
+import { asOperator, codeOf, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../panel/visitor.ts';
+import { scratchDirectory } from '../../run/scratch-directory.ts';
+import { call, createApp, Muster, type Answer, OPERATOR_TOKEN, poll, tenant } from '../../service/muster.ts';
+import { FakeClock } from '../../time/fake-clock.ts';
+import { BEHIND_PROXY, enrolled, expectAll, from, YEAR_MS, type Checks } from './checks.ts';
+
+/* Sentences about secrets, and about the people and programs that have them. */
+
+const ADDRESSES = ['198.51.100.7', '203.0.113.9', '2001:db8::1'] as const;
+
+/** The path of an operation with the account in it, and ids of records that are not there. */
+const pathIn = ({ path }: Pick<Operation, 'path'>, accountId: string): string =>
+  path
+    .replace(':accountId', accountId)
+    .replace(':appId', 'a'.repeat(20))
+    .replace(':keyId', 'a'.repeat(12))
+    .replace(':userId', 'a'.repeat(16))
+    .replace(':entryId', `${'a'.repeat(20)}-${'a'.repeat(32)}`);
+
+/** The status of an operation, with an empty body where it takes one: what refuses the caller comes before that. */
+async function statusOf(base: string, operation: Operation, token: string, accountId: string): Promise<number> {
+  const response = await fetch(`${base}${pathIn(operation, accountId)}`, {
+    method: operation.method.toUpperCase(),
+    headers: { authorization: `Bearer ${token}` },
+    ...(operation.method !== 'get' && { body: '{}' }),
+  });
+  await response.text();
+  return response.status;
+}
+
+export const SECRETS: Checks = {
+  "A copied token is not told from the original: an API key, a credential and a session's cookie work from anywhere.":
+    async () => {
+      await using panel = await panelMuster(undefined, { env: BEHIND_PROXY });
+      const { muster, store } = panel;
+      const { apiKey, credential, accountId } = await enrolled(muster);
+      const session = await signedIn(store, { operator: true });
+      const statuses: number[] = [];
+      for (const address of ADDRESSES) {
+        const headers = { ...from(address), 'user-agent': `machine at ${address}` };
+        statuses.push((await call(`${muster.api}/v1/apps`, { token: apiKey, headers })).status);
+        statuses.push((await poll(muster, credential, headers)).status);
+        statuses.push((await ask(panel, session, '/me', { headers })).status);
+      }
+      expectAll(statuses, 200);
+      const { body } = await asOperator(muster, `/accounts/${accountId}/audit`);
+      const actions = (body['entries'] as { action: string }[]).map(({ action }) => action);
+      expect(actions).toEqual(['account.created', 'key.created', 'app.created', 'app.enrolled']);
+    },
+
+  "Credentials of daemons and operator's tokens do not expire.": async () => {
+    const clock = new FakeClock(Date.now());
+    await using muster = await Muster.start({ clock });
+    const { credential } = await enrolled(muster);
+    clock.advance(10 * YEAR_MS);
+    expect([(await poll(muster, credential)).status, (await asOperator(muster, '/accounts')).status]).toEqual([
+      200, 200,
+    ]);
+  },
+
+  "Operator's tokens have no roles: each may do everything of the operator API.": async () => {
+    const file = join(scratchDirectory('tokens'), 'tokens');
+    const [reader, bare] = ['r'.repeat(40), 'b'.repeat(40)];
+    writeFileSync(file, `reader:${reader}\n${bare}\n`, { mode: 0o600 });
+    await using muster = await Muster.start({ env: { MUSTER_OPERATOR_TOKEN_FILE: file } });
+    const { accountId } = await tenant(muster);
+    for (const operation of OPERATOR as readonly unknown[] as readonly Operation[]) {
+      const statuses = [];
+      for (const token of [OPERATOR_TOKEN, reader, bare])
+        statuses.push(await statusOf(muster.ops, operation, token, accountId));
+      expect([operation.id, statuses.some((status) => status === 401 || status === 403)]).toEqual([
+        operation.id,
+        false,
+      ]);
+      expectAll(statuses, statuses[0]);
+    }
+  },
+
+  "An operator's token needs no proof of a person and no second factor.": async () => {
+    await using panel = await panelMuster(undefined, { env: { MUSTER_PANEL_SECOND_FACTOR: 'all' } });
+    const { accountId } = await tenant(panel.muster);
+    const path = `/accounts/${accountId}/api-keys`;
+    const person = await signedIn(panel.store, { operator: true });
+    const asked = await ask(panel, person, path, { method: 'POST', body: { name: 'ci' } });
+    expect([asked.status, codeOf(asked)]).toEqual([403, 'second_factor_required']);
+    expect((await asOperator(panel.muster, path, { method: 'POST', body: { name: 'ci' } })).status).toBe(201);
+    expect((await asOperator(panel.muster, '/backup')).status).toBe(200);
+  },
+
+  'An API key cannot be given less than everything of `/v1` on its account.': async () => {
+    expect(Object.keys(createApiKey.body?.shape ?? {}).toSorted()).toEqual(['expiresAt', 'name']);
+    await using muster = await Muster.start({ env: BEHIND_PROXY });
+    const { apiKey, accountId } = await tenant(muster);
+    for (const operation of V1 as readonly unknown[] as readonly Operation[]) {
+      const status = await statusOf(muster.api, operation, apiKey, accountId);
+      expect([operation.id, [401, 403].includes(status)]).toEqual([operation.id, false]);
+    }
+  },
+
+  'There is no role between viewer and owner, and none for a part of an account.': async () => {
+    expect([...MEMBER_ROLES].toSorted()).toEqual(['owner', 'viewer']);
+    await using panel = await panelMuster();
+    const { accountId, apiKey } = await tenant(panel.muster);
+    const apps = [await createApp(panel.muster, apiKey, 'one'), await createApp(panel.muster, apiKey, 'two')];
+    const viewer = await signedIn(panel.store, { accounts: [{ accountId, role: 'viewer' }] });
+    const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    for (const { appId } of apps) {
+      const path = `/accounts/${accountId}/apps/${appId}`;
+      const revoke = (by: typeof viewer): ReturnType<typeof ask> =>
+        ask(panel, by, `${path}/revoke`, { method: 'POST', body: {} });
+      expect((await ask(panel, viewer, path)).status).toBe(200);
+      expect([(await revoke(viewer)).status, (await revoke(owner)).status]).toEqual([403, 200]);
+    }
+  },
+
+  'Nobody is asked for a second factor unless `MUSTER_PANEL_SECOND_FACTOR` says so.': async () => {
+    expect(readConfig({}).panel?.secondFactor).toBe('off');
+    await using muster = await Muster.start();
+    const { login } = await enteredUser(muster, { operator: true });
+    const visitor = new Visitor(muster);
+    expect((await visitor.post('/sign-in/password', { login, password: GOOD_PASSWORD })).status).toBe(200);
+    expect((await visitor.ask('/users')).status).toBe(200);
+  },
+
+  'Wrong secrets are not slowed down on the API, the device and the ops listener.': async () => {
+    await using muster = await Muster.start({ env: BEHIND_PROXY });
+    const { appId, apiKey } = await enrolled(muster);
+    const random = systemRandom();
+    const headers = from(ADDRESSES[0]);
+    // Each has the shape and the checksum of a right one.
+    const guesses: readonly (() => Promise<Answer>)[] = [
+      () => call(`${muster.api}/v1/apps`, { token: forgedKey(apiKey), headers }),
+      () => call(`${muster.device}/device/v1/config`, { token: `mst_dev_${generateSecretWord(random)}`, headers }),
+      () => call(`${muster.ops}/operator/v1/accounts`, { token: generateSecretWord(random), headers }),
+      () => {
+        const body = { appId, enrollCode: generateEnrollCode(random).reveal() };
+        return call(`${muster.device}/device/v1/enroll`, { method: 'POST', body, headers });
+      },
+    ];
+    for (const guess of guesses) {
+      const statuses: number[] = [];
+      for (let i = 0; i <= LIMITS.requestsPerWindowMax; i += 1) statuses.push((await guess()).status);
+      expectAll(statuses, 401);
+    }
+  },
+
+  'A link is not bound to the person for whom it was made.': async () => {
+    await using muster = await Muster.start();
+    const made = await asOperator(muster, '/users', {
+      method: 'POST',
+      body: { name: 'Ann', login: 'ann@example.com' },
+    });
+    const { user, link } = made.body as { user: { userId: string }; link: { url: string } };
+    const maker = new Visitor(muster);
+    const used = await maker.post('/links/accept', { token: tokenOf(link.url), password: GOOD_PASSWORD });
+    expect([used.status, (await maker.ask('/me')).body['userId']]).toEqual([200, user.userId]);
+  },
+
+  'A stranger with many networks who waits as told is not told from a person in a new browser.': async () => {
+    const now = 1_800_000_000_000;
+    let name: Failures = NO_FAILURES;
+    for (let i = 0; i < LIMITS.slowFromFailures; i += 1) name = withFailure(name, now);
+    const turn = now + LIMITS.signInTurnMs;
+    // Both come from networks that have not failed, as they were told; whoever is first has the turn.
+    const newcomer = { network: NO_FAILURES, site: NO_FAILURES, waited: 'by ticket' } as const;
+    expect(waitOf({ name, ...newcomer }, turn)).toBe(0);
+    expect(waitOf({ name: withFailure(name, turn), ...newcomer }, turn)).toBeGreaterThan(0);
+    await Promise.resolve();
+  },
+};
