@@ -18,8 +18,8 @@ export interface AccountQuotaDeps {
 
 /** As often as entries are sealed, by which accounts are counted. */
 const ROUND_EVERY_MS = 5000;
-/** The accounts that grow fastest have series of their own. */
-export const GROWING_MAX = 3;
+/** The accounts that grow fastest, and those whose quotas end first, have series of their own. */
+export const NAMED_MAX = 3;
 
 /**
  * Keeps what each account stores of its own (A16), and shows in the metrics which accounts are near their quota. A round
@@ -33,7 +33,7 @@ export function accountQuotaReconciler(deps: AccountQuotaDeps, term: Pick<Term, 
     everyMs: ROUND_EVERY_MS,
     async reconcile(signal) {
       await storedBytes.round(signal);
-      const state = quotaState(fleet.memory, accountQuotaMb, clock.now(), metricsAccounts ? GROWING_MAX : 0);
+      const state = quotaState(fleet.memory, accountQuotaMb, clock.now(), metricsAccounts ? NAMED_MAX : 0);
       if (!signal.aborted) metrics.quotasCounted(state);
     },
   };

@@ -6,6 +6,7 @@ import { DAY_MS } from '../time/utc-days.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
 export const LIMITS = {
   appsPerAccountMax: 1000,
@@ -61,7 +62,7 @@ export const LIMITS = {
    */
   deviceStoreReadsMax: 256,
   /** The least time between two updates of an app's platform and agent version, however often a daemon changes them. */
-  reportedVersionEveryMs: 5 * MINUTE_MS,
+  reportedVersionEveryMs: HOUR_MS,
 
   detectionsPerRequestMax: 100,
   detectionNameCharactersMax: 128,
@@ -182,6 +183,12 @@ export const LIMITS = {
   storeUpkeepFullnessMax: 0.95,
   /** The largest quota of an account, in MiB. */
   accountQuotaMbMax: 1_000_000,
+  /** What a person changes of themselves, or exports, of each kind in a replica: so many at once, and so many an hour. */
+  ownChangesBurst: 50,
+  ownChangesPerHour: 2,
+  /** The same of sign-ins that succeed. */
+  ownSignInsBurst: 200,
+  ownSignInsPerHour: 10,
   /** A16: from this part of its quota on, the people of an account are warned. */
   quotaWarnedFrom: 0.8,
 

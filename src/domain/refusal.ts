@@ -31,11 +31,14 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
   readonly says: string | undefined;
+  /** Present where the time is known after which the same is not refused. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: RefusalCode, says?: string) {
+  constructor(code: RefusalCode, says?: string, { retryAfterSeconds }: { readonly retryAfterSeconds?: number } = {}) {
     super(says ?? code);
     this.code = code;
     this.says = says;
+    this.retryAfterSeconds = retryAfterSeconds;
     // Refusals are control flow and many; a stack would be costly and nobody reads it.
     this.stack = '';
   }

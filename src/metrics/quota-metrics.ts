@@ -1,12 +1,12 @@
 import type { AccountQuotaMetrics } from '../controller/metrics.ts';
-import type { GrowingAccount, QuotaState } from '../domain/quota/growth.ts';
+import type { QuotaState } from '../domain/quota/growth.ts';
 import { OPEN, type Section } from './instruments.ts';
 
 /** What accounts store against their quotas, on the leader alone. */
 export function quotaMetrics(section: (title: string, note?: string) => Section): AccountQuotaMetrics {
   const quotas = section(
     'Quotas of accounts',
-    'The label `account` has the ids of the three accounts that grow fastest. `MUSTER_METRICS_ACCOUNTS=off` removes both series.',
+    'The label `account` has the ids of the three accounts that grow fastest, and of the three whose quotas end first. `MUSTER_METRICS_ACCOUNTS=off` removes both series.',
   );
   let state: QuotaState | undefined;
   quotas.callbackGauge(
@@ -27,21 +27,25 @@ export function quotaMetrics(section: (title: string, note?: string) => Section)
     },
     () => state?.atQuota ?? 0,
   );
-  const top = (name: string, help: string, unit: string, valueOf: (account: GrowingAccount) => number): void =>
-    quotas.labelledCallbackGauge({ name, help, labels: { account: OPEN }, unit, since: '0.1.0' }, () =>
-      (state?.growing ?? []).map((account) => [{ account: account.accountId }, valueOf(account)] as const),
-    );
-  top(
-    'muster_account_growth_top_bytes_per_second',
-    'Growth of what the fastest accounts store, over the last hours; on the leader alone.',
-    'bytes',
-    ({ bytesPerSecond }) => bytesPerSecond,
+  quotas.labelledCallbackGauge(
+    {
+      name: 'muster_account_growth_top_bytes_per_second',
+      help: 'Growth of what the fastest accounts store, over the last hours; on the leader alone.',
+      labels: { account: OPEN },
+      unit: 'bytes',
+      since: '0.1.0',
+    },
+    () => (state?.growing ?? []).map(({ accountId, bytesPerSecond }) => [{ account: accountId }, bytesPerSecond]),
   );
-  top(
-    'muster_account_growth_top_quota_left_seconds',
-    'Time until these accounts have used up their quotas at that growth, infinite without a quota; on the leader alone.',
-    'seconds',
-    ({ secondsToQuota = Number.POSITIVE_INFINITY }) => secondsToQuota,
+  quotas.labelledCallbackGauge(
+    {
+      name: 'muster_account_quota_left_seconds',
+      help: 'Time until the quotas that end first are used up, at the growth of the last hours; on the leader alone.',
+      labels: { account: OPEN },
+      unit: 'seconds',
+      since: '0.1.0',
+    },
+    () => (state?.ending ?? []).map(({ accountId, secondsToQuota }) => [{ account: accountId }, secondsToQuota]),
   );
   return {
     quotasCounted(counted) {

@@ -20,13 +20,13 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
   const requests = section('Requests');
   const durations = requests.bufferedHistogram({
     name: 'muster_http_request_duration_seconds',
-    help: 'Duration of requests, by listener, method, route template, status and error code; the code is empty without an error.',
+    help: 'Duration of requests, by listener, method, route template, status and error code; the code is empty without an error, and quota for a 502 of an account at its quota.',
     labels: {
       listener: LISTENERS,
       method: METHODS,
       route: OPEN,
       status: [...STATUSES].sort(),
-      code: ['', ...Object.keys(ERRORS), 'broken_off'],
+      code: ['', ...Object.keys(ERRORS), 'quota', 'broken_off'],
     },
     buckets: SECONDS,
     unit: 'seconds',

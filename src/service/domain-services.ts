@@ -33,6 +33,7 @@ import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS, RESOURCE_ADOPTION } from '../domain/records/record-changes.ts';
+import { createQuotas } from '../domain/quota/quotas.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createAppConsents, type AppConsents } from '../domain/resource-bindings/app-consents.ts';
 import { createBindings, type Bindings } from '../domain/resource-bindings/bindings.ts';
@@ -153,8 +154,8 @@ export interface DomainServices extends UserServices {
 /** Makes the services that every role uses. None of them starts anything. */
 export function createDomainServices(foundation: Foundation): DomainServices {
   const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config, replicas } = foundation;
-  const { accountQuotaMb } = config;
-  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics, accountQuotaMb };
+  const quotas = createQuotas({ fleet, clock, accountQuotaMb: config.accountQuotaMb });
+  const mutations: MutationDeps = { store, fleet, clock, random, log, metrics, quotas };
   const queues = createAccountQueues(mutations);
   const keysOf = (accountId: string): readonly string[] =>
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);

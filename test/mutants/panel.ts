@@ -607,7 +607,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'the audit names no user of the panel',
     file: 'src/api/panel/panel-server.ts',
-    search: "...exchange.origin(`user:${user.id}`),\n      guard: sessionGuard(session.id, need),",
+    search: '...exchange.origin(`user:${user.id}`),\n      guard: sessionGuard(session.id, need),',
     replacement: "...exchange.origin('operator'),\n      guard: sessionGuard(session.id, need),",
     rule: 'ADR 0032: the audit names the user who made a change.',
     caughtBy: ['test/api/panel/account.test.ts'],

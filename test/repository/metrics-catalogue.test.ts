@@ -81,7 +81,7 @@ describe('labels', () => {
       'account of muster_rate_limit_top_fill_ratio',
       'account of muster_rate_limit_top_refused',
       'account of muster_account_growth_top_bytes_per_second',
-      'account of muster_account_growth_top_quota_left_seconds',
+      'account of muster_account_quota_left_seconds',
     ]);
     expect(labels.filter(({ values }) => new Set(values).size !== values.length)).toEqual([]);
   });

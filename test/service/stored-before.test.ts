@@ -290,14 +290,14 @@ const ADDED: Readonly<Record<string, string>> = {
   'd/a/*/key/* {name:string,hash:string,createdAt:number}':
     'd/a/*/key/* {name:string,hash:string,createdAt:number,createdBy:string}',
   'chain/* {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean}':
-    'chain/* {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean,own:{bytes:number,number:number}}',
+    'chain/* {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean,own:{bytes:number,number:number,base:number}}',
 };
 
 /** The shapes that are new since: an older version keeps them, and passes them over. */
 const NEW: readonly string[] = [
   'audit/operator/* {at:number,actor:string,action:string,requestId:string,detail:{accountId:string}}',
   'audit/operator/* {at:number,actor:string,action:string,requestId:string,detail:{month:string}}',
-  'chain/operator {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean,own:{bytes:number,number:number}}',
+  'chain/operator {number:number,digest:string,at:number,through:number,base:{number:number,digest:string},cutting:boolean,own:{bytes:number,number:number,base:number}}',
   'idem/*/ring {next:number}',
   'idem/operator/answer/* {at:number,slot:number,question:string,answer:{keyNumber:number,wrappedKey:string,box:string}}',
   'idem/operator/ring {next:number}',

@@ -90,6 +90,11 @@ class RequestLate extends StoreUnavailable {
 }
 
 const SLOW_SECONDS = 1;
+/** A quota is raised by a person. */
+const QUOTA_RETRY_SECONDS = 3600;
+
+const waitOf = (seconds: number | undefined): readonly string[] =>
+  seconds === undefined ? [] : ['Retry-After', String(seconds)];
 
 /**
  * One request and its response: the headers that every response has (H17), its metrics, and the response to an error
@@ -228,7 +233,7 @@ export class Exchange {
    */
   fail(error: unknown): void {
     if (error instanceof NotAuthenticated) this.#attempt = countAttempt(error.attempt, this.client, this.#deps);
-    if (error instanceof Refusal) return this.refuse(error.code, error.says);
+    if (error instanceof Refusal) return this.refuse(error.code, error.says, waitOf(error.retryAfterSeconds));
     if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
     if (error instanceof RequestLate) this.#unavailable = 'late';
     else if (error instanceof StoreUnavailable) this.#unavailable = `store: ${error.reason}`;
@@ -237,8 +242,15 @@ export class Exchange {
     else {
       this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
     }
-    const isForClient = error instanceof Busy && error.reason === 'quota';
-    this.refuse(this.outage, isForClient ? error.message : undefined);
+    if (error instanceof Busy && error.reason === 'quota') return this.#refuseAtQuota(error.message);
+    this.refuse(this.outage);
+  }
+
+  /** A16: as an outage, in words, and of no use to repeat. To the metrics it is no outage of this service. */
+  #refuseAtQuota(message: string): void {
+    const { status } = ERRORS[this.outage];
+    const headers = waitOf(QUOTA_RETRY_SECONDS);
+    this.reply({ status, body: errorBody(this.outage, message), headers }, 'quota');
   }
 
   /** Responds with an error of the table. @param message replaces the sentence of the table */

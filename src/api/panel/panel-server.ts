@@ -5,7 +5,7 @@ import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
-import { neededRight, type Need } from '../../domain/users/roles.ts';
+import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
@@ -112,7 +112,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
         refuseForeignRead(request);
         // A browser opens the stream of events again and again by itself: that keeps no idle session alive.
         const counts = operation !== readEvents;
-        const signedIn = await exchange.inTime(admitted(exchange, localsOf(response), operation, need, counts));
+        const { signedIn } = await exchange.inTime(admitted(exchange, localsOf(response), operation, need, counts));
         refuseUnproved(operation, signedIn, {}, services);
         await send(exchange, signedIn, queryOf(request, operation.query));
       };
@@ -142,7 +142,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
 
   async function backup(exchange: Exchange, { session, user }: SignedIn, query: URLSearchParams): Promise<void> {
     const guard = sessionGuard(session.id, 'operator');
-    const origin = { ...exchange.origin(`user:${user.id}`), guard };
+    const origin = { ...exchange.origin(`user:${user.id}`), guard, asOperator: true };
     await sendBackup(exchange, origin, query, services.backups, 'attachment; filename="muster.backup"');
   }
 
@@ -171,11 +171,12 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     }
     if (!isWrite(request.method)) refuseForeignRead(request);
     const need = needOf(route.access, ids.accountId);
-    const signedIn = await exchange.inTime(admitted(exchange, locals, route, need, isUse(request)));
+    const admission = await exchange.inTime(admitted(exchange, locals, route, need, isUse(request)));
+    const { signedIn } = admission;
     const body = await bodyOf(route, exchange);
     refuseUnproved(route, signedIn, body, services);
     const query = queryOf(request, route.query);
-    const signed = signedInRequest(request, locals, { ...open, body, query }, signedIn, need);
+    const signed = signedInRequest(request, locals, { ...open, body, query }, admission, need);
     const key = idempotencyKeyOf(request, route.idempotency);
     // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
     const idempotencyKey = key === undefined ? undefined : `${signedIn.user.id}:${key}`;
@@ -191,14 +192,15 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     operation: Proved,
     need: Need,
     counts: boolean,
-  ): Promise<SignedIn> {
+  ): Promise<Admitted> {
     const token = readCookie(exchange.request, locals.cookies.session);
     if (token === undefined) throw new Refusal('invalid_session');
     const signedIn = await services.sessions.authenticate(token, counts);
     const { user, reader } = signedIn;
     exchange.authenticated(`user:${user.id}`);
+    let right: Right;
     try {
-      await neededRight(reader, user, need);
+      right = await neededRight(reader, user, need);
     } catch (error) {
       // Else whoever names another account each time would have a rate for each.
       charge(user.id, 'signed-in');
@@ -206,7 +208,7 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     }
     charge(user.id, need);
     await refuseWithoutSecondFactor(operation, signedIn, services);
-    return signedIn;
+    return { signedIn, asOperator: right.isOperator === true };
   }
 
   function charge(userId: string, need: Need): void {
@@ -254,14 +256,14 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
     request: Request,
     { exchange }: Locals,
     open: OpenRequest<Body>,
-    signedIn: SignedIn,
+    { signedIn, asOperator }: Admitted,
     need: Need,
   ): Omit<PanelRequest<Body>, 'idempotencyKey'> {
     const { session, user, reader } = signedIn;
     const origin = {
       ...exchange.origin(`user:${user.id}`),
       guard: sessionGuard(session.id, need),
-      asOperator: need === 'operator',
+      asOperator,
     };
     return {
       ...open,
@@ -282,12 +284,15 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   }
 }
 
-function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId: string): Need {
-  return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
-}
-
 const inTime = <Shape extends z.core.$ZodShape>(
   exchange: Exchange,
   { deadlineMs }: AnyRoute<Shape>,
   reply: Promise<Reply> | Reply,
 ): Promise<Reply> | Reply => (reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply);
+
+/** Who has been let in, and by which right. */
+interface Admitted {
+  readonly signedIn: SignedIn;
+  /** The right is an operator's, also on the page of an account. */
+  readonly asOperator: boolean;
+}

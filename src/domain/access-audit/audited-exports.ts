@@ -3,6 +3,7 @@ import { HOUR_MS } from '../../time/utc-days.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import type { InstantDeps } from '../mutation/commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
+import type { Quotas } from '../quota/quotas.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { Busy } from '../refusal.ts';
 
@@ -16,6 +17,7 @@ export interface ExportMetrics {
 }
 
 export interface AuditedExportsDeps extends Pick<MutationDeps, 'store' | 'random' | 'log'>, InstantDeps {
+  readonly quotas: Pick<Quotas, 'countOwnAct'>;
   readonly metrics: MutationDeps['metrics'] & ExportMetrics;
 }
 
@@ -67,7 +69,7 @@ export function createAuditedExport(deps: AuditedExportsDeps): AuditedExport {
 
 /**
  * Writes the entry that somebody takes data away, in the audit of the service, and a line of the log.
- * @throws Busy; StoreUnavailable, but not where the store is full: a backup is the way out of that, a full store must
+ * @throws Refusal `rate_limited` for a person who exports very often; Busy; StoreUnavailable, but not where the store is full: a backup is the way out of that, a full store must
  * not hide its audit, and the log has it
  */
 export async function auditExport(
@@ -86,6 +88,7 @@ export async function auditExport(
     result: undefined,
   };
   const told = { actor: origin.actor, ...requestFields(origin), client: origin.client };
+  deps.quotas.countOwnAct(origin, step);
   deps.log.info({ ...told, action, ...detail }, 'an export begins');
   deps.metrics.exported(what);
   try {

@@ -11,7 +11,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { storageOf, type AccountStorage } from '../quota/account-quota.ts';
+import type { AccountStorage } from '../quota/account-quota.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { NO_COUNTERS, type AccountRecord } from '../records/records.ts';
@@ -101,7 +101,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     list: (page) => list(deps, page),
     change: (origin, accountId, patch, precondition = NO_PRECONDITION) =>
       change(deps, origin, accountId, patch, precondition),
-    storage: (account) => storageOf(deps, account.accountId, account),
+    storage: (account) => deps.quotas.storage(account),
   };
 }
 

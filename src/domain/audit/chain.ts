@@ -30,7 +30,7 @@ export const entryDigest = (value: string): string => hash('sha256', value, 'bas
  */
 export function emptyChain(accountId: string): ChainRecord {
   const digest = hash('sha256', `muster audit chain of ${accountId}`, 'base64url');
-  const own = { bytes: 0, number: 0 };
+  const own = { bytes: 0, number: 0, base: 0 };
   return { number: 0, digest, at: 0, through: 0, base: { number: 0, digest }, cutting: false, own };
 }
 

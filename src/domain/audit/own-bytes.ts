@@ -29,25 +29,31 @@ export const chargeOf = ({ key, value }: StoredText, more = 0): number =>
   Math.ceil((Buffer.byteLength(key) + Buffer.byteLength(value) + more) * BYTES_PER_BYTE);
 
 /** The bytes that an entry of the audit is charged with, its line in a block among them; 0 where it is not the account's own. */
-export const ownBytesOf = (entry: StoredText): number =>
-  isOwnActor(actorOf(entry.value)) ? chargeOf(entry, SEALED_BYTES) : 0;
+export const ownBytesOf = (entry: StoredText): number => (isOwn(entry.value) ? chargeOf(entry, SEALED_BYTES) : 0);
 
-function actorOf(value: string): string {
+function isOwn(value: string): boolean {
   try {
-    const { actor } = JSON.parse(value) as { actor?: unknown };
-    return typeof actor === 'string' ? actor : '';
+    const { actor, asOperator } = JSON.parse(value) as { actor?: unknown; asOperator?: unknown };
+    return typeof actor === 'string' && asOperator !== true && isOwnActor(actor);
   } catch {
     // The verification reports it as changed.
-    return '';
+    return false;
   }
 }
 
 /** The bytes of an account's own sealed entries; undefined while they are not counted. */
-export const ownBytesIn = ({ own, number }: Pick<ChainRecord, 'own' | 'number'>): number | undefined =>
-  own?.number === number ? own.bytes : undefined;
+export const ownBytesIn = ({ own, number, base }: Pick<ChainRecord, 'own' | 'number' | 'base'>): number | undefined =>
+  own?.number === number && own.base === base.number ? own.bytes : undefined;
+
+/** The mark of a count: it is of this stretch of the chain. */
+export const ownMark = (bytes: number, { number, base }: Pick<ChainRecord, 'number' | 'base'>): ChainRecord['own'] => ({
+  bytes,
+  number,
+  base: base.number,
+});
 
 /** The chain with so many bytes more (or fewer) of the account's own; one that is not counted stays so. */
 export function withOwnBytes(chain: ChainRecord, before: ChainRecord, change: number): ChainRecord {
   const bytes = ownBytesIn(before);
-  return bytes === undefined ? chain : { ...chain, own: { bytes: Math.max(0, bytes + change), number: chain.number } };
+  return bytes === undefined ? chain : { ...chain, own: ownMark(Math.max(0, bytes + change), chain) };
 }

@@ -16,7 +16,11 @@ export interface Cut {
   readonly outcome: 'more' | 'kept' | 'conflict';
   /** How many entries the step removed. */
   readonly entries: number;
+  /** Some entries of a block are gone by now, and the others are not: a pass does not end here. */
+  readonly isHalfway: boolean;
 }
+
+const KEPT: Cut = { outcome: 'kept', entries: 0, isHalfway: false };
 
 /**
  * Removes audit entries that are older than the retention: whole blocks, from the beginning, and never unsealed
@@ -37,7 +41,7 @@ export async function cutStep(
   olderThan: number,
 ): Promise<Cut> {
   const entry = await store.get(KEYS.chain(accountId));
-  if (!entry) return { outcome: 'kept', entries: 0 };
+  if (!entry) return KEPT;
   const chain = parseRecord(chainSchema, entry);
   const cut: Cutting = { store, fence, accountId, chain };
   return chain.record.cutting ? await resume(cut) : await begin(cut, olderThan);
@@ -52,12 +56,13 @@ interface Cutting {
 
 async function begin(cut: Cutting, olderThan: number): Promise<Cut> {
   const { base, number } = cut.chain.record;
-  if (base.number >= number) return { outcome: 'kept', entries: 0 };
+  if (base.number >= number) return KEPT;
   const block = await readBlock(cut, base.number + 1);
   if (block.previous !== base.digest) throw brokenAt(cut, block.number);
-  if (newestOf(block) >= olderThan) return { outcome: 'kept', entries: 0 };
-  const next = { ...cut.chain.record, base: { number: block.number, digest: block.digest }, cutting: true };
-  return await commit(cut, [put(KEYS.chain(cut.accountId), next)], 0);
+  if (newestOf(block) >= olderThan) return KEPT;
+  const moved = { ...cut.chain.record, base: { number: block.number, digest: block.digest }, cutting: true };
+  const next = withOwnBytes(moved, cut.chain.record, 0);
+  return await commit(cut, [put(KEYS.chain(cut.accountId), next)], { entries: 0, isHalfway: true });
 }
 
 async function resume(cut: Cutting): Promise<Cut> {
@@ -73,11 +78,15 @@ async function resume(cut: Cutting): Promise<Cut> {
       const ownBytes = there.reduce((sum, entry) => sum + ownBytesOf(entry), 0);
       const less = withOwnBytes(chain.record, chain.record, -ownBytes);
       const removals = there.map(({ key }) => ({ remove: key }));
-      return await commit(cut, [put(KEYS.chain(accountId), less), ...removals], there.length);
+      return await commit(cut, [put(KEYS.chain(accountId), less), ...removals], {
+        entries: there.length,
+        isHalfway: true,
+      });
     }
   }
   const next = { ...chain.record, cutting: false };
-  return await commit(cut, [put(KEYS.chain(accountId), next), { remove: KEYS.seal(accountId, block.number) }], 0);
+  const write = [put(KEYS.chain(accountId), next), { remove: KEYS.seal(accountId, block.number) }];
+  return await commit(cut, write, { entries: 0, isHalfway: false });
 }
 
 /** @throws BadRecord where the block is missing, or was changed */
@@ -94,11 +103,12 @@ const brokenAt = ({ accountId }: Cutting, number: number): BadRecord =>
 
 type Written = Parameters<Store['commit']>[0]['write'];
 
-async function commit({ store, fence, chain }: Cutting, write: Written, entries: number): Promise<Cut> {
+async function commit({ store, fence, chain }: Cutting, write: Written, done: Omit<Cut, 'outcome'>): Promise<Cut> {
   const result = await store.commit({
     expect: [expectUnchanged(chain), ...fence],
     write,
     quiet: true,
   });
-  return result.outcome === 'conflict' ? { outcome: 'conflict', entries: 0 } : { outcome: 'more', entries };
+  if (result.outcome === 'conflict') return { outcome: 'conflict', entries: 0, isHalfway: chain.record.cutting };
+  return { outcome: 'more', ...done };
 }

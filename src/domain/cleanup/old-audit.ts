@@ -14,10 +14,12 @@ export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number,
   async function cut(accountId: string, signal: AbortSignal): Promise<number> {
     const olderThan = clock.now() - keptDays * DAY_MS;
     let gone = 0;
-    for (let step = 0; step < STEPS_MAX && !signal.aborted; step += 1) {
-      const { outcome, entries } = await cutStep(store, fence, accountId, olderThan);
-      gone += entries;
-      if (outcome !== 'more') break;
+    let isHalfway = false;
+    for (let step = 0; (step < STEPS_MAX || isHalfway) && !signal.aborted; step += 1) {
+      const cut = await cutStep(store, fence, accountId, olderThan);
+      gone += cut.entries;
+      isHalfway = cut.isHalfway;
+      if (cut.outcome !== 'more') break;
     }
     // The log is a witness outside of the store: a chain whose beginning is cut and not logged was cut by someone else.
     if (gone > 0) log.info({ accountId, entries: gone, olderThan: new Date(olderThan).toISOString() }, 'audit cut');

@@ -15,8 +15,8 @@ export interface Reported {
 
 /**
  * Writes the platform and version that a poll reports. It runs in the background, at most once per app in
- * `LIMITS.reportedVersionEveryMs`: a poll does not wait for it, and a daemon that reports something else at every poll
- * does not fill the audit. A report that cannot be written is logged and dropped.
+ * `LIMITS.reportedVersionEveryMs`, over all replicas by the app's record: a poll does not wait for it, and a daemon that
+ * reports something else at every poll does not fill the audit. A report that cannot be written is logged and dropped.
  */
 export function createVersionReports(
   deps: MutationDeps,
@@ -40,13 +40,23 @@ export function createVersionReports(
     if (!mayWrite(found.app.id, deps.clock.monotonic())) return;
     const write = mutate<void>(deps, origin, async (reader) => {
       const now = await stillBound(reader, found.app);
+      const { reportedAt } = now.app.record;
+      if (reportedAt !== undefined && origin.at - reportedAt < LIMITS.reportedVersionEveryMs)
+        return { unchanged: undefined };
       return {
         accountId: now.account.id,
         action: 'app.reported',
         appId: now.app.id,
         detail: { platform, agentVersion },
         expect: [expectUnchanged(now.app), expectUnchanged(now.account)],
-        write: [put(KEYS.app(now.account.id, now.app.id), { ...now.app.record, platform, agentVersion })],
+        write: [
+          put(KEYS.app(now.account.id, now.app.id), {
+            ...now.app.record,
+            platform,
+            agentVersion,
+            reportedAt: origin.at,
+          }),
+        ],
         result: undefined,
       };
     });

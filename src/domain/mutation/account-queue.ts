@@ -6,7 +6,6 @@ import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { CountersRecord } from '../records/records.ts';
-import { refuseAtQuota } from '../quota/account-quota.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
 import { roomOfStep } from './action-rooms.ts';
@@ -188,7 +187,7 @@ interface Together {
 
 /** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are settled here. */
 async function planAll(
-  deps: Pick<MutationDeps, 'clock' | 'store' | 'fleet' | 'accountQuotaMb'>,
+  deps: Pick<MutationDeps, 'clock' | 'store' | 'quotas'>,
   { reader, isCurrent, counters }: AccountRead,
   members: readonly Member[],
 ): Promise<Together> {
@@ -205,7 +204,7 @@ async function planAll(
       if (!isUnchanged(step)) {
         const room = roomOfStep(step);
         refuseWithoutRoom(deps.store, room);
-        refuseAtQuota(deps, member.origin, { accountId: step.accountId, room });
+        deps.quotas.refuseAtQuota(member.origin, { accountId: step.accountId, action: step.action, room });
       }
       if (isUnchanged(step)) {
         if (isCurrent) member.resolve(step.unchanged);

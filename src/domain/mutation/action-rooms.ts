@@ -13,7 +13,8 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'account.created': 'growth',
   'account.changed': 'by content',
   'account.adopted': 'growth',
-  'account.released': 'by content',
+  // Each follows a creation or an adoption, and frees the binding.
+  'account.released': 'vital',
   'key.created': 'growth',
   'key.revoked': 'vital',
   'app.created': 'growth',

@@ -76,7 +76,7 @@ export async function commitSteps(
  */
 export function auditEntry(
   random: RandomSource,
-  origin: Pick<Origin, 'actor' | 'requestId' | 'at'>,
+  origin: Pick<Origin, 'actor' | 'asOperator' | 'requestId' | 'at'>,
   step: Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>,
   at: number,
 ): { put: string; value: string } {
@@ -84,6 +84,7 @@ export function auditEntry(
   const entry: AuditRecord = {
     at,
     actor: origin.actor,
+    ...(origin.asOperator === true && { asOperator: true }),
     action: step.action,
     ...(step.appId !== undefined && { appId: step.appId }),
     requestId: origin.requestId,

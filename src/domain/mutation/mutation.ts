@@ -1,6 +1,5 @@
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { refuseAtQuota } from '../quota/account-quota.ts';
 import { roomOfStep } from './action-rooms.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
@@ -20,7 +19,11 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     if (isUnchanged(step)) return step.unchanged;
     refuseLate(deps, origin);
     const steps = [...(step.first ?? []), step];
-    for (const one of steps) refuseAtQuota(deps, origin, { accountId: one.accountId, room: roomOfStep(one) });
+    for (const one of steps) {
+      const { accountId, action } = one;
+      deps.quotas.refuseAtQuota(origin, { accountId, action, room: roomOfStep(one) });
+      if (attempt === 1) deps.quotas.countOwnAct(origin, { accountId, action });
+    }
     const outcome = await commitSteps(
       deps,
       steps.map((one) => ({ origin, step: one })),

@@ -3,6 +3,7 @@ import type { Expectation, Store, Write } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { Quotas } from '../quota/quotas.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { AuditRecord } from '../records/records.ts';
 import type { MutationAction, MutationMetrics } from './metrics.ts';
@@ -22,8 +23,7 @@ export interface MutationDeps {
   readonly random: RandomSource;
   readonly log: Log;
   readonly metrics: MutationMetrics;
-  /** The quota of an account without one of its own, in MiB; 0 is none (A16). */
-  readonly accountQuotaMb: number;
+  readonly quotas: Pick<Quotas, 'refuseAtQuota' | 'countOwnAct' | 'storage'>;
 }
 
 /**
@@ -39,7 +39,7 @@ export interface Origin {
   readonly actor: string;
   /** Present where the actor's right is judged in each commit: a user of the panel. */
   readonly guard?: Guard;
-  /** A user of the panel makes the change as an operator of the installation: the account's quota does not bound it. */
+  /** A user of the panel makes the change as an operator of the installation: no account's quota bounds it (A16). */
   readonly asOperator?: boolean;
   readonly requestId: string;
   /** The trace that the request belongs to (W3C Trace Context), for the log. */

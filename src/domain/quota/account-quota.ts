@@ -1,6 +1,5 @@
 import type { Room } from '../../store/port.ts';
 import { isOwnActor } from '../audit/own-bytes.ts';
-import type { FleetMemory } from '../fleet/memory.ts';
 import { LIMITS } from '../limits.ts';
 import type { AccountRecord, StoredRecord } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
@@ -16,17 +15,17 @@ const MIB = 1024 * 1024;
 /** The least and the most that a count may differ from what is stored before the leader writes it anew. */
 const STEP_BYTES = { least: 1024, most: MIB };
 
-export interface QuotaDeps {
-  readonly fleet: { readonly memory: Pick<FleetMemory, 'account'> };
-  /** The quota of an account without one of its own, in MiB (`MUSTER_ACCOUNT_QUOTA_MB`); 0 is none. */
-  readonly accountQuotaMb: number;
+/** An account in memory, as far as its quota is concerned. */
+export interface QuotaAccount {
+  readonly id: string;
+  readonly record: Pick<AccountRecord, 'quotaMb'>;
+  stored(): { readonly record: StoredRecord } | undefined;
 }
 
-/** The origin of a change, as far as a quota concerns it. */
-interface Writer {
-  readonly actor: string;
-  /** The user changes the account as an operator of the installation. */
-  readonly asOperator?: boolean;
+export interface QuotaDeps {
+  readonly fleet: { readonly memory: { account(accountId: string): QuotaAccount | undefined } };
+  /** The quota of an account without one of its own, in MiB (`MUSTER_ACCOUNT_QUOTA_MB`); 0 is none. */
+  readonly accountQuotaMb: number;
 }
 
 /** The quota of an account in bytes; undefined where it has none. */
@@ -65,7 +64,7 @@ export const stepBytesOf = (quotaBytes: number | undefined): number =>
  */
 export function refuseAtQuota(
   { fleet, accountQuotaMb }: QuotaDeps,
-  { actor, asOperator }: Writer,
+  { actor, asOperator }: { readonly actor: string; readonly asOperator?: boolean },
   { accountId, room }: { readonly accountId: string; readonly room: Room },
 ): void {
   if (room !== 'growth' || asOperator === true || !isOwnActor(actor)) return;

@@ -1,8 +1,8 @@
 import { pagesOf } from '../../store/pages.ts';
 import { expectUnchanged, PAGE_ENTRIES_MAX, type Entry, type Expectation, type Store } from '../../store/port.ts';
-import { chargeOf, ownBytesIn, ownBytesOf } from '../audit/own-bytes.ts';
+import { chargeOf, ownBytesIn, ownBytesOf, ownMark } from '../audit/own-bytes.ts';
 import { readChain } from '../audit/seal.ts';
-import { auditKey, sealSchema, type ChainRecord } from '../records/audit-records.ts';
+import { auditKey, OPERATOR_AUDIT, sealSchema, type ChainRecord } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 
@@ -22,6 +22,8 @@ export async function countAudit(
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const first = await readChain(store, accountId);
+  // The oldest entries are going: whether one is still there is not known before it is over.
+  if (first.record.cutting) return undefined;
   let bytes = 0;
   const prefix = KEYS.audits(accountId);
   for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX }, signal)) {
@@ -37,7 +39,7 @@ export async function countAudit(
       bytes += await blockBytes(store, accountId, number);
     }
     counted = chain;
-    const next = { ...chain.record, own: { bytes, number: chain.record.number } };
+    const next = { ...chain.record, own: ownMark(bytes, chain.record) };
     const change = [expectUnchanged(chain), ...fence] as const;
     const result = await store.commit({ expect: change, write: [put(KEYS.chain(accountId), next)], quiet: true });
     if (result.outcome === 'committed') return bytes;
@@ -66,7 +68,13 @@ async function blockBytes(store: Store, accountId: string, number: number): Prom
 export async function countRecords(store: Store, accountId: string, signal: AbortSignal): Promise<number> {
   const account = await store.get(KEYS.account(accountId));
   let bytes = account ? chargeOf(account) : 0;
-  for (const prefix of [`${KEYS.account(accountId)}/`, KEYS.idempotencyRecords(accountId)]) {
+  const prefixes = [
+    `${KEYS.account(accountId)}/`,
+    KEYS.idempotencyRecords(accountId),
+    KEYS.idempotencyRecords(`${OPERATOR_AUDIT}-${accountId}`),
+    KEYS.linksOf(accountId),
+  ];
+  for (const prefix of prefixes) {
     for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX }, signal)) {
       for (const entry of entries) if (!isOfService(accountId, entry)) bytes += chargeOf(entry);
     }

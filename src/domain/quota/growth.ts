@@ -1,19 +1,21 @@
-import type { FleetMemory } from '../fleet/memory.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { StoredRecord } from '../records/records.ts';
-import { isNearQuota, quotaBytesOf, storedBytesOf } from './account-quota.ts';
+import { isNearQuota, quotaBytesOf, storedBytesOf, type QuotaAccount } from './account-quota.ts';
 
 /** Growth is told from a value that is at least this old. */
 const MARK_EVERY_MS = 3 * HOUR_MS;
 const MARK_AGE_MIN_MS = HOUR_MS;
 
-/** An account that grows, with its quota. */
+/** An account that grows. */
 export interface GrowingAccount {
   readonly accountId: string;
-  readonly storedBytes: number;
   readonly bytesPerSecond: number;
-  /** Undefined where it has no quota, and so never reaches one. */
-  readonly secondsToQuota: number | undefined;
+}
+
+/** An account that grows, and has a quota. */
+export interface EndingAccount extends GrowingAccount {
+  /** Until the quota is used up, at that growth. */
+  readonly secondsToQuota: number;
 }
 
 /** What all accounts store of their own. */
@@ -23,30 +25,45 @@ export interface QuotaState {
   readonly atQuota: number;
   /** The fastest first. */
   readonly growing: readonly GrowingAccount[];
+  /** Those with a quota that is used up first. */
+  readonly ending: readonly EndingAccount[];
 }
 
-/** The marks of a new count: the last two that are three hours or more apart, so that the older one is 3 to 6 hours old. */
+/**
+ * The marks of a new count: the last two that are three hours or more apart, so that the older one is 3 to 6 hours old.
+ * After a rest the bytes of before are marked as of three hours ago: what rests does not grow slowly.
+ */
 export function marksAfter(
-  marks: StoredRecord['marks'],
+  before: StoredRecord | undefined,
   { at, bytes }: { readonly at: number; readonly bytes: number },
 ): StoredRecord['marks'] {
+  // A mark of a clock that was ahead tells nothing.
+  const marks = (before?.marks ?? []).filter(([marked]) => marked <= at);
   const newest = marks.at(-1);
-  return newest && at - newest[0] < MARK_EVERY_MS ? marks : [...marks, [at, bytes] as [number, number]].slice(-2);
+  if (!before || !newest) return [[at, bytes]];
+  const age = at - newest[0];
+  if (age < MARK_EVERY_MS) return marks;
+  if (age < 2 * MARK_EVERY_MS) return [newest, [at, bytes]];
+  return [
+    [at - MARK_EVERY_MS, storedBytesOf(before)],
+    [at, bytes],
+  ];
 }
 
 /**
  * What the accounts in memory store, as the leader last wrote it.
  * @param now on the wall clock, in milliseconds since 1970
- * @param growingMax how many of those that grow fastest are told
+ * @param namedMax how many of those that grow fastest are told, and of those that reach their quotas first
  */
 export function quotaState(
-  memory: Pick<FleetMemory, 'accounts'>,
+  memory: { accounts(): Iterable<QuotaAccount> },
   accountQuotaMb: number,
   now: number,
-  growingMax: number,
+  namedMax: number,
 ): QuotaState {
   let [near, atQuota] = [0, 0];
   const growing: GrowingAccount[] = [];
+  const ending: EndingAccount[] = [];
   for (const account of memory.accounts()) {
     const stored = account.stored()?.record;
     if (!stored) continue;
@@ -56,11 +73,14 @@ export function quotaState(
     if (quotaBytes !== undefined && storedBytes >= quotaBytes) atQuota += 1;
     const bytesPerSecond = growthOf(stored, now);
     if (bytesPerSecond <= 0) continue;
-    const left = quotaBytes === undefined ? undefined : Math.max(0, quotaBytes - storedBytes) / bytesPerSecond;
-    growing.push({ accountId: account.id, storedBytes, bytesPerSecond, secondsToQuota: left });
+    growing.push({ accountId: account.id, bytesPerSecond });
+    if (quotaBytes === undefined) continue;
+    const secondsToQuota = Math.max(0, quotaBytes - storedBytes) / bytesPerSecond;
+    ending.push({ accountId: account.id, bytesPerSecond, secondsToQuota });
   }
   growing.sort((one, other) => other.bytesPerSecond - one.bytesPerSecond);
-  return { near, atQuota, growing: growing.slice(0, growingMax) };
+  ending.sort((one, other) => one.secondsToQuota - other.secondsToQuota);
+  return { near, atQuota, growing: growing.slice(0, namedMax), ending: ending.slice(0, namedMax) };
 }
 
 /** Bytes a second since the oldest mark; 0 while that is younger than an hour. */

@@ -5,14 +5,21 @@ import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { ownBytesIn } from '../audit/own-bytes.ts';
 import { chainSchema, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
-import { BadRecord, parseRecord, put } from '../records/codec.ts';
+import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { StoredRecord } from '../records/records.ts';
-import { isNearQuota, quotaBytesOf, stepBytesOf, storedBytesOf, type QuotaDeps } from './account-quota.ts';
+import {
+  isNearQuota,
+  quotaBytesOf,
+  stepBytesOf,
+  storedBytesOf,
+  type QuotaAccount,
+  type QuotaDeps,
+} from './account-quota.ts';
 import { countAudit, countRecords } from './count.ts';
 import { marksAfter } from './growth.ts';
 
-/** All chains are looked at this often: the retention makes audits smaller. */
+/** All accounts are looked at this often: the retention makes audits smaller, and deletions records. */
 const WALK_EVERY_MS = HOUR_MS;
 /** Accounts without a count are counted for so long in a round; each is counted whole. */
 const COUNTING_MS = 2000;
@@ -28,7 +35,18 @@ export interface StoredBytes {
   round(signal: AbortSignal): Promise<void>;
 }
 
+interface CountedAccount extends QuotaAccount {
+  stored(): Versioned<StoredRecord> | undefined;
+}
+
+/** The accounts as memory holds them. */
+interface CountedMemory {
+  readonly whole: boolean;
+  account(accountId: string): CountedAccount | undefined;
+}
+
 export interface StoredBytesDeps extends QuotaDeps {
+  readonly fleet: { readonly memory: CountedMemory };
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,6 +58,8 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
   /** By account, the bytes of its own entries, as its chain has them. */
   const counted = new Map<string, number>();
   const uncounted = new Set<string>();
+  /** Accounts whose records are to be listed in any case. */
+  const relisted = new Set<string>();
   let walkedAt: number | undefined;
 
   function sealed(accountId: string, chain: ChainRecord): void {
@@ -57,6 +77,7 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
         const accountId = entry.key.slice(KEYS.chains.length);
         try {
           sealed(accountId, parseRecord(chainSchema, entry).record);
+          if (fleet.memory.account(accountId)?.stored()) relisted.add(accountId);
         } catch (error) {
           // The loop that seals tells of it, and goes on without this account.
           if (!(error instanceof BadRecord)) throw error;
@@ -66,41 +87,51 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
     walkedAt = startedAt;
   }
 
-  async function note(accountId: string, audit: number, signal: AbortSignal): Promise<'done' | 'conflict'> {
+  async function note(accountId: string, audit: number, signal: AbortSignal): Promise<'done' | 'later'> {
     const account = fleet.memory.account(accountId);
-    if (!account) return 'done';
-    const before = account.stored();
+    if (!account) return fleet.memory.whole ? 'done' : 'later';
+    const stored = account.stored();
+    const before = storedBytesOf(stored?.record);
     const quotaBytes = quotaBytesOf(account.record, deps.accountQuotaMb);
     const isSame = (bytes: number): boolean =>
-      Math.abs(bytes - storedBytesOf(before?.record)) < stepBytesOf(quotaBytes) &&
-      (quotaBytes === undefined || bytes >= quotaBytes === storedBytesOf(before?.record) >= quotaBytes);
-    if (isSame(audit + (before?.record.records ?? 0))) return 'done';
+      Math.abs(bytes - before) < stepBytesOf(quotaBytes) &&
+      (quotaBytes === undefined || bytes >= quotaBytes === before >= quotaBytes);
+    // The records are listed where that may change something: they shrink by deletions, too.
+    const isDue = quotaBytes !== undefined && before + stepBytesOf(quotaBytes) >= quotaBytes;
+    const guessed = audit + (stored?.record.records ?? 0);
+    if (isSame(guessed) && !isDue && !relisted.has(accountId)) return 'done';
     const records = await countRecords(store, accountId, signal);
+    relisted.delete(accountId);
     const [at, bytes] = [clock.now(), audit + records];
-    const marks = marksAfter(before?.record.marks ?? [], { at, bytes });
-    const record: StoredRecord = { ...before?.record, at, audit, records, marks };
+    if (isSame(bytes)) return 'done';
+    const marks = marksAfter(stored?.record, { at, bytes });
+    const record: StoredRecord = { ...stored?.record, at, audit, records, marks };
     const key = KEYS.stored(accountId);
-    const expect = [expectAsFound(key, before), ...fence] as const;
+    const expect = [expectAsFound(key, stored), ...fence] as const;
     const result = await store.commit({ expect, write: [put(key, record)], quiet: true });
-    if (result.outcome === 'conflict') return 'conflict';
-    if (quotaBytes !== undefined) tell(log, accountId, { before: storedBytesOf(before?.record), bytes, quotaBytes });
+    if (result.outcome === 'conflict') return 'later';
+    if (quotaBytes !== undefined) tell(log, accountId, { before, bytes, quotaBytes });
     return 'done';
   }
 
+  /** One account after the other, each whole; one that cannot be counted now goes to the end. */
   async function count(signal: AbortSignal): Promise<void> {
     const until = clock.monotonic() + COUNTING_MS;
-    for (const accountId of uncounted) {
+    for (const accountId of [...uncounted]) {
       if (signal.aborted || clock.monotonic() >= until) return;
-      const bytes = await countAudit(store, fence, accountId, signal).catch((error: unknown) => {
-        if (!(error instanceof BadRecord)) throw error;
-        log.error({ err: error, accountId }, 'what the account stores is not counted; see: muster audit verify');
-        return 'broken' as const;
-      });
-      // The next walk comes back to it.
-      if (bytes === 'broken') uncounted.delete(accountId);
-      if (typeof bytes !== 'number') continue;
       uncounted.delete(accountId);
-      counted.set(accountId, bytes);
+      try {
+        const bytes = await countAudit(store, fence, accountId, signal);
+        if (bytes === undefined) uncounted.add(accountId);
+        else counted.set(accountId, bytes);
+      } catch (error) {
+        if (!(error instanceof BadRecord)) {
+          uncounted.add(accountId);
+          throw error;
+        }
+        // The next walk comes back to it.
+        log.error({ err: error, accountId }, 'what the account stores is not counted; see: muster audit verify');
+      }
     }
   }
 
@@ -108,11 +139,13 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
     sealed,
     async round(signal) {
       if (walkedAt === undefined || clock.monotonic() - walkedAt >= WALK_EVERY_MS) await walk(signal);
-      await count(signal);
-      for (const [accountId, bytes] of counted) {
+      for (const [accountId, audit] of [...counted]) {
         if (signal.aborted) return;
-        if ((await note(accountId, bytes, signal)) === 'done') counted.delete(accountId);
+        const isDone = (await note(accountId, audit, signal)) === 'done';
+        // More may have been sealed meanwhile.
+        if (isDone && counted.get(accountId) === audit) counted.delete(accountId);
       }
+      await count(signal);
     },
   };
 }

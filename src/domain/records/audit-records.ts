@@ -41,10 +41,10 @@ export const chainSchema = z.looseObject({
   /** The block of `base` is still there: its entries are being removed. */
   cutting: z.boolean(),
   /**
-   * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), as of the
-   * block of this number; absent, or of another block, until they are counted.
+   * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), for the
+   * chain from this base to the block of this number; absent, or of another stretch, until they are counted.
    */
-  own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0) }).optional(),
+  own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0), base: z.int().min(0) }).optional(),
 });
 export type ChainRecord = z.infer<typeof chainSchema>;
 

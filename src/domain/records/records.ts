@@ -81,6 +81,8 @@ export const appSchema = z.looseObject({
   slot: z.int().min(0),
   platform: z.string(),
   agentVersion: z.string(),
+  /** When a poll last changed these two. */
+  reportedAt: instant.optional(),
   connection: z.enum(['cloud', 'private']),
   enrolledAt: instant.optional(),
   /** The hash of the credential that works now; gone once the app is revoked. */
@@ -175,6 +177,8 @@ export const auditSchema = z.looseObject({
    * `kubernetes:<namespace>/<kind>/<name>`.
    */
   actor: z.string(),
+  /** The user acted as an operator of the installation: the account is not charged with the entry (A16). */
+  asOperator: z.literal(true).optional(),
   action: z.string(),
   appId: z.string().optional(),
   requestId: z.string(),

@@ -130,7 +130,6 @@ async function release(
       accountId,
       action: 'account.released',
       detail: { disabled: record.disabled },
-      withdraws: disables,
       ...(changes && { countsAt: changes.at }),
       expect: [expectUnchanged(account), ...(changes?.expect ?? [])],
       write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],

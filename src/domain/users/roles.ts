@@ -16,6 +16,8 @@ import { Refusal } from '../refusal.ts';
 /** A right, with the expectations that a commit adds to rely on it beside the user's record. */
 export interface Right {
   readonly expect: readonly Expectation[];
+  /** The right is an operator's. */
+  readonly isOperator?: boolean;
 }
 
 /** The mapped roles, where they are of the last hour. */
@@ -26,9 +28,11 @@ export function mappedNow(reader: Pick<FleetReader, 'now'>, { record }: UserEntr
 
 /** Tells whether the user is an operator; undefined where he is not. @throws StoreUnavailable */
 export async function operatorRight(reader: FleetReader, user: UserEntry): Promise<Right | undefined> {
-  if (mappedNow(reader, user)?.operator === true) return { expect: [] };
+  if (mappedNow(reader, user)?.operator === true) return { isOperator: true, expect: [] };
   const operators = await reader.operators();
-  return operators.record.members.includes(user.id) ? { expect: [expectUnchanged(operators)] } : undefined;
+  return operators.record.members.includes(user.id)
+    ? { isOperator: true, expect: [expectUnchanged(operators)] }
+    : undefined;
 }
 
 /** The user's role on an account. */
@@ -66,6 +70,11 @@ export async function accountRight(
 
 /** What a request needs of its user. */
 export type Need = 'signed-in' | 'operator' | { readonly accountId: string; readonly role: MemberRole };
+
+/** What a request needs of its user, by the access of its operation. */
+export function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId: string): Need {
+  return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
+}
 
 /**
  * The right that a request needs. A user without any role on an account is told what a stranger to it is told; the

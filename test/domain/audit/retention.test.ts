@@ -3,12 +3,13 @@ import { blockDigest } from '../../../src/domain/audit/chain.ts';
 import { cutStep } from '../../../src/domain/audit/retention.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { chainSchema, sealSchema } from '../../../src/domain/records/audit-records.ts';
-import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
+import { BadRecord, parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { faultyStore, type CommitFate } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -25,6 +26,8 @@ async function cutAll(store: Store, olderThan: number): Promise<number> {
     if (outcome !== 'more') return gone;
   }
 }
+
+const NO_ENTRY = { key: 'chain', revision: 1 };
 
 const left = async (store: Store, prefix: string): Promise<string[]> =>
   (await entriesOf(store, prefix)).map(({ key }) => key);
@@ -48,6 +51,25 @@ onEachStore('the retention of the audit', (stores) => {
     const { faults, blocks, firstBlock, entries } = await verifyAudit(store, ACCOUNT);
     expect({ faults, blocks, firstBlock, entries }).toEqual({ faults: [], blocks: 2, firstBlock: 3, entries: 6 });
     expect((await verifyAudit(store, OTHER_ACCOUNT)).entries, 'the neighbour').toBe(1);
+  });
+
+  test('what a leader of an earlier version removes is counted anew, since it leaves the count as it was', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await sealedBlocks(store, clock, 3, 4);
+    const asBefore = wrappedStore(store, {
+      async commit(change) {
+        const { own } = parseRecord(chainSchema, (await store.get(KEYS.chain(ACCOUNT))) ?? expect.unreachable()).record;
+        const write = change.write.map((one) =>
+          'put' in one && one.put === KEYS.chain(ACCOUNT)
+            ? put(one.put, { ...parseRecord(chainSchema, { ...NO_ENTRY, value: one.value }).record, own })
+            : one,
+        );
+        return await store.commit({ ...change, write });
+      },
+    });
+    for (let step = 0; step < 3; step += 1) await cutStep(asBefore, [], ACCOUNT, clock.now() + 1);
+    expect((await verifyAudit(store, ACCOUNT)).own.noted).toBeUndefined();
   });
 
   test('all of it may go but what is unsealed, and the next block goes on', async () => {
@@ -128,7 +150,7 @@ onEachStore('the retention of the audit', (stores) => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await sealedBlocks(store, clock, 2, 1);
-    expect(await cutStep(store, [], ACCOUNT, clock.now())).toEqual({ outcome: 'more', entries: 0 });
+    expect(await cutStep(store, [], ACCOUNT, clock.now())).toMatchObject({ outcome: 'more', entries: 0 });
     const entry = await store.get(KEYS.seal(ACCOUNT, 1));
     const block = parseRecord(sealSchema, entry ?? expect.unreachable('it is there until its entries are gone')).record;
     const forged = { ...block, entries: [...block.entries, ['forged', 'x'] as [string, string]] };
@@ -142,7 +164,7 @@ onEachStore('the retention of the audit', (stores) => {
     const clock = new FakeClock();
     await sealedBlocks(store, clock, 1, 1);
     const fence = [expectRevision(KEYS.leader, 1)];
-    expect(await cutStep(store, fence, ACCOUNT, clock.now() + 1)).toEqual({ outcome: 'conflict', entries: 0 });
+    expect(await cutStep(store, fence, ACCOUNT, clock.now() + 1)).toMatchObject({ outcome: 'conflict', entries: 0 });
     expect(await left(store, KEYS.audits(ACCOUNT))).toHaveLength(1);
   });
 

@@ -32,6 +32,7 @@ test.each<[string, string, object, boolean, string | undefined]>([
     false,
     undefined,
   ],
+  ['what the account stores', KEYS.stored(ACCOUNT), { at: 1, audit: 1, records: 1, marks: [] }, false, undefined],
   ['the count of apps', KEYS.counters(ACCOUNT), { apps: 1, nextSlot: 1, idempotencyNext: 0 }, false, undefined],
 ])('whoever waits for a change is told of %s', (_what, key, record, told, appId) => {
   const memory = new FleetMemory({ onUnreadable: (error) => expect.unreachable(String(error)) });

@@ -13,6 +13,7 @@ import { createIdempotencyRecords } from '../../../src/domain/mutation/idempoten
 import { createOperatorCreates } from '../../../src/domain/mutation/operator-creates.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
+import { createQuotas } from '../../../src/domain/quota/quotas.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -88,7 +89,16 @@ class World implements AsyncDisposable {
     const { log, fleet, clockWatch } = replica.deps;
     const metrics = createMetrics('test');
     const random = systemRandom();
-    const deps = { store, fleet, clock, clockWatch, log, random, metrics, accountQuotaMb: 0 };
+    const deps = {
+      store,
+      fleet,
+      clock,
+      clockWatch,
+      log,
+      random,
+      metrics,
+      quotas: createQuotas({ fleet, clock, accountQuotaMb: 0 }),
+    };
     const envelope = createEnvelope(parseKeyRing(KEY_FILE_TEXT), random);
     const idempotency = createIdempotencyRecords(store, envelope);
     const operatorCreates = createOperatorCreates({ ...deps, envelope });

@@ -9,6 +9,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { countersSchema } from '../../../src/domain/records/records.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createLog } from '../../../src/log.ts';
+import { createQuotas } from '../../../src/domain/quota/quotas.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { expectAbsent, type Store, type WatchBatch } from '../../../src/store/port.ts';
@@ -76,7 +77,7 @@ class Process implements AsyncDisposable {
       random: systemRandom(),
       log: createLog('silent'),
       metrics: createMetrics('test'),
-      accountQuotaMb: 0,
+      quotas: createQuotas({ fleet: replica.deps.fleet, clock, accountQuotaMb: 0 }),
     });
   }
 

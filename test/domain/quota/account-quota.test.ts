@@ -1,9 +1,19 @@
 import { expect, test } from 'vitest';
 import { chainSchema } from '../../../src/domain/records/audit-records.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { ownBytesOf } from '../../../src/domain/audit/own-bytes.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
-import { ask, panelMuster, rewrite, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
+import {
+  ask,
+  panelMuster,
+  rewrite,
+  signedIn,
+  type Browser,
+  type PanelMuster,
+} from '../../support/panel/panel-users.ts';
+import { entriesOf } from '../../support/service/accounts.ts';
 import { metric } from '../../support/service/daemon.ts';
 import {
   call,
@@ -133,6 +143,63 @@ onEachBackend('the quota of an account', (backend) => {
     expect((await setQuota(muster, owner, 0)).body, 'none').toMatchObject({ quotaMb: 0 });
     expect((await create(muster, owner)).status).toBe(201);
     expect((await setQuota(muster, owner, null)).body, 'that of the installation').toMatchObject({ quotaMb: 1024 });
+  });
+
+  test('bounds no operator on the pages of the account, and charges nothing of that', async () => {
+    await using full = await atQuota();
+    const { store, clock, owner } = full;
+    const operator = await signedIn(store, { operator: true }, sessionAt(clock));
+    const made = async (path: string, body: object): Promise<number> =>
+      (await ask(full, operator, `/accounts/${owner.accountId}/${path}`, { method: 'POST', body })).status;
+    expect(await made('apps', { name: 'x' })).toBe(201);
+    expect(await made('api-keys', { name: 'x' })).toBe(201);
+    expect(await made('invitations', { role: 'viewer' })).toBe(201);
+    const entries = await entriesOf(store, KEYS.audits(owner.accountId));
+    const theirs = entries.filter(({ value }) => value.includes(operator.userId));
+    expect(theirs).toHaveLength(3);
+    expect(theirs.map((entry) => ownBytesOf(entry))).toEqual([0, 0, 0]);
+  });
+
+  test('is no outage to the objectives of the service', async () => {
+    await using full = await atQuota();
+    const { muster, owner } = full;
+    const refused = await create(muster, owner);
+    // Nobody repeats it within seconds: a person must raise the quota.
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([502, '3600']);
+    const { text } = await call(`${muster.ops}/metrics`);
+    const counts = text
+      .split('\n')
+      .filter((line) => /^muster_http_request_duration_seconds_count.*status="502"/.test(line));
+    expect(counts).toEqual([expect.stringContaining('code="quota"')]);
+  });
+
+  test('is joined by a bound on what a person changes and takes along, which no account is charged with', async () => {
+    const clock = new FakeClock();
+    await using full = await panelMuster(backend, { clock });
+    const { muster, store } = full;
+    const owner = await tenant(muster);
+    const accounts = [{ accountId: owner.accountId, role: 'viewer' }] as const;
+    const [wild, other] = [
+      await signedIn(store, { accounts }, sessionAt(clock)),
+      await signedIn(store, { accounts }, sessionAt(clock)),
+    ];
+    const rename = (browser: Browser, round: number): Promise<Answer> =>
+      ask(full, browser, '/me', { method: 'PATCH', body: { name: `Ann ${round}` } });
+    const month = new Date(clock.now()).toISOString().slice(0, 7);
+    const usage = (browser: Browser): Promise<Answer> =>
+      ask(full, browser, `/accounts/${owner.accountId}/usage?month=${month}&format=csv`);
+    for (let round = 0; round < LIMITS.ownChangesBurst; round += 1) {
+      expect((await rename(wild, round)).status).toBe(200);
+      expect((await usage(wild)).status).toBe(200);
+    }
+    for (const refused of [await rename(wild, 99), await usage(wild)]) {
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1800']);
+      expect(refused.text).toContain('very often');
+    }
+    expect((await rename(other, 99)).status, 'somebody else').toBe(200);
+    clock.advance(1_800_000);
+    expect((await rename(wild, 100)).status, 'one more after half an hour').toBe(200);
+    expect((await rename(wild, 101)).status).toBe(429);
   });
 
   test('is told to its people from 80 % on, and holds in the panel', async () => {

@@ -14,11 +14,10 @@ type Memory = Parameters<typeof quotaState>[0];
 function memoryOf(accounts: Readonly<Record<string, StoredRecord & { readonly quotaMb?: number }>>): Memory {
   const views = Object.entries(accounts).map(([id, { quotaMb, ...record }]) => ({
     id,
-    record: { ...(quotaMb !== undefined && { quotaMb }) },
+    record: quotaMb === undefined ? {} : { quotaMb },
     stored: () => ({ record }),
   }));
-  // What the state does not read is left out.
-  return { accounts: () => views as unknown as ReturnType<Memory['accounts']> };
+  return { accounts: () => views };
 }
 
 const stored = (mib: number, mib3HoursAgo: number): StoredRecord => ({
@@ -37,14 +36,13 @@ test('the fastest are told with the time that is left to them, and those near th
     unbounded: { ...stored(5000, 4900), quotaMb: 0 },
     small: { ...stored(9, 6), quotaMb: 10 },
   });
-  const { near, atQuota, growing } = quotaState(memory, 1024, NOW, 3);
+  const { near, atQuota, growing, ending } = quotaState(memory, 1024, NOW, 3);
   expect({ near, atQuota }).toEqual({ near: 3, atQuota: 1 });
   expect(growing.map(({ accountId }) => accountId)).toEqual(['unbounded', 'fast', 'small']);
-  const [unbounded, fast, small] = growing.map(({ secondsToQuota }) => secondsToQuota);
-  expect(unbounded).toBeUndefined();
-  // 624 MiB are left at 20 MiB an hour, and 1 MiB at 1 MiB an hour.
-  expect(fast).toBeCloseTo(31.2 * 3600, 0);
-  expect(small).toBeCloseTo(3600, 0);
+  // 1 MiB is left at 1 MiB an hour, and 624 MiB at 20 MiB an hour; one without a quota never ends.
+  expect(ending.map(({ accountId }) => accountId)).toEqual(['small', 'fast', 'slow']);
+  expect(ending[0]?.secondsToQuota).toBeCloseTo(3600, 0);
+  expect(ending[1]?.secondsToQuota).toBeCloseTo(31.2 * 3600, 0);
 });
 
 test('an account that has just been counted for the first time does not grow', () => {
@@ -62,14 +60,32 @@ test('growth that has ended fades', () => {
   expect(rateAfter(3)).toBeCloseTo(rateAfter(0) / 2, 3);
 });
 
+test('an account that rested for days and now runs wild is told within two hours', () => {
+  const rested = NOW - 240 * HOUR_MS;
+  let record: StoredRecord = { at: rested, audit: 10 * MIB, records: 0, marks: [[rested, 10 * MIB]] };
+  // 5 MiB in each half hour, of a quota of 100 MiB.
+  for (let step = 1; step <= 4; step += 1) {
+    const [at, bytes] = [NOW + (step * HOUR_MS) / 2, (10 + 5 * step) * MIB];
+    record = { ...record, at, audit: bytes, marks: marksAfter(record, { at, bytes }) };
+  }
+  const [wild] = quotaState(memoryOf({ wild: { ...record, quotaMb: 100 } }), 1024, record.at, 3).ending;
+  expect(wild?.secondsToQuota).toBeLessThan(86_400);
+});
+
+test('marks of a clock that was ahead are left', () => {
+  const ahead: StoredRecord = { ...stored(10, 0), marks: [[NOW + 24 * HOUR_MS, 10 * MIB]] };
+  expect(marksAfter(ahead, { at: NOW, bytes: 11 * MIB })).toEqual([[NOW, 11 * MIB]]);
+});
+
 test('however often an account is counted, there are two marks at most, and the older one is 3 to 6 hours old', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1000, max: HOUR_MS }), { minLength: 1, maxLength: 60 }), (pauses) => {
       let marks: StoredRecord['marks'] = [];
       let at = NOW;
       for (const pause of pauses) {
+        const before = marks.length === 0 ? undefined : { at, audit: at, records: 0, marks };
         at += pause;
-        marks = marksAfter(marks, { at, bytes: at });
+        marks = marksAfter(before, { at, bytes: at });
         expect(marks.length).toBeLessThanOrEqual(2);
         const age = at - (marks[0]?.[0] ?? at);
         expect(age).toBeLessThanOrEqual(7 * HOUR_MS);

@@ -119,17 +119,14 @@ export const FLEET_CASES: AlertCases = {
   MusterAccountQuotaEnds: {
     fires: {
       why: 'ten hours are left',
-      series: gauge('muster_account_growth_top_quota_left_seconds', '36000x60', 'instance="a",account="acme"'),
+      series: gauge('muster_account_quota_left_seconds', '36000x60', 'instance="a",account="acme"'),
       at: '30m',
     },
     labels: { ...JOB, account: 'acme' },
     quiet: [
       {
-        why: 'two days are left, and another account has no quota',
-        series: {
-          ...gauge('muster_account_growth_top_quota_left_seconds', '172800x60', 'instance="a",account="acme"'),
-          ...gauge('muster_account_growth_top_quota_left_seconds', '+Infx60', 'instance="a",account="other"'),
-        },
+        why: 'two days are left',
+        series: gauge('muster_account_quota_left_seconds', '172800x60', 'instance="a",account="acme"'),
         at: '30m',
       },
     ],

@@ -38,6 +38,14 @@ export const SLO_CASES: AlertCases = {
         at: '70m',
       },
       {
+        why: 'an account at its quota goes on trying',
+        series: {
+          [count(OK)]: '0+1x200',
+          [count('listener="api",route="/v1/apps",status="502",code="quota"')]: '0+90x200',
+        },
+        at: '70m',
+      },
+      {
         why: 'one address is above its bound, and idle connections give way to new ones',
         series: {
           [count(OK)]: '0+1x200',

@@ -37,6 +37,7 @@ export const backupsOf = (store: Store, logged?: string[]): ReturnType<typeof cr
   createBackups({
     store,
     fleet: { newestInstant: () => 0 },
+    quotas: { countOwnAct: () => undefined },
     clock: new FakeClock(),
     random,
     log: logged ? createLog('info', { write: (line) => void logged.push(line) }) : createLog('silent'),

@@ -103,7 +103,8 @@ function Fields({ data, onChanged }: PartProps) {
 }
 
 const MIB = 1024 * 1024;
-const QUOTA = /^\d{1,7}$/;
+const QUOTA_MB_MAX = 1_000_000;
+const isQuota = (text: string): boolean => /^\d{1,7}$/.test(text) && Number(text) <= QUOTA_MB_MAX;
 
 function Quota({ data, onChanged }: PartProps) {
   const { say } = useSession();
@@ -126,7 +127,7 @@ function Quota({ data, onChanged }: PartProps) {
         <TextField label={texts.quotaField} maxLength={7} value={quota} onValue={setQuota} autocomplete="off" />
         <Problem error={error} />
         <div class="row">
-          <Button type="submit" busy={busy} disabled={!QUOTA.test(quota) || Number(quota) === data.quotaMb}>
+          <Button type="submit" busy={busy} disabled={!isQuota(quota) || Number(quota) === data.quotaMb}>
             {texts.save}
           </Button>
           <Button busy={busy} onClick={() => run(null)}>

@@ -114,7 +114,7 @@ test('an account whose bytes are noted wrongly, of the store and of the running 
   const key = KEYS.chain(accountId);
   {
     await using store = await openSqliteStore(join(dataDir, 'muster.db'));
-    await putAll(store, { [key]: { ...emptyChain(accountId), own: { bytes: 7, number: 0 } } });
+    await putAll(store, { [key]: { ...emptyChain(accountId), own: { bytes: 7, number: 0, base: 0 } } });
   }
   const wrong = `warn: 1 audits are not as large as was noted: ${accountId}; `;
   const first = await deep();

@@ -1,0 +1,41 @@
+import type { Clock } from '../../time/clock.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import type { AccountRecord } from '../records/records.ts';
+import type { Room } from '../../store/port.ts';
+import { refuseAtQuota, storageOf, type AccountStorage, type QuotaDeps } from './account-quota.ts';
+import { OwnActs } from './own-acts.ts';
+
+/** The origin of a change, as far as a quota concerns it. */
+export interface Writer {
+  readonly actor: string;
+  /** The user makes the change as an operator of the installation. */
+  readonly asOperator?: boolean;
+}
+
+/** What is about to be committed. */
+export interface Growth {
+  readonly accountId: string;
+  readonly action: string;
+  readonly room: Room;
+}
+
+/** The bounds in bytes of what accounts and persons bring about (A16). */
+export interface Quotas {
+  /** Refuses the growth of an account at its quota, by its own keys and people. @throws Busy `quota` */
+  refuseAtQuota(writer: Writer, growth: Growth): void;
+  /** Counts what a person does that stands in the audit of the service. @throws Refusal `rate_limited` */
+  countOwnAct(writer: Writer, growth: Pick<Growth, 'accountId' | 'action'>): void;
+  storage(account: Pick<AccountRecord, 'quotaMb'> & { readonly accountId: string }): AccountStorage;
+}
+
+export function createQuotas(deps: QuotaDeps & { readonly clock: Pick<Clock, 'monotonic'> }): Quotas {
+  const ownActs = new OwnActs(deps.clock);
+  return {
+    refuseAtQuota: (writer, growth) => refuseAtQuota(deps, writer, growth),
+    countOwnAct({ actor, asOperator }, { accountId, action }) {
+      if (accountId === OPERATOR_AUDIT && asOperator !== true && actor.startsWith('user:'))
+        ownActs.count(actor, action);
+    },
+    storage: (account) => storageOf(deps, account.accountId, account),
+  };
+}
