@@ -1,5 +1,6 @@
 import type { FailedAttempt } from '../../domain/access-audit/failed-attempts.ts';
-import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { Busy, ConfigurationFault, Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { StoreUnavailable } from '../../store/port.ts';
 
 interface ErrorRow {
   readonly status: number;
@@ -94,4 +95,35 @@ export function retryAfterOf(code: ErrorCode, random: () => number): number | un
   if (!row.retryAfter) return undefined;
   const [from, to] = row.retryAfter;
   return from + Math.floor(random() * (to - from + 1));
+}
+
+/** The field that tells when to come again; none where that is not known. */
+export const waitOf = (seconds: number | undefined): readonly string[] =>
+  seconds === undefined ? [] : ['Retry-After', String(seconds)];
+
+/** A person raises a quota: nobody need ask again before. */
+const QUOTA_RETRY_SECONDS = 3600;
+
+export const isAtQuota = (error: unknown): error is Busy => error instanceof Busy && error.reason === 'quota';
+
+/** A16: the answer of an outage, in words. To the metrics it is no outage, but `quota`. */
+export const quotaReply = (outage: ErrorCode, { message }: Busy) => ({
+  status: ERRORS[outage].status,
+  body: errorBody(outage, message),
+  headers: waitOf(QUOTA_RETRY_SECONDS),
+});
+
+/** The time of a request is up: it waited for a store that hangs, or in a queue of this process. */
+export class RequestLate extends StoreUnavailable {
+  constructor() {
+    super('timeout', 'The store did not answer within the deadline.');
+  }
+}
+
+/** The reason of an outage, for the log; undefined where the error is none that is foreseen. */
+export function outageOf(error: unknown): string | undefined {
+  if (error instanceof RequestLate) return 'late';
+  if (error instanceof StoreUnavailable) return `store: ${error.reason}`;
+  if (error instanceof Busy) return `busy: ${error.reason}`;
+  return error instanceof ConfigurationFault ? `configuration: ${error.message}` : undefined;
 }

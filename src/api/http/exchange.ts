@@ -4,13 +4,24 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { countAttempt, type AttemptMetrics, type FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import { requestFields, type Origin } from '../../domain/mutation/step.ts';
-import { Busy, ConfigurationFault, Refusal } from '../../domain/refusal.ts';
+import { Busy, Refusal } from '../../domain/refusal.ts';
 import type { Log } from '../../log.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
 import { AUTHENTICATED } from './exchange-events.ts';
-import { errorBody, ERRORS, NotAuthenticated, retryAfterOf, type ErrorCode } from './errors.ts';
+import {
+  errorBody,
+  ERRORS,
+  isAtQuota,
+  NotAuthenticated,
+  outageOf,
+  quotaReply,
+  RequestLate,
+  retryAfterOf,
+  waitOf,
+  type ErrorCode,
+} from './errors.ts';
 import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
@@ -82,19 +93,7 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** The time of a request is up: it waited for a store that hangs, or in a queue of this process. */
-class RequestLate extends StoreUnavailable {
-  constructor() {
-    super('timeout', 'The store did not answer within the deadline.');
-  }
-}
-
 const SLOW_SECONDS = 1;
-/** A quota is raised by a person. */
-const QUOTA_RETRY_SECONDS = 3600;
-
-const waitOf = (seconds: number | undefined): readonly string[] =>
-  seconds === undefined ? [] : ['Retry-After', String(seconds)];
 
 /**
  * One request and its response: the headers that every response has (H17), its metrics, and the response to an error
@@ -235,22 +234,10 @@ export class Exchange {
     if (error instanceof NotAuthenticated) this.#attempt = countAttempt(error.attempt, this.client, this.#deps);
     if (error instanceof Refusal) return this.refuse(error.code, error.says, waitOf(error.retryAfterSeconds));
     if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
-    if (error instanceof RequestLate) this.#unavailable = 'late';
-    else if (error instanceof StoreUnavailable) this.#unavailable = `store: ${error.reason}`;
-    else if (error instanceof Busy) this.#unavailable = `busy: ${error.reason}`;
-    else if (error instanceof ConfigurationFault) this.#unavailable = `configuration: ${error.message}`;
-    else {
-      this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
-    }
-    if (error instanceof Busy && error.reason === 'quota') return this.#refuseAtQuota(error.message);
+    this.#unavailable = outageOf(error);
+    if (this.#unavailable === undefined) this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
+    if (isAtQuota(error)) return this.reply(quotaReply(this.outage, error), 'quota');
     this.refuse(this.outage);
-  }
-
-  /** A16: as an outage, in words, and of no use to repeat. To the metrics it is no outage of this service. */
-  #refuseAtQuota(message: string): void {
-    const { status } = ERRORS[this.outage];
-    const headers = waitOf(QUOTA_RETRY_SECONDS);
-    this.reply({ status, body: errorBody(this.outage, message), headers }, 'quota');
   }
 
   /** Responds with an error of the table. @param message replaces the sentence of the table */
