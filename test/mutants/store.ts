@@ -291,4 +291,12 @@ export const STORE: readonly Mutant[] = [
     rule: 'A16: deletions go on at the quota.',
     caughtBy: ['test/domain/quota/custom-resources.test.ts'],
   },
+  {
+    name: 'each replica lets a daemon report a version an hour',
+    file: 'src/domain/devices/version-reports.ts',
+    search: 'reportedAt !== undefined && origin.at - reportedAt < LIMITS.reportedVersionEveryMs',
+    replacement: 'reportedAt !== undefined && origin.at < reportedAt',
+    rule: 'A16: the entries of daemons have a bound over all replicas.',
+    caughtBy: ['test/service/replicas/reported-versions.test.ts'],
+  },
 ];

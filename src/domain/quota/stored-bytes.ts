@@ -117,7 +117,7 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
   /** One account after the other, each whole; one that cannot be counted now goes to the end. */
   async function count(signal: AbortSignal): Promise<void> {
     const until = clock.monotonic() + COUNTING_MS;
-    for (const accountId of [...uncounted]) {
+    for (const accountId of Array.from(uncounted)) {
       if (signal.aborted || clock.monotonic() >= until) return;
       uncounted.delete(accountId);
       try {
@@ -139,7 +139,7 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
     sealed,
     async round(signal) {
       if (walkedAt === undefined || clock.monotonic() - walkedAt >= WALK_EVERY_MS) await walk(signal);
-      for (const [accountId, audit] of [...counted]) {
+      for (const [accountId, audit] of counted) {
         if (signal.aborted) return;
         const isDone = (await note(accountId, audit, signal)) === 'done';
         // More may have been sealed meanwhile.

@@ -220,6 +220,12 @@ export const COURSES: Readonly<Record<string, Course>> = {
     gauge('muster_rate_limited_accounts', '1x40 0x60'),
     gauge('muster_rate_limit_top_refused', '90x40 0x60', 'instance="a",account="acme"'),
   ),
+  MusterAccountQuotaEnds: minutes(
+    '30m',
+    '50m',
+    gauge('muster_account_quota_left_seconds', '36000x40 172800x20', 'instance="a",account="acme"'),
+  ),
+  MusterAccountsNearQuota: minutes('30m', '50m', gauge('muster_accounts_near_quota', '1x40 0x20')),
   MusterRateLimiterSlow: minutes(
     '18m',
     '26m',
