@@ -245,9 +245,9 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'records of an account are charged to nobody',
-    file: 'src/domain/quota/stored-bytes.ts',
-    search: 'const [at, bytes] = [clock.now(), audit + records];',
-    replacement: 'const [at, bytes] = [clock.now(), audit];',
+    file: 'src/domain/quota/count.ts',
+    search: 'if (!isOfService(accountId, entry)) bytes += chargeOf(entry);',
+    replacement: 'if (!isOfService(accountId, entry)) bytes += 0 * chargeOf(entry);',
     rule: 'A16: the quota is one of records and audit.',
     caughtBy: ['test/domain/quota/stored-bytes.test.ts'],
   },
