@@ -455,10 +455,18 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'the other sessions outlive a new password',
     file: 'src/domain/users/passkeys.ts',
-    search: '...(await endings(reader, userId, keptSession)),',
+    search: '...(await endings(reader, userId, replacement.replaced)),',
     replacement: '',
     rule: 'P5: a new password ends all other sessions of the user.',
     caughtBy: ['test/api/panel/passwords.test.ts'],
+  },
+  {
+    name: 'a copy of the cookie outlives a change of the ways in',
+    file: 'src/domain/users/replaced-session.ts',
+    search: 'write: [...step.write, ...sessionEnd(replaced)]',
+    replacement: 'write: [...step.write, ...sessionEnd(replaced).slice(1)]',
+    rule: 'A18: whoever changes a way in goes on under another token, and the former one is refused.',
+    caughtBy: ['test/domain/sessions/renewed.test.ts'],
   },
   {
     name: 'two people with one subject at two providers are one user',

@@ -7,6 +7,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh } from '../../../domain/sessions/proof.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
 import type { ProviderUser } from '../../../domain/users/provider-users.ts';
+import type { Replacement } from '../../../domain/users/replaced-session.ts';
 import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import { cleanedName } from '../../../text/names.ts';
@@ -18,7 +19,7 @@ import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
 import { openedInvitation } from '../request/flows.ts';
-import { proveSession } from '../request/renew-session.ts';
+import { changeWayIn, proveSession } from '../request/renew-session.ts';
 import { openRoute, panelRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
 import { providerOf } from './provider-sign-out.ts';
@@ -170,8 +171,13 @@ async function linked(
   if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired', flow);
   const { proof } = session.session.record;
   if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required', flow);
-  const outcome = await services.providerUsers.link(request.userOrigin(session), session.user.id, user);
-  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome, flow);
+  const origin = request.userOrigin(session);
+  let outcome: 'linked' | Problem = 'linked';
+  const headers = await changeWayIn({ signedIn: session, origin, cookies: request.cookies }, services, async (next) => {
+    outcome = await services.providerUsers.link(origin, user, next);
+    return outcome === 'linked';
+  });
+  return outcome === 'linked' ? onTo(request, '/me', headers) : failedFor(request, outcome, flow);
 }
 
 /** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
@@ -284,7 +290,8 @@ export const proveByProvider = panelRoute(
 );
 
 /** DELETE /panel/v1/me/provider. */
-export const unlinkProvider = panelRoute(own.unlinkProvider, async ({ origin, signedIn }, { providerUsers }) => {
-  await providerUsers.unlink(origin, signedIn.user.id);
-  return { status: 204 };
+export const unlinkProvider = panelRoute(own.unlinkProvider, async (request, services) => {
+  const unlink = (replacement: Replacement): Promise<boolean> =>
+    services.providerUsers.unlink(request.origin, replacement);
+  return { status: 204, headers: await changeWayIn(request, services, unlink) };
 });
