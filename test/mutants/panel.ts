@@ -461,6 +461,22 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/api/panel/passwords.test.ts'],
   },
   {
+    name: 'a stolen cookie enables what was disabled',
+    file: 'src/api/panel/request/proved.ts',
+    search: "if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;",
+    replacement: "if (typeof rule === 'object') return valueOf(body, rule.field) === undefined;",
+    rule: 'A18: what gives access back needs a proof.',
+    caughtBy: ['test/domain/sessions/proof.test.ts'],
+  },
+  {
+    name: 'a stored header goes to another address without a proof',
+    file: 'src/domain/otel-config/otel-config.ts',
+    search: 'authHeader === undefined && before.config.endpoint !== endpoint;',
+    replacement: 'authHeader !== undefined && before.config.endpoint !== endpoint;',
+    rule: 'A18: another endpoint for a stored header needs a proof, or the header.',
+    caughtBy: ['test/domain/sessions/moved-header.test.ts'],
+  },
+  {
     name: 'a copy of the cookie outlives a change of the ways in',
     file: 'src/domain/users/replaced-session.ts',
     search: 'write: [...step.write, ...sessionEnd(replaced)]',
