@@ -136,7 +136,7 @@ export const LIMITS = {
   refusedSignInsListedMax: 20,
   refusedSignInsKeptMs: 90 * DAY_MS,
   passkeysPerUserMax: 20,
-  /** What was added to a user's ways in, as the user sees it. */
+  /** What was added to a user's ways in, of each kind, as the user sees it; no less than the passkeys of a user. */
   additionsKeptMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,

@@ -461,6 +461,22 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/api/panel/passwords.test.ts'],
   },
   {
+    name: 'many additions push out a passkey that can still be used',
+    file: 'src/domain/users/user-state.ts',
+    search: 'one !== added && !isInUse(record, one)',
+    replacement: 'one !== added',
+    rule: 'A18: what can still be used stays among the additions that are shown.',
+    caughtBy: ['test/domain/sessions/additions.test.ts'],
+  },
+  {
+    name: 'sign-ins push passkeys out of what was added',
+    file: 'src/domain/users/user-state.ts',
+    search: '.filter((one) => one.kind === kind);',
+    replacement: '.filter(() => true);',
+    rule: 'A18: the last 20 additions of each kind are shown.',
+    caughtBy: ['test/domain/sessions/additions.test.ts'],
+  },
+  {
     name: 'a stolen cookie enables what was disabled',
     file: 'src/api/panel/request/proved.ts',
     search: "if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;",

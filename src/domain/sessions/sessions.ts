@@ -23,7 +23,7 @@ export interface SignedIn extends LiveSession {
 /** What a session is beside its times. */
 export type SessionTraits = Pick<
   SessionRecord,
-  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'previousAt' | 'proof' | 'secondFactor'
+  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'
 >;
 
 /** A session as it is listed. Times are milliseconds since 1970. */

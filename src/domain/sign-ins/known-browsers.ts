@@ -30,12 +30,8 @@ export interface KnownBrowsers {
    * @returns the marks that the browser has from now on
    */
   signedIn(user: UserEntry, marks: readonly string[]): Promise<readonly string[]>;
-  /**
-   * When a user last signed in from a browser, in milliseconds since 1970.
-   * @returns undefined where the user is not known by it
-   * @throws StoreUnavailable; BadRecord
-   */
-  lastSignIn(user: UserEntry | undefined, marks: readonly string[]): Promise<number | undefined>;
+  /** Whether a user is known by a browser. @throws StoreUnavailable; BadRecord */
+  knows(user: UserEntry | undefined, marks: readonly string[]): Promise<boolean>;
   /**
    * Notes the signature counter of a passkey.
    * @returns false where it went back or stood still: a copy of the passkey is in use
@@ -136,12 +132,11 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
       }
       return [...marks.filter((one) => one !== mark), mark].slice(-LIMITS.usersPerBrowserMax);
     },
-    async lastSignIn(user, marks) {
-      if (!user || marks.length === 0) return undefined;
+    async knows(user, marks) {
+      if (!user || marks.length === 0) return false;
       const hashes = new Set(marks.map((mark) => hashOf(user, mark)));
       const { known = [] } = (await read(user.id)).record;
-      const own = known.findLast((one) => hashes.has(one.hash) && isKnown(one));
-      return own && own.until - LIMITS.knownBrowserMs;
+      return known.some((one) => hashes.has(one.hash) && isKnown(one));
     },
     countPasskey: (user, passkeyId, counter) =>
       write(user.id, (record) => {
