@@ -136,6 +136,10 @@ export const LIMITS = {
   refusedSignInsListedMax: 20,
   refusedSignInsKeptMs: 90 * DAY_MS,
   passkeysPerUserMax: 20,
+  /** Answers of passkeys that a user's record remembers; one more is refused until the oldest is too old. */
+  passkeyAnswersKeptMax: 100,
+  /** No less than a challenge is good for, 10 minutes, by a replica whose clock is as far behind. */
+  passkeyAnswerKeptMs: 20 * MINUTE_MS,
   /** What was added to a user's ways in, of each kind, as the user sees it; no less than the passkeys of a user. */
   additionsKeptMax: 20,
   identitiesPerUserMax: 5,

@@ -461,6 +461,14 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/api/panel/passwords.test.ts'],
   },
   {
+    name: 'the answer of a passkey is good on each replica',
+    file: 'src/domain/sign-ins/known-browsers.ts',
+    search: 'answered.some((one) => one.hash === hashed)',
+    replacement: 'answered.length < 0',
+    rule: 'P5: the answer of a passkey is good once, over all replicas.',
+    caughtBy: ['test/domain/sign-ins/spent-answers.test.ts'],
+  },
+  {
     name: 'many additions push out a passkey that can still be used',
     file: 'src/domain/users/user-state.ts',
     search: 'one !== added && !isInUse(record, one)',

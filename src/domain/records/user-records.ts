@@ -147,6 +147,8 @@ export const signInsSchema = z.looseObject({
   counters: z.record(z.string(), z.int().min(0)),
   /** The browser of the last sign-in is last. */
   known: z.array(knownBrowserSchema).optional(),
+  /** Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`. */
+  answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
 });
 export type SignInsRecord = z.infer<typeof signInsSchema>;
 

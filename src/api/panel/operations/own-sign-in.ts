@@ -8,7 +8,7 @@ import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/w
 import * as operations from '../../contract/panel/own-sign-in.ts';
 import { comparePassword } from '../request/compare-password.ts';
 import { setCookie } from '../request/cookies.ts';
-import { keepFlow, takeFlow } from '../request/flows.ts';
+import { keepFlow, flowOf } from '../request/flows.ts';
 import { hashedPassword } from '../request/new-password.ts';
 import { changeWayIn } from '../request/renew-session.ts';
 import { panelRoute } from '../request/route.ts';
@@ -80,7 +80,7 @@ export const beginPasskey = panelRoute(operations.beginPasskey, async (request, 
 /** POST /panel/v1/me/passkeys. */
 export const addPasskey = panelRoute(operations.addPasskey, async (request, services) => {
   const { signedIn, origin, body, cookies } = request;
-  const flow = takeFlow(request, services, 'passkey addition');
+  const flow = flowOf(request, services, 'passkey addition');
   const made =
     flow?.userId === signedIn.user.id
       ? await endRegistration(placeOf(request.panelOrigin), flow.challenge, body.response)

@@ -129,7 +129,7 @@ export const endProviderSignIn = openRoute(
     // An unknown state never reaches the library, and each is good once.
     const flow = opened.data;
     if (!flow || request.query.get('state') !== flow.state) return failedFor(request, 'expired');
-    if (!services.spentChallenges.spend(flow.state)) return failedFor(request, 'expired');
+    if (!services.spentStates.spend(flow.state)) return failedFor(request, 'expired');
     try {
       const answer = await client.end(request.query, flow);
       return await admitted(request, services, answer, flow);
