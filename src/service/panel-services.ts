@@ -147,6 +147,7 @@ export function panelDeps(
       revision: () => core.watchCache.applied,
       leaving: shared.leaving,
       pulse: shared.device.pulse,
+      secondFactor: panel.secondFactor,
     }),
     isTls,
     rate: createPanelRate({ clock }),

@@ -461,6 +461,22 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/api/panel/passwords.test.ts'],
   },
   {
+    name: 'a stream of events outlives the second factor',
+    file: 'src/api/panel/live/live-rights.ts',
+    search: 'if (await lacksSecondFactor({ reader, session, user }, secondFactor)) return false;',
+    replacement: "if (secondFactor === 'off' && session.id === user.id) return false;",
+    rule: 'P11: a stream ends when the session has no second factor any more.',
+    caughtBy: ['test/domain/sessions/second-factor.test.ts'],
+  },
+  {
+    name: 'a proof at the provider that one session began proves another one',
+    file: 'src/api/panel/operations/provider.ts',
+    search: 'if (!signedIn || signedIn.session.id !== flow.sessionId) return',
+    replacement: 'if (!signedIn || signedIn.user.id !== flow.provedBy) return',
+    rule: 'A18: what a session has begun no other one goes on with.',
+    caughtBy: ['test/domain/sessions/provider-proof.test.ts'],
+  },
+  {
     name: 'the answer of a passkey is good on each replica',
     file: 'src/domain/sign-ins/known-browsers.ts',
     search: 'answered.some((one) => one.hash === hashed)',
@@ -607,7 +623,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a stream goes on after its right was taken away',
     file: 'src/api/panel/live/live-hub.ts',
-    search: 'if (judged.size > 0) void judgeStreams(this.#deps.fleet, judged);',
+    search: 'if (judged.size > 0) void judgeStreams(this.#deps, judged);',
     replacement: '',
     rule: 'P2: a stream of live events ends with the right that it rests on.',
     caughtBy: ['test/api/panel/live.test.ts'],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
-import type { Authenticator } from '../../support/panel/authenticator.ts';
+import { Authenticator } from '../../support/panel/authenticator.ts';
 import type { ProofField } from '../../../src/api/contract/operation.ts';
 import { requestsNeedingProof } from '../../support/panel/operation-request.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn, type Browser } from '../../support/panel/panel-users.ts';
@@ -157,6 +157,24 @@ onEachBackend('a proof of the person', (backend) => {
     const response = own.get(begun.body['options'], visitor.origin);
     expect((await visitor.post('/me/proof/passkey', { response })).status).toBe(401);
     expect([(await proved(visitor, own)).status, await isProved(visitor)]).toEqual([204, true]);
+  });
+
+  test('what one session has begun, another one of the same user does not go on with', async () => {
+    await using panel = await panelMuster(backend);
+    const { visitor, userId } = await enteredUser(panel.muster);
+    const authenticator = await withPasskey(visitor);
+    const other = new Visitor(panel.muster, { browser: await signedIn(panel.store, userId) });
+    const begun = await visitor.post('/me/proof/passkey/options');
+    const response = authenticator.get(begun.body['options'], visitor.origin);
+    other.setCookie('-flow', visitor.cookie('-flow') ?? '');
+    const refused = await other.post('/me/proof/passkey', { response });
+    expect([refused.status, codeOf(refused)]).toEqual([401, 'sign_in_failed']);
+    expect((await visitor.post('/me/proof/passkey', { response })).status).toBe(204);
+    const addition = await visitor.post('/me/passkeys/options');
+    const added = { name: 'Phone', response: new Authenticator().create(addition.body['options'], visitor.origin) };
+    other.setCookie('-flow', visitor.cookie('-flow') ?? '');
+    expect((await other.post('/me/passkeys', added)).status).toBe(400);
+    expect((await visitor.post('/me/passkeys', added)).status).toBe(201);
   });
 
   test('wrong passwords are as bounded as at a sign-in', async () => {

@@ -102,6 +102,22 @@ describe('a proof at a provider', () => {
     expect(await isProved(it, browser)).toBe(true);
   });
 
+  test('of another session of the same user proves nothing', async () => {
+    await using it = await signing();
+    await it.provider.set({ user: 'ann' });
+    const { browser, token } = await it.signIn();
+    const { userId } = (await ask(it.panel, { token: token ?? '' }, '/me')).body as { userId: string };
+    const at = `${it.origin.origin}/panel/v1/me/proof/provider`;
+    const { response } = await browser.go(at, ({ pathname }) => pathname.endsWith('/callback'));
+    const own = await signedIn(it.panel.store, userId, { proof: undefined });
+    const other = new RedirectedBrowser();
+    const flow = `muster-flow_${it.origin.port}`;
+    other.set(it.origin, flow, browser.cookie(it.origin, flow) ?? '');
+    other.set(it.origin, `muster_${it.origin.port}`, own.token);
+    const { url } = await other.go(response.headers.get('location') ?? '', isPage);
+    expect([problemOf(url), await isProved(it, other)]).toEqual(['expired', false]);
+  });
+
   test('links an identity only while it is fresh, also when the browser comes back', async () => {
     await using it = await signing();
     const userId = await putUser(it.panel.store);

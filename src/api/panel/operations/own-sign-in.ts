@@ -69,11 +69,12 @@ export const listIdentities = panelRoute(operations.listIdentities, ({ signedIn 
 
 /** POST /panel/v1/me/passkeys/options. */
 export const beginPasskey = panelRoute(operations.beginPasskey, async (request, services) => {
-  const { id: userId, record } = request.signedIn.user;
+  const { session, user } = request.signedIn;
+  const { id: userId, record } = user;
   const { login, name, passkeys } = record;
   const about = { userId, login, name, passkeys: passkeys.map(({ id }) => id) };
   const { challenge, options } = await beginRegistration(placeOf(request.panelOrigin), about);
-  const headers = keepFlow(request, services, 'passkey addition', { challenge, userId });
+  const headers = keepFlow(request, services, 'passkey addition', { challenge, sessionId: session.id });
   return { status: 200, headers, body: { options } };
 });
 
@@ -82,7 +83,7 @@ export const addPasskey = panelRoute(operations.addPasskey, async (request, serv
   const { signedIn, origin, body, cookies } = request;
   const flow = flowOf(request, services, 'passkey addition');
   const made =
-    flow?.userId === signedIn.user.id
+    flow?.sessionId === signedIn.session.id
       ? await endRegistration(placeOf(request.panelOrigin), flow.challenge, body.response)
       : undefined;
   if (!made) throw new Refusal('invalid_request', 'response: the passkey does not fit the challenge; begin again.');

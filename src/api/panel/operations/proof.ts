@@ -26,14 +26,14 @@ export const proveByPassword = panelRoute(operations.proveByPassword, async (req
 
 /** POST /panel/v1/me/proof/passkey/options. */
 export const beginPasskeyProof = panelRoute(operations.beginPasskeyProof, async (request, services) => {
-  const { id: userId, record } = request.signedIn.user;
-  const allowed = record.passkeys.map(({ id }) => id);
+  const { session, user } = request.signedIn;
+  const allowed = user.record.passkeys.map(({ id }) => id);
   // Without names the browser would offer the passkeys of everybody who uses it.
   if (allowed.length === 0) throw new Refusal('conflict', 'You have no passkey.');
   const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin), allowed);
   return {
     status: 200,
-    headers: keepFlow(request, services, 'passkey proof', { challenge, userId }),
+    headers: keepFlow(request, services, 'passkey proof', { challenge, sessionId: session.id }),
     body: { options },
   };
 });
@@ -49,7 +49,7 @@ export const proveByPasskey = panelRoute(operations.proveByPasskey, async (reque
   const failed = (reason: AttemptReason): NotAuthenticated =>
     new NotAuthenticated('sign_in_failed', { credential: 'passkey', reason, userId: user.id }, NOT_ACCEPTED);
   if (!known) throw failed('unknown');
-  if (flow?.userId !== user.id) throw failed('expired');
+  if (flow?.sessionId !== signedIn.session.id) throw failed('expired');
   const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, body.response, known);
   if (counter === undefined) throw failed('wrong_secret');
   const answer = { passkeyId: known.id, challenge: flow.challenge, counter };

@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import type { AttemptReason } from '../../../domain/access-audit/failed-attempts.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { Identity } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import { isFresh } from '../../../domain/sessions/proof.ts';
+import { isFresh, lacksSecondFactor } from '../../../domain/sessions/proof.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
 import type { ProviderUser } from '../../../domain/users/provider-users.ts';
 import type { Replacement } from '../../../domain/users/replaced-session.ts';
@@ -22,6 +21,7 @@ import { openedInvitation } from '../request/flows.ts';
 import { changeWayIn, proveSession } from '../request/renew-session.ts';
 import { openRoute, panelRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
+import { REASONS, type Problem } from './provider-problems.ts';
 import { providerOf } from './provider-sign-out.ts';
 
 const PURPOSE = 'provider';
@@ -33,26 +33,13 @@ const flowSchema = z.object({
   linkedBy: z.string().optional(),
   /** The id of the user who proves who they are; absent elsewhere. */
   provedBy: z.string().optional(),
+  /** The session of either: no other one goes on with it. */
+  sessionId: z.string().optional(),
   /** The store's revision before the provider was asked; a flow of an earlier version has none. */
   asked: z.int().min(0).default(0),
 });
 type Flow = z.infer<typeof flowSchema>;
-type Purpose = Pick<Flow, 'linkedBy' | 'provedBy'>;
-
-/** Why a sign-in failed, as the sign-in page explains it. */
-type Problem =
-  | 'provider_unavailable'
-  | 'provider_refused'
-  | 'expired'
-  | 'groups_missing'
-  | 'groups_too_many'
-  | 'disabled'
-  | 'already_linked'
-  | 'too_many'
-  | 'no_role'
-  | 'other_identity'
-  | 'proof_missing'
-  | 'proof_required';
+type Purpose = Pick<Flow, 'linkedBy' | 'provedBy' | 'sessionId'>;
 
 /** On to another page; the flow in the browser is over. */
 const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly string[] = []): Reply => ({
@@ -69,22 +56,6 @@ function failedFor(request: OpenRequest<unknown>, problem: Problem, purpose: Pur
   }
   return onTo(request, `${provedBy === undefined ? '/sign-in' : '/proved'}?problem=${problem}`);
 }
-
-/** What a problem says of the sign-in, as the audit and the metrics tell of it; undefined where nobody was refused. */
-const REASONS: Readonly<Record<Problem, AttemptReason | undefined>> = {
-  provider_unavailable: undefined,
-  provider_refused: 'refused',
-  expired: 'expired',
-  groups_missing: 'refused',
-  groups_too_many: 'refused',
-  disabled: 'disabled',
-  already_linked: 'refused',
-  too_many: 'refused',
-  no_role: 'refused',
-  other_identity: 'refused',
-  proof_missing: undefined,
-  proof_required: undefined,
-};
 
 async function begun(
   { cookies }: OpenRequest<unknown>,
@@ -168,7 +139,10 @@ async function linked(
   flow: Purpose,
 ): Promise<Reply> {
   const session = await request.optionalSession();
-  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired', flow);
+  if (!session || session.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
+  if (await lacksSecondFactor(session, services.panel.secondFactor)) {
+    return failedFor(request, 'second_factor_required', flow);
+  }
   const { proof } = session.session.record;
   if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required', flow);
   const origin = request.userOrigin(session);
@@ -188,7 +162,7 @@ async function proved(
   flow: Purpose,
 ): Promise<Reply> {
   const signedIn = await request.optionalSession();
-  if (!signedIn || signedIn.user.id !== flow.provedBy) return failedFor(request, 'expired', flow);
+  if (!signedIn || signedIn.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
   const isHis = ({ record }: UserEntry): boolean =>
     record.identities.some((one) => one.issuer === issuer && one.subject === subject);
   if (!isHis(signedIn.user)) return failedFor(request, 'other_identity', flow);
@@ -263,7 +237,8 @@ export const linkProvider = panelRoute(
     const home = services.panel.url;
     if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
     try {
-      const { url, headers } = await begun(request, services, { linkedBy: request.signedIn.user.id });
+      const { user, session } = request.signedIn;
+      const { url, headers } = await begun(request, services, { linkedBy: user.id, sessionId: session.id });
       return { status: 200, headers, body: { url } };
     } catch (error) {
       if (error instanceof ProviderFault) throw new Refusal('invalid_request', 'The provider does not answer now.');
@@ -277,7 +252,8 @@ export const linkProvider = panelRoute(
 export const proveByProvider = panelRoute(
   proofs.proveByProvider,
   async (request, services) => {
-    const purpose = { provedBy: request.signedIn.user.id };
+    const { user, session } = request.signedIn;
+    const purpose = { provedBy: user.id, sessionId: session.id };
     try {
       const { url, headers } = await begun(request, services, purpose);
       return { status: 303, headers: ['Location', url, ...headers] };

@@ -27,8 +27,10 @@ export function createSpentOnce(): SpentOnce {
 
 const passkeyFlow = z.object({
   challenge: z.string(),
-  /** The user whose password was right, or who adds a passkey; absent where any passkey will do. */
+  /** The user whose password was right; absent where any passkey will do. */
   userId: z.string().optional(),
+  /** The session that proves its user, or adds a passkey: no other one goes on with it. */
+  sessionId: z.string().optional(),
   /** A digest of the stored password that was right, so that a new one ends the sign-in. */
   hashed: z.string().optional(),
 });
