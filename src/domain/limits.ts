@@ -157,6 +157,8 @@ export const LIMITS = {
   sessionsPerUserMax: 20,
   /** The age of a proof by which a further way in is made (A18). */
   freshProofMs: 10 * MINUTE_MS,
+  /** A proof of so much later than now is of a clock that cannot be right. */
+  proofAheadMs: MINUTE_MS,
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,

@@ -461,6 +461,22 @@ export const PANEL: readonly Mutant[] = [
     caughtBy: ['test/api/panel/passwords.test.ts'],
   },
   {
+    name: 'somebody who leaves keeps API keys of their own',
+    file: 'src/domain/users/made-keys.ts',
+    search: 'if (kept.ids.length > 0 && origin.actor === `user:${user.id}`)',
+    replacement: 'if (kept.ids.length < 0)',
+    rule: 'A17: whoever goes by their own deed keeps no keys.',
+    caughtBy: ['test/domain/accounts/keys-of-makers.test.ts'],
+  },
+  {
+    name: 'a proof of the future lasts until then',
+    file: 'src/domain/sessions/proof.ts',
+    search: ' && at - now <= LIMITS.proofAheadMs',
+    replacement: '',
+    rule: 'A18: an auth_time that is more than a minute ahead proves nothing.',
+    caughtBy: ['test/domain/sessions/provider-proof.test.ts'],
+  },
+  {
     name: 'a stream of events outlives the second factor',
     file: 'src/api/panel/live/live-rights.ts',
     search: 'if (await lacksSecondFactor({ reader, session, user }, secondFactor)) return false;',

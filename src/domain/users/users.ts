@@ -184,7 +184,7 @@ export async function creationStep(
 
 async function change(deps: UserDeps, origin: Origin, userId: string, patch: UserPatch): Promise<User> {
   const { keepKeys = [] } = patch;
-  return await mutateEndingKeys<User>(deps, origin, keepKeys, async (reader) => {
+  return await mutateEndingKeys<User>(deps, origin, { ids: keepKeys }, async (reader) => {
     const user = await existingUser(reader, userId);
     const operators = await reader.operators();
     const isOperator = operators.record.members.includes(userId);
