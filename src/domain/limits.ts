@@ -137,7 +137,11 @@ export const LIMITS = {
   refusedSignInsListedMax: 20,
   refusedSignInsKeptMs: 90 * DAY_MS,
   passkeysPerUserMax: 20,
-  /** What was added to a user's ways in, as the user sees it. */
+  /** Answers of passkeys that a user's record remembers; one more is refused until the oldest is too old. */
+  passkeyAnswersKeptMax: 100,
+  /** No less than a challenge is good for, 10 minutes, by a replica whose clock is as far behind. */
+  passkeyAnswerKeptMs: 20 * MINUTE_MS,
+  /** What was added to a user's ways in, of each kind, as the user sees it; no less than the passkeys of a user. */
   additionsKeptMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,
@@ -154,6 +158,8 @@ export const LIMITS = {
   sessionsPerUserMax: 20,
   /** The age of a proof by which a further way in is made (A18). */
   freshProofMs: 10 * MINUTE_MS,
+  /** A proof of so much later than now is of a clock that cannot be right. */
+  proofAheadMs: MINUTE_MS,
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,

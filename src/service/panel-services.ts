@@ -2,7 +2,7 @@ import { builtPages } from '../api/panel/pages/built-pages.ts';
 import { createLiveHub } from '../api/panel/live/live-hub.ts';
 import { linkBody } from '../api/operator/users.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
-import { createSpentChallenges } from '../api/panel/request/flows.ts';
+import { createSpentOnce } from '../api/panel/request/flows.ts';
 import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
 import { createWatchedReads } from '../api/panel/request/shared-reads.ts';
 import { ConfigError } from '../config/config-error.ts';
@@ -120,8 +120,8 @@ export function panelDeps(
       acceptLink: createAcceptLink({ ...userDeps, links }),
       setPassword: (origin, change) => setPassword(mutations, origin, change),
       addressRates: createAddressRates({ clock }, panel),
-      spentChallenges: createSpentChallenges(),
-      spentTickets: createSpentChallenges(),
+      spentStates: createSpentOnce(),
+      spentTickets: createSpentOnce(),
       provider,
       providerUsers,
       refreshTokens,
@@ -147,6 +147,7 @@ export function panelDeps(
       revision: () => core.watchCache.applied,
       leaving: shared.leaving,
       pulse: shared.device.pulse,
+      secondFactor: panel.secondFactor,
     }),
     isTls,
     rate: createPanelRate({ clock }),

@@ -38,6 +38,7 @@ export interface Asked {
 }
 
 const ROOT = '/panel/v1';
+const TOKEN_ON_ITS_WAY_MS = 300;
 
 /** Called when the session has ended: whoever shows pages goes to the sign-in page. */
 let ended: () => void = () => undefined;
@@ -66,8 +67,9 @@ async function proved(): Promise<boolean> {
 export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
   let answer = await answered(path, asked);
   if (answer.code === 'invalid_session') {
-    // A proof gives the browser another token, which may be on its way.
+    // A proof, and a change of the ways in, give the browser another token, which may be on its way here or to another tab.
     await proving;
+    await new Promise((resolve) => setTimeout(resolve, TOKEN_ON_ITS_WAY_MS));
     const again = path === '/me' || (await answered('/me', {})).response.ok;
     if (again) answer = await answered(path, asked);
     if (answer.code === 'invalid_session') ended();

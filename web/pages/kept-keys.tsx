@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { MadeApiKeys } from '../api/panel.ts';
 import { useResource } from '../hooks/use-resource.ts';
+import { useSession } from '../shell/session.tsx';
 import { keys as texts } from '../text/keys.ts';
 import { Check } from '../ui/controls.tsx';
 import { Name, Time } from '../ui/page.tsx';
@@ -28,15 +29,29 @@ interface KeptKeysProps {
   readonly showAccounts?: boolean;
 }
 
-/** The API keys that end with the right of who made them: each may be kept. */
+/** The API keys that end with the right of who made them: each may be kept, but by nobody who goes by their own deed. */
 export function EndingKeys({ userId, of, read, kept, showAccounts = false }: KeptKeysProps) {
+  const isOwn = useSession().me.userId === userId;
   const made = useResource(`keys of ${userId}`, read, { of, topics: ['keys'] });
   const account = (name: string) => showAccounts && <Name>{name}</Name>;
   return (
     <Shown of={made} lines={2}>
       {({ apiKeys, ofNobodyKnown, more }) => (
         <>
-          {apiKeys.length > 0 && (
+          {apiKeys.length > 0 && isOwn && (
+            <>
+              <p>{texts.endingOwnSays}</p>
+              <ul>
+                {apiKeys.map((key) => (
+                  <li key={key.keyId}>
+                    <Name otherwise={texts.unnamed}>{key.name}</Name> <code>{key.keyId}</code>{' '}
+                    {account(key.accountName)}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {apiKeys.length > 0 && !isOwn && (
             <fieldset class="stack">
               <legend>{texts.endingSays}</legend>
               {apiKeys.map((key) => (

@@ -1,7 +1,7 @@
 /* Texts of what was added to a user's ways in. */
 
 export const additions = {
-  banner: 'Since you last signed in from this browser, this was added to your sign-in:',
+  banner: 'This was added to your sign-in:',
   notYou: 'If that was not you, remove it, and set another password.',
   look: 'Look at your sign-in',
   mine: 'That was me',

@@ -29,6 +29,7 @@ export const door = {
     already_linked: 'This identity belongs to another user here.',
     proof_required:
       'The identity is not linked: it took more than 10 minutes since you proved who you are. Begin again.',
+    second_factor_required: 'The identity is not linked: this installation asks for a second factor first.',
     too_many: 'There is no room for another user or identity. Ask your operator.',
   } as Readonly<Record<string, string>>,
   problem: 'The sign-in did not succeed. Try again.',

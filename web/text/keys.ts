@@ -27,6 +27,8 @@ export const keys = {
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',
   usedLast: 'Last used:',
+  endingOwnSays:
+    'These API keys end with your right. Ask another owner or an operator to end it where some must go on.',
   endingSays: 'These API keys end with the right of the person who made them. Mark those that go on.',
   ofNobodyKnown: 'Nobody knows who made these keys. They go on; revoke them on the page of keys.',
   moreSays: 'There are more keys than these. Those that are not shown end, too.',

@@ -41,6 +41,9 @@ export type RequestHeader = 'If-None-Match' | 'Prefer' | 'Muster-Platform' | 'Mu
  */
 export type PanelAccess = 'anyone' | 'signed-in' | 'viewer' | 'owner' | 'operator';
 
+/** A field of a body that needs a fresh proof: wherever it is given, or with one value alone. */
+export type ProofField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
+
 /** One operation of an API. */
 export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   /** The operation's id in the document, and the name of its method in the clients. */
@@ -72,8 +75,9 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
    * Makes a further way in, or shows all secrets (A18): the session must have proved who its user is within
    * `LIMITS.freshProofMs`. `or-new-sign-in`: a user who has neither a password nor a passkey may have signed in so lately
    * instead. A list names fields of the body: a proof is needed where one of them is given.
+   * `by-state`: the handler judges it, by what the request would change.
    */
-  readonly freshProof?: true | 'or-new-sign-in' | readonly (keyof Shape & string)[];
+  readonly freshProof?: true | 'or-new-sign-in' | 'by-state' | readonly ProofField<keyof Shape & string>[];
   /** Answers while the second factor that the installation asks for is not there yet. */
   readonly beforeSecondFactor?: true;
   /** Works without a credential; `optional` where a bearer changes what it does. */

@@ -58,10 +58,11 @@ export interface OtelConfigs {
    * Section 4.8: stores a configuration.
    * @param seen the record by which the change was decided, `none` where there was none, so that a configuration which
    *   was purged since is not stored again; undefined to store over any
-   * @throws Refusal `enterprise_required`, or as `authorisedBy`; StaleRead where it is another one by now;
+   * @param mayMoveHeader false where a stored header that the change does not name may be sent to no other address (A18)
+   * @throws Refusal `enterprise_required`, `proof_required`, or as `authorisedBy`; StaleRead where it is another one by now;
    *   StoreUnavailable; Busy
    */
-  store(caller: Caller, change: OtelChange, seen?: Snapshot | 'none'): Promise<OtelConfig>;
+  store(caller: Caller, change: OtelChange, seen?: Snapshot | 'none', mayMoveHeader?: boolean): Promise<OtelConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /**
@@ -83,7 +84,7 @@ export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
       const otel = await account?.otel();
       return view(otel?.record, openHeader(deps.envelope, accountId, otel?.record) !== undefined);
     },
-    store: (caller, change, seen) => store(deps, caller, change, seen),
+    store: (caller, change, seen, mayMoveHeader) => store(deps, caller, change, seen, mayMoveHeader),
     async holds(account, change) {
       return compare(deps.envelope, account.id, (await account.otel())?.record, change).unchanged;
     },
@@ -107,6 +108,7 @@ async function store(
   caller: Caller,
   change: OtelChange,
   seen?: Snapshot | 'none',
+  mayMoveHeader = true,
 ): Promise<OtelConfig> {
   const { accountId } = caller;
   const generated: Generated = { tag: generateTag(deps.random), marker: generateMarker(deps.random) };
@@ -117,11 +119,16 @@ async function store(
     if (seen && before?.revision !== (seen === 'none' ? undefined : seen.revision)) {
       throw new StaleRead('The configuration has changed since it was read.');
     }
+    if (!mayMoveHeader && movesHeader(before?.record, change)) throw new Refusal('proof_required');
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
     return decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
   };
   return await mutate(deps, caller.origin, plan, caller.reader);
 }
+
+/** Whether the change sends a stored header to another address, without telling what it is. */
+const movesHeader = (before: OtelRecord | undefined, { authHeader, endpoint }: OtelChange): boolean =>
+  before?.config?.header !== undefined && authHeader === undefined && before.config.endpoint !== endpoint;
 
 interface Compared {
   /** The stored header, and the one after the change. */

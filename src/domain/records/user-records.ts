@@ -51,7 +51,7 @@ export const userSchema = z.looseObject({
   /** The hash of the password (domain/passwords), and when it was set. */
   password: z.looseObject({ hash: z.string(), at: instant }).optional(),
   passkeys: z.array(passkeySchema),
-  /** The latest last, at most `LIMITS.additionsKeptMax`. */
+  /** The latest last, at most `LIMITS.additionsKeptMax` of each kind. */
   additions: z.array(additionSchema).optional(),
   /** When the user's roles last changed; a session that began before gets another token. */
   rolesAt: instant.optional(),
@@ -113,8 +113,6 @@ export const sessionSchema = z.looseObject({
   createdAt: instant,
   /** When the user signed in; a session that takes the place of another one keeps it. */
   signedInAt: instant.optional(),
-  /** When the user had last signed in from this browser before; absent where it was not known. */
-  previousAt: instant.optional(),
   /** When the user last proved who they are, and how; absent where a link or the provider alone let them in. */
   proof: z.looseObject({ at: instant, by: z.enum(PROOF_WAYS) }).optional(),
   /** What vouched for more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
@@ -149,6 +147,8 @@ export const signInsSchema = z.looseObject({
   counters: z.record(z.string(), z.int().min(0)),
   /** The browser of the last sign-in is last. */
   known: z.array(knownBrowserSchema).optional(),
+  /** Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`. */
+  answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
 });
 export type SignInsRecord = z.infer<typeof signInsSchema>;
 

@@ -10,8 +10,12 @@ import type { SignedIn } from './sessions.ts';
  * of its cookie does not become fresh as well (V7.2.4).
  */
 
-/** Whether a proof that was given at an instant is still fresh. Times are milliseconds since 1970. */
-export const isFresh = (at: number, now: number): boolean => now - at <= LIMITS.freshProofMs;
+/**
+ * Whether a proof that was given at an instant is still fresh, by the clock of a provider or a replica. One of the future would be
+ * fresh for longer than ten minutes, or for ever. Times are milliseconds since 1970.
+ */
+export const isFresh = (at: number, now: number): boolean =>
+  now - at <= LIMITS.freshProofMs && at - now <= LIMITS.proofAheadMs;
 
 /** @throws Refusal `proof_required` */
 export function refuseStaleProof({ proof }: SessionRecord, now: number): void {

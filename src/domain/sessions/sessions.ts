@@ -1,18 +1,17 @@
-import { expectAbsent, expectUnchanged } from '../../store/port.ts';
+import { expectUnchanged } from '../../store/port.ts';
 import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import { tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import type { MutationDeps, Origin } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
-import { KEYS } from '../records/keys.ts';
 import type { SessionRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { withAddition, withUse } from '../users/user-state.ts';
-import { sessionEnd } from '../users/users.ts';
+import { beginningStep, sessionEnd, type NewSession } from '../users/replaced-session.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';
 
@@ -24,15 +23,8 @@ export interface SignedIn extends LiveSession {
 /** What a session is beside its times. */
 export type SessionTraits = Pick<
   SessionRecord,
-  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'previousAt' | 'proof' | 'secondFactor'
+  'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'
 >;
-
-/** A session that is about to begin. Its token is drawn once, before the first attempt of the commit. */
-export interface NewSession {
-  readonly token: Secret;
-  readonly sessionId: string;
-  readonly record: SessionRecord;
-}
 
 /** A session as it is listed. Times are milliseconds since 1970. */
 export interface ListedSession extends Pick<SessionRecord, 'createdAt' | 'expiresAt' | 'method' | 'browser'> {
@@ -103,13 +95,19 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
-        const step = await beginningStep(reader, session, user, replaced, origin.client);
+        const step = beginningStep(session, origin);
+        const ended = await endedBy(reader, user, replaced);
         const addition = { kind: 'browser', name: session.record.browser } as const;
         const used = withUse(user.record, origin.at);
         const record = isNewBrowser ? withAddition(used, origin, addition) : used;
         // The user's record is written even where it is as it was: a reset, a new password or a disabling at the same
         // instant conflicts with this sign-in, and ends it with the other sessions.
-        return { ...step, write: [...step.write, put(user.key, record)], result: user };
+        return {
+          ...step,
+          expect: [...step.expect, expectUnchanged(user)],
+          write: [...step.write, ...ended.flatMap(sessionEnd), put(user.key, record)],
+          result: user,
+        };
       });
     },
     end: (origin, userId, sessionId) => end(deps, origin, userId, sessionId),
@@ -125,23 +123,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
   };
 }
 
-async function beginningStep(
-  reader: FleetReader,
-  { sessionId, record }: NewSession,
-  user: UserEntry,
-  replaced: string | undefined,
-  client: string | undefined,
-): Promise<Step<void>> {
+/** The ids of the sessions that end as another one begins: the one in its place, and those that are too many. */
+async function endedBy(reader: FleetReader, user: UserEntry, replaced: string | undefined): Promise<readonly string[]> {
   const others = [...(await reader.sessionsOf(user.id))].filter(({ id }) => id !== replaced);
-  const gone = [...oldest(others, LIMITS.sessionsPerUserMax - 1), ...(replaced === undefined ? [] : [replaced])];
-  return {
-    accountId: OPERATOR_AUDIT,
-    action: 'session.created',
-    detail: { userId: user.id, method: record.method, ...(client !== undefined && { client }) },
-    expect: [expectAbsent(KEYS.session(sessionId)), expectUnchanged(user)],
-    write: [put(KEYS.session(sessionId), record), ...gone.flatMap(sessionEnd)],
-    result: undefined,
-  };
+  return [...oldest(others, LIMITS.sessionsPerUserMax - 1), ...(replaced === undefined ? [] : [replaced])];
 }
 
 /** The ids of those that are too many, the oldest first. */

@@ -10,7 +10,7 @@ import { KEYS } from '../records/keys.ts';
 import { signInsSchema, type KnownBrowser, type SignInsRecord } from '../records/user-records.ts';
 
 /**
- * The browsers that a user has signed in from, and the counters of the user's passkeys: one small quiet record a user. A
+ * The browsers that a user has signed in from, and what the user's passkeys have answered: one small quiet record a user. A
  * browser has a random mark for each user, of which the store has a hash together with the user's password: another
  * password ends them all.
  */
@@ -30,18 +30,22 @@ export interface KnownBrowsers {
    * @returns the marks that the browser has from now on
    */
   signedIn(user: UserEntry, marks: readonly string[]): Promise<readonly string[]>;
+  /** Whether a user is known by a browser. @throws StoreUnavailable; BadRecord */
+  knows(user: UserEntry | undefined, marks: readonly string[]): Promise<boolean>;
   /**
-   * When a user last signed in from a browser, in milliseconds since 1970.
-   * @returns undefined where the user is not known by it
+   * Spends the answer of a passkey, whose signature was right: its challenge is good no more, on any replica.
+   * @returns false where it was spent before, or its counter went back or stood still: a copy of the passkey is in use; where
+   * too many are remembered; and where others change the record at every attempt
    * @throws StoreUnavailable; BadRecord
    */
-  lastSignIn(user: UserEntry | undefined, marks: readonly string[]): Promise<number | undefined>;
-  /**
-   * Notes the signature counter of a passkey.
-   * @returns false where it went back or stood still: a copy of the passkey is in use
-   * @throws StoreUnavailable; BadRecord
-   */
-  countPasskey(user: UserEntry, passkeyId: string, counter: number): Promise<boolean>;
+  spendAnswer(user: UserEntry, answer: PasskeyAnswer): Promise<boolean>;
+}
+
+export interface PasskeyAnswer {
+  readonly passkeyId: string;
+  readonly challenge: string;
+  /** The signature counter. */
+  readonly counter: number;
 }
 
 export interface KnownBrowsersDeps {
@@ -136,19 +140,24 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
       }
       return [...marks.filter((one) => one !== mark), mark].slice(-LIMITS.usersPerBrowserMax);
     },
-    async lastSignIn(user, marks) {
-      if (!user || marks.length === 0) return undefined;
+    async knows(user, marks) {
+      if (!user || marks.length === 0) return false;
       const hashes = new Set(marks.map((mark) => hashOf(user, mark)));
       const { known = [] } = (await read(user.id)).record;
-      const own = known.findLast((one) => hashes.has(one.hash) && isKnown(one));
-      return own && own.until - LIMITS.knownBrowserMs;
+      return known.some((one) => hashes.has(one.hash) && isKnown(one));
     },
-    countPasskey: (user, passkeyId, counter) =>
+    spendAnswer: (user, { passkeyId, challenge, counter }) =>
       write(user.id, (record) => {
+        const now = clock.now();
+        const hashed = hash('sha256', challenge, 'base64url');
+        const answered = (record.answered ?? []).filter(({ until }) => until > now);
+        if (answered.length >= LIMITS.passkeyAnswersKeptMax || answered.some((one) => one.hash === hashed))
+          return undefined;
+        const spent = [...answered, { hash: hashed, until: now + LIMITS.passkeyAnswerKeptMs }];
         const before = record.counters[passkeyId] ?? 0;
         // Passkeys that are kept in several places do not count: their counter stays 0 (WebAuthn, 6.1.1).
         if (counter <= before && (counter !== 0 || before !== 0)) return undefined;
-        return { ...record, counters: { ...countersOf(record, user), [passkeyId]: counter } };
+        return { ...record, answered: spent, counters: { ...countersOf(record, user), [passkeyId]: counter } };
       }),
   };
 }

@@ -19,6 +19,9 @@ import { mappedNow } from './roles.ts';
  * person ends the membership, or disables or deletes the user.
  */
 
+const KEEPS_OWN =
+  'keepKeys: whoever goes by their own deed keeps no API keys: another owner or an operator decides on them.';
+
 /** Revocations in the commit that takes the right, and in each commit before it: each is two of 128 operations. */
 const BESIDE_MAX = 20;
 const BATCH_MAX = 50;
@@ -34,15 +37,22 @@ export interface Departure<T> {
   readonly stays: (account: AccountReader) => boolean | Promise<boolean>;
 }
 
+/** The keys that somebody keeps, by their ids. */
+export interface Kept {
+  readonly ids: readonly string[];
+  /** Which they are was judged before: what has ended meanwhile is passed over. */
+  readonly isJudged?: boolean;
+}
+
 /**
- * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept.
- * @param keep ids of keys
- * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended
+ * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept, which the audit names.
+ * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended, and where
+ * somebody who goes by their own deed keeps any
  */
 export async function mutateEndingKeys<T>(
   deps: MutationDeps,
   origin: Origin,
-  keep: readonly string[],
+  kept: Kept,
   plan: (reader: FleetReader) => Promise<Departure<T> | Unchanged<T>>,
 ): Promise<T> {
   type Outcome = { readonly result: T } | 'more';
@@ -51,27 +61,34 @@ export async function mutateEndingKeys<T>(
       const departure = await plan(reader);
       if ('unchanged' in departure) return { unchanged: { result: departure.unchanged } };
       const { step, user } = departure;
-      const revocations = (await endedKeys(reader, departure, keep)).map((key) => revocation(key, user));
+      if (kept.ids.length > 0 && origin.actor === `user:${user.id}`) throw new Refusal('conflict', KEEPS_OWN);
+      const ending = await endingKeys(reader, departure, kept);
+      const isKept = ({ key }: FoundKey): boolean => kept.ids.includes(key.id);
+      const revocations = ending.filter((one) => !isKept(one)).map((key) => revocation(key, user));
+      const keptKeys = ending.filter(isKept).map(({ key }) => key.id);
       if (revocations.length > BESIDE_MAX) return { ...batchOf(revocations, user), result: 'more' };
-      return { ...step, first: [...(step.first ?? []), ...revocations], result: { result: step.result } };
+      return {
+        ...step,
+        ...(keptKeys.length > 0 && { detail: { ...step.detail, keptKeys: keptKeys.join(',') } }),
+        first: [...(step.first ?? []), ...revocations],
+        result: { result: step.result },
+      };
     });
     if (outcome !== 'more') return outcome.result;
   }
 }
 
-/** The living keys that end by the change. @throws Refusal `conflict`; StoreUnavailable */
-async function endedKeys(
+/** The living keys that end by the change, unless they are kept. @throws Refusal `conflict`; StoreUnavailable */
+async function endingKeys(
   reader: FleetReader,
   { made, stays }: Departure<unknown>,
-  keep: readonly string[],
+  { ids, isJudged = false }: Kept,
 ): Promise<readonly FoundKey[]> {
   const living = livingOf(reader, made);
-  refuseForeign(living, keep);
-  const ended: FoundKey[] = [];
-  for (const one of living) {
-    if (!keep.includes(one.key.id) && !(await stays(one.account))) ended.push(one);
-  }
-  return ended;
+  if (!isJudged) refuseForeign(living, ids);
+  const ending: FoundKey[] = [];
+  for (const one of living) if (!(await stays(one.account))) ending.push(one);
+  return ending;
 }
 
 /** The keys that have not expired. */

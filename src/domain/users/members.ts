@@ -97,16 +97,15 @@ interface Change extends MemberRef {
 }
 
 async function change(deps: UserDeps, origin: Origin, wanted: Change): Promise<void> {
-  const { keepKeys = [] } = wanted;
-  const named = wanted.isDeletion ? [] : keepKeys;
-  await mutateEndingKeys<void>(deps, origin, named, (reader) => departure(deps, reader, origin, wanted));
+  const { keepKeys: ids = [], isDeletion: isJudged = false } = wanted;
+  await mutateEndingKeys<void>(deps, origin, { ids, isJudged }, (reader) => departure(deps, reader, origin, wanted));
 }
 
 async function departure(
   deps: UserDeps,
   reader: FleetReader,
   origin: Origin,
-  { accountId, userId, role, keepKeys = [], isDeletion }: Change,
+  { accountId, userId, role, isDeletion }: Change,
 ): Promise<Departure<void> | Unchanged<void>> {
   const account = await reader.account(accountId);
   const user = await reader.user(userId);
@@ -133,7 +132,7 @@ async function departure(
       result: undefined,
     },
     user,
-    made: isDeletion ? made.filter(({ key }) => !keepKeys.includes(key.id)) : made,
+    made,
     stays: () => isKept || isMappedOwner(reader, user, account),
   };
 }

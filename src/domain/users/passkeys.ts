@@ -11,9 +11,13 @@ import { KEYS } from '../records/keys.ts';
 import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { canSignIn, identityId, identityKey, passkeyKey, withAddition, withoutIdentities } from './user-state.ts';
+import { replacingStep, type Replacement } from './replaced-session.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
-/** The passkeys of users: credentials of WebAuthn, each of one user. */
+/**
+ * The passkeys of users: credentials of WebAuthn, each of one user. Whoever changes them goes on in another session, which
+ * begins in the same commit.
+ */
 export interface Passkeys {
   /** The user of a passkey; undefined where nobody has it. @throws StoreUnavailable; BadRecord */
   userOf(passkeyId: string): Promise<UserEntry | undefined>;
@@ -22,20 +26,20 @@ export interface Passkeys {
    * @throws Refusal `not_found`, `conflict` where somebody has it, or there are `LIMITS.passkeysPerUserMax`;
    * StoreUnavailable; Busy
    */
-  add(origin: Origin, userId: string, passkey: PasskeyRecord): Promise<void>;
+  add(origin: Origin, passkey: PasskeyRecord, replacement: Replacement): Promise<void>;
   /**
    * Removes a passkey.
    * @throws Refusal `not_found`, `conflict` where it is the last way to sign in; StoreUnavailable; Busy
    */
-  remove(origin: Origin, userId: string, passkeyId: string): Promise<void>;
+  remove(origin: Origin, passkeyId: string, replacement: Replacement): Promise<void>;
 }
 
 /** Creates the operations on passkeys; see `Passkeys`. */
 export function createPasskeys(deps: UserDeps): Passkeys {
   return {
     userOf: (passkeyId) => userOf(deps, passkeyId),
-    add: (origin, userId, passkey) => add(deps, origin, userId, passkey),
-    remove: (origin, userId, passkeyId) => remove(deps, origin, userId, passkeyId),
+    add: (origin, passkey, replacement) => add(deps, origin, passkey, replacement),
+    remove: (origin, passkeyId, replacement) => remove(deps, origin, passkeyId, replacement),
   };
 }
 
@@ -49,7 +53,13 @@ async function userOf(
   return user?.record.passkeys.some(({ id }) => id === passkeyId) === true ? user : undefined;
 }
 
-async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: PasskeyRecord): Promise<void> {
+async function add(
+  deps: MutationDeps,
+  origin: Origin,
+  passkey: PasskeyRecord,
+  replacement: Replacement,
+): Promise<void> {
+  const { userId } = replacement.session.record;
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
     if (user.record.passkeys.length >= LIMITS.passkeysPerUserMax) {
@@ -59,7 +69,7 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
     if (await deps.store.get(key)) throw new Refusal('conflict', 'This passkey is added already.');
     const record = withAddition(user.record, origin, { kind: 'passkey', name: passkey.name });
     return {
-      ...ownStep('passkey.added', user, origin),
+      ...ownStep('passkey.added', user, origin, replacement),
       expect: [expectUnchanged(user), expectAbsent(key)],
       write: [
         put(KEYS.user(userId), { ...record, passkeys: [...user.record.passkeys, passkey] }),
@@ -69,7 +79,8 @@ async function add(deps: MutationDeps, origin: Origin, userId: string, passkey: 
   });
 }
 
-async function remove(deps: UserDeps, origin: Origin, userId: string, passkeyId: string): Promise<void> {
+async function remove(deps: UserDeps, origin: Origin, passkeyId: string, replacement: Replacement): Promise<void> {
+  const { userId } = replacement.session.record;
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
     const passkeys = user.record.passkeys.filter(({ id }) => id !== passkeyId);
@@ -77,24 +88,26 @@ async function remove(deps: UserDeps, origin: Origin, userId: string, passkeyId:
     const record = { ...user.record, passkeys };
     refuseLastWay(deps, record);
     return {
-      ...ownStep('passkey.removed', user, origin),
+      ...ownStep('passkey.removed', user, origin, replacement),
       expect: [expectUnchanged(user)],
       write: [put(KEYS.user(userId), record), { remove: passkeyKey(passkeyId) }],
     };
   });
 }
 
-/** The step of a change that a user makes to their own ways in. */
+/** The step of a change that a user makes to their own ways in: the session in use gets another token with it. */
 export const ownStep = (
   action: MutationAction,
   { id }: UserEntry,
-  { client }: Pick<Origin, 'client'>,
+  origin: Pick<Origin, 'client'>,
+  replacement: Replacement,
   detail: Step<void>['detail'] = {},
 ) =>
   ({
     accountId: OPERATOR_AUDIT,
     action,
-    detail: { userId: id, ...(client !== undefined && { client }), ...detail },
+    detail: { userId: id, ...(origin.client !== undefined && { client: origin.client }), ...detail },
+    first: [replacingStep(replacement, origin)],
     result: undefined,
   }) as const;
 
@@ -106,13 +119,12 @@ export function refuseLastWay({ ways }: Pick<UserDeps, 'ways'>, record: UserReco
 
 /** Another password of a user. */
 export interface PasswordChange {
-  readonly userId: string;
   /** As it is stored. */
   readonly hashed: string;
   /** Whether the user, as each attempt reads him, is still the one who was judged. */
   readonly holds: (user: UserEntry) => boolean;
-  /** The session that makes the change; every other one ends. */
-  readonly keptSession: string;
+  /** The session that makes the change goes on as another one; every other one ends. */
+  readonly replacement: Replacement;
   /** The ids of passkeys and identities that go with it; what is gone already is passed over. */
   readonly removedPasskeys: readonly string[];
   readonly unlinkedIdentities: readonly string[];
@@ -123,7 +135,8 @@ export interface PasswordChange {
  * @throws Refusal `not_found`, `sign_in_failed` where it does not hold; StoreUnavailable; Busy
  */
 export async function setPassword(deps: MutationDeps, origin: Origin, change: PasswordChange): Promise<void> {
-  const { userId, hashed, holds, keptSession, removedPasskeys, unlinkedIdentities } = change;
+  const { hashed, holds, replacement, removedPasskeys, unlinkedIdentities } = change;
+  const { userId } = replacement.session.record;
   await mutate<void>(deps, origin, async (reader: FleetReader) => {
     const user = await existingUser(reader, userId);
     // Two changes at once: the second one was judged by a password that is none any more.
@@ -136,7 +149,7 @@ export async function setPassword(deps: MutationDeps, origin: Origin, change: Pa
       password: { hash: hashed, at: origin.at },
     };
     return {
-      ...ownStep('password.changed', user, origin, {
+      ...ownStep('password.changed', user, origin, replacement, {
         ...(removed.length > 0 && { passkeysRemoved: removed.length }),
         ...(unlinked.length > 0 && { identitiesUnlinked: unlinked.length }),
       }),
@@ -145,7 +158,7 @@ export async function setPassword(deps: MutationDeps, origin: Origin, change: Pa
         put(KEYS.user(userId), record),
         ...removed.map(({ id }): Write => ({ remove: passkeyKey(id) })),
         ...unlinked.map((identity): Write => ({ remove: identityKey(identity) })),
-        ...(await endings(reader, userId, keptSession)),
+        ...(await endings(reader, userId, replacement.replaced)),
       ],
     };
   });

@@ -4,7 +4,7 @@ import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -13,6 +13,7 @@ import { Busy, Refusal } from '../refusal.ts';
 import { InvalidLink, validLink } from './link-validity.ts';
 import { hasRoles, isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
+import { replacingStep, type Replacement } from './replaced-session.ts';
 import {
   crowdOf,
   identityKey,
@@ -56,14 +57,18 @@ export interface ProviderUsers {
    */
   renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
   /**
-   * Links an identity to a signed-in user. Its roles last an hour: a refresh token belongs to a session that began at the
-   * provider.
+   * Links an identity to a signed-in user, who goes on in another session with the same commit. Its roles last an hour: a
+   * refresh token belongs to a session that began at the provider.
    * @returns `already_linked` where somebody else has it, `too_many` where the user has too many
    * @throws Refusal of the origin's guard; StoreUnavailable; Busy
    */
-  link(origin: Origin, userId: string, user: ProviderUser): Promise<'linked' | 'already_linked' | 'too_many'>;
-  /** Unlinks every identity. @throws Refusal `conflict` for the last way to sign in; StoreUnavailable; Busy */
-  unlink(origin: Origin, userId: string): Promise<void>;
+  link(origin: Origin, user: ProviderUser, replacement: Replacement): Promise<'linked' | 'already_linked' | 'too_many'>;
+  /**
+   * Unlinks every identity of a user, who goes on in another session with the same commit.
+   * @returns false where there was none, and nothing has changed
+   * @throws Refusal `conflict` for the last way to sign in; StoreUnavailable; Busy
+   */
+  unlink(origin: Origin, replacement: Replacement): Promise<boolean>;
 }
 
 /** Creates the operations on users of the provider; see `ProviderUsers`. */
@@ -72,8 +77,8 @@ export function createProviderUsers(deps: UserDeps): ProviderUsers {
     admit: (originOf, user, welcome) => admit(deps, originOf, user, welcome),
     ownerOf: (identity) => ownerOf(deps, identity),
     renew: (origin, userId, user) => renew(deps, origin, userId, user),
-    link: (origin, userId, user) => link(deps, origin, userId, user),
-    unlink: (origin, userId) => unlink(deps, origin, userId),
+    link: (origin, user, replacement) => link(deps, origin, user, replacement),
+    unlink: (origin, replacement) => unlink(deps, origin, replacement),
   };
 }
 
@@ -236,18 +241,19 @@ async function renew(
 async function link(
   deps: MutationDeps,
   origin: Origin,
-  userId: string,
   { identity, name, mapped: answered }: ProviderUser,
+  replacement: Replacement,
 ): Promise<'linked' | 'already_linked' | 'too_many'> {
   type Outcome = 'linked' | 'already_linked' | 'too_many';
-  return await mutate<Outcome>(deps, origin, async (reader): Promise<Step<Outcome> | Unchanged<Outcome>> => {
+  const { userId } = replacement.session.record;
+  return await mutate<Outcome>(deps, origin, async (reader): Promise<LeadingStep<Outcome> | Unchanged<Outcome>> => {
     const before = await existingUser(reader, userId);
     const owner = await ownerOf(deps, identity);
     if (owner !== undefined && owner !== userId) return { unchanged: 'already_linked' };
     const operators = await reader.operators();
     const mapped = isOvertaken(before, answered) ? (before.record.mapped ?? answered) : answered;
     const step = { ...mapping(before, mapped, operators, origin.at), result: 'linked' as const };
-    if (owner === userId) return step;
+    if (owner === userId) return { ...step, first: [replacingStep(replacement, origin)] };
     const { record } = before;
     if (record.identities.length >= LIMITS.identitiesPerUserMax) return { unchanged: 'too_many' };
     const after: UserRecord = {
@@ -258,7 +264,7 @@ async function link(
     const key = identityKey(identity);
     return {
       ...step,
-      ...ownStep('identity.linked', before, origin, step.detail),
+      ...ownStep('identity.linked', before, origin, replacement, step.detail),
       result: step.result,
       expect: [...step.expect, expectAbsent(key)],
       write: [put(KEYS.user(userId), after), put(key, { userId }), ...operatorsWritten(before, mapped, operators)],
@@ -266,17 +272,18 @@ async function link(
   });
 }
 
-async function unlink(deps: UserDeps, origin: Origin, userId: string): Promise<void> {
-  await mutate<void>(deps, origin, async (reader): Promise<Step<void> | Unchanged<void>> => {
-    const user = await existingUser(reader, userId);
-    if (user.record.identities.length === 0) return { unchanged: undefined };
+async function unlink(deps: UserDeps, origin: Origin, replacement: Replacement): Promise<boolean> {
+  return await mutate<boolean>(deps, origin, async (reader): Promise<LeadingStep<boolean> | Unchanged<boolean>> => {
+    const user = await existingUser(reader, replacement.session.record.userId);
+    if (user.record.identities.length === 0) return { unchanged: false };
     const record = withoutIdentities(user.record, user.record.identities, origin.at);
     refuseLastWay(deps, record);
     const locators: Write[] = user.record.identities.map((identity) => ({ remove: identityKey(identity) }));
     return {
-      ...ownStep('identity.unlinked', user, origin),
+      ...ownStep('identity.unlinked', user, origin, replacement),
       expect: [expectUnchanged(user)],
-      write: [put(KEYS.user(userId), record), ...locators],
+      write: [put(user.key, record), ...locators],
+      result: true,
     };
   });
 }

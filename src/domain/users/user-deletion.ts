@@ -36,10 +36,10 @@ export function createUserDeletion(deps: UserDeps): UserDeletion {
       const accountIds = await leavable(deps, userId, keepKeys);
       for (const accountId of accountIds) await endMembership(deps, origin, { accountId, userId }, keepKeys);
       // Which keys are kept has been judged: one that is revoked meanwhile is no reason to stop here.
-      await mutateEndingKeys<void>(deps, origin, [], async (reader) => {
+      await mutateEndingKeys<void>(deps, origin, { ids: keepKeys, isJudged: true }, async (reader) => {
         const step = await removal(deps, reader, userId);
         const user = await existingUser(reader, userId);
-        const made = [...(await reader.keysMadeBy(userId))].filter(({ key }) => !keepKeys.includes(key.id));
+        const made = [...(await reader.keysMadeBy(userId))];
         return { step, user, made, stays: () => false };
       });
     },

@@ -87,15 +87,26 @@ export const withUse = (record: UserRecord, at: number): UserRecord =>
 
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
 
-/** The user's record with one more addition, which the user is shown. The oldest go beyond the bound. */
+/**
+ * The user's record with one more addition, which the user is shown. Beyond the bound of its kind the oldest goes, but never
+ * one by which somebody can sign in now: many others must not push out what a thief has added.
+ */
 export function withAddition(
   record: UserRecord,
   { at, client = '' }: Pick<Origin, 'at' | 'client'>,
   { kind, name }: Pick<Addition, 'kind' | 'name'>,
 ): UserRecord {
-  const additions = [...(record.additions ?? []), { kind, at, name, client }].slice(-LIMITS.additionsKeptMax);
-  return { ...record, additions };
+  const added = { kind, at, name, client };
+  const ofKind = [...(record.additions ?? []), added].filter((one) => one.kind === kind);
+  const excess = Math.max(0, ofKind.length - LIMITS.additionsKeptMax);
+  const gone = ofKind.filter((one) => one !== added && !isInUse(record, one)).slice(0, excess);
+  return { ...record, additions: [...(record.additions ?? []).filter((one) => !gone.includes(one)), added] };
 }
+
+/** Whether the user still has the passkey or the identity. */
+const isInUse = ({ passkeys, identities }: UserRecord, { kind, at }: Addition): boolean =>
+  (kind === 'passkey' && passkeys.some(({ createdAt }) => createdAt === at)) ||
+  (kind === 'identity' && identities.some(({ linkedAt }) => linkedAt === at));
 
 /** Expectations and writes of one record or more. */
 export interface RecordChangeSet {

@@ -13,6 +13,7 @@ import { Busy, Refusal } from '../refusal.ts';
 import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
+import { sessionEnd } from './replaced-session.ts';
 import { mappedNow } from './roles.ts';
 import { crowdOf, operatorsAfter, userCreation, withRolesAt } from './user-state.ts';
 
@@ -183,7 +184,7 @@ export async function creationStep(
 
 async function change(deps: UserDeps, origin: Origin, userId: string, patch: UserPatch): Promise<User> {
   const { keepKeys = [] } = patch;
-  return await mutateEndingKeys<User>(deps, origin, keepKeys, async (reader) => {
+  return await mutateEndingKeys<User>(deps, origin, { ids: keepKeys }, async (reader) => {
     const user = await existingUser(reader, userId);
     const operators = await reader.operators();
     const isOperator = operators.record.members.includes(userId);
@@ -220,12 +221,6 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     };
   });
 }
-
-/** The writes that end a session. */
-export const sessionEnd = (sessionId: string): readonly Write[] => [
-  { remove: KEYS.session(sessionId) },
-  { remove: KEYS.refresh(sessionId) },
-];
 
 /** The writes that end every session of a user. @param except one that goes on @throws StoreUnavailable */
 export async function endings(reader: FleetReader, userId: string, except?: string): Promise<readonly Write[]> {

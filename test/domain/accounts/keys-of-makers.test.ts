@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
-import { call, tenant } from '../../support/service/muster.ts';
+import { call, tenant, type Call } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
 
@@ -41,6 +41,9 @@ interface Going {
   readonly who: 'ann' | 'op';
 }
 
+/** A change that somebody makes to themselves. */
+type OwnDeed = (people: People, keep?: readonly string[]) => [path: string, request: Call];
+
 const kept = (keepKeys: readonly string[] | undefined) => keepKeys && { keepKeys };
 const asked = (keepKeys: readonly string[] | undefined): string => (keepKeys ? `?keepKeys=${keepKeys.join(',')}` : '');
 
@@ -51,13 +54,6 @@ const GOINGS: readonly Going[] = [
     status: 204,
     act: (panel, { accountId, ann, bob }, keep) =>
       ask(panel, bob, `/accounts/${accountId}/members/${ann.userId}${asked(keep)}`, { method: 'DELETE' }),
-  },
-  {
-    name: 'leaves the account',
-    who: 'ann',
-    status: 204,
-    act: (panel, { accountId, ann }, keep) =>
-      ask(panel, ann, `/accounts/${accountId}/members/${ann.userId}${asked(keep)}`, { method: 'DELETE' }),
   },
   {
     name: 'becomes a viewer',
@@ -129,8 +125,58 @@ onEachBackend('the API keys of somebody who goes', (backend) => {
         ({ action }) => action === 'key.revoked',
       );
       expect(revoked.map(({ detail }) => detail)).toEqual([{ keyId: first.keyId, maker: scene[going.who].userId }]);
+      // The entry of the change tells which go on.
+      const service = await asOperator(panel.muster, '/audit?limit=1000');
+      const entries = [audit, service].flatMap(({ body }) => body['entries'] as { detail: object }[]);
+      const telling = entries.filter(({ detail }) => 'keptKeys' in detail);
+      expect(telling.length).toBeGreaterThan(0);
+      for (const { detail } of telling) {
+        expect(detail).toMatchObject({ userId: scene[going.who].userId, keptKeys: second.keyId });
+      }
     },
   );
+
+  test.each<[deed: string, who: 'ann' | 'op', status: number, act: OwnDeed]>([
+    [
+      'leaves the account',
+      'ann',
+      204,
+      ({ accountId, ann }, keep) => [
+        `/accounts/${accountId}/members/${ann.userId}${asked(keep)}`,
+        { method: 'DELETE' },
+      ],
+    ],
+    [
+      'becomes a viewer',
+      'ann',
+      204,
+      ({ accountId, ann }, keep) => [
+        `/accounts/${accountId}/members/${ann.userId}`,
+        { method: 'PATCH', body: { role: 'viewer', ...kept(keep) } },
+      ],
+    ],
+    [
+      'is an operator no more',
+      'op',
+      200,
+      ({ op }, keep) => [`/users/${op.userId}`, { method: 'PATCH', body: { operator: false, ...kept(keep) } }],
+    ],
+    [
+      'is disabled',
+      'op',
+      200,
+      ({ op }, keep) => [`/users/${op.userId}`, { method: 'PATCH', body: { disabled: true, ...kept(keep) } }],
+    ],
+  ])('are kept by nobody who %s by their own deed', async (_deed, who, status, act) => {
+    await using panel = await panelMuster(backend);
+    const scene = await people(panel);
+    const key = await makeKey(panel, scene[who], scene.accountId);
+    const refused = await ask(panel, scene[who], ...act(scene, [key.keyId]));
+    expect([refused.status, refused.body['error']]).toMatchObject([409, { code: 'conflict' }]);
+    expect([(await ask(panel, scene[who], '/me')).status, await used(panel, key)]).toEqual([200, 200]);
+    expect((await ask(panel, scene[who], ...act(scene))).status).toBe(status);
+    expect(await used(panel, key)).toBe(401);
+  });
 
   test('are as good as before where the person keeps the right in another way', async () => {
     await using panel = await panelMuster(backend);

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
-import type { Authenticator } from '../../support/panel/authenticator.ts';
-import { operationRequest } from '../../support/panel/operation-request.ts';
-import { ask, panelMuster, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
+import { Authenticator } from '../../support/panel/authenticator.ts';
+import type { ProofField } from '../../../src/api/contract/operation.ts';
+import { requestsNeedingProof } from '../../support/panel/operation-request.ts';
+import { ask, panelMuster, putUser, rewrite, signedIn, type Browser } from '../../support/panel/panel-users.ts';
 import { withPasskey } from '../../support/panel/passkeys.ts';
+import { WITH_PROOF, WITHOUT_PROOF } from '../../support/panel/proof-decisions.ts';
 import { codeOf, enteredUser, GOOD_PASSWORD, OTHER_PASSWORD, Visitor } from '../../support/panel/visitor.ts';
 import { tenant, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -16,35 +18,6 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const STALE = LIMITS.freshProofMs + 1;
 
-/** What changes something without a proof, and why none is needed. */
-const WITHOUT_PROOF: Readonly<Record<string, string>> = {
-  signInByPassword: 'it is a proof',
-  beginPasskeySignIn: 'it begins one',
-  signInByPasskey: 'it is a proof',
-  signOutByProvider: 'the provider signs it',
-  readLink: 'it changes nothing',
-  acceptLink: 'the link is the secret',
-  proveByPassword: 'it is a proof',
-  beginPasskeyProof: 'it begins one',
-  proveByPasskey: 'it is a proof',
-  changeMe: 'a name opens nothing',
-  signOut: 'it takes away',
-  endMySession: 'it takes away',
-  createApp: 'a daemon gets in, and no person',
-  issueEnrollCode: 'a daemon gets in, and no person',
-  revokeApp: 'it takes away',
-  deleteApp: 'it takes away',
-  storeConfiguration: 'it lets nobody in',
-  purgeOtelConfig: 'it takes away',
-  revokeApiKey: 'it takes away',
-  decideReview: 'it lets nobody in',
-  removeMember: 'it takes away',
-  withdrawInvitation: 'it takes away',
-  createAccount: 'an account without a key or a member lets nobody in',
-  deleteUser: 'it takes away',
-  endUserSession: 'it takes away',
-};
-
 /** @param by the passkey that answers the challenge */
 async function proved(visitor: Visitor, by: Authenticator): Promise<Answer> {
   const begun = await visitor.post('/me/proof/passkey/options');
@@ -53,9 +26,25 @@ async function proved(visitor: Visitor, by: Authenticator): Promise<Answer> {
 
 const isProved = async (visitor: Visitor): Promise<boolean> => (await visitor.ask('/me/proof')).status === 204;
 
-test('each operation that changes something needs a proof, or stands here with the reason why not', () => {
-  const writes = OPERATIONS.filter(({ method, freshProof }) => method !== 'get' && freshProof === undefined);
-  expect(writes.map(({ id }) => id).sort()).toEqual(Object.keys(WITHOUT_PROOF).sort());
+test('each operation that changes something is decided, and so is each field of one that needs a proof for some alone', () => {
+  const [needing, others]: [string[], string[]] = [[], []];
+  for (const { id, method, freshProof, body } of OPERATIONS) {
+    if (freshProof === undefined) {
+      if (method !== 'get') others.push(id);
+    } else if (!Array.isArray(freshProof)) {
+      needing.push(id);
+    } else {
+      const rules: readonly ProofField<string>[] = freshProof;
+      const valued = rules.filter((rule) => typeof rule === 'object');
+      const fields = rules.map((rule) => (typeof rule === 'object' ? rule.field : rule));
+      needing.push(...fields.map((field) => `${id}.${field}`));
+      others.push(...valued.map(({ field, is }) => `${id}.${field}, but ${String(is)}`));
+      const rest = Object.keys(body?.shape ?? {}).filter((field) => !fields.includes(field));
+      others.push(...rest.map((field) => `${id}.${field}`));
+    }
+  }
+  expect(needing.sort()).toEqual(Object.keys(WITH_PROOF).sort());
+  expect(others.sort()).toEqual(Object.keys(WITHOUT_PROOF).sort());
 });
 
 onEachBackend('a proof of the person', (backend) => {
@@ -69,17 +58,18 @@ onEachBackend('a proof of the person', (backend) => {
         signedIn(panel.store, userId, { proof }),
       ),
     );
-    const needing = OPERATIONS.filter(({ freshProof }) => freshProof !== undefined);
+    const needing = OPERATIONS.filter(({ freshProof }) => freshProof !== undefined && freshProof !== 'by-state');
     expect(needing.length).toBeGreaterThan(15);
-    for (const operation of needing) {
-      const { path, request } = operationRequest(operation, accountId);
+    const requests = needing.flatMap((operation) =>
+      requestsNeedingProof(operation, accountId).map((one) => ({ operation, ...one })),
+    );
+    for (const { operation, path, request } of requests) {
       for (const session of sessions) {
         const refused = await ask(panel, session, path, request);
         expect([operation.id, refused.status, codeOf(refused)]).toEqual([operation.id, 403, 'proof_required']);
       }
     }
-    for (const operation of needing) {
-      const { path, request } = operationRequest(operation, accountId);
+    for (const { operation, path, request } of requests) {
       const fresh = await signedIn(panel.store, userId, {
         proof: { at: clock.now() - LIMITS.freshProofMs, by: 'password' },
       });
@@ -87,6 +77,22 @@ onEachBackend('a proof of the person', (backend) => {
         operation.id,
         'proof_required',
       ]);
+    }
+  });
+
+  test('a stolen cookie of an operator takes away, and gives nothing back', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const userId = await putUser(panel.store, { operator: true });
+    const stolen = await signedIn(panel.store, await putUser(panel.store, { operator: true }), { proof: undefined });
+    const owner = await signedIn(panel.store, stolen.userId);
+    for (const path of [`/users/${userId}`, `/accounts/${accountId}`]) {
+      const change = (by: Browser, body: object) => ask(panel, by, path, { method: 'PATCH', body });
+      expect((await change(stolen, { disabled: true })).status).toBe(200);
+      const back = await change(stolen, { name: 'Ann', disabled: false });
+      expect([path, back.status, codeOf(back)]).toEqual([path, 403, 'proof_required']);
+      expect((await change(stolen, { name: 'Bob' })).body).toMatchObject({ name: 'Bob', disabled: true });
+      expect((await change(owner, { disabled: false })).body).toMatchObject({ name: 'Bob', disabled: false });
     }
   });
 
@@ -151,6 +157,24 @@ onEachBackend('a proof of the person', (backend) => {
     const response = own.get(begun.body['options'], visitor.origin);
     expect((await visitor.post('/me/proof/passkey', { response })).status).toBe(401);
     expect([(await proved(visitor, own)).status, await isProved(visitor)]).toEqual([204, true]);
+  });
+
+  test('what one session has begun, another one of the same user does not go on with', async () => {
+    await using panel = await panelMuster(backend);
+    const { visitor, userId } = await enteredUser(panel.muster);
+    const authenticator = await withPasskey(visitor);
+    const other = new Visitor(panel.muster, { browser: await signedIn(panel.store, userId) });
+    const begun = await visitor.post('/me/proof/passkey/options');
+    const response = authenticator.get(begun.body['options'], visitor.origin);
+    other.setCookie('-flow', visitor.cookie('-flow') ?? '');
+    const refused = await other.post('/me/proof/passkey', { response });
+    expect([refused.status, codeOf(refused)]).toEqual([401, 'sign_in_failed']);
+    expect((await visitor.post('/me/proof/passkey', { response })).status).toBe(204);
+    const addition = await visitor.post('/me/passkeys/options');
+    const added = { name: 'Phone', response: new Authenticator().create(addition.body['options'], visitor.origin) };
+    other.setCookie('-flow', visitor.cookie('-flow') ?? '');
+    expect((await other.post('/me/passkeys', added)).status).toBe(400);
+    expect((await visitor.post('/me/passkeys', added)).status).toBe(201);
   });
 
   test('wrong passwords are as bounded as at a sign-in', async () => {

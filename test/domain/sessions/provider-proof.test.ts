@@ -61,6 +61,9 @@ describe('a proof at a provider', () => {
     ['nothing of the time', undefined, 403],
     ['that it was ten minutes and more ago', nowSeconds() - LIMITS.freshProofMs / 1000 - 5, 403],
     ['that it was a moment ago', nowSeconds(), 204],
+    ['that it will be in half a minute', nowSeconds() + 30, 204],
+    ['that it will be in two minutes and more', nowSeconds() + 150, 403],
+    ['that it will be at the end of all time', 1e300, 403],
   ])('of a provider that says %s', async (_says, seconds, status) => {
     await using it = await atProvider(seconds === undefined ? {} : { auth_time: seconds });
     expect((await asks(it, '/me/proof')).status).toBe(status);
@@ -71,8 +74,8 @@ describe('a proof at a provider', () => {
     expect([signIn?.get('max_age'), proof?.get('max_age'), proof?.get('prompt')]).toEqual([null, '600', 'login']);
   });
 
-  test('of a clock that is an hour ahead lasts ten minutes all the same', async () => {
-    await using it = await atProvider({ auth_time: nowSeconds() + 3600 });
+  test('of a clock that is half a minute ahead lasts ten minutes all the same', async () => {
+    await using it = await atProvider({ auth_time: nowSeconds() + 30 });
     const { entries } = await it.panel.store.list({ prefix: 'd/s/', limit: 10 });
     const { proof, createdAt } = JSON.parse(entries[0]?.value ?? '{}') as { proof: { at: number }; createdAt: number };
     expect(proof.at).toBeLessThanOrEqual(createdAt);
@@ -100,6 +103,22 @@ describe('a proof at a provider', () => {
     expect(problemOf(page.url)).toBe('expired');
     expect((await browser.go(at, isPage)).url.href).toBe(`${it.origin.origin}/proved`);
     expect(await isProved(it, browser)).toBe(true);
+  });
+
+  test('of another session of the same user proves nothing', async () => {
+    await using it = await signing();
+    await it.provider.set({ user: 'ann' });
+    const { browser, token } = await it.signIn();
+    const { userId } = (await ask(it.panel, { token: token ?? '' }, '/me')).body as { userId: string };
+    const at = `${it.origin.origin}/panel/v1/me/proof/provider`;
+    const { response } = await browser.go(at, ({ pathname }) => pathname.endsWith('/callback'));
+    const own = await signedIn(it.panel.store, userId, { proof: undefined });
+    const other = new RedirectedBrowser();
+    const flow = `muster-flow_${it.origin.port}`;
+    other.set(it.origin, flow, browser.cookie(it.origin, flow) ?? '');
+    other.set(it.origin, `muster_${it.origin.port}`, own.token);
+    const { url } = await other.go(response.headers.get('location') ?? '', isPage);
+    expect([problemOf(url), await isProved(it, other)]).toEqual(['expired', false]);
   });
 
   test('links an identity only while it is fresh, also when the browser comes back', async () => {

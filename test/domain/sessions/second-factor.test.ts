@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
 import { operationRequest } from '../../support/panel/operation-request.ts';
-import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { openEvents } from '../../support/panel/event-stream.ts';
+import { ask, panelMuster, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { withPasskey } from '../../support/panel/passkeys.ts';
 import {
   asOperator,
@@ -18,6 +20,8 @@ import { onEachBackend } from '../../support/store/backends.ts';
 /* MUSTER_PANEL_SECOND_FACTOR: whoever has none may only add one. */
 
 const policy = (value: string) => ({ env: { MUSTER_PANEL_SECOND_FACTOR: value } });
+
+const SECOND_FACTOR = { secondFactor: 'provider' } as const;
 
 const isLetIn = async (visitor: Visitor): Promise<boolean> => {
   const asked = await visitor.ask('/me/sessions');
@@ -96,6 +100,47 @@ onEachBackend('a second factor that the installation asks for', (backend) => {
     expect([accepted.status, await isLetIn(lost)]).toEqual([200, false]);
     await withPasskey(lost);
     expect(await isLetIn(lost)).toBe(true);
+  });
+
+  test('an invitation is accepted by nobody who lacks one, and by its user with one', async () => {
+    await using panel = await panelMuster(backend, policy('all'));
+    const { accountId } = await tenant(panel.muster);
+    const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] }, SECOND_FACTOR);
+    const made = await ask(panel, owner, `/accounts/${accountId}/invitations`, {
+      method: 'POST',
+      body: { role: 'owner' },
+    });
+    const token = tokenOf(made.body['url']);
+    const { visitor } = await enteredUser(panel.muster);
+    const refused = await visitor.post('/links/accept', { token });
+    expect([refused.status, codeOf(refused)]).toEqual([403, 'second_factor_required']);
+    expect((await visitor.ask('/me')).body['accounts']).toEqual([]);
+    await withPasskey(visitor);
+    expect((await visitor.post('/links/accept', { token })).body).toEqual({ accountId });
+    expect((await visitor.ask('/me')).body['accounts']).toMatchObject([{ accountId, role: 'owner' }]);
+  });
+
+  test('a stream of events ends with it, and another user’s goes on', async () => {
+    await using panel = await panelMuster(backend, policy('all'));
+    const { accountId } = await tenant(panel.muster);
+    const member = { accounts: [{ accountId, role: 'viewer' }] } as const;
+    const passkey = { id: 'a', publicKey: 'b', name: 'Laptop', createdAt: 1 };
+    const ann = await signedIn(
+      panel.store,
+      { ...member, record: { passkeys: [passkey] } },
+      { secondFactor: 'passkey' },
+    );
+    const bob = await signedIn(panel.store, member, SECOND_FACTOR);
+    using lost = await openEvents(panel, ann, `?account=${accountId}`);
+    using kept = await openEvents(panel, bob, `?account=${accountId}`);
+    await rewrite(panel, KEYS.user(ann.userId), (record) => ({ ...record, name: 'Ann B.' }));
+    await lost.has('hint', { account: '', topic: 'me' });
+    expect(lost.isOver).toBe(false);
+    await rewrite(panel, KEYS.user(ann.userId), (record) => ({ ...record, passkeys: [] }));
+    await lost.has('ended');
+    await rewrite(panel, KEYS.account(accountId), (record) => ({ ...record, name: 'Acme' }));
+    await kept.has('hint', { account: accountId, topic: 'account' });
+    expect(kept.isOver).toBe(false);
   });
 
   test('off asks nobody', async () => {

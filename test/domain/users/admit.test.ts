@@ -8,7 +8,7 @@ import { createNewcomers } from '../../../src/domain/users/users.ts';
 import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { expectAbsent } from '../../../src/store/port.ts';
 import { outcomes } from '../../support/kubernetes/bound-core.ts';
-import { putUser } from '../../support/panel/panel-users.ts';
+import { putUser, replacementFor } from '../../support/panel/panel-users.ts';
 import { openedCore, type OpenedCore } from '../../support/service/opened-core.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { DuringReads } from '../../support/store/during-reads.ts';
@@ -84,7 +84,7 @@ async function afterEachRead(
 onEachBackend('a sign-in at the provider', (backend) => {
   test('gives no roles by an identity that was unlinked meanwhile', async () => {
     const tried = await afterEachRead(backend, {
-      act: ({ users, origin, userId }) => users.unlink(origin('operator'), userId),
+      act: ({ users, origin, userId }) => users.unlink(origin('operator'), replacementFor(userId)),
       async judge({ it, userId }) {
         const user = await (await it.core.fleet.current()).user(userId);
         expect([user?.record.identities, user?.record.mapped]).toEqual([[], undefined]);

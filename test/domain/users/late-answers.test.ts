@@ -6,7 +6,7 @@ import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { expectAbsent } from '../../../src/store/port.ts';
 import { RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
-import { putUser, rewrite } from '../../support/panel/panel-users.ts';
+import { putUser, replacementFor, rewrite } from '../../support/panel/panel-users.ts';
 import { signing } from '../../support/panel/signing.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { call, OPERATOR_TOKEN } from '../../support/service/muster.ts';
@@ -48,7 +48,11 @@ async function person(backend: Backend) {
       )),
     renew: (mapped: MappedRoles) => users.renew(originOf('muster'), userId, { identity: IDENTITY, mapped }),
     link: async (mapped: MappedRoles) =>
-      void (await users.link(originOf(`user:${userId}`), userId, { identity: IDENTITY, name: 'Ann', mapped })),
+      void (await users.link(
+        originOf(`user:${userId}`),
+        { identity: IDENTITY, name: 'Ann', mapped },
+        replacementFor(userId),
+      )),
   };
   const mapped = async () =>
     (JSON.parse((await store.get(KEYS.user(userId)))?.value ?? '{}') as { mapped: MappedRoles }).mapped;

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../src/api/contract/operation.ts';
+import type { Operation, ProofField } from '../../../src/api/contract/operation.ts';
 import { documentOf } from '../../../src/api/openapi/document.ts';
 import type { Call } from '../service/muster.ts';
 
@@ -13,7 +13,7 @@ interface Document {
   >;
 }
 
-/** Fields that the examples leave out, since with the others they would do harm. */
+/** Fields that the examples leave out, since with the others they would do harm, with a value for which a proof is needed. */
 const LEFT_OUT: Readonly<Record<string, unknown>> = { adoptableBy: 'production/acme', operator: true };
 
 /** The path of an operation below `/panel/v1`, with the account and ids of records that are not there. */
@@ -30,21 +30,39 @@ export const pathOf = (path: string, accountId: string): string =>
 
 let document: Document | undefined;
 
-/**
- * The path below `/panel/v1` and the request of an operation, with the ids of records that are not there, but for the
- * account. Fields that decide whether it needs a proof are there.
- */
+/** A request of an operation, with the path below `/panel/v1`. */
+export interface OperationRequest {
+  readonly path: string;
+  readonly request: Call;
+}
+
+/** The request of an operation by its example, with the ids of records that are not there, but for the account. */
 export function operationRequest(
-  { method, path, freshProof }: Pick<Operation, 'method' | 'path' | 'freshProof'>,
+  { method, path }: Pick<Operation, 'method' | 'path'>,
   accountId: string,
-): { readonly path: string; readonly request: Call } {
+  more: object = {},
+): OperationRequest {
   document ??= documentOf('panel') as Document;
   const template = path.replaceAll(/:(\w+)/g, '{$1}');
   const example = document.paths[template]?.[method]?.requestBody?.content['application/json']?.example;
-  const deciding = Array.isArray(freshProof) ? freshProof.map((field: string) => [field, LEFT_OUT[field]]) : [];
-  const body = example && { ...example, ...(Object.fromEntries(deciding) as object) };
   return {
     path: pathOf(path, accountId),
-    request: { method: method.toUpperCase(), ...(method !== 'get' && { body: body ?? {} }) },
+    request: { method: method.toUpperCase(), ...(method !== 'get' && { body: { ...example, ...more } }) },
   };
+}
+
+/** Requests of an operation that need a proof: one for each field that decides it. */
+export function requestsNeedingProof(
+  operation: Pick<Operation, 'method' | 'path' | 'freshProof'>,
+  accountId: string,
+): readonly OperationRequest[] {
+  const { freshProof } = operation;
+  if (!Array.isArray(freshProof)) return [operationRequest(operation, accountId)];
+  return freshProof.map((rule: ProofField<string>) =>
+    operationRequest(
+      operation,
+      accountId,
+      typeof rule === 'object' ? { [rule.field]: rule.is } : { [rule]: LEFT_OUT[rule] },
+    ),
+  );
 }

@@ -4,6 +4,8 @@ import { ABSENT, expectAbsent, type Store } from '../../../src/store/port.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { MemberRole, SessionRecord, UserRecord } from '../../../src/domain/records/user-records.ts';
+import { Secret } from '../../../src/domain/credentials/secret.ts';
+import type { Replacement } from '../../../src/domain/users/replaced-session.ts';
 import { loginKey } from '../../../src/domain/users/user-state.ts';
 import { call, Muster, type Answer, type Call, type MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
@@ -98,6 +100,13 @@ export async function signedIn(
   };
   await committed(store, [[KEYS.session(sessionId), session]]);
   return { userId, sessionId, token };
+}
+
+/** A session that begins with a change of a user's ways in, in the place of one that is not there. */
+export function replacementFor(userId: string): Replacement {
+  const [sessionId, replaced] = [randomId(), randomId()];
+  const record = { userId, createdAt: 1, expiresAt: 2, method: 'password', browser: 'Firefox' } as const;
+  return { session: { token: new Secret(randomId()), sessionId, record }, replaced };
 }
 
 /** One request as a page of the panel sends it. */

@@ -4,10 +4,11 @@ import { buildPages } from '../../../scripts/build-web.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { rewrite, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { signing, type Signing } from '../../support/panel/signing.ts';
+import { Visitor } from '../../support/panel/visitor.ts';
 import { Muster } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
-import { openPage, PASSWORD, signInByLink } from './panel-browser.ts';
+import { openPage, PASSWORD, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
 import { VirtualAuthenticator } from './virtual-authenticator.ts';
 
 /* The pages ask for a proof of the person where the service wants one, and go on with what was begun. */
@@ -99,6 +100,29 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(page.getByRole('button', { name: 'Add a passkey' }));
     await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor();
     expect(otto.faults).toEqual([]);
+  });
+
+  test('what was added is shown until it is put away in this browser, whoever signs in elsewhere', async () => {
+    await using muster = await Muster.start();
+    await using ann = await visit(browser);
+    const { page } = ann;
+    const login = 'ann@example.com';
+    await signInByLink(ann, muster, login, false);
+    const banner = page.locator('.banner', { hasText: 'This was added to your sign-in' });
+    await banner.waitFor();
+    await press(banner.getByRole('button', { name: 'That was me' }));
+    await openPage(page, muster, '/me', /Added lately/);
+    expect(await banner.count()).toBe(0);
+    const body = { login, password: PASSWORD };
+    for (const _thief of [1, 2]) expect((await new Visitor(muster).post('/sign-in/password', body)).status).toBe(200);
+    await openPage(page, muster, '/me', /Added lately/);
+    expect(await banner.locator('li').count()).toBe(2);
+    // Signed out and in again here, it is shown as before.
+    await signOut(page);
+    await signInByPassword(page, login);
+    await banner.waitFor();
+    expect(await banner.locator('li').count()).toBe(2);
+    expect(ann.faults).toEqual([]);
   });
 
   describe('at the provider', () => {

@@ -8,8 +8,22 @@ import { Table } from '../../ui/table.tsx';
 
 type Addition = Me['additions'][number];
 
-/** The latest addition that the user has put away in this browser. */
-const SEEN = 'muster-additions-seen';
+/**
+ * What the user has put away, in this browser alone: whoever has a copy of the session, or signs in elsewhere, hides nothing
+ * here. Each addition is put away by all that is shown of it, and not by its time, since one of another replica's clock may be older.
+ */
+const placeOf = ({ userId }: Pick<Me, 'userId'>): string => `muster-additions-put-away-${userId}`;
+
+const keyOf = ({ kind, at, name, client }: Addition): string => JSON.stringify([kind, at, name, client]);
+
+function putAway(me: Me): ReadonlySet<string> {
+  try {
+    const keys: unknown = JSON.parse(localStorage.getItem(placeOf(me)) ?? '[]');
+    return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : []);
+  } catch {
+    return new Set();
+  }
+}
 
 const AdditionLine = ({ kind, name, at, client }: Addition) => (
   <>
@@ -17,24 +31,23 @@ const AdditionLine = ({ kind, name, at, client }: Addition) => (
   </>
 );
 
-/** What was added to the user's ways in since they last signed in from this browser, until they put it away. */
+/** What was added to the user's ways in, until they put it away. */
 export function AdditionsBanner() {
   const { me } = useSession();
-  const [seen, setSeen] = useState(() => localStorage.getItem(SEEN) ?? '');
-  const since = [me.session.previousAt ?? '', seen].sort().at(-1) ?? '';
-  const fresh = me.additions.filter(({ at }) => at > since);
-  const latest = fresh.at(-1)?.at;
-  if (latest === undefined) return null;
-  const putAway = (): void => {
-    localStorage.setItem(SEEN, latest);
-    setSeen(latest);
+  const [away, setAway] = useState(() => putAway(me));
+  const shown = me.additions.filter((one) => !away.has(keyOf(one)));
+  if (shown.length === 0) return null;
+  const putAllAway = (): void => {
+    const keys = me.additions.map(keyOf);
+    localStorage.setItem(placeOf(me), JSON.stringify(keys));
+    setAway(new Set(keys));
   };
   return (
     <div class="banner" role="status">
       <p>{texts.banner}</p>
       <ul>
-        {fresh.map((one) => (
-          <li key={`${one.at} ${one.kind}`}>
+        {shown.map((one) => (
+          <li key={keyOf(one)}>
             <AdditionLine {...one} />
           </li>
         ))}
@@ -42,7 +55,7 @@ export function AdditionsBanner() {
       <p>
         {texts.notYou} <a href="/me">{texts.look}</a>
       </p>
-      <Button small onClick={putAway}>
+      <Button small onClick={putAllAway}>
         {texts.mine}
       </Button>
     </div>
@@ -59,7 +72,7 @@ export function AdditionsCard() {
       <Table
         caption={texts.caption}
         rows={me.additions.toReversed()}
-        idOf={({ at, kind }) => `${at} ${kind}`}
+        idOf={keyOf}
         columns={[
           {
             name: columns.what,

@@ -53,10 +53,12 @@ export const storeConfiguration = operation({
   method: 'put',
   path: `${ACCOUNT}/otel-config`,
   access: 'owner',
+  freshProof: 'by-state',
   summary: 'Set the configuration',
   description:
     'Sets the configuration of all cloud-managed daemons of the account. Where somebody else has changed it since it was ' +
-    'read, nothing is stored, and the answer is `changed_meanwhile`.',
+    'read, nothing is stored, and the answer is `changed_meanwhile`. Another address for a header that is stored needs a fresh ' +
+    'proof, or the header anew.',
   body: closedBody(body.safeExtend({ seen: tag.optional() }), {
     id: 'StoreConfigurationRequest',
     description: 'The configuration to store.',

@@ -91,7 +91,7 @@ export const acceptLink = operation({
     }),
     { id: 'AcceptLinkRequest', description: 'A link, and what a new user needs.' },
   ),
-  errors: ['invalid_request', 'conflict', 'overloaded', 'rate_limited'],
+  errors: ['invalid_request', 'second_factor_required', 'conflict', 'overloaded', 'rate_limited'],
   answers: [
     {
       status: 200,

@@ -2,17 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { ADDITION_KINDS, MEMBER_ROLES, SIGN_IN_METHODS } from '../../../domain/records/user-records.ts';
 import { describedName, nameText } from '../../http/fields.ts';
-import {
-  accountId,
-  closedBody,
-  count,
-  described,
-  entitlement,
-  instant,
-  instantOrNull,
-  sessionId,
-  userId,
-} from '../fields.ts';
+import { accountId, closedBody, count, described, entitlement, instant, sessionId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 /* The signed-in user himself: what he may do, his sessions, and the end of this one. */
@@ -68,7 +58,7 @@ const me = z
           client: described(z.string(), 'The address of the client.', '198.51.100.7'),
         }),
       ),
-      `What was added to the user’s ways in, the latest last, at most ${LIMITS.additionsKeptMax}.`,
+      `What was added to the user’s ways in, the latest last, at most ${LIMITS.additionsKeptMax} of each kind; what can still be used stays.`,
       undefined,
     ),
     session: described(
@@ -77,9 +67,6 @@ const me = z
         createdAt: instant('When it began.'),
         expiresAt: instant('When it ends at the latest.'),
         method,
-        previousAt: instantOrNull(
-          'When the user had last signed in from this browser before; null where it was not known.',
-        ),
         secondFactorRequired: described(
           z.boolean(),
           'Whether the installation asks for a second factor that the session lacks: then the user adds a passkey, or proves by one.',

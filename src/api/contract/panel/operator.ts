@@ -14,7 +14,9 @@ import { sessionList } from './me.ts';
 export const createPanelAccount = atPanel(createAccount, 'operator');
 export const listPanelAccounts = atPanel(listAccounts, 'operator');
 export const readPanelAccount = atPanel(readAccount, 'operator');
-export const changePanelAccount = atPanel(changeAccount, 'operator', { freshProof: ['adoptableBy'] });
+/** What gives access back is as good as a new one; what takes it must not be held up. */
+const ENABLED = { field: 'disabled', is: false } as const;
+export const changePanelAccount = atPanel(changeAccount, 'operator', { freshProof: ['adoptableBy', ENABLED] });
 export const listConsents = atPanel(listAccountApps, 'operator', {
   id: 'listConsents',
   path: '/panel/v1/accounts/:accountId/consents',
@@ -37,7 +39,7 @@ export const readPanelBackup = atPanel(readBackup, 'operator', {
 
 export const createPanelUser = atPanel(createUser, 'operator', { freshProof: true });
 export const listPanelUsers = atPanel(listUsers, 'operator');
-export const changePanelUser = atPanel(changeUser, 'operator', { freshProof: ['operator'] });
+export const changePanelUser = atPanel(changeUser, 'operator', { freshProof: ['operator', ENABLED] });
 export const deletePanelUser = atPanel(deleteUser, 'operator');
 export const listPanelUserKeys = atPanel(listUserApiKeys, 'operator');
 export const resetPanelUser = atPanel(resetUser, 'operator', { freshProof: true });

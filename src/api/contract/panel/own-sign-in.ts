@@ -17,7 +17,8 @@ export const changePassword = operation({
   freshProof: true,
   summary: 'Set one’s own password',
   description:
-    'Sets another password. The one so far is needed where there is one. All other sessions end, and with them the passkeys ' +
+    'Sets another password. The one so far is needed where there is one. All other sessions end, this one goes on under another ' +
+    'token, and with the old password go the passkeys ' +
     'and identities that are named; those that are gone already are passed over.',
   body: closedBody(
     z.object({
@@ -42,7 +43,7 @@ export const changePassword = operation({
   ),
   errors: ['sign_in_failed', 'overloaded'],
   ticket: true,
-  answers: [{ status: 204, description: 'The new password works.' }],
+  answers: [{ status: 204, description: 'The new password works.', headers: ['Set-Cookie'] }],
 });
 
 const passkey = z
@@ -129,9 +130,9 @@ export const removePasskey = operation({
   access: 'signed-in',
   freshProof: true,
   summary: 'Remove a passkey',
-  description: 'Removes a passkey. The last way to sign in stays.',
+  description: 'Removes a passkey, and gives the session another token. The last way to sign in stays.',
   errors: ['conflict'],
-  answers: [{ status: 204, description: 'The passkey works no more.' }],
+  answers: [{ status: 204, description: 'The passkey works no more.', headers: ['Set-Cookie'] }],
 });
 
 const linkedIdentity = z
@@ -192,7 +193,8 @@ export const unlinkProvider = operation({
   access: 'signed-in',
   freshProof: true,
   summary: 'Unlink one’s identities at the provider',
-  description: 'Removes the identities and the roles that came with them. The last way to sign in stays.',
+  description:
+    'Removes the identities and the roles that came with them, and gives the session another token. The last way to sign in stays.',
   errors: ['conflict'],
-  answers: [{ status: 204, description: 'The identities lead to this user no more.' }],
+  answers: [{ status: 204, description: 'The identities lead to this user no more.', headers: ['Set-Cookie'] }],
 });

@@ -7,12 +7,12 @@ import type { SessionUses } from '../../../domain/sessions/session-uses.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Topic } from '../../contract/panel/live.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
-import { judgeByStore, judgeStreams } from './live-rights.ts';
+import { judgeByStore, judgeStreams, type StreamPolicy } from './live-rights.ts';
 import { LiveStream, type Follower } from './live-stream.ts';
 import { createRounds } from './rounds.ts';
 import { createWatchedRounds, type WatchedRoundsDeps } from './watched-rounds.ts';
 
-export interface LiveHubDeps extends WatchedRoundsDeps {
+export interface LiveHubDeps extends WatchedRoundsDeps, StreamPolicy {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly sessionUses: Pick<SessionUses, 'isIdle'>;
@@ -80,7 +80,7 @@ class Hub implements LiveHub {
       deps.pulse.join({
         name: 'streams of events',
         isThere: isWanted,
-        judge: (reader) => judgeByStore(reader, this.#streams),
+        judge: (reader) => judgeByStore(reader, this.#streams, deps),
         storeLost: () => this.#each((stream) => stream.leave()),
       }),
     ];
@@ -116,7 +116,7 @@ class Hub implements LiveHub {
     // It gives its slot back when its end is written, and not only when the client has taken it.
     for (const over of ['prefinish', 'close']) response.once(over, () => this.#streams.delete(stream));
     // A right that was lost between the request's own judgement and here is lost all the same.
-    void judgeStreams(this.#deps.fleet, [stream]);
+    void judgeStreams(this.#deps, [stream]);
     for (const start of this.#startRounds) start();
   }
 
@@ -131,7 +131,7 @@ class Hub implements LiveHub {
       this.#noteMembers(change);
       for (const stream of this.#streams) if (this.#note(stream, change)) judged.add(stream);
     }
-    if (judged.size > 0) void judgeStreams(this.#deps.fleet, judged);
+    if (judged.size > 0) void judgeStreams(this.#deps, judged);
     this.#flushSoon();
   }
 
@@ -210,7 +210,7 @@ class Hub implements LiveHub {
   /** A stream is no use of its session, which may expire meanwhile; nothing in the store tells so. */
   async #endExpired(): Promise<void> {
     const { fleet, sessionUses } = this.#deps;
-    await judgeStreams(fleet, this.#streams);
+    await judgeStreams(this.#deps, this.#streams);
     try {
       for (const stream of this.#streams) {
         const session = fleet.memory.session(stream.sessionId);

@@ -3,6 +3,7 @@ import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { StaleRead } from '../../../domain/mutation/stale-read.ts';
 import { purgeStateOf } from '../../../domain/otel-config/purge-state.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
 import { purgeOtelConfig } from '../../v1/operations/purge-otel-config.ts';
@@ -35,7 +36,10 @@ export const readConfiguration = panelRoute(operations.readConfiguration, async 
   body: await configurationOf(await accountOf(request), request, services),
 }));
 
-/** PUT /panel/v1/accounts/{accountId}/otel-config: not over a change that the user has not seen. */
+/**
+ * PUT /panel/v1/accounts/{accountId}/otel-config: not over a change that the user has not seen, and without a fresh proof to no
+ * other address for a header that the request does not have.
+ */
 export const storeConfiguration = panelRoute(operations.storeConfiguration, async (request, services) => {
   const { caller, body, accountId, signedIn } = request;
   const { enabled, endpoint = '', authHeader, evidenceLevel, seen } = body;
@@ -43,8 +47,15 @@ export const storeConfiguration = panelRoute(operations.storeConfiguration, asyn
   if (seen !== undefined && seen !== (before?.record.tag ?? '')) throw new Refusal('changed_meanwhile');
   const header = authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);
   const judged = seen === undefined ? undefined : (before ?? 'none');
+  const { proof } = signedIn.session.record;
+  const isProved = proof !== undefined && isFresh(proof.at, services.clock.now());
   try {
-    await services.otelConfigs.store(caller, { enabled, endpoint, authHeader: header, evidenceLevel }, judged);
+    await services.otelConfigs.store(
+      caller,
+      { enabled, endpoint, authHeader: header, evidenceLevel },
+      judged,
+      isProved,
+    );
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
     throw error;

@@ -8,6 +8,7 @@ import { chargeAsk, failedAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { hashedPassword } from '../request/new-password.ts';
 import { keptInvitation } from '../request/flows.ts';
+import { refuseWithoutSecondFactor } from '../request/proved.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 
 /** Who opens a link, and what it still needs of him. */
@@ -56,6 +57,8 @@ export const acceptLink = openRoute(operations.acceptLink, async (request, servi
     // A valid link waits for no failures of others behind the same address.
     throw error instanceof NotAuthenticated ? failedAttempt(request, services, 'link', error) : error;
   });
+  // The door is open to anyone, and whoever is signed in goes through it with the rights of the session.
+  if (signedIn) await refuseWithoutSecondFactor(operations.acceptLink, signedIn, services);
   const { token, name, login, password = '' } = request.body;
   const about = { login: login ?? user?.record.login ?? '', name: name ?? user?.record.name ?? '' };
   const { accountId: of = link.record.linkId } = link.record;

@@ -11,7 +11,7 @@ import { panelRoute, type PanelServices } from '../request/route.ts';
 async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Promise<operations.Me> {
   const { user, session, reader } = signedIn;
   const { name, login, password, passkeys, identities, mapped } = user.record;
-  const { createdAt, expiresAt, method, signedInAt = createdAt, previousAt } = session.record;
+  const { createdAt, expiresAt, method, signedInAt = createdAt } = session.record;
   const memory = await fleet.whole();
   const ids = new Set((mapped?.accounts ?? []).map(({ accountId }) => accountId));
   for (const { id } of memory.accountsOfMember(user.id)) ids.add(id);
@@ -42,7 +42,6 @@ async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Prom
       createdAt: dateTime(signedInAt),
       expiresAt: dateTime(expiresAt),
       method,
-      previousAt: previousAt === undefined ? null : dateTime(previousAt),
       secondFactorRequired: await lacksSecondFactor(signedIn, panel.secondFactor),
     },
   };

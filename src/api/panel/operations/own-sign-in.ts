@@ -1,19 +1,21 @@
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { PasskeyRecord } from '../../../domain/records/user-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import type { Replacement } from '../../../domain/users/replaced-session.ts';
 import { identityId } from '../../../domain/users/user-state.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { beginRegistration, endRegistration, placeOf } from '../../../webauthn/webauthn.ts';
 import * as operations from '../../contract/panel/own-sign-in.ts';
 import { comparePassword } from '../request/compare-password.ts';
-import { keepFlow, takeFlow } from '../request/flows.ts';
+import { setCookie } from '../request/cookies.ts';
+import { keepFlow, flowOf } from '../request/flows.ts';
 import { hashedPassword } from '../request/new-password.ts';
-import { proveSession } from '../request/renew-session.ts';
+import { changeWayIn } from '../request/renew-session.ts';
 import { panelRoute } from '../request/route.ts';
 
 const WRONG_CURRENT = 'current: this is not the password so far.';
 
-/** PUT /panel/v1/me/password. All other sessions end with it. */
+/** PUT /panel/v1/me/password. All other sessions end with it, and this one goes on under another token. */
 export const changePassword = panelRoute(operations.changePassword, async (request, services) => {
   const { signedIn, origin, body } = request;
   const { panel } = services;
@@ -27,15 +29,17 @@ export const changePassword = panelRoute(operations.changePassword, async (reque
   }
   const hashed = await hashedPassword(services, { known: `session of ${id}` }, body.password, record);
   const holds = (user: UserEntry): boolean => user.record.password?.hash === stored;
-  await services.setPassword(origin, {
-    userId: id,
-    hashed,
-    holds,
-    keptSession: signedIn.session.id,
-    removedPasskeys: body.removePasskeys ?? [],
-    unlinkedIdentities: body.unlinkIdentities ?? [],
+  const headers = await changeWayIn(request, services, async (replacement) => {
+    await services.setPassword(origin, {
+      hashed,
+      holds,
+      replacement,
+      removedPasskeys: body.removePasskeys ?? [],
+      unlinkedIdentities: body.unlinkIdentities ?? [],
+    });
+    return true;
   });
-  return { status: 204 };
+  return { status: 204, headers };
 });
 
 const passkeyBody = ({ id, name, createdAt }: PasskeyRecord) => ({
@@ -65,37 +69,42 @@ export const listIdentities = panelRoute(operations.listIdentities, ({ signedIn 
 
 /** POST /panel/v1/me/passkeys/options. */
 export const beginPasskey = panelRoute(operations.beginPasskey, async (request, services) => {
-  const { id: userId, record } = request.signedIn.user;
+  const { session, user } = request.signedIn;
+  const { id: userId, record } = user;
   const { login, name, passkeys } = record;
   const about = { userId, login, name, passkeys: passkeys.map(({ id }) => id) };
   const { challenge, options } = await beginRegistration(placeOf(request.panelOrigin), about);
-  const headers = keepFlow(request, services, 'passkey addition', { challenge, userId });
+  const headers = keepFlow(request, services, 'passkey addition', { challenge, sessionId: session.id });
   return { status: 200, headers, body: { options } };
 });
 
 /** POST /panel/v1/me/passkeys. */
 export const addPasskey = panelRoute(operations.addPasskey, async (request, services) => {
-  const { signedIn, origin, body } = request;
-  const flow = takeFlow(request, services, 'passkey addition');
+  const { signedIn, origin, body, cookies } = request;
+  const flow = flowOf(request, services, 'passkey addition');
   const made =
-    flow?.userId === signedIn.user.id
+    flow?.sessionId === signedIn.session.id
       ? await endRegistration(placeOf(request.panelOrigin), flow.challenge, body.response)
       : undefined;
   if (!made) throw new Refusal('invalid_request', 'response: the passkey does not fit the challenge; begin again.');
   const { id, publicKey, transports } = made;
   const passkey = { id, publicKey, transports, name: body.name, createdAt: origin.at };
-  await services.passkeys.add(origin, signedIn.user.id, passkey);
   // The browser has just asked for a finger or a PIN: the session is proved by the passkey, and has its second factor.
-  const proof = { by: 'passkey', at: origin.at, secondFactor: 'passkey' } as const;
-  const holds = (user: UserEntry): boolean => user.record.passkeys.some((one) => one.id === id);
-  return { status: 201, headers: await proveSession(request, services, proof, holds), body: passkeyBody(passkey) };
+  const gained = { proof: { by: 'passkey', at: origin.at }, secondFactor: 'passkey' } as const;
+  const add = async (replacement: Replacement): Promise<boolean> => {
+    await services.passkeys.add(origin, passkey, replacement);
+    return true;
+  };
+  const headers = [...(await changeWayIn(request, services, add, gained)), ...setCookie(cookies, cookies.flow, '', 0)];
+  return { status: 201, headers, body: passkeyBody(passkey) };
 });
 
 /** DELETE /panel/v1/me/passkeys/{passkeyId}. */
-export const removePasskey = panelRoute(
-  operations.removePasskey,
-  async ({ origin, signedIn, passkeyId }, { passkeys }) => {
-    await passkeys.remove(origin, signedIn.user.id, passkeyId);
-    return { status: 204 };
-  },
-);
+export const removePasskey = panelRoute(operations.removePasskey, async (request, services) => {
+  const { origin, passkeyId } = request;
+  const headers = await changeWayIn(request, services, async (replacement) => {
+    await services.passkeys.remove(origin, passkeyId, replacement);
+    return true;
+  });
+  return { status: 204, headers };
+});

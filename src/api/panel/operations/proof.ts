@@ -5,7 +5,7 @@ import { beginAuthentication, endAuthentication, placeOf } from '../../../webaut
 import * as operations from '../../contract/panel/proof.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
 import { comparePassword } from '../request/compare-password.ts';
-import { keepFlow, takeFlow } from '../request/flows.ts';
+import { keepFlow, flowOf } from '../request/flows.ts';
 import { proveSession } from '../request/renew-session.ts';
 import { panelRoute } from '../request/route.ts';
 
@@ -26,14 +26,14 @@ export const proveByPassword = panelRoute(operations.proveByPassword, async (req
 
 /** POST /panel/v1/me/proof/passkey/options. */
 export const beginPasskeyProof = panelRoute(operations.beginPasskeyProof, async (request, services) => {
-  const { id: userId, record } = request.signedIn.user;
-  const allowed = record.passkeys.map(({ id }) => id);
+  const { session, user } = request.signedIn;
+  const allowed = user.record.passkeys.map(({ id }) => id);
   // Without names the browser would offer the passkeys of everybody who uses it.
   if (allowed.length === 0) throw new Refusal('conflict', 'You have no passkey.');
   const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin), allowed);
   return {
     status: 200,
-    headers: keepFlow(request, services, 'passkey proof', { challenge, userId }),
+    headers: keepFlow(request, services, 'passkey proof', { challenge, sessionId: session.id }),
     body: { options },
   };
 });
@@ -44,16 +44,16 @@ const NOT_ACCEPTED = 'The passkey was not accepted: it is none of yours, or it t
 export const proveByPasskey = panelRoute(operations.proveByPasskey, async (request, services) => {
   const { signedIn, origin, body } = request;
   const { user } = signedIn;
-  const flow = takeFlow(request, services, 'passkey proof');
+  const flow = flowOf(request, services, 'passkey proof');
   const known = user.record.passkeys.find(({ id }) => id === body.response['id']);
   const failed = (reason: AttemptReason): NotAuthenticated =>
     new NotAuthenticated('sign_in_failed', { credential: 'passkey', reason, userId: user.id }, NOT_ACCEPTED);
   if (!known) throw failed('unknown');
-  if (flow?.userId !== user.id) throw failed('expired');
+  if (flow?.sessionId !== signedIn.session.id) throw failed('expired');
   const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, body.response, known);
-  if (counter === undefined || !(await services.signIns.browsers.countPasskey(user, known.id, counter))) {
-    throw failed('wrong_secret');
-  }
+  if (counter === undefined) throw failed('wrong_secret');
+  const answer = { passkeyId: known.id, challenge: flow.challenge, counter };
+  if (!(await services.signIns.browsers.spendAnswer(user, answer))) throw failed('wrong_secret');
   const holds = ({ record }: UserEntry): boolean => record.passkeys.some(({ id }) => id === known.id);
   const proof = { by: 'passkey', at: origin.at, secondFactor: 'passkey' } as const;
   return { status: 204, headers: await proveSession(request, services, proof, holds) };

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import type { AttemptReason } from '../../../domain/access-audit/failed-attempts.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { Identity } from '../../../domain/records/user-records.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import { isFresh } from '../../../domain/sessions/proof.ts';
+import { isFresh, lacksSecondFactor } from '../../../domain/sessions/proof.ts';
 import { mappedRoles } from '../../../domain/users/mapped-roles.ts';
 import type { ProviderUser } from '../../../domain/users/provider-users.ts';
+import type { Replacement } from '../../../domain/users/replaced-session.ts';
 import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import { cleanedName } from '../../../text/names.ts';
@@ -18,9 +18,10 @@ import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
 import { openedInvitation } from '../request/flows.ts';
-import { proveSession } from '../request/renew-session.ts';
+import { changeWayIn, proveSession } from '../request/renew-session.ts';
 import { openRoute, panelRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
+import { REASONS, type Problem } from './provider-problems.ts';
 import { providerOf } from './provider-sign-out.ts';
 
 const PURPOSE = 'provider';
@@ -32,26 +33,13 @@ const flowSchema = z.object({
   linkedBy: z.string().optional(),
   /** The id of the user who proves who they are; absent elsewhere. */
   provedBy: z.string().optional(),
+  /** The session of either: no other one goes on with it. */
+  sessionId: z.string().optional(),
   /** The store's revision before the provider was asked; a flow of an earlier version has none. */
   asked: z.int().min(0).default(0),
 });
 type Flow = z.infer<typeof flowSchema>;
-type Purpose = Pick<Flow, 'linkedBy' | 'provedBy'>;
-
-/** Why a sign-in failed, as the sign-in page explains it. */
-type Problem =
-  | 'provider_unavailable'
-  | 'provider_refused'
-  | 'expired'
-  | 'groups_missing'
-  | 'groups_too_many'
-  | 'disabled'
-  | 'already_linked'
-  | 'too_many'
-  | 'no_role'
-  | 'other_identity'
-  | 'proof_missing'
-  | 'proof_required';
+type Purpose = Pick<Flow, 'linkedBy' | 'provedBy' | 'sessionId'>;
 
 /** On to another page; the flow in the browser is over. */
 const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly string[] = []): Reply => ({
@@ -68,22 +56,6 @@ function failedFor(request: OpenRequest<unknown>, problem: Problem, purpose: Pur
   }
   return onTo(request, `${provedBy === undefined ? '/sign-in' : '/proved'}?problem=${problem}`);
 }
-
-/** What a problem says of the sign-in, as the audit and the metrics tell of it; undefined where nobody was refused. */
-const REASONS: Readonly<Record<Problem, AttemptReason | undefined>> = {
-  provider_unavailable: undefined,
-  provider_refused: 'refused',
-  expired: 'expired',
-  groups_missing: 'refused',
-  groups_too_many: 'refused',
-  disabled: 'disabled',
-  already_linked: 'refused',
-  too_many: 'refused',
-  no_role: 'refused',
-  other_identity: 'refused',
-  proof_missing: undefined,
-  proof_required: undefined,
-};
 
 async function begun(
   { cookies }: OpenRequest<unknown>,
@@ -128,7 +100,7 @@ export const endProviderSignIn = openRoute(
     // An unknown state never reaches the library, and each is good once.
     const flow = opened.data;
     if (!flow || request.query.get('state') !== flow.state) return failedFor(request, 'expired');
-    if (!services.spentChallenges.spend(flow.state)) return failedFor(request, 'expired');
+    if (!services.spentStates.spend(flow.state)) return failedFor(request, 'expired');
     try {
       const answer = await client.end(request.query, flow);
       return await admitted(request, services, answer, flow);
@@ -167,11 +139,19 @@ async function linked(
   flow: Purpose,
 ): Promise<Reply> {
   const session = await request.optionalSession();
-  if (!session || session.user.id !== flow.linkedBy) return failedFor(request, 'expired', flow);
+  if (!session || session.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
+  if (await lacksSecondFactor(session, services.panel.secondFactor)) {
+    return failedFor(request, 'second_factor_required', flow);
+  }
   const { proof } = session.session.record;
   if (!proof || !isFresh(proof.at, services.clock.now())) return failedFor(request, 'proof_required', flow);
-  const outcome = await services.providerUsers.link(request.userOrigin(session), session.user.id, user);
-  return outcome === 'linked' ? onTo(request, '/me') : failedFor(request, outcome, flow);
+  const origin = request.userOrigin(session);
+  let outcome: 'linked' | Problem = 'linked';
+  const headers = await changeWayIn({ signedIn: session, origin, cookies: request.cookies }, services, async (next) => {
+    outcome = await services.providerUsers.link(origin, user, next);
+    return outcome === 'linked';
+  });
+  return outcome === 'linked' ? onTo(request, '/me', headers) : failedFor(request, outcome, flow);
 }
 
 /** The user has signed in at the provider once more: as the one who is signed in here, and a moment ago. */
@@ -182,7 +162,7 @@ async function proved(
   flow: Purpose,
 ): Promise<Reply> {
   const signedIn = await request.optionalSession();
-  if (!signedIn || signedIn.user.id !== flow.provedBy) return failedFor(request, 'expired', flow);
+  if (!signedIn || signedIn.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
   const isHis = ({ record }: UserEntry): boolean =>
     record.identities.some((one) => one.issuer === issuer && one.subject === subject);
   if (!isHis(signedIn.user)) return failedFor(request, 'other_identity', flow);
@@ -257,7 +237,8 @@ export const linkProvider = panelRoute(
     const home = services.panel.url;
     if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
     try {
-      const { url, headers } = await begun(request, services, { linkedBy: request.signedIn.user.id });
+      const { user, session } = request.signedIn;
+      const { url, headers } = await begun(request, services, { linkedBy: user.id, sessionId: session.id });
       return { status: 200, headers, body: { url } };
     } catch (error) {
       if (error instanceof ProviderFault) throw new Refusal('invalid_request', 'The provider does not answer now.');
@@ -271,7 +252,8 @@ export const linkProvider = panelRoute(
 export const proveByProvider = panelRoute(
   proofs.proveByProvider,
   async (request, services) => {
-    const purpose = { provedBy: request.signedIn.user.id };
+    const { user, session } = request.signedIn;
+    const purpose = { provedBy: user.id, sessionId: session.id };
     try {
       const { url, headers } = await begun(request, services, purpose);
       return { status: 303, headers: ['Location', url, ...headers] };
@@ -284,7 +266,8 @@ export const proveByProvider = panelRoute(
 );
 
 /** DELETE /panel/v1/me/provider. */
-export const unlinkProvider = panelRoute(own.unlinkProvider, async ({ origin, signedIn }, { providerUsers }) => {
-  await providerUsers.unlink(origin, signedIn.user.id);
-  return { status: 204 };
+export const unlinkProvider = panelRoute(own.unlinkProvider, async (request, services) => {
+  const unlink = (replacement: Replacement): Promise<boolean> =>
+    services.providerUsers.unlink(request.origin, replacement);
+  return { status: 204, headers: await changeWayIn(request, services, unlink) };
 });

@@ -9,7 +9,7 @@ import { NotAuthenticated } from '../../http/errors.ts';
 import type { Reply } from '../../http/exchange.ts';
 import { admitSignIn, chargeAsk, failedAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
-import { keepFlow, takeFlow } from '../request/flows.ts';
+import { keepFlow, flowOf } from '../request/flows.ts';
 import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
 
 /** GET /panel/v1/sign-in. */
@@ -68,7 +68,7 @@ const NO_PASSKEY = 'The passkey was not accepted: it is not known here, or the s
 export const signInByPasskey = openRoute(operations.signInByPasskey, async (request, services) => {
   chargeAsk(request, services, 'passkey');
   const { response } = request.body;
-  const flow = takeFlow(request, services, 'passkey sign-in');
+  const flow = flowOf(request, services, 'passkey sign-in');
   const passkeyId = typeof response['id'] === 'string' ? response['id'] : '';
   const user = flow && passkeyId !== '' ? await services.passkeys.userOf(passkeyId) : undefined;
   const known = user?.record.passkeys.find(({ id }) => id === passkeyId);
@@ -79,9 +79,9 @@ export const signInByPasskey = openRoute(operations.signInByPasskey, async (requ
   if (user.record.disabled) throw failed('disabled');
   if (flow.userId !== undefined && flow.userId !== user.id) throw failed('wrong_secret');
   const counter = await endAuthentication(placeOf(request.panelOrigin), flow.challenge, response, known);
-  if (counter === undefined || !(await services.signIns.browsers.countPasskey(user, passkeyId, counter))) {
-    throw failed('wrong_secret');
-  }
+  if (counter === undefined) throw failed('wrong_secret');
+  const answer = { passkeyId, challenge: flow.challenge, counter };
+  if (!(await services.signIns.browsers.spendAnswer(user, answer))) throw failed('wrong_secret');
   const holds = ({ record }: UserEntry): boolean =>
     record.passkeys.some(({ id }) => id === passkeyId) &&
     (flow.hashed === undefined || tokenHash(record.password?.hash ?? '') === flow.hashed);

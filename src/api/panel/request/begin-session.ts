@@ -30,11 +30,10 @@ export async function beginSession(
   const origin = request.originOf(`user:${session.userId}`);
   const marks = browserMarks(request);
   const known = await (await fleet.current()).user(session.userId);
-  const previousAt = await signIns.browsers.lastSignIn(known, marks);
-  const times = { signedInAt: origin.at, ...(previousAt !== undefined && { previousAt }) };
-  const drawn = sessions.draw({ ...session, browser, ...times }, origin.at);
+  const isKnown = await signIns.browsers.knows(known, marks);
+  const drawn = sessions.draw({ ...session, browser, signedInAt: origin.at }, origin.at);
   const before = await request.optionalSession();
-  const user = await sessions.begin(origin, drawn, holds, before?.session.id, previousAt === undefined);
+  const user = await sessions.begin(origin, drawn, holds, before?.session.id, !isKnown);
   await begun(drawn.sessionId);
   const kept = await signIns.browsers.signedIn(user, marks);
   return [

@@ -1,23 +1,23 @@
 import * as z from 'zod';
 import { setCookie } from './cookies.ts';
 import { FLOW_SECONDS } from './sealed-cookie.ts';
-import type { OpenRequest, PanelServices, SpentChallenges } from './route.ts';
+import type { OpenRequest, PanelServices, SpentOnce } from './route.ts';
 
 /*
- * What a sign-in remembers between two of its requests lies in the browser, sealed (sealed-cookie.ts). A challenge is
- * good once on each replica, so that a cookie that was copied is of no use after it.
+ * What a sign-in remembers between two of its requests lies in the browser, sealed (sealed-cookie.ts). The answer to a
+ * challenge is spent where the user's record is (known-browsers.ts); that of an addition, with the session that began it.
  */
 
-/** Challenges that a replica remembers as spent; each is too old after `FLOW_SECONDS` anyway. */
+/** States of the provider, and tickets, that a replica remembers as spent; each is too old after `FLOW_SECONDS` anyway. */
 const SPENT_MAX = 20_000;
 
-/** Remembers the challenges that were answered on this replica. */
-export function createSpentChallenges(): SpentChallenges {
+/** Remembers what was used on this replica. */
+export function createSpentOnce(): SpentOnce {
   const spent = new Set<string>();
   return {
-    spend(challenge) {
-      if (spent.has(challenge)) return false;
-      spent.add(challenge);
+    spend(one) {
+      if (spent.has(one)) return false;
+      spent.add(one);
       const [oldest] = spent;
       if (spent.size > SPENT_MAX && oldest !== undefined) spent.delete(oldest);
       return true;
@@ -27,8 +27,10 @@ export function createSpentChallenges(): SpentChallenges {
 
 const passkeyFlow = z.object({
   challenge: z.string(),
-  /** The user whose password was right, or who adds a passkey; absent where any passkey will do. */
+  /** The user whose password was right; absent where any passkey will do. */
   userId: z.string().optional(),
+  /** The session that proves its user, or adds a passkey: no other one goes on with it. */
+  sessionId: z.string().optional(),
   /** A digest of the stored password that was right, so that a new one ends the sign-in. */
   hashed: z.string().optional(),
 });
@@ -45,16 +47,14 @@ export function keepFlow(
   return setCookie(cookies, cookies.flow, sealedCookies.seal(purpose, flow), FLOW_SECONDS);
 }
 
-/** The flow of the browser, whose challenge is spent with this; undefined where there is none, or it was used before. */
-export function takeFlow(
+/** The flow of the browser; undefined where there is none. */
+export function flowOf(
   { cookies, cookie }: Pick<OpenRequest<unknown>, 'cookies' | 'cookie'>,
-  { sealedCookies, spentChallenges }: Pick<PanelServices, 'sealedCookies' | 'spentChallenges'>,
+  { sealedCookies }: Pick<PanelServices, 'sealedCookies'>,
   purpose: PasskeyPurpose,
 ): PasskeyFlow | undefined {
   const sealed = cookie(cookies.flow);
-  const opened = sealed === undefined ? undefined : passkeyFlow.safeParse(sealedCookies.open(purpose, sealed));
-  if (opened?.success !== true) return undefined;
-  return spentChallenges.spend(opened.data.challenge) ? opened.data : undefined;
+  return passkeyFlow.safeParse(sealed === undefined ? undefined : sealedCookies.open(purpose, sealed)).data;
 }
 
 const INVITATION = 'invitation';

@@ -1,7 +1,7 @@
 import { lacksSecondFactor, refuseStaleProof, refuseStaleSignIn } from '../../../domain/sessions/proof.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import type { Operation } from '../../contract/operation.ts';
+import type { Operation, ProofField } from '../../contract/operation.ts';
 import type { PanelServices } from './route.ts';
 
 /** An operation, as the session of its request is judged. */
@@ -27,13 +27,18 @@ export function refuseUnproved(
   body: object,
   { clock, panel }: Pick<PanelServices, 'clock' | 'panel'>,
 ): void {
-  if (freshProof === undefined) return;
+  if (freshProof === undefined || freshProof === 'by-state') return;
   const now = clock.now();
   if (freshProof === 'or-new-sign-in') refuseStaleSignIn(session.record, user.record, panel.passwords, now);
-  else if (freshProof === true || freshProof.some((field) => isGiven(body, field))) {
+  else if (freshProof === true || freshProof.some((field) => decides(field, body))) {
     refuseStaleProof(session.record, now);
   }
 }
 
-const isGiven = (body: object, field: string): boolean =>
-  Object.hasOwn(body, field) && body[field as never] !== undefined;
+function decides(rule: ProofField<string>, body: object): boolean {
+  if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;
+  return valueOf(body, rule) !== undefined;
+}
+
+const valueOf = (body: object, field: string): unknown =>
+  Object.hasOwn(body, field) ? body[field as never] : undefined;

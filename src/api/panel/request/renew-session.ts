@@ -3,6 +3,7 @@ import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import type { ProofWay, SessionRecord } from '../../../domain/records/user-records.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
+import type { Replacement } from '../../../domain/users/replaced-session.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
 import { setCookie, type CookieNames } from './cookies.ts';
 import type { PanelServices } from './route.ts';
@@ -21,19 +22,23 @@ export interface Renewing {
   readonly origin: Origin;
 }
 
+type Services = Pick<PanelServices, 'sessions' | 'refreshTokens'>;
+type Gained = Pick<SessionRecord, 'proof' | 'secondFactor'>;
+
 /**
- * Begins a session in the place of the request's own, with the same end.
+ * Draws a session for the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
- * @param holds whether the user, as the commit reads them, is still the one who was judged
- * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried again
- * @throws Refusal `sign_in_failed` where it does not hold, `invalid_session`; StoreUnavailable; Busy
+ * @param commit begins it, with what makes that necessary; false where nothing was changed
+ * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried again;
+ * `unchanged` as `commit` says
+ * @throws whatever `commit` throws; StoreUnavailable
  */
-export async function renewSession(
+async function replaced(
   { signedIn, origin }: Renewing,
-  { sessions, refreshTokens }: Pick<PanelServices, 'sessions' | 'refreshTokens'>,
-  gained: Pick<SessionRecord, 'proof' | 'secondFactor'> = {},
-  holds: (user: UserEntry) => boolean = () => true,
-): Promise<RenewedSession | undefined> {
+  { sessions, refreshTokens }: Services,
+  gained: Gained,
+  commit: (replacement: Replacement) => Promise<boolean>,
+): Promise<RenewedSession | 'unchanged' | undefined> {
   const { user, session } = signedIn;
   const { createdAt: _begun, expiresAt, ...kept } = session.record;
   const drawn = sessions.draw({ ...kept, ...gained, userId: user.id }, origin.at);
@@ -41,9 +46,48 @@ export async function renewSession(
   // The provider's refresh token goes with the session, and the record of the old one goes with that.
   const claimed = kept.method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
   if (claimed === 'busy') return undefined;
-  await sessions.begin(origin, next, holds, session.id);
+  if (!(await commit({ session: next, replaced: session.id }))) return 'unchanged';
   if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
+}
+
+/**
+ * Begins a session in the place of the request's own, with the same end.
+ * @param gained what it has beside what that one has
+ * @param holds whether the user, as the commit reads them, is still the one who was judged
+ * @returns undefined where a replica renews the roles right now: it may be tried again
+ * @throws Refusal `sign_in_failed` where it does not hold, `invalid_session`; StoreUnavailable; Busy
+ */
+export async function renewSession(
+  request: Renewing,
+  services: Services,
+  gained: Gained = {},
+  holds: (user: UserEntry) => boolean = () => true,
+): Promise<RenewedSession | undefined> {
+  const renewed = await replaced(request, services, gained, async ({ session, replaced: former }) => {
+    await services.sessions.begin(request.origin, session, holds, former);
+    return true;
+  });
+  return renewed === 'unchanged' ? undefined : renewed;
+}
+
+/**
+ * Makes a change of the user's ways in: whoever makes it goes on under another token, and a copy of the cookie is refused
+ * from the same commit on (A18).
+ * @param change commits it with the session that takes the place of the request's own; false where there was nothing to change
+ * @param gained what that one has beside
+ * @returns the headers that give the browser the session
+ * @throws whatever `change` throws; HttpRefusal `overloaded`; StoreUnavailable
+ */
+export async function changeWayIn(
+  request: Renewing & { readonly cookies: CookieNames },
+  services: Services,
+  change: (replacement: Replacement) => Promise<boolean>,
+  gained: Gained = {},
+): Promise<readonly string[]> {
+  const renewed = await replaced(request, services, gained, change);
+  if (!renewed) throw new HttpRefusal('overloaded');
+  return renewed === 'unchanged' ? [] : renewedCookie(request.cookies, renewed);
 }
 
 /** The header that gives the browser a renewed session. */
@@ -59,7 +103,7 @@ export const renewedCookie = (cookies: CookieNames, { token, seconds }: RenewedS
  */
 export async function proveSession(
   request: Renewing & { readonly cookies: CookieNames },
-  services: Pick<PanelServices, 'sessions' | 'refreshTokens'>,
+  services: Services,
   proof: { readonly by: ProofWay; readonly at: number; readonly secondFactor?: SessionRecord['secondFactor'] },
   holds: (user: UserEntry) => boolean,
 ): Promise<readonly string[]> {

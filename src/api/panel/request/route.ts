@@ -55,8 +55,9 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly setPassword: (origin: Origin, change: PasswordChange) => Promise<void>;
   /** Counts what an address tries and asks for without a session. */
   readonly addressRates: AddressRates;
-  readonly spentChallenges: SpentChallenges;
-  readonly spentTickets: SpentChallenges;
+  /** The states that the provider's answers had: its codes are good once everywhere. */
+  readonly spentStates: SpentOnce;
+  readonly spentTickets: SpentOnce;
   /** The provider at which people sign in; undefined where there is none. */
   readonly provider: SignInProvider | undefined;
   readonly providerUsers: ProviderUsers;
@@ -89,10 +90,10 @@ export interface SignInProvider {
   readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups' | 'secondFactor' | 'newcomers'>;
 }
 
-/** Challenges that were answered, each good once. */
-export interface SpentChallenges {
-  /** @returns whether the challenge was not spent before */
-  spend(challenge: string): boolean;
+/** What was used, each good once on this replica. */
+export interface SpentOnce {
+  /** @returns whether it was not spent before */
+  spend(one: string): boolean;
 }
 
 /** The shapes of the ids in a path, by name; another shape is 404. */

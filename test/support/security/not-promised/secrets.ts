@@ -15,9 +15,9 @@ import { forgedKey } from '../../records/forged-keys.ts';
 import { ask, panelMuster, signedIn } from '../../panel/panel-users.ts';
 import { asOperator, codeOf, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../panel/visitor.ts';
 import { scratchDirectory } from '../../run/scratch-directory.ts';
-import { call, createApp, Muster, type Answer, OPERATOR_TOKEN, poll, tenant } from '../../service/muster.ts';
+import { call, createApp, enroll, Muster, type Answer, OPERATOR_TOKEN, poll, tenant } from '../../service/muster.ts';
 import { FakeClock } from '../../time/fake-clock.ts';
-import { BEHIND_PROXY, enrolled, expectAll, from, YEAR_MS, type Checks } from './checks.ts';
+import { BEHIND_PROXY, configure, enrolled, expectAll, from, YEAR_MS, type Checks } from './checks.ts';
 
 /* Sentences about secrets, and about the people and programs that have them. */
 
@@ -170,6 +170,20 @@ export const SECRETS: Checks = {
     const used = await maker.post('/links/accept', { token: tokenOf(link.url), password: GOOD_PASSWORD });
     expect([used.status, (await maker.ask('/me')).body['userId']]).toEqual([200, user.userId]);
   },
+
+  "A collector's header is not kept from whoever has the session of an owner: an app of their own is given it.":
+    async () => {
+      await using panel = await panelMuster();
+      const { muster, store } = panel;
+      const { accountId, apiKey } = await tenant(muster);
+      expect(await configure(muster, apiKey, 'https://otel.example.com', 'Bearer of the owner')).toBe(200);
+      const owner = { accounts: [{ accountId, role: 'owner' }] } as const;
+      const session = await signedIn(store, owner, { proof: undefined });
+      const made = await ask(panel, session, `/accounts/${accountId}/apps`, { method: 'POST', body: { name: 'one' } });
+      expect(made.status).toBe(201);
+      const credential = await enroll(muster, made.body as { appId: string; enrollCode: string });
+      expect((await poll(muster, credential)).text).toContain('Bearer of the owner');
+    },
 
   'A stranger with many networks who waits as told is not told from a person in a new browser.': async () => {
     const now = 1_800_000_000_000;
