@@ -1,4 +1,10 @@
-import type { Debt } from './debt.ts';
+/** What one connection owes. */
+interface Owing {
+  /** Nothing is owed any more. */
+  leave(): void;
+  /** Gives up the connection. */
+  readonly giveUp: () => void;
+}
 
 /** Bytes that lie in memory: what was handed over for each connection, and each body once, however many share it. */
 class Held {
@@ -24,25 +30,25 @@ export class Group {
   readonly #name: string;
   readonly held = new Held();
   /** The one that moved last comes last. */
-  readonly debts = new Set<Debt>();
+  readonly debts = new Set<Owing>();
 
   constructor(pool: OwedPool, name: string) {
     this.#pool = pool;
     this.#name = name;
   }
 
-  join(debt: Debt, given: number): void {
+  join(debt: Owing, given: number): void {
     if (!this.debts.has(debt)) this.#add(given);
     this.#touch(debt);
   }
 
-  leave(debt: Debt, given: number): void {
+  leave(debt: Owing, given: number): void {
     if (!this.debts.delete(debt)) return;
     this.#add(-given);
     if (this.debts.size === 0) this.#pool.forget(this.#name);
   }
 
-  moved(debt: Debt, more: number): void {
+  moved(debt: Owing, more: number): void {
     this.#add(more);
     this.#touch(debt);
     this.#pool.trim();
@@ -64,7 +70,7 @@ export class Group {
     this.#pool.held.bytes += bytes;
   }
 
-  #touch(debt: Debt): void {
+  #touch(debt: Owing): void {
     this.debts.delete(debt);
     this.debts.add(debt);
   }
