@@ -52,9 +52,16 @@ export const LIMITS = {
    * part of the memory that the chart gives it.
    */
   bodyBytesAwaitedMax: 64 * 1024 * 1024,
-  /** Bytes of long answers that clients without a credential have not taken, on all listeners of a replica. */
+  /**
+   * Bytes of long answers that clients have not taken, in the process and in the kernel, on all listeners of a replica:
+   * those of clients without a credential and of all others apart.
+   */
   owedBytesMax: 64 * 1024 * 1024,
-  /** A client that takes nothing of its answer for so long is given up. */
+  /** The kernel is taken to hold no more than this of a connection: `net.ipv4.tcp_wmem` has it as its default. */
+  kernelBytesPerConnectionMax: 4 * 1024 * 1024,
+  /** A client that reads no slower than this is not given up: 256 kbit/s. */
+  leastBytesPerSecond: 32_768,
+  /** A client that has had the time for what the kernel took, and takes nothing for so long, is given up. */
   untakenMs: 10 * SECOND_MS,
   /**
    * Devices that are authenticated at once by the store itself, while memory is behind it; the others are told to

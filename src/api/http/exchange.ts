@@ -60,7 +60,7 @@ export interface ExchangeDeps {
   readonly attempts: Pick<FailedAttempts, 'failed'>;
   /** Bounds the bodies of authenticated requests that are waited for, on all listeners. */
   readonly awaitedBodies: AwaitedBodies;
-  /** Bounds the long answers that clients without a credential do not take, on all listeners. */
+  /** Bounds the long answers that clients do not take, on all listeners. */
   readonly owedBytes: OwedBytes;
 }
 
@@ -197,8 +197,7 @@ export class Exchange {
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = this.#headers(headers, cache, safe);
     if (content !== undefined && !headers.includes('Content-Type')) all.push('Content-Type', 'application/json');
-    const owed = this.#principal === undefined ? this.#deps.owedBytes : undefined;
-    sendResponse(this.request, this.response, status, all, content, owed);
+    sendResponse(this.request, this.response, status, all, content, this.#deps.owedBytes, this.#principal);
     this.#ended(status, code);
   }
 
@@ -209,7 +208,7 @@ export class Exchange {
   async stream(headers: readonly string[], pieces: AsyncIterable<string>): Promise<void> {
     this.response.writeHead(200, this.#headers(headers));
     try {
-      await sendPieces(this.response, pieces);
+      await sendPieces(this.response, pieces, this.#deps.owedBytes.begin(this.response, this.#principal));
     } finally {
       this.#ended(200, this.response.writableEnded ? '' : 'broken_off');
     }

@@ -19,7 +19,8 @@ export const DRAIN_MS = 1_000;
  * connection stays open, and elsewhere reset the connection, often before the client has read the response.
  *
  * A body of more than `PIECE_BYTES` is written in pieces, each when the client has taken the one before.
- * @param owed counts a long body that the client has not taken; absent for one that has authenticated
+ * @param owed counts a long body that the client has not taken; nothing does without it
+ * @param principal who has authenticated; undefined for a stranger
  */
 export function sendResponse(
   request: IncomingMessage,
@@ -28,6 +29,7 @@ export function sendResponse(
   headers: OutgoingHttpHeaders | readonly OutgoingHttpHeader[],
   body: string | Buffer | undefined,
   owed?: OwedBytes,
+  principal?: string,
 ): void {
   if (response.headersSent || response.destroyed) return;
   const unread = bodyIsOnItsWay(request);
@@ -39,18 +41,37 @@ export function sendResponse(
   response.writeHead(status, lengthless ? asGiven(headers) : withLength(headers, bytes));
   const content = lengthless || request.method === 'HEAD' ? undefined : body;
   if (content !== undefined && bytes > PIECE_BYTES) {
-    const buffer = typeof content === 'string' ? Buffer.from(content) : content;
-    const write = (written: () => void): void => writePieces(response, buffer, owed, written);
-    // From here on it waits for the client alone.
-    response.emit(ANSWER_WRITTEN);
-    if (unread) endAfterRest(request, response, write);
-    else write(() => response.end());
-    return;
+    const buffer = typeof content === 'string' ? bytesOf(response, content, owed) : content;
+    return sendLong(response, buffer, unread, owed, principal);
   }
   // A text whose characters are one byte each is ASCII, for which node has a shorter way.
   if (!unread) response.end(content, bytes === content?.length ? 'latin1' : 'utf8');
-  else endAfterRest(request, response, (written) => writeWhole(response, content, written));
+  else endAfterRest(request, response, writerOf(response, content));
 }
+
+const bytesOf = (response: ServerResponse, text: string, owed: OwedBytes | undefined): Buffer =>
+  owed?.bytesOf(response, text) ?? Buffer.from(text);
+
+// A function of its own: what waits for the client must not keep the text of which the bytes were made.
+function sendLong(
+  response: ServerResponse,
+  body: Buffer,
+  unread: boolean,
+  owed: OwedBytes | undefined,
+  principal: string | undefined,
+): void {
+  const write = (written: () => void): void =>
+    writePieces(response, body, owed?.begin(response, principal, body), written);
+  // From here on it waits for the client alone.
+  response.emit(ANSWER_WRITTEN);
+  if (unread) endAfterRest(response.req, response, write);
+  else write(() => response.end());
+}
+
+const writerOf =
+  (response: ServerResponse, content: string | Buffer | undefined) =>
+  (written: () => void): void =>
+    writeWhole(response, content, written);
 
 function writeWhole(response: ServerResponse, content: string | Buffer | undefined, written: () => void): void {
   if (content === undefined || content.length === 0) response.flushHeaders();

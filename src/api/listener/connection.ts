@@ -6,8 +6,8 @@ import { DRAIN_BYTES_MAX, DRAIN_MS } from '../http/response.ts';
 import { isEncrypted } from '../headers/security-headers.ts';
 import type { Backlog, Waiting } from './backlog.ts';
 import { rawResponse, type FixedResponse } from './fixed-response.ts';
-import { Progress } from './progress.ts';
 import type { Seat } from './seats.ts';
+import { Unread } from './unread.ts';
 
 /** Above so many responses that the client does not have yet, its connection is read no further. */
 export const OWED_MAX = 16;
@@ -30,6 +30,17 @@ class Pending {
   }
 }
 
+/** What a connection is made of. */
+export interface ConnectionParts {
+  readonly socket: Socket;
+  /** The TCP socket; the same without TLS. */
+  readonly raw: Socket;
+  readonly seat: Seat;
+  readonly backlog: Backlog;
+  /** For its client to take anything of an answer, in milliseconds. */
+  readonly unreadMs: number;
+}
+
 /**
  * The state of one TCP connection: its pending responses, and how it is to end. Its requests are served one after the
  * other: a request begins when the kernel has the response before it. So a connection costs one slot and one response
@@ -42,7 +53,7 @@ export class Connection {
   readonly #pending: Pending[] = [];
   /** The latest request's response; kept after it was sent while the body of its request is still on its way. */
   #latest: ServerResponse | undefined;
-  readonly #progress: Progress;
+  readonly #unread: Unread;
   #bytesReadWhenIdle = 0;
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
@@ -61,11 +72,12 @@ export class Connection {
   #discarding = false;
   #refusal: FixedResponse | undefined;
 
-  constructor(socket: Socket, seat: Seat, backlog: Backlog) {
+  constructor({ socket, raw, seat, backlog, unreadMs }: ConnectionParts) {
     this.#socket = socket;
-    this.#progress = new Progress(socket);
+    this.#unread = new Unread(socket, raw, unreadMs, () => this.#ended());
     this.seat = seat;
-    this.#waiting = backlog.of(() => void socket.destroy());
+    seat.close = () => void socket.destroy();
+    this.#waiting = backlog.of(() => this.#unread.giveUp());
     // Node resumes it whenever a body has been read.
     socket.on('resume', () => {
       if (this.#isHeld) socket.pause();
@@ -87,6 +99,7 @@ export class Connection {
     if (this.#socket.destroyed) return;
     this.#headCame();
     const before = this.#pending.at(-1)?.response;
+    if (before === undefined) this.#unread.debt?.prove();
     if (this.#isLast || (before?.headersSent === true && !before.shouldKeepAlive)) {
       this.#unserved += 1;
       this.#holdWhereMuchIsOwed();
@@ -190,6 +203,7 @@ export class Connection {
    * The listener is about to drain: the next response ends the connection, and an idle client may still send a request.
    */
   leave(): void {
+    this.#unread.lingerNoLonger();
     if (this.#isLast) return;
     this.#closing = true;
     if (this.#pending.length > 0 && this.#latest?.headersSent === false) this.#latest.shouldKeepAlive = false;
@@ -202,17 +216,31 @@ export class Connection {
     if (idle && !this.#discarding) this.#socket.destroy();
   }
 
+  /** The listener ends. */
+  destroy(): void {
+    this.leave();
+    this.#socket.destroy();
+  }
+
   /**
    * The client has ended its side. It may still be reading, so pending responses are sent; but it may also be gone, and
    * then a held poll must not keep its slot until its time is over.
    */
   halfClosed(patienceMs: number): void {
-    if (this.#pending.length > 0) this.#destroyIn(patienceMs);
+    if (this.#pending.length === 0) return;
+    const timer = setTimeout(() => this.#unread.giveUp(), patienceMs);
+    this.#socket.once('close', () => clearTimeout(timer));
   }
 
   /** Called at regular intervals: a response that is never taken must not keep its memory for ever. */
   checkProgress(): void {
-    if (this.#progress.isStalled(this.#pending[0]?.response)) this.#socket.destroy();
+    this.#unread.check(this.#pending[0]?.response);
+  }
+
+  /** Nothing more is served, though the client may still read. */
+  #ended(): void {
+    this.#isLast = true;
+    this.seat.leave();
   }
 
   /** Node has let go of the socket (CONNECT) and does not tell the pending responses that it closed; this does. */
@@ -260,11 +288,7 @@ export class Connection {
       return;
     }
     this.#socket.end(rawResponse(refusal, isEncrypted(this.#socket)));
-    this.#destroyIn(DRAIN_MS);
-  }
-
-  #destroyIn(ms: number): void {
-    const timer = setTimeout(() => this.#socket.destroy(), ms);
+    const timer = setTimeout(() => this.#socket.destroy(), DRAIN_MS);
     this.#socket.once('close', () => clearTimeout(timer));
   }
 }

@@ -13,7 +13,7 @@ import { Connection } from './connection.ts';
 import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
-import { STALLED_CHECKS } from './progress.ts';
+import { CHECKS } from './progress.ts';
 import { Seats, type Seat } from './seats.ts';
 import { Strangers, type StrangerOptions } from './strangers.ts';
 
@@ -36,7 +36,7 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, St
   readonly perTurnMax?: number;
   /** Pipelined requests of all connections that wait for the responses before them: some 3 KiB each. */
   readonly backlogMax?: number;
-  /** A response of which the client takes nothing for so long, in milliseconds, is given up at most a quarter later. */
+  /** A client that takes nothing for so many milliseconds is given up at most a quarter later. */
   readonly unreadAnswerMs?: number;
   /** How long, in milliseconds, a client that has ended its side may still take its responses. */
   readonly halfClosedMs?: number;
@@ -91,6 +91,7 @@ class HttpListener implements Listener {
   readonly #strangers: Strangers;
   readonly #backlog: Backlog;
   readonly #arrivals: TurnQueue;
+  readonly #unreadMs: number;
   readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
   /** TLS connections whose handshake is not over, by the peer's address and port. */
   readonly #handshakes = new Map<string, { readonly socket: Socket; readonly seat: Seat }>();
@@ -102,6 +103,7 @@ class HttpListener implements Listener {
   constructor(server: Server, options: ListenerOptions) {
     this.#server = server;
     this.#options = options;
+    this.#unreadMs = options.unreadAnswerMs ?? LIMITS.untakenMs;
     this.#slots = new AdmissionSlots(options);
     this.#seats = new Seats(options);
     this.#strangers = new Strangers(this.#seats, options);
@@ -111,15 +113,14 @@ class HttpListener implements Listener {
     if (server instanceof TlsServer) {
       server.on('connection', (socket: Socket) => this.#trackHandshake(socket));
       server.on('secureConnection', (socket: Socket) => {
-        const seat = this.#handshakes.get(peerOf(socket))?.seat;
+        const handshake = this.#handshakes.get(peerOf(socket));
         this.#handshakes.delete(peerOf(socket));
-        this.#accept(socket, seat);
+        this.#accept(socket, handshake?.socket, handshake?.seat);
       });
-    } else server.on('connection', (socket: Socket) => this.#accept(socket, this.#seat(socket)));
+    } else server.on('connection', (socket: Socket) => this.#accept(socket, socket, this.#seat(socket)));
     server.on('listening', () => {
       this.#port = (server.address() as AddressInfo).port;
-      const everyMs = (options.unreadAnswerMs ?? LIMITS.untakenMs) / STALLED_CHECKS;
-      this.#progressTimer = setInterval(() => this.#checkProgress(), everyMs).unref();
+      this.#progressTimer = setInterval(() => this.#checkProgress(), this.#unreadMs / CHECKS).unref();
     });
     server.on('request', serve);
     // H7: without these two, node sends 100 Continue before the request was judged, and 417 to any other expectation.
@@ -180,7 +181,7 @@ class HttpListener implements Listener {
   }
 
   #destroyAll(): void {
-    for (const socket of this.#connections.keys()) socket.destroy();
+    for (const connection of this.#connections.values()) connection.destroy();
   }
 
   #checkProgress(): void {
@@ -207,10 +208,9 @@ class HttpListener implements Listener {
     });
   }
 
-  #accept(socket: Socket, seat: Seat | undefined): void {
-    if (seat === undefined) return void socket.destroy();
-    seat.close = () => void socket.destroy();
-    const connection = new Connection(socket, seat, this.#backlog);
+  #accept(socket: Socket, raw: Socket | undefined, seat: Seat | undefined): void {
+    if (!seat || !raw) return void socket.destroy();
+    const connection = new Connection({ socket, raw, seat, backlog: this.#backlog, unreadMs: this.#unreadMs });
     if (this.#leaving) connection.leave();
     this.#connections.set(socket, connection);
     socket.on('end', () => connection.halfClosed(this.#options.halfClosedMs ?? 5_000));

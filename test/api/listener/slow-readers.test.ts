@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { OwedBytes } from '../../../src/api/http/pieces/owed-bytes.ts';
 import { sendResponse } from '../../../src/api/http/response.ts';
+import { CHECKS } from '../../../src/api/listener/progress.ts';
+import { LIMITS } from '../../../src/domain/limits.ts';
 import { makeCertificates } from '../../support/http/certificates.ts';
 import { openTestListener, type TestListener } from '../../support/http/test-listener.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
@@ -14,7 +16,10 @@ import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 const STEP_BYTES = 40_000_000;
 const STEPS = 3;
 const BODY = Buffer.alloc(STEP_BYTES * STEPS, 'x');
-const CHECK_MS = 30_000;
+const UNREAD_MS = 30_000;
+const CHECK_MS = UNREAD_MS / CHECKS;
+/** For a client that reads at the least speed, and had given the kernel as much to keep as it takes. */
+const CHECKS_FOR_ALL = Math.ceil((LIMITS.kernelBytesPerConnectionMax / LIMITS.leastBytesPerSecond) * (1000 / CHECK_MS));
 
 /** Only the checks wait for the test; everything else has real time. */
 function holdChecks(): void {
@@ -24,11 +29,12 @@ function holdChecks(): void {
 
 const { certificate: cert, key } = makeCertificates(scratchDirectory('slow-readers'));
 
+const owed = new OwedBytes({ strangersMax: Number.MAX_SAFE_INTEGER, knownMax: 0 });
 const open = (isTls: boolean): Promise<TestListener> =>
   openTestListener({
     ...(isTls && { tls: { cert, key } }),
-    unreadAnswerMs: CHECK_MS,
-    handle: (request, response) => sendResponse(request, response, 200, [], BODY),
+    unreadAnswerMs: UNREAD_MS,
+    handle: (request, response) => sendResponse(request, response, 200, [], BODY, owed),
   });
 
 async function ask(port: number, isTls: boolean): Promise<Socket> {
@@ -78,16 +84,28 @@ test.each([
 test.each([
   ['HTTP', false],
   ['HTTPS', true],
-])('%s: one that takes nothing between two checks is, though it took some before', async (_scheme, isTls) => {
-  holdChecks();
-  await using service = await open(isTls);
-  const socket = await ask(service.port, isTls);
-  const { response } = await service.request(0);
-  await take(socket, STEP_BYTES);
-  // The kernels may still have room for a while, which counts as taken.
-  while (!response.closed) {
-    vi.advanceTimersByTime(CHECK_MS);
-    await nextTurn();
-  }
-  expect(response.writableFinished).toBe(false);
-});
+])(
+  '%s: one that takes nothing is not while it may still read what the kernel has, and is reset then',
+  async (_scheme, isTls) => {
+    holdChecks();
+    await using service = await open(isTls);
+    const socket = await ask(service.port, isTls);
+    const { response } = await service.request(0);
+    await take(socket, STEP_BYTES);
+    // The kernels may still have room for a while, which counts as taken.
+    let lengths: unknown[] = [];
+    do {
+      lengths = [response.writableLength, response.req.socket.bytesWritten];
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    } while (lengths[0] !== response.writableLength || lengths[1] !== response.req.socket.bytesWritten);
+    for (let check = 0; check < CHECKS_FOR_ALL; check += 1) vi.advanceTimersByTime(CHECK_MS);
+    expect(response.req.socket.destroyed).toBe(false);
+    for (let check = 0; check < CHECKS + 2; check += 1) vi.advanceTimersByTime(CHECK_MS);
+    expect(response.req.socket.destroyed).toBe(true);
+    const error = once(socket, 'error');
+    socket.resume();
+    expect((await error)[0]).toMatchObject({ code: 'ECONNRESET' });
+    if (!response.closed) await once(response, 'close');
+    expect(response.writableFinished).toBe(false);
+  },
+);

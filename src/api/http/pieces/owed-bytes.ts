@@ -1,55 +1,56 @@
 import type { ServerResponse } from 'node:http';
+import { Debt, debtorOf } from './debt.ts';
+import { OwedPool } from './owed-pool.ts';
+import { SharedBodies } from './shared-bodies.ts';
 
-/** The debt of one answer to its client. */
-interface Debt {
-  bytes: number;
+/** The bounds of what clients have not taken, in bytes. */
+export interface OwedBounds {
+  readonly strangersMax: number;
+  readonly knownMax: number;
 }
 
 /**
- * The bytes of answers that connections without a credential have not taken, over all listeners of a process. Above the
- * bound the answer goes whose client has taken nothing for the longest time: strangers who do not read cost no more
- * memory than this, and whoever reads is not felt.
+ * The bytes of long answers that clients have not taken, over all listeners of a process: whoever does not read costs no
+ * more memory than this, in the process and in the kernel together. Above the bound the answer goes whose client has
+ * taken nothing for the longest time: of all strangers', or of those of the account or user that holds most, so that
+ * whoever reads, and whoever holds little, is not felt.
  */
 export class OwedBytes {
-  readonly #max: number;
-  /** The one that moved last comes last. */
-  readonly #debts = new Map<ServerResponse, Debt>();
-  #sum = 0;
+  /** Those of clients without a credential. They have no names, and are one principal. */
+  readonly strangers: OwedPool;
+  /** Those of clients with a credential, by principal. */
+  readonly known: OwedPool;
+  readonly #bodies = new SharedBodies();
 
-  /** @param max bytes, all in all */
-  constructor(max: number) {
-    this.#max = max;
+  constructor({ strangersMax, knownMax }: OwedBounds) {
+    this.strangers = new OwedPool(strangersMax);
+    this.known = new OwedPool(knownMax);
   }
 
-  /** The bytes that are owed now. */
-  get sum(): number {
-    return this.#sum;
+  /** The bytes of a long answer's text, which it shares with those answers that are being sent and have the same. */
+  bytesOf(response: ServerResponse, text: string): Buffer {
+    const shared = this.#bodies.join(text);
+    response.once('close', () => this.#bodies.leave(shared));
+    return shared.bytes;
   }
 
   /**
-   * The client of an answer is given so many bytes, and has taken what it was given before. The answer owes nothing any more
-   * once it is closed.
+   * A long answer begins, and owes what it is given until its client is known to have it.
+   * @param principal undefined for a stranger
+   * @param body that is kept until all of it is handed over; undefined where the answer is made as it is taken
    */
-  owe(response: ServerResponse, bytes: number): void {
-    const debt = this.#debts.get(response) ?? this.#begun(response);
-    this.#debts.delete(response);
-    this.#debts.set(response, debt);
-    this.#sum += bytes - debt.bytes;
-    debt.bytes = bytes;
-    for (const [oldest] of this.#debts) {
-      if (this.#sum <= this.#max) return;
-      this.#forget(oldest);
-      oldest.destroy();
+  begin(response: ServerResponse, principal: string | undefined, body?: Buffer): Debt {
+    const { socket } = response.req;
+    const debtor = debtorOf(socket);
+    let debt = debtor?.debt;
+    if (debt === undefined) {
+      const begun = (debt = new Debt(() => (debtor === undefined ? socket.destroy() : debtor.giveUp())));
+      debtor?.owes(begun);
+      socket.once('close', () => begun.leave());
     }
-  }
-
-  #begun(response: ServerResponse): Debt {
-    response.once('close', () => this.#forget(response));
-    return { bytes: 0 };
-  }
-
-  #forget(response: ServerResponse): void {
-    this.#sum -= this.#debts.get(response)?.bytes ?? 0;
-    this.#debts.delete(response);
+    const owing = debt;
+    response.once('close', () => owing.end());
+    debt.begin(principal === undefined ? this.strangers.of('') : this.known.of(principal), body);
+    return debt;
   }
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { OwedBytes } from './owed-bytes.ts';
+import type { Debt } from './debt.ts';
 
 /**
  * A longer body is written in pieces of this size, each when the client has taken the one before. Node hands all that it
@@ -11,23 +11,18 @@ export const PIECE_BYTES = 65_536;
 /**
  * Writes a body in pieces.
  * @param body of which nothing is copied: answers with the same one share it
- * @param owed counts what the client has not taken; absent for a client that has authenticated
+ * @param debt counts what the client has not taken; absent where nothing is counted
  * @param written is called once the last piece is handed over; never where the client is gone
  */
-export function writePieces(
-  response: ServerResponse,
-  body: Buffer,
-  owed: OwedBytes | undefined,
-  written: () => void,
-): void {
+export function writePieces(response: ServerResponse, body: Buffer, debt: Debt | undefined, written: () => void): void {
   let at = 0;
   const next = (): void => {
-    if (response.destroyed) return;
+    if (isGone(response)) return;
     const piece = body.subarray(at, at + PIECE_BYTES);
     at += piece.length;
-    owed?.owe(response, piece.length);
+    debt?.give(piece.length);
     // It may be the answer that had waited longest itself.
-    if (response.destroyed) return;
+    if (isGone(response)) return;
     const isTaken = response.write(piece);
     if (at >= body.length) written();
     else if (isTaken) next();
@@ -35,3 +30,5 @@ export function writePieces(
   };
   next();
 }
+
+const isGone = ({ destroyed, req }: ServerResponse): boolean => destroyed || req.socket.destroyed;

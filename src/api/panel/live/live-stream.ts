@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { giveUp } from '../../http/pieces/debt.ts';
 import type { Topic, Watched } from '../../contract/panel/live.ts';
 
 /** Who follows what by a stream of events. */
@@ -109,7 +110,7 @@ export class LiveStream implements Follower {
 
   #write(text: string): void {
     if (this.isOver) return;
-    if (this.#response.writableLength > UNREAD_BYTES_MAX) this.#response.destroy();
+    if (this.#response.writableLength > UNREAD_BYTES_MAX) giveUp(this.#response.req.socket);
     else this.#response.write(text);
   }
 }
