@@ -215,8 +215,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a stream under a silent watch outlives its right',
     file: 'src/api/panel/live/live-rights.ts',
-    search: 'if (!(await hasRights(shared, stream))) stream.end();',
-    replacement: 'await hasRights(shared, stream);',
+    search: 'if (!(await hasRights(shared, stream, policy))) stream.end();',
+    replacement: 'await hasRights(shared, stream, policy);',
     rule: 'P2: streams of live events end with the right, also where the watch of the store is silent.',
     caughtBy: ['test/domain/fleet/pulse.test.ts'],
   },
@@ -751,8 +751,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a copy of the cookie is as fresh as the session that was proved',
     file: 'src/api/panel/request/renew-session.ts',
-    search: 'await sessions.begin(origin, next, holds, session.id);',
-    replacement: 'await sessions.begin(origin, next, holds);',
+    search: 'await services.sessions.begin(request.origin, session, holds, former);',
+    replacement: 'await services.sessions.begin(request.origin, session, holds);',
     rule: 'A18: a proof ends the session that asked for it.',
     caughtBy: ['test/domain/sessions/proof.test.ts'],
   },

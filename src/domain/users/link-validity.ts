@@ -1,12 +1,33 @@
 import { expectUnchanged, type Expectation } from '../../store/port.ts';
+import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
+import { Secret } from '../credentials/secret.ts';
+import { tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { MutationDeps } from '../mutation/step.ts';
+import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
 import { linkSchema, type LinkRecord, type OperatorsRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { linkKeyOf } from './link-token.ts';
 import { accountRight, operatorRight, type Right } from './roles.ts';
 import { canSignIn } from './user-state.ts';
+
+/*
+ * The token of a link: `mst_link_<scope>_<43 base62>`. The scope is the account of an invitation, or `operator`: it is no
+ * secret, and finds the record; the store has the hash of the whole. The prefix lets a scanner of secrets find a token.
+ */
+
+const TOKEN = /^mst_link_([a-z0-9]{16}|operator)_[0-9A-Za-z]{43}$/;
+
+/** Draws the token of a link. @param accountId of an invitation; undefined for a link to a user */
+export const drawLinkToken = (random: RandomSource, accountId: string | undefined): Secret =>
+  new Secret(`mst_link_${accountId ?? OPERATOR_AUDIT}_${generateSecretWord(random)}`);
+
+/** The key of the record of a link; undefined for what is no token. */
+export function linkKeyOf(token: string): string | undefined {
+  const scope = TOKEN.exec(token)?.[1];
+  return scope === undefined ? undefined : KEYS.link(scope, tokenHash(token));
+}
 
 /** A link that is valid now. */
 export interface ValidLink extends Versioned<LinkRecord> {

@@ -11,8 +11,7 @@ import { linkSchema, type LinkRecord, type MemberRole } from '../records/user-re
 import { Refusal } from '../refusal.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, expectAbsent, expectUnchanged, type Entry, type Write } from '../../store/port.ts';
-import { drawLinkToken, linkKeyOf } from './link-token.ts';
-import { hasOperator, validLink, type ValidLink } from './link-validity.ts';
+import { drawLinkToken, hasOperator, linkKeyOf, validLink, type ValidLink } from './link-validity.ts';
 import { withUse } from './user-state.ts';
 import { creationStep, existingUser, type CreatedUser, type User, type UserDeps } from './users.ts';
 

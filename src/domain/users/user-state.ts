@@ -99,8 +99,8 @@ export function withAddition(
   const added = { kind, at, name, client };
   const ofKind = [...(record.additions ?? []), added].filter((one) => one.kind === kind);
   const excess = Math.max(0, ofKind.length - LIMITS.additionsKeptMax);
-  const gone = ofKind.filter((one) => one !== added && !isInUse(record, one)).slice(0, excess);
-  return { ...record, additions: [...(record.additions ?? []).filter((one) => !gone.includes(one)), added] };
+  const gone = new Set(ofKind.filter((one) => one !== added && !isInUse(record, one)).slice(0, excess));
+  return { ...record, additions: [...(record.additions ?? []).filter((one) => !gone.has(one)), added] };
 }
 
 /** Whether the user still has the passkey or the identity. */

@@ -114,7 +114,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     await openPage(page, muster, '/me', /Added lately/);
     expect(await banner.count()).toBe(0);
     const body = { login, password: PASSWORD };
-    for (const _thief of [1, 2]) expect((await new Visitor(muster).post('/sign-in/password', body)).status).toBe(200);
+    const thieves = [new Visitor(muster), new Visitor(muster)];
+    for (const thief of thieves) expect((await thief.post('/sign-in/password', body)).status).toBe(200);
     await openPage(page, muster, '/me', /Added lately/);
     expect(await banner.locator('li').count()).toBe(2);
     // Signed out and in again here, it is shown as before.
