@@ -11,17 +11,16 @@ export interface Debtor {
   giveUp(): void;
 }
 
-const DEBTOR: unique symbol = Symbol('debtor');
 interface DebtorSocket extends Socket {
-  [DEBTOR]?: Debtor;
+  debtor?: Debtor;
 }
 
 /** Tells who gives up the connection of a socket. */
 export function setDebtor(socket: DebtorSocket, debtor: Debtor): void {
-  socket[DEBTOR] = debtor;
+  socket.debtor = debtor;
 }
 
-export const debtorOf = (socket: DebtorSocket): Debtor | undefined => socket[DEBTOR];
+export const debtorOf = (socket: DebtorSocket): Debtor | undefined => socket.debtor;
 
 /** Gives up a connection whose client does not take what it asked for. */
 export function giveUp(socket: Socket): void {
