@@ -66,7 +66,7 @@ test('an account that rested for days and now runs wild is told within two hours
   // 5 MiB in each half hour, of a quota of 100 MiB.
   for (let step = 1; step <= 4; step += 1) {
     const [at, bytes] = [NOW + (step * HOUR_MS) / 2, (10 + 5 * step) * MIB];
-    record = { ...record, at, audit: bytes, marks: marksAfter(record, { at, bytes }) };
+    record = { at, audit: bytes, records: 0, marks: marksAfter(record, { at, bytes }) };
   }
   const [wild] = quotaState(memoryOf({ wild: { ...record, quotaMb: 100 } }), 1024, record.at, 3).ending;
   expect(wild?.secondsToQuota).toBeLessThan(86_400);

@@ -34,12 +34,12 @@ function storedBytesOn(store: Store, clock: FakeClock, memory: Memory = { whole:
     },
   };
   const deps = { store, clock, log: createLog('silent'), accountQuotaMb: 1024, fleet };
-  const { sealed, round } = createStoredBytes(deps, []);
+  const bytes = createStoredBytes(deps, []);
   return {
-    sealed,
+    sealed: (accountId, chain) => bytes.sealed(accountId, chain),
     async round(signal) {
       for (const accountId of [ACCOUNT, OTHER_ACCOUNT]) held.set(accountId, await readStored(store, accountId));
-      await round(signal);
+      await bytes.round(signal);
     },
   };
 }
