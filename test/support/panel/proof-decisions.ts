@@ -57,6 +57,7 @@ export const WITHOUT_PROOF: Readonly<Record<string, string>> = {
   createAccount: 'an account without a key or a member lets nobody in',
   'changeAccount.name': 'a name opens nothing',
   'changeAccount.entitlement': 'those who are in may do more, and nobody else gets in',
+  'changeAccount.quotaMb': 'those who are in may store more, and nobody else gets in',
   'changeAccount.disabled, but false': TAKES_AWAY,
   'changeAccount.namespaceUid': 'it narrows a consent, with which alone it is taken',
   'changeUser.name': 'a name opens nothing',
