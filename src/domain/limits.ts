@@ -53,10 +53,12 @@ export const LIMITS = {
    */
   bodyBytesAwaitedMax: 64 * 1024 * 1024,
   /**
-   * Bytes of long answers that clients have not taken, in the process and in the kernel, on all listeners of a replica:
-   * those of clients without a credential and of all others apart.
+   * Bytes of long answers that clients without a credential have not taken, in the process and in the kernel, on all
+   * listeners of a replica.
    */
   owedBytesMax: 64 * 1024 * 1024,
+  /** Those of all others. Their bodies are seldom the same, and cost the process twice until they are collected. */
+  owedToKnownBytesMax: 32 * 1024 * 1024,
   /** The kernel is taken to hold no more than this of a connection: `net.ipv4.tcp_wmem` has it as its default. */
   kernelBytesPerConnectionMax: 4 * 1024 * 1024,
   /** A client that reads no slower than this is not given up: 256 kbit/s. */

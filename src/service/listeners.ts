@@ -122,7 +122,7 @@ export async function openListeners(
   const awaitedBodies = new AwaitedBodies(LIMITS.bodyBytesAwaitedMax);
   const attempts = createFailedAttempts(core);
   const cameByTls = (request: IncomingMessage): boolean => trustedProxies.cameByTls(request);
-  const owedBytes = new OwedBytes({ strangersMax: LIMITS.owedBytesMax, knownMax: LIMITS.owedBytesMax });
+  const owedBytes = new OwedBytes({ strangersMax: LIMITS.owedBytesMax, knownMax: LIMITS.owedToKnownBytesMax });
   const base = { clock, deadlines, log, metrics, jitter, clientOf, cameByTls, awaitedBodies, owedBytes, attempts };
   const { apps, otelConfigs, keyUses, mutations } = shared.domain;
   const { rateWindow, limitedAccounts } = shared;
