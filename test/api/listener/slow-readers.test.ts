@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { OwedBytes } from '../../../src/api/http/pieces/owed-bytes.ts';
@@ -20,6 +21,9 @@ const UNREAD_MS = 30_000;
 const CHECK_MS = UNREAD_MS / CHECKS;
 /** For a client that reads at the least speed, and had given the kernel as much to keep as it takes. */
 const CHECKS_FOR_ALL = Math.ceil((LIMITS.kernelBytesPerConnectionMax / LIMITS.leastBytesPerSecond) * (1000 / CHECK_MS));
+
+/** Turns of the event loop in which nothing was taken: the kernels have what they take. */
+const TURNS_AT_REST = 200;
 
 /** Only the checks wait for the test; everything else has real time. */
 function holdChecks(): void {
@@ -93,11 +97,11 @@ test.each([
     const { response } = await service.request(0);
     await take(socket, STEP_BYTES);
     // The kernels may still have room for a while, which counts as taken.
-    let lengths: unknown[] = [];
-    do {
-      lengths = [response.writableLength, response.req.socket.bytesWritten];
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    } while (lengths[0] !== response.writableLength || lengths[1] !== response.req.socket.bytesWritten);
+    for (let [turns, seen] = [0, '']; turns < TURNS_AT_REST; turns += 1) {
+      await nextTurn();
+      const now = `${response.writableLength} ${response.req.socket.bytesWritten}`;
+      if (now !== seen) [turns, seen] = [0, now];
+    }
     for (let check = 0; check < CHECKS_FOR_ALL; check += 1) vi.advanceTimersByTime(CHECK_MS);
     expect(response.req.socket.destroyed).toBe(false);
     for (let check = 0; check < CHECKS + 2; check += 1) vi.advanceTimersByTime(CHECK_MS);

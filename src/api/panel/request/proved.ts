@@ -40,5 +40,4 @@ function decides(rule: ProofField<string>, body: object): boolean {
   return valueOf(body, rule) !== undefined;
 }
 
-const valueOf = (body: object, field: string): unknown =>
-  Object.hasOwn(body, field) ? body[field as never] : undefined;
+const valueOf = (body: object, field: string): unknown => new Map<string, unknown>(Object.entries(body)).get(field);
