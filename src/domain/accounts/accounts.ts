@@ -60,7 +60,7 @@ export interface Accounts {
   list(page: PageOf): Promise<Listed<Account>>;
   /**
    * Changes the fields that the patch names; a patch that changes nothing writes nothing.
-   * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
+   * @throws Refusal `not_found`, `conflict`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
   /** What an account stores of its own, and its quota: seconds behind. */

@@ -34,13 +34,16 @@ export const consentDetail = ({
   ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
 });
 
-/** A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `invalid_request` */
+/** A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `conflict` */
 export function refuseUidAlone({
   adoptableBy,
   namespaceUid,
 }: { readonly [Field in keyof Consent]?: Consent[Field] | undefined }): void {
   if (namespaceUid === undefined || typeof adoptableBy === 'string') return;
-  throw new Refusal('invalid_request', 'namespaceUid: give adoptableBy with it, which names the namespace.');
+  throw new Refusal(
+    'conflict',
+    'namespaceUid: it narrows no consent; give adoptableBy with it, which names the namespace.',
+  );
 }
 
 /** Whether a record's consent stays as it is. One that is given anew has another end, so it is another one. */

@@ -29,7 +29,8 @@ export interface AppConsents {
   /**
    * Names the custom resource that may adopt the app, once; `null` allows none. Either forgets the resource that
    * released the app.
-   * @throws Refusal `not_found`, `invalid_request` while a replica runs that does not know of it; StoreUnavailable, Busy
+   * @throws Refusal `not_found`, `conflict` for a UID without a consent, `invalid_request` while a replica runs that does
+   * not know of it; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, appId: string, wanted: Consent): Promise<ConsentedApp>;
 }

@@ -142,6 +142,7 @@ export const changeAccount = operation({
   ),
   // A sample that is pasted for a new name neither enables the account nor gives it away.
   exampleWithout: ['entitlement', 'disabled', 'quotaMb', 'adoptableBy', 'namespaceUid'],
+  errors: ['conflict'],
   answers: [{ status: 200, description: 'The account as it is now.', schema: account }],
   command: 'accounts update {accountId} --name {name}',
 });

@@ -59,6 +59,7 @@ export const changeAccountApp = operation({
     }),
     { id: 'ChangeAccountAppRequest', description: 'The consent.' },
   ),
+  errors: ['conflict'],
   answers: [{ status: 200, description: 'The app as it is now.', schema: consentedApp }],
   command: 'apps adopt {appId} --account {accountId} --namespace production',
 });
