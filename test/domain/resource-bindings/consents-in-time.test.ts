@@ -97,7 +97,7 @@ onEachBackend('a consent', (backend) => {
     await using it = await operated(backend);
     await offer(it, 'ns-1');
     const patch = { adoptableBy, namespaceUid: 'ns-2' };
-    await expect(it.accounts.change(it.origin(), ACCOUNT, patch)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(it.accounts.change(it.origin(), ACCOUNT, patch)).rejects.toMatchObject({ code: 'conflict' });
     expect((await recordOf(it)).consent?.namespaceUid).toBe('ns-1');
   });
 
