@@ -24,7 +24,7 @@ export class Lingering {
     socket.destroy = (error?: Error) => this.#destroy(error);
   }
 
-  /** From here on the connection is closed as any other. */
+  /** From here on the connection is closed at once, like every other one. */
   stop(): void {
     this.#isOver = true;
     if (this.isLingering) this.#socket.destroy();

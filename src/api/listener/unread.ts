@@ -29,7 +29,7 @@ export class Unread implements Debtor {
     this.#lingering = new Lingering(this.#socket, this.#raw, debt, this.#lingers);
   }
 
-  /** The connection is closed as any other, whatever its client has not read: the process is about to end. */
+  /** The connection is closed at once, whatever its client has not read: the process is about to end. */
   lingerNoLonger(): void {
     this.#lingering?.stop();
   }

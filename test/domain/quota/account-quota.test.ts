@@ -14,7 +14,6 @@ import {
   type PanelMuster,
 } from '../../support/panel/panel-users.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { metric } from '../../support/service/daemon.ts';
 import {
   call,
   createApp,
@@ -26,7 +25,7 @@ import {
   type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
-import { deleteApp, issueCode, revoke, setOtel } from '../../support/service/daemon.ts';
+import { deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { untilPassing } from '../../support/time/until-passing.ts';

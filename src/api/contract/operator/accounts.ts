@@ -10,7 +10,7 @@ const name = described(
   'Example Ltd',
 );
 const disabled = described(z.boolean(), 'Whether every key and every daemon of the account is refused.', false);
-/** What an account stores of its own. */
+/** The field tells what an account stores of its own. */
 export const storedBytes = described(
   z.int().min(0),
   "What the account's own keys and people store, in records and audit, in bytes. It is some seconds behind, and 0 until " +
@@ -19,7 +19,7 @@ export const storedBytes = described(
 );
 const RESOURCE = 'production/example';
 
-/** Of a consent, in answers. */
+/** The two fields that follow are those of a consent in answers. */
 export const adoptableUntil = instant(
   'When the consent ends, 7 days after it was given.',
   '2026-01-08T00:00:00.000Z',
@@ -27,7 +27,7 @@ export const adoptableUntil = instant(
 const uid = z.string().regex(/^[A-Za-z0-9-]{1,128}$/);
 const UID = 'b1c2d3e4-0000-4000-8000-000000000000';
 export const offeredNamespaceUid = described(uid, 'The UID of the namespace that the consent means.', UID).optional();
-/** Of a consent, in requests. */
+/** The field belongs to a consent in requests. */
 export const namespaceUid = described(
   uid,
   'The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the ' +

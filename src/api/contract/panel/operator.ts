@@ -14,7 +14,7 @@ import { sessionList } from './me.ts';
 export const createPanelAccount = atPanel(createAccount, 'operator');
 export const listPanelAccounts = atPanel(listAccounts, 'operator');
 export const readPanelAccount = atPanel(readAccount, 'operator');
-/** What gives access back is as good as a new one; what takes it must not be held up. */
+/** Access that is given back needs a proof as new access does; taking it away must not be held up. */
 const ENABLED = { field: 'disabled', is: false } as const;
 export const changePanelAccount = atPanel(changeAccount, 'operator', { freshProof: ['adoptableBy', ENABLED] });
 export const listConsents = atPanel(listAccountApps, 'operator', {

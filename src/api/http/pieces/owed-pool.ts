@@ -1,4 +1,4 @@
-/** What one connection owes. */
+/** The debt of one connection. */
 interface Owing {
   /** Nothing is owed any more. */
   leave(): void;
