@@ -22,8 +22,9 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     for (const one of steps) {
       const { accountId, action } = one;
       deps.quotas.refuseAtQuota(origin, { accountId, action, room: roomOfStep(one) });
-      if (attempt === 1) deps.quotas.countOwnAct(origin, { accountId, action });
     }
+    // What comes along with it, such as the session after the removal of a passkey, must not hold it up.
+    if (attempt === 1) deps.quotas.countOwnAct(origin, step);
     const outcome = await commitSteps(
       deps,
       steps.map((one) => ({ origin, step: one })),
