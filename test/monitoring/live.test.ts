@@ -27,6 +27,9 @@ import { until } from '../support/time/until.ts';
 const ROUNDS_MAX = 60;
 const SETUP_MS = 600_000;
 
+/** What an account stores is written down again after a part of its quota, so that a little growth is seen. */
+const SMALL_QUOTA = { MUSTER_ACCOUNT_QUOTA_MB: '1' };
+
 /** The series that only a process with that role or listener has; they are scraped under a job of their own. */
 const APART = /muster_(?:tls|kubernetes)_/;
 
@@ -58,7 +61,7 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
   beforeAll(async () => {
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
     const sqlite = new FakeClock(midnight - 10_000);
-    const single = opened.use(await Muster.start({ clock: sqlite }));
+    const single = opened.use(await Muster.start({ clock: sqlite, env: SMALL_QUOTA }));
     replicas.push(single);
     traffic.push(await LightTraffic.start(single, sqlite));
     const targets: Record<string, string[]> = { 'muster-sqlite': [addressOf(single)] };
@@ -80,6 +83,7 @@ describe.skipIf(!findPrometheus())('under light traffic', () => {
       }),
     );
     await Promise.all(traffic.map((each) => each.overMidnight()));
+    await Promise.all(traffic.map((each) => each.grown()));
     await Promise.all(traffic.map((each) => each.counted()));
     await Promise.all(traffic.map((each) => each.limit()));
     await scraped(prometheus);
@@ -176,10 +180,9 @@ async function twoReplicas(
   opened: AsyncDisposableStack,
 ): Promise<{ readonly leader: Muster; readonly all: readonly Muster[] }> {
   const place = backend.place();
-  const leader = opened.use(await Muster.start({ ...place, clock }));
-  const other = opened.use(
-    await Muster.start({ ...place, clock, env: { ...place.env, MUSTER_RATE_WINDOW: 'shared' } }),
-  );
+  const env = { ...place.env, ...SMALL_QUOTA };
+  const leader = opened.use(await Muster.start({ ...place, clock, env }));
+  const other = opened.use(await Muster.start({ ...place, clock, env: { ...env, MUSTER_RATE_WINDOW: 'shared' } }));
   return { leader, all: [leader, other] };
 }
 
@@ -196,6 +199,7 @@ async function withTls(opened: AsyncDisposableStack): Promise<Muster> {
 
 /**
  * The series of a process with the role `kubernetes`, as its own registry tells them: the role itself needs a cluster.
+ * The other series of that registry are left out: without a service behind them, they tell of a store that is down.
  */
 function kubernetesMetrics() {
   const metrics = createMetrics('0.0.0');
@@ -209,7 +213,12 @@ function kubernetesMetrics() {
     ],
   });
   return {
-    text: () => metrics.registry.metrics(),
+    text: async () =>
+      (await metrics.registry.metrics())
+        .split('\n')
+        .filter((line) => line.includes('muster_kubernetes_'))
+        .map((line) => `${line}\n`)
+        .join(''),
     happen(): void {
       metrics.kubernetesAnswered('GET', 200);
       metrics.reconciled('FleetApp', 'settled', 0.02);

@@ -49,6 +49,17 @@ export class LightTraffic {
     });
   }
 
+  /** Until the leader has seen an account grow for an hour, from which it tells when the quota of that account ends. */
+  async grown(): Promise<void> {
+    await until(async () => {
+      await this.#change();
+      // The wall clock alone: the lease of the leader lasts for less than ten minutes.
+      this.#clock.jump(600_000);
+      this.#clock.advance(5000);
+      return (await metric(this.#muster, `muster_account_quota_left_seconds{account="${this.#owner.accountId}"}`)) > 0;
+    });
+  }
+
   /** Until the window of an account is full. */
   async limit(): Promise<void> {
     await until(async () => {
@@ -63,7 +74,7 @@ export class LightTraffic {
     await call(`${this.#muster.api}/v1/apps`, { token: apiKey });
     await call(`${this.#muster.api}/v1/apps/${'z'.repeat(20)}`, { token: apiKey });
     await this.#poll();
-    await setOtel(this.#muster, apiKey, { endpoint: `https://otel-${this.#clock.now()}.example.com` });
+    await this.#change();
     await this.#poll();
     await this.#poll();
     const held = poll(this.#muster, this.#credential, { 'if-none-match': this.#etag, prefer: 'wait=1' });
@@ -88,6 +99,10 @@ export class LightTraffic {
 
   #listAsLimited(): ReturnType<typeof call> {
     return call(`${this.#muster.api}/v1/apps`, { token: this.#limited.apiKey });
+  }
+
+  async #change(): Promise<void> {
+    await setOtel(this.#muster, this.#owner.apiKey, { endpoint: `https://otel-${this.#clock.now()}.example.com` });
   }
 
   async #poll(): Promise<void> {
