@@ -17,14 +17,19 @@ import { request } from './load.ts';
 
 /** An account as its owner and its first daemon know it. */
 export interface Seeded {
+  readonly accountId: string;
   readonly token: string;
   readonly appId: string;
   readonly credential: string;
 }
 
+type SeededApp = Pick<Seeded, 'appId' | 'credential'>;
+
 export interface SeedPlan {
   readonly accounts: number;
   readonly appsEach: number;
+  /** Of every app; by the number of the app without it. */
+  readonly appName?: string;
 }
 
 const random = systemRandom();
@@ -38,10 +43,10 @@ export async function seed(choice: StoreChoice, plans: readonly SeedPlan[]): Pro
   await using store = await openStore(choice);
   await settleFormat(store);
   const seeded: Seeded[][] = [];
-  for (const { accounts, appsEach } of plans) {
+  for (const { accounts, ...plan } of plans) {
     const group: Seeded[] = [];
     const writes: Write[] = [];
-    for (let i = 0; i < accounts; i += 1) group.push(account(writes, appsEach));
+    for (let i = 0; i < accounts; i += 1) group.push(account(writes, plan));
     for (let i = 0; i < writes.length; i += WRITES_PER_COMMIT)
       await commit(store, writes.slice(i, i + WRITES_PER_COMMIT));
     seeded.push(group);
@@ -55,7 +60,7 @@ async function commit(store: Store, write: readonly Write[]): Promise<void> {
   await store.commit({ expect: [expectRevision(KEYS.format, format.revision)], write });
 }
 
-function account(writes: Write[], apps: number): Seeded {
+function account(writes: Write[], { appsEach: apps, appName }: Omit<SeedPlan, 'accounts'>): Seeded {
   const at = Date.now();
   const accountId = generateAccountId(random);
   const { keyId, token } = generateApiKey(random);
@@ -65,19 +70,19 @@ function account(writes: Write[], apps: number): Seeded {
     put(KEYS.keyLocator(keyId), { accountId }),
     put(KEYS.counters(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
   );
-  let first: Omit<Seeded, 'token'> | undefined;
+  let first: SeededApp | undefined;
   for (let slot = 0; slot < apps; slot += 1) {
-    const app = enrolledApp(writes, accountId, slot, at);
+    const app = enrolledApp(writes, accountId, slot, at, appName);
     first ??= app;
   }
-  return { token: token.reveal(), appId: first?.appId ?? '', credential: first?.credential ?? '' };
+  return { accountId, token: token.reveal(), appId: first?.appId ?? '', credential: first?.credential ?? '' };
 }
 
-function enrolledApp(writes: Write[], accountId: string, slot: number, at: number): Omit<Seeded, 'token'> {
+function enrolledApp(writes: Write[], accountId: string, slot: number, at: number, name = `app ${slot}`): SeededApp {
   const appId = generateAppId(random);
   const credential = generateCredential(random).reveal();
   const code = tokenHash(generateEnrollCode(random).reveal());
-  const pending = newApp(`app ${slot}`, slot, at + slot, { hash: code, issuedAt: at });
+  const pending = newApp(name, slot, at + slot, { hash: code, issuedAt: at });
   const binding = { code, credential: tokenHash(credential), platform: 'linux', agentVersion: '1.0.0', at } as const;
   writes.push(
     put(KEYS.app(accountId, appId), enrolled(pending, { ...binding, connection: 'cloud' })),

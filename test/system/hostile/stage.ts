@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { expect, type TestContext } from 'vitest';
 import { selfSigned } from '../../support/http/certificates.ts';
 import { userLink } from '../../support/panel/seeded-panel.ts';
@@ -11,6 +12,8 @@ import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { timedVerdict } from '../../support/run/timed-verdict.ts';
 import { MusterProcess } from '../../support/service/muster-process.ts';
 import { call, createApp, enroll, tenant, type Tenant } from '../../support/service/muster.ts';
+import { seedFullLists, type FullAccount } from './full-lists.ts';
+import { IN_SMALL_NETWORK } from './network.ts';
 import { Probes, type ProbeFigures } from './probes.ts';
 
 /** The longest time in which a probe must have its answer, whatever an attacker does, on a processor of its own. */
@@ -20,6 +23,7 @@ const ATTACKERS = join(import.meta.dirname, 'attackers');
 /** What an attacker may have of its own: an account with an API key and a daemon, and an operator's session. */
 interface Credentials {
   readonly apiKey: string;
+  readonly appId: string;
   readonly credential: string;
   readonly session: string;
   readonly accountId: string;
@@ -35,6 +39,8 @@ export interface Target extends Credentials {
 
 /** What an attack asks of the service's set-up, and how long it lasts once the attacker says that it is in place. */
 export interface AttackOptions {
+  /** The attacker's account has as many apps and entries of its audit as a page has at most. */
+  readonly fullLists?: boolean;
   /** Further variables of the service. */
   readonly env?: Readonly<Record<string, string>>;
   /** Every listener speaks TLS. */
@@ -60,13 +66,12 @@ export interface AttackFigures extends ProbeFigures {
 export async function withstands(
   name: string,
   { task }: TestContext,
-  { env = {}, args = {}, ms = 3000, tls = false }: AttackOptions = {},
+  { network = false, ...options }: AttackOptions & { readonly network?: boolean } = {},
 ): Promise<AttackFigures> {
   return await timedVerdict(
     async () => {
-      await using stage = await Stage.start(env, tls);
-      const figures = await stage.attackedBy(name, args, ms);
-      process.stdout.write(`hostile: ${name} ${JSON.stringify(args)}: ${describe(figures)}\n`);
+      const figures = await (network ? attackedInNetwork : attacked)(name, options);
+      process.stdout.write(`hostile: ${name} ${JSON.stringify(options.args)}: ${describe(figures)}\n`);
       expect(figures.wrong.slice(0, 10), 'answers that a probe must not get').toEqual([]);
       for (const [probe, worst] of Object.entries(figures.worstMs)) {
         expect(worst / figures.slowdown, `the worst time of ${probe}, in ms`).toBeLessThan(ANSWER_MS_MAX);
@@ -75,6 +80,23 @@ export async function withstands(
     },
     { task },
   );
+}
+
+/** Runs the service, its probes and the attacker. */
+export async function attacked(name: string, options: AttackOptions): Promise<AttackFigures> {
+  await using stage = await Stage.start(options);
+  return await stage.attackedBy(name, options);
+}
+
+/** The same in a network of their own, with small packets. */
+async function attackedInNetwork(name: string, options: AttackOptions): Promise<AttackFigures> {
+  const script = join(import.meta.dirname, 'attacked-apart.ts');
+  const [command, ...words] = [...IN_SMALL_NETWORK, process.execPath, script, name, JSON.stringify(options)];
+  const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  guard(child);
+  const figures = await text(child.stdout);
+  if (figures === '') throw new Error('the attack ended without figures; standard error tells why');
+  return JSON.parse(figures) as AttackFigures;
 }
 
 function describe({ worstMs, answers, wrong, slowdown, grownMb }: AttackFigures): string {
@@ -96,25 +118,32 @@ class Stage implements AsyncDisposable {
     this.#attacker = attacker;
   }
 
-  static async start(env: Readonly<Record<string, string>>, isTls: boolean): Promise<Stage> {
+  static async start({ env = {}, tls = false, fullLists = false }: AttackOptions): Promise<Stage> {
     const folder = scratchDirectory('hostile');
     const all = { MUSTER_DATA_DIR: folder, MUSTER_DEVICE_RATE_PER_MINUTE: '100000', ...env };
-    const muster = await MusterProcess.start(all);
-    const [owner, { apiKey, accountId }] = [await tenant(muster), await tenant(muster)];
+    let muster = await MusterProcess.start(all);
+    let full: FullAccount | undefined;
+    if (fullLists) {
+      // It has made its key file, which belongs to a new store.
+      await muster.end('SIGTERM');
+      full = await seedFullLists(folder);
+      muster = await MusterProcess.start(all);
+    }
+    const [owner, { apiKey, accountId }] = [await tenant(muster), full ?? (await tenant(muster))];
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));
     const attacker = {
       apiKey,
-      credential: await enroll(muster, await createApp(muster, apiKey)),
+      ...(full ?? (await daemonOf(muster, apiKey))),
       session: await sessionOf(muster),
       accountId,
     };
-    if (!isTls) return new Stage(muster, owner, credential, attacker);
+    if (!tls) return new Stage(muster, owner, credential, attacker);
     await muster.end('SIGTERM');
     const encrypted = await MusterProcess.start({ ...all, ...tlsOf(folder) });
     return new Stage(encrypted, owner, credential, attacker);
   }
 
-  async attackedBy(name: string, args: Readonly<Record<string, unknown>>, ms: number): Promise<AttackFigures> {
+  async attackedBy(name: string, { args, ms = 3000 }: AttackOptions): Promise<AttackFigures> {
     const probes = await Probes.start(this.#muster, this.#owner.apiKey, this.#credential);
     const before = processorTime(this.#muster.pid);
     const residentBefore = residentMb(this.#muster.pid);
@@ -136,6 +165,11 @@ class Stage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#muster[Symbol.asyncDispose]();
   }
+}
+
+async function daemonOf(muster: MusterProcess, apiKey: string): Promise<Pick<Credentials, 'appId' | 'credential'>> {
+  const app = await createApp(muster, apiKey);
+  return { appId: app.appId, credential: await enroll(muster, app) };
 }
 
 /** The cookie of an operator's session. */

@@ -5,9 +5,15 @@ import type { Target } from '../stage.ts';
 export interface AttackArgs extends Target {
   readonly listener: 'api' | 'device' | 'ops' | 'panel';
   readonly path: string;
+  /** All of the listener's without one. */
+  readonly paths: readonly string[];
   readonly connections: number;
   /** The listener speaks TLS. */
   readonly tls: boolean;
+  /** Answers are read after all, and must be 200. */
+  readonly reads?: boolean;
+  /** An app is changed before each request, so that no two lists are the same. */
+  readonly changes?: boolean;
   /** Requests behind each held one. */
   readonly pipelined: number;
 }

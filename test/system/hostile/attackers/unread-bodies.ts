@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { request as requestPlain, type IncomingMessage } from 'node:http';
+import { request as requestTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { APIS, type ApiName } from '../../../../src/api/openapi/apis.ts';
@@ -7,11 +10,11 @@ import { OPERATOR_TOKEN } from '../../../support/service/muster.ts';
 import { args, inPlace, open, type AttackArgs } from './attacker.ts';
 
 /*
- * Each connection asks for one thing, and reads nothing of the answer: for the path that it is given, or for every operation
+ * Each connection asks for one thing, and reads nothing of the answer: for the paths that it is given, or for every operation
  * that reads and every file of the listener, in turns.
  */
 const asked = args();
-const { connections, tls, listener } = asked;
+const { connections, tls, listener, reads = false, changes = false } = asked;
 const port = asked[listener];
 const API: Readonly<Record<AttackArgs['listener'], ApiName>> = {
   api: 'v1',
@@ -34,15 +37,40 @@ const FILES: Readonly<Record<AttackArgs['listener'], readonly string[]>> = {
 
 const idsIn = (path: string): string => path.replace(':accountId', asked.accountId).replaceAll(/:\w+/g, 'a'.repeat(20));
 const paths = APIS[API[listener]].operations.filter(({ method }) => method === 'get').map(({ path }) => idsIn(path));
-const wanted = asked.path === '' ? [...paths, ...FILES[listener]] : [asked.path];
+const wanted = asked.paths.length === 0 ? [...paths, ...FILES[listener]] : asked.paths.map(idsIn);
 
-/** Resolves once the answer has begun, of which nothing is taken, or the connection is closed. */
+/** Resolves once the answer has begun, of which nothing is taken, or the connection is closed; or once it is read. */
 const begun = (socket: Socket): Promise<void> =>
-  new Promise((resolve) => void socket.once('readable', () => resolve()).once('close', () => resolve()));
+  new Promise((resolve, reject) => {
+    socket.once('close', () => resolve());
+    if (!reads) return void socket.once('readable', () => resolve());
+    socket.once('data', (bytes: Buffer) => {
+      if (!bytes.toString('latin1').startsWith('HTTP/1.1 200 '))
+        reject(new Error(`it is not answered: ${bytes.toString()}`));
+    });
+    socket.resume();
+  });
+
+/** Gives an app another code, so that the list of the apps is another one. */
+async function change(): Promise<void> {
+  const options = {
+    port: asked.api,
+    path: `/v1/apps/${asked.appId}/enroll-code`,
+    method: 'POST',
+    headers: { Authorization: `Bearer ${asked.apiKey}` },
+    rejectUnauthorized: false,
+  };
+  const request = (tls ? requestTls : requestPlain)(options).end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.resume();
+  if (response.statusCode !== 201) throw new Error(`POST ${options.path}: ${response.statusCode}`);
+}
 
 async function deaf(number: number): Promise<void> {
   const path = wanted[number % wanted.length] ?? '/';
-  const text = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${CREDENTIALS[listener]}\r\n\r\n`;
+  const fields = [`Host: 127.0.0.1:${port}`, CREDENTIALS[listener], ...(reads ? ['Connection: close'] : [])];
+  const text = `GET ${path} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`;
+  if (changes) await change();
   const socket = await open(port);
   if (!tls) {
     socket.write(text);
