@@ -10,7 +10,6 @@ import { expectAbsent } from '../../../src/store/port.ts';
 export interface FullAccount {
   readonly accountId: string;
   readonly apiKey: string;
-  readonly appId: string;
   readonly credential: string;
 }
 
@@ -22,13 +21,13 @@ export async function seedFullLists(dataDir: string): Promise<FullAccount> {
   const choice = { kind: 'sqlite', path: join(dataDir, 'muster.db') } as const;
   const [[account] = []] = await seed(choice, [{ accounts: 1, appsEach: LIMITS.listPageMax, appName: LONG_NAME }]);
   if (!account) throw new Error('no account was seeded');
-  const { token: apiKey, ...rest } = account;
+  const { accountId, token: apiKey, credential } = account;
   await using store = await openStore(choice);
   for (let number = 0; number < LIMITS.listPageMax; number += 1) {
     const at = Date.now();
-    const key = KEYS.audit(rest.accountId, at, String(number).padStart(22, 'p'));
+    const key = KEYS.audit(accountId, at, String(number).padStart(22, 'p'));
     const entry = { at, actor: 'operator', action: 'app.changed', requestId: 'r', detail: { name: LONG_NAME } };
     await store.commit({ expect: [expectAbsent(key)], write: [put(key, entry)] });
   }
-  return { apiKey, ...rest };
+  return { accountId, apiKey, credential };
 }

@@ -23,7 +23,6 @@ const ATTACKERS = join(import.meta.dirname, 'attackers');
 /** What an attacker may have of its own: an account with an API key and a daemon, and an operator's session. */
 interface Credentials {
   readonly apiKey: string;
-  readonly appId: string;
   readonly credential: string;
   readonly session: string;
   readonly accountId: string;
@@ -71,7 +70,7 @@ export async function withstands(
   return await timedVerdict(
     async () => {
       const figures = await (network ? attackedInNetwork : attacked)(name, options);
-      process.stdout.write(`hostile: ${name} ${JSON.stringify(options.args)}: ${describe(figures)}\n`);
+      process.stdout.write(`hostile: ${name} ${JSON.stringify(options.args).slice(0, 200)}: ${describe(figures)}\n`);
       expect(figures.wrong.slice(0, 10), 'answers that a probe must not get').toEqual([]);
       for (const [probe, worst] of Object.entries(figures.worstMs)) {
         expect(worst / figures.slowdown, `the worst time of ${probe}, in ms`).toBeLessThan(ANSWER_MS_MAX);
@@ -133,7 +132,7 @@ class Stage implements AsyncDisposable {
     const credential = await enroll(muster, await createApp(muster, owner.apiKey));
     const attacker = {
       apiKey,
-      ...(full ?? (await daemonOf(muster, apiKey))),
+      credential: full?.credential ?? (await enroll(muster, await createApp(muster, apiKey))),
       session: await sessionOf(muster),
       accountId,
     };
@@ -165,11 +164,6 @@ class Stage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#muster[Symbol.asyncDispose]();
   }
-}
-
-async function daemonOf(muster: MusterProcess, apiKey: string): Promise<Pick<Credentials, 'appId' | 'credential'>> {
-  const app = await createApp(muster, apiKey);
-  return { appId: app.appId, credential: await enroll(muster, app) };
 }
 
 /** The cookie of an operator's session. */

@@ -12,8 +12,6 @@ export interface AttackArgs extends Target {
   readonly tls: boolean;
   /** Answers are read after all, and must be 200. */
   readonly reads?: boolean;
-  /** An app is changed before each request, so that no two lists are the same. */
-  readonly changes?: boolean;
   /** Requests behind each held one. */
   readonly pipelined: number;
 }

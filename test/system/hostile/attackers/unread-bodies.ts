@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { request as requestPlain, type IncomingMessage } from 'node:http';
-import { request as requestTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { APIS, type ApiName } from '../../../../src/api/openapi/apis.ts';
@@ -14,7 +11,7 @@ import { args, inPlace, open, type AttackArgs } from './attacker.ts';
  * that reads and every file of the listener, in turns.
  */
 const asked = args();
-const { connections, tls, listener, reads = false, changes = false } = asked;
+const { connections, tls, listener, reads = false } = asked;
 const port = asked[listener];
 const API: Readonly<Record<AttackArgs['listener'], ApiName>> = {
   api: 'v1',
@@ -51,26 +48,10 @@ const begun = (socket: Socket): Promise<void> =>
     socket.resume();
   });
 
-/** Gives an app another code, so that the list of the apps is another one. */
-async function change(): Promise<void> {
-  const options = {
-    port: asked.api,
-    path: `/v1/apps/${asked.appId}/enroll-code`,
-    method: 'POST',
-    headers: { Authorization: `Bearer ${asked.apiKey}` },
-    rejectUnauthorized: false,
-  };
-  const request = (tls ? requestTls : requestPlain)(options).end();
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  response.resume();
-  if (response.statusCode !== 201) throw new Error(`POST ${options.path}: ${response.statusCode}`);
-}
-
 async function deaf(number: number): Promise<void> {
   const path = wanted[number % wanted.length] ?? '/';
   const fields = [`Host: 127.0.0.1:${port}`, CREDENTIALS[listener], ...(reads ? ['Connection: close'] : [])];
   const text = `GET ${path} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`;
-  if (changes) await change();
   const socket = await open(port);
   if (!tls) {
     socket.write(text);
