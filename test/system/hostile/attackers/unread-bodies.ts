@@ -48,7 +48,7 @@ const begun = (socket: Socket): Promise<void> =>
     socket.resume();
   });
 
-async function deaf(number: number): Promise<void> {
+async function ask(number: number): Promise<void> {
   const path = wanted[number % wanted.length] ?? '/';
   const fields = [`Host: 127.0.0.1:${port}`, CREDENTIALS[listener], ...(reads ? ['Connection: close'] : [])];
   const text = `GET ${path} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`;
@@ -65,7 +65,7 @@ async function deaf(number: number): Promise<void> {
 }
 
 for (let opened = 0; opened < connections; opened += 20) {
-  await Promise.all(Array.from({ length: Math.min(20, connections - opened) }, (_, index) => deaf(opened + index)));
+  await Promise.all(Array.from({ length: Math.min(20, connections - opened) }, (_, index) => ask(opened + index)));
 }
 inPlace({ paths: wanted.length });
 setInterval(() => undefined, 1000);
