@@ -215,9 +215,8 @@ function kubernetesMetrics() {
   return {
     text: async () =>
       (await metrics.registry.metrics())
-        .split('\n')
+        .split(/^/m)
         .filter((line) => line.includes('muster_kubernetes_'))
-        .map((line) => `${line}\n`)
         .join(''),
     happen(): void {
       metrics.kubernetesAnswered('GET', 200);

@@ -65,12 +65,12 @@ export interface AttackFigures extends ProbeFigures {
 export async function withstands(
   name: string,
   { task }: TestContext,
-  { network = false, ...options }: AttackOptions & { readonly network?: boolean } = {},
+  { network = false, args = {}, ...rest }: AttackOptions & { readonly network?: boolean } = {},
 ): Promise<AttackFigures> {
   return await timedVerdict(
     async () => {
-      const figures = await (network ? attackedInNetwork : attacked)(name, options);
-      process.stdout.write(`hostile: ${name} ${JSON.stringify(options.args).slice(0, 200)}: ${describe(figures)}\n`);
+      const figures = await (network ? attackedInNetwork : attacked)(name, { ...rest, args });
+      process.stdout.write(`hostile: ${name} ${JSON.stringify(args).slice(0, 200)}: ${describe(figures)}\n`);
       expect(figures.wrong.slice(0, 10), 'answers that a probe must not get').toEqual([]);
       for (const [probe, worst] of Object.entries(figures.worstMs)) {
         expect(worst / figures.slowdown, `the worst time of ${probe}, in ms`).toBeLessThan(ANSWER_MS_MAX);

@@ -10,9 +10,9 @@ import { withstands } from './stage.ts';
 
 const CONNECTIONS = 400;
 const GROWN_MB_MAX = 100;
-/** As many as a user has requests in a minute. */
+/** A user of the panel has 300 requests in a minute. */
 const LISTS = 290;
-/** Lists of the operator's that are all different, for whom nothing bounds the requests. */
+/** No two of these lists are the same, and nothing bounds how often an operator asks. */
 const DIFFERENT = ['apps', 'audit'].flatMap((list) =>
   Array.from({ length: 300 }, (_, less) => `/operator/v1/accounts/:accountId/${list}?limit=${1000 - less}`),
 );
@@ -26,7 +26,7 @@ const ENV = Object.fromEntries(
 const missing = whyNoNetwork();
 const title = `on a network with small packets and full lists${missing === undefined ? '' : ` [skipped: ${missing}]`}`;
 
-/** An account of full lists, on a network. */
+/** The account has full lists, and the service is on a network. */
 const NETWORK = { env: ENV, fullLists: true, network: true };
 
 beforeAll(async () => {
