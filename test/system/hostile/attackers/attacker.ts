@@ -5,7 +5,7 @@ import type { Target } from '../stage.ts';
 export interface AttackArgs extends Target {
   readonly listener: 'api' | 'device' | 'ops' | 'panel';
   readonly path: string;
-  /** All of the listener's without one. */
+  /** They are asked for in turns; an empty list stands for every operation that reads and every file of the listener. */
   readonly paths: readonly string[];
   readonly connections: number;
   /** The listener speaks TLS. */
