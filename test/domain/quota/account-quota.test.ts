@@ -4,7 +4,7 @@ import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { ownBytesOf } from '../../../src/domain/audit/own-bytes.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { expectAbsent, type Store } from '../../../src/store/port.ts';
+import type { Store } from '../../../src/store/port.ts';
 import {
   ask,
   panelMuster,
@@ -13,6 +13,7 @@ import {
   type Browser,
   type PanelMuster,
 } from '../../support/panel/panel-users.ts';
+import { writeEntry } from '../../support/records/audit.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import {
   call,
@@ -34,23 +35,10 @@ const MIB = 1024 * 1024;
 /** A long entry, so that an account is at a quota of 1 MiB without thousands of requests. */
 const ENTRY_BYTES = 20_000;
 
-let markers = 0;
-
 /** Puts entries of an actor into the audit of an account, as so many of its changes would leave them. */
 async function plant(store: Store, clock: FakeClock, accountId: string, actor: string, bytes: number): Promise<void> {
-  for (let left = bytes; left > 0; left -= ENTRY_BYTES) {
-    markers += 1;
-    const key = KEYS.audit(accountId, clock.now(), String(markers).padStart(22, 'p'));
-    const entry = {
-      at: clock.now(),
-      actor,
-      action: 'app.changed',
-      requestId: 'r',
-      detail: { text: 'x'.repeat(ENTRY_BYTES) },
-    };
-    const change = { expect: [expectAbsent(key)] as const, write: [{ put: key, value: JSON.stringify(entry) }] };
-    expect(await store.commit(change)).toMatchObject({ outcome: 'committed' });
-  }
+  const long = { actor, action: 'app.changed', detail: { text: 'x'.repeat(ENTRY_BYTES) } };
+  for (let left = bytes; left > 0; left -= ENTRY_BYTES) await writeEntry(store, clock.now(), accountId, long);
 }
 
 const accountAt = ({ ops }: Muster, accountId: string): string => `${ops}/operator/v1/accounts/${accountId}`;

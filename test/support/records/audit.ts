@@ -6,6 +6,7 @@ import { createUnsealed } from '../../../src/domain/audit/unsealed.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { AuditRecord } from '../../../src/domain/records/records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ABSENT, COMMIT_OPERATIONS_MAX, expectAbsent, type Store } from '../../../src/store/port.ts';
@@ -16,12 +17,15 @@ export const OTHER_ACCOUNT = 'b'.repeat(16);
 
 let markers = 0;
 
+/** What an entry has that is not as usual. */
+type Unusual = Partial<Pick<AuditRecord, 'actor' | 'action' | 'detail'>>;
+
 /** @returns the entry of one mutation, as a write, at a key that nobody has */
-function entryAt(at: number, accountId: string): { put: string; value: string } {
+function entryAt(at: number, accountId: string, unusual: Unusual): { put: string; value: string } {
   markers += 1;
   const key = KEYS.audit(accountId, at, String(markers).padStart(22, 'm'));
   const actor = markers % 2 === 0 ? 'operator' : 'key:n4c8r2w6y1z5';
-  return put(key, { at, actor, action: 'test', requestId: `r${markers}`, detail: {} });
+  return put(key, { at, actor, action: 'test', requestId: `r${markers}`, detail: {}, ...unusual });
 }
 
 async function writeAll(store: Store, entries: readonly { put: string; value: string }[]): Promise<void> {
@@ -32,15 +36,25 @@ async function writeAll(store: Store, entries: readonly { put: string; value: st
 }
 
 /** An audit entry as a mutation writes it. @returns its key */
-export async function writeEntry(store: Store, at: number, accountId = ACCOUNT): Promise<string> {
-  const entry = entryAt(at, accountId);
+export async function writeEntry(
+  store: Store,
+  at: number,
+  accountId = ACCOUNT,
+  unusual: Unusual = {},
+): Promise<string> {
+  const entry = entryAt(at, accountId, unusual);
   await writeAll(store, [entry]);
   return entry.put;
 }
 
 /** Audit entries as merged mutations write them: as many as a commit takes in each. @returns their keys */
-export async function writeEntries(store: Store, ats: readonly number[], accountId = ACCOUNT): Promise<string[]> {
-  const entries = ats.map((at) => entryAt(at, accountId));
+export async function writeEntries(
+  store: Store,
+  ats: readonly number[],
+  accountId = ACCOUNT,
+  unusual: Unusual = {},
+): Promise<string[]> {
+  const entries = ats.map((at) => entryAt(at, accountId, unusual));
   for (let from = 0; from < entries.length; from += COMMIT_OPERATIONS_MAX) {
     await writeAll(store, entries.slice(from, from + COMMIT_OPERATIONS_MAX));
   }

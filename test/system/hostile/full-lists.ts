@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { seed } from '../../../bench/seed.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { put } from '../../../src/domain/records/codec.ts';
-import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openStore } from '../../../src/service/open-store.ts';
-import { expectAbsent } from '../../../src/store/port.ts';
+import { writeEntries } from '../../support/records/audit.ts';
 
 /** An account whose lists fill a page. */
 export interface FullAccount {
@@ -23,11 +21,7 @@ export async function seedFullLists(dataDir: string): Promise<FullAccount> {
   if (!account) throw new Error('no account was seeded');
   const { accountId, token: apiKey, credential } = account;
   await using store = await openStore(choice);
-  for (let number = 0; number < LIMITS.listPageMax; number += 1) {
-    const at = Date.now();
-    const key = KEYS.audit(accountId, at, String(number).padStart(22, 'p'));
-    const entry = { at, actor: 'operator', action: 'app.changed', requestId: 'r', detail: { name: LONG_NAME } };
-    await store.commit({ expect: [expectAbsent(key)], write: [put(key, entry)] });
-  }
+  const ats = Array.from({ length: LIMITS.listPageMax }, () => Date.now());
+  await writeEntries(store, ats, accountId, { actor: 'operator', action: 'app.changed', detail: { name: LONG_NAME } });
   return { accountId, apiKey, credential };
 }
