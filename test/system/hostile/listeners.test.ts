@@ -11,7 +11,7 @@ describe('answers that nobody reads', () => {
     ['ops', '/livez'],
   ] as const)('on the %s listener, of GET %s', async ([listener, path], context) => {
     const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '100' };
-    await withstands('unread-answers', context, { env, args: { listener, path, connections: 1 } });
+    await withstands('unread-answers', context, { env, args: { listener, paths: [path], connections: 1 } });
   });
 });
 
@@ -32,7 +32,7 @@ describe('requests with a credential whose bodies do not come', () => {
     ['api', '/v1/apps'],
   ] as const)('on the %s listener', async ([listener, path], context) => {
     const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '50' };
-    await withstands('slow-bodies', context, { env, args: { listener, path, connections: 55 } });
+    await withstands('slow-bodies', context, { env, args: { listener, paths: [path], connections: 55 } });
   });
 });
 

@@ -1,7 +1,11 @@
 import { args, flood, inPlace, open } from './attacker.ts';
 
 /* RFC 9112, 9.3.2 allows pipelining. This client pipelines without end and never reads an answer. */
-const { path, connections, ...target } = args();
+const {
+  paths: [path],
+  connections,
+  ...target
+} = args();
 const port = target[target.listener];
 for (let number = 0; number < connections; number += 1) {
   const socket = await open(port);
