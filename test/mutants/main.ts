@@ -29,6 +29,8 @@ const RUN_MS_MAX = 900_000;
 const UNTIL_ONE_FAILS = ['--bail=1', '--testTimeout=60000', '--hookTimeout=60000', '--passWithNoTests'] as const;
 /** vitest's own exit code when a test failed. */
 const FAILED = 1;
+/** Exit codes above it are those of a process that a signal ended. */
+const SIGNALLED = 128;
 
 /** Not the nightly group, which runs the same files for hours. */
 const BY_PROJECT = ['--project=quick', '--project=rules'] as const;
@@ -53,15 +55,17 @@ function run(
   args: readonly string[],
   cwd: string,
 ): { readonly status: number; readonly stdout: string } {
-  const { status, stdout, error } = spawnSync(command, args, {
+  const { status, signal, stdout, error } = spawnSync(command, args, {
     cwd,
     encoding: 'utf8',
     timeout: RUN_MS_MAX,
     maxBuffer: 1 << 28,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A run that hangs is ended, and counts as a failure: the slip was noticed.
-  if (error && !('code' in error && error.code === 'ETIMEDOUT')) throw error;
+  // A run that hangs is ended, and counts as a failure: the slip was noticed. One that somebody else ended says nothing.
+  const hung = error && 'code' in error && error.code === 'ETIMEDOUT';
+  if (error && !hung) throw error;
+  if (!hung && (signal !== null || (status ?? 0) > SIGNALLED)) throw new Error(`${command} was ended from outside.`);
   return { status: status ?? FAILED, stdout };
 }
 
