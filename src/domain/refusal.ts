@@ -13,6 +13,7 @@ export type RefusalCode =
   | 'invalid_endpoint'
   | 'invalid_auth_header'
   | 'invalid_evidence_level'
+  | 'precondition_failed'
   | 'rate_limited'
   | 'invalid_code'
   | 'invalid_credential'

@@ -8,6 +8,7 @@ export type { OperatorClientOptions } from './operator.ts';
 export type {
   CallOptions,
   ClientOptions,
+  ConditionalOptions,
   CreateOptions,
   GenericAnswer,
   GenericRequest,
@@ -15,7 +16,7 @@ export type {
   SecretSource,
 } from './options.ts';
 export { OwnerClient } from './owner.ts';
-export type { OwnerClientOptions } from './owner.ts';
+export type { OwnerClientOptions, TaggedOtelConfig } from './owner.ts';
 export type { BackupStream, PageQuery, ReviewQuery, UsageQuery, UsageText } from './pages.ts';
 export type { Timing } from './timing.ts';
 export type { AppEvent, WatchOptions } from './watch.ts';

@@ -52,6 +52,15 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** What a call takes that changes what somebody else may have changed meanwhile. */
+export interface ConditionalOptions extends CallOptions {
+  /**
+   * The `etag` over which alone the change is made: it is refused with `precondition_failed` where another one is stored.
+   * A change whose own answer was lost is refused so as well; `mayBeDone` of the error tells of it.
+   */
+  readonly ifMatch?: string | undefined;
+}
+
 /** Any request, for what has no method of its own. */
 export interface GenericRequest {
   readonly method: string;

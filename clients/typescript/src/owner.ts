@@ -11,10 +11,12 @@ import type {
   RevokedApp,
   StoreOtelConfigRequest,
 } from './generated/v1.ts';
+import { MusterError } from './errors.ts';
 import { genericOperation, keyed } from './operations.ts';
 import type {
   CallOptions,
   ClientOptions,
+  ConditionalOptions,
   CreateOptions,
   GenericAnswer,
   GenericRequest,
@@ -26,6 +28,15 @@ import { watched, type AppEvent, type WatchOptions } from './watch.ts';
 export interface OwnerClientOptions extends ClientOptions {
   readonly apiKey: SecretSource;
 }
+
+/** A configuration with its tag; without one where a proxy has removed it. */
+export interface TaggedOtelConfig {
+  readonly config: OtelConfig;
+  readonly etag: string | undefined;
+}
+
+/** Each further attempt of a change follows upon a change that somebody else has made. */
+const CHANGE_ATTEMPTS_MAX = 50;
 
 /** The API of an account's owner, `/v1`. Its calls keep within the rate of the account. Every method throws MusterError. */
 export class OwnerClient {
@@ -73,20 +84,46 @@ export class OwnerClient {
   }
 
   async readOtelConfig(options?: CallOptions): Promise<OtelConfig> {
-    return await jsonOf(this.#transport.send({ method: 'GET', path: OTEL, repeatable: true }, options), 'endpoint');
+    return (await this.readTaggedOtelConfig(options)).config;
+  }
+
+  /** The configuration with the `etag` for the `ifMatch` of a change. */
+  async readTaggedOtelConfig(options?: CallOptions): Promise<TaggedOtelConfig> {
+    const answer = await this.#transport.send({ method: 'GET', path: OTEL, repeatable: true }, options);
+    return { config: await jsonOf(answer, 'endpoint'), etag: answer.headers.get('etag') ?? undefined };
   }
 
   /** Stores the configuration as a whole; without `authHeader` the stored header stays, `''` deletes it. */
-  async storeOtelConfig(body: StoreOtelConfigRequest, options?: CallOptions): Promise<OtelConfig> {
-    return await jsonOf(
-      this.#transport.send({ method: 'PUT', path: OTEL, body, repeatable: true }, options),
-      'endpoint',
-    );
+  async storeOtelConfig(body: StoreOtelConfigRequest, options: ConditionalOptions = {}): Promise<OtelConfig> {
+    const operation = { method: 'PUT', path: OTEL, body, headers: conditionOf(options), repeatable: true };
+    return await jsonOf(this.#transport.send(operation, options), 'endpoint');
+  }
+
+  /**
+   * Changes the configuration from what is stored: it reads, asks for the change, and stores that over what it has read and
+   * nothing else; where somebody else was faster, it begins anew. So none of several changes of different fields is lost.
+   * @param change is called once for each attempt, and says the same of the same configuration
+   * @throws MusterError `precondition_failed` where others were faster 50 times; whatever `change` throws
+   */
+  async changeOtelConfig(
+    change: (stored: OtelConfig) => StoreOtelConfigRequest,
+    options: CallOptions = {},
+  ): Promise<OtelConfig> {
+    for (let attempts = 1; ; attempts += 1) {
+      const { config, etag } = await this.readTaggedOtelConfig(options);
+      try {
+        return await this.storeOtelConfig(change(config), { ...options, ifMatch: etag });
+      } catch (error) {
+        const isLate = error instanceof MusterError && error.code === 'precondition_failed';
+        if (!isLate || attempts >= CHANGE_ATTEMPTS_MAX) throw error;
+      }
+    }
   }
 
   /** Removes the configuration, its header included. */
-  async purgeOtelConfig(options?: CallOptions): Promise<PurgedOtelConfig> {
-    return await jsonOf(this.#transport.send({ method: 'DELETE', path: OTEL, repeatable: true }, options), 'deleted');
+  async purgeOtelConfig(options: ConditionalOptions = {}): Promise<PurgedOtelConfig> {
+    const operation = { method: 'DELETE', path: OTEL, headers: conditionOf(options), repeatable: true };
+    return await jsonOf(this.#transport.send(operation, options), 'deleted');
   }
 
   /**
@@ -114,6 +151,9 @@ export class OwnerClient {
     return this.toString();
   }
 }
+
+const conditionOf = ({ ifMatch }: ConditionalOptions): Record<string, string> =>
+  ifMatch === undefined ? {} : { 'if-match': ifMatch };
 
 const OTEL = '/v1/otel-config';
 const pathOf = (appId: string): string => `/v1/apps/${segment(appId)}`;

@@ -27,6 +27,10 @@ export const ERRORS = {
     message: 'authHeader must be a string of at most 8192 printable ASCII characters.',
   },
   invalid_evidence_level: { status: 400, message: 'evidenceLevel must be hashes, redacted or full.' },
+  precondition_failed: {
+    status: 412,
+    message: 'The stored configuration is none that If-Match names; read it, and decide again.',
+  },
   payload_too_large: { status: 413, message: 'The request body is larger than 65536 bytes.' },
   rate_limited: { status: 429, message: 'Too many requests; slow down and retry after the time in Retry-After.' },
   upstream_unavailable: { status: 502, message: 'Temporarily unavailable; retry later.', retryAfter: [1, 5] },

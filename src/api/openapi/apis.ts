@@ -113,12 +113,13 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
 /** The errors of an operation, in the order of the table. */
 export function errorsOf(api: ApiName, operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...ofApi(api, operation), ...(operation.errors ?? [])]);
-  const { path, body, refuse, query, requires, idempotency, freshProof } = operation;
+  const { path, body, refuse, query, headers, requires, idempotency, freshProof } = operation;
   if (path.includes(':')) codes.add('not_found');
   if (requires) codes.add('enterprise_required');
   if (body) codes.add('payload_too_large');
   if (body && api !== 'v1') codes.add('invalid_request');
   if (query) codes.add('invalid_request');
+  if (headers?.includes('If-Match')) codes.add('precondition_failed');
   if (freshProof) codes.add('proof_required');
   for (const code of Object.values(refuse ?? {})) codes.add(code);
   if (idempotency && idempotency.malformed !== 'ignored') codes.add(idempotency.malformed);

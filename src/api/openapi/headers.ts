@@ -28,7 +28,7 @@ const POLICY = `"account";q=${requestsPerWindowMax};w=${rateWindowMs / 1000}`;
 /** The headers of answers, by name. */
 export const ANSWER_HEADERS: Readonly<Record<HeaderName, Header>> = {
   'Cache-Control': text('No answer may be cached.', 'no-store', '^no-store$'),
-  ETag: text('A tag of the configuration, for `If-None-Match`.', '"7-Zk3xQ9-60"', '^".*"$'),
+  ETag: text('A tag of the configuration, for `If-Match` and `If-None-Match`.', '"7-Zk3xQ9-60"', '^".*"$'),
   'Idempotency-Replayed': text('The answer was given before, for the same `Idempotency-Key`.', 'true', '^true$'),
   Link: text(
     'The next page (RFC 8288); absent on the last one.',
@@ -121,11 +121,18 @@ const printable = (description: string, example: string) =>
     });
 
 const REQUEST_HEADERS: Readonly<Record<RequestHeader, z.ZodType>> = {
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'The tag of the configuration over which the change is made; `*` is any that is stored.',
+      examples: ['"7-60f1a2b3c4d5e6f7"'],
+    }),
   'If-None-Match': z
     .string()
     .optional()
     .meta({
-      description: 'The tags of the configurations that the daemon has.',
+      description: 'The tags of the configurations that the client has.',
       examples: ['"7-Zk3xQ9-60"'],
     }),
   Prefer: z

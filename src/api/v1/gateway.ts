@@ -134,7 +134,8 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
     return andThen(bodyOf(of, exchange), (body) => {
       const idempotencyKey = idempotencyKeyOf(exchange.request, of.idempotency);
       const caller = { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) };
-      const reply = of.handle({ caller, account, body, appId, idempotencyKey }, deps.services);
+      const { headers } = exchange.request;
+      const reply = of.handle({ caller, account, body, appId, idempotencyKey, headers }, deps.services);
       // A read from memory is complete at once; only a call of the store can be late.
       const asksStore = of.method !== 'get' || !reader.atOnce;
       return asksStore ? exchange.inTimeIfLate(reply) : reply;

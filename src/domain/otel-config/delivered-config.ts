@@ -4,7 +4,7 @@ import type { Envelope } from '../keys/envelope.ts';
 import type { Versioned } from '../records/codec.ts';
 import type { OtelRecord } from '../records/records.ts';
 import { collectorHeaders } from './collector-header.ts';
-import { NEVER_STORED, openHeader } from './otel-config.ts';
+import { contentName, NEVER_STORED, openHeader } from './otel-config.ts';
 
 /** The configuration that a daemon gets on its poll. */
 export interface DeviceConfig {
@@ -131,31 +131,22 @@ function settingsOf(
 const NEVER_STORED_SETTINGS = settingsOf(NEVER_STORED, {});
 const NOTHING: Delivered = {
   revision: 0,
-  name: '0',
+  name: contentName(undefined, undefined),
   changedAt: undefined,
   settings: () => NEVER_STORED_SETTINGS,
   byInterval: new Map(),
 };
 
 function deliverable(envelope: Envelope, accountId: string, record: OtelRecord): Delivered {
-  const { revision, tag, at: changedAt, config } = record;
-  if (!config)
-    return {
-      revision,
-      name: `${revision}-${tag}`,
-      changedAt,
-      settings: () => NEVER_STORED_SETTINGS,
-      byInterval: new Map(),
-    };
+  const { revision, at: changedAt, config } = record;
   const header = openHeader(envelope, accountId, record);
-  // A header that no key opens is delivered as none: this is other content, so it has another name.
-  const name = config.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
   return {
     revision,
-    name,
+    name: contentName(record, header),
     changedAt,
     // It is made for each answer that needs it: most answers are 304, and it holds the plaintext.
-    settings: () => settingsOf(config, header ? collectorHeaders(header.reveal()) : {}),
+    settings: () =>
+      config ? settingsOf(config, header ? collectorHeaders(header.reveal()) : {}) : NEVER_STORED_SETTINGS,
     byInterval: new Map(),
   };
 }

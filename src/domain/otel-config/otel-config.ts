@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { expectAsFound, expectUnchanged, type Snapshot, type Write } from '../../store/port.ts';
+import { expectAsFound, expectUnchanged, type Write } from '../../store/port.ts';
 import type { Caller } from '../apps/apps.ts';
 import { generateMarker, generateTag } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
@@ -35,6 +35,23 @@ export interface OtelChange {
 /** O1: the configuration of an account that never stored one. */
 export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHeaderSet: false, evidenceLevel: 'hashes' };
 
+/** A configuration with the tag by which a client says which one it has seen (H22). */
+export interface TaggedConfig {
+  readonly config: OtelConfig;
+  /** Names the content, and never another one: not after a purge, nor after a restore. It tells nothing of the header. */
+  readonly tag: string;
+}
+
+/** Tells by its tag whether a change is meant for the configuration that is there. */
+export type IsMeant = (tag: string, isStored: boolean) => boolean;
+
+/** The conditions of a change, beside its authority. */
+export interface StoreConditions {
+  readonly isMeant?: IsMeant | undefined;
+  /** False where a stored header that the change does not name may be sent to no other address (A18). */
+  readonly mayMoveHeader?: boolean;
+}
+
 /** The encryption context of an account's collector header (O9). */
 export const headerContext = (accountId: string): string => `otel-header:${accountId}`;
 
@@ -53,23 +70,20 @@ export interface OtelConfigs {
    * Section 4.7. The caller checks the account's entitlement before.
    * @throws StoreUnavailable where the header's key is not in this replica's key file yet
    */
-  read(caller: Caller): Promise<OtelConfig>;
+  read(account: AccountReader): Promise<TaggedConfig>;
   /**
    * Section 4.8: stores a configuration.
-   * @param seen the record by which the change was decided, `none` where there was none, so that a configuration which
-   *   was purged since is not stored again; undefined to store over any
-   * @param mayMoveHeader false where a stored header that the change does not name may be sent to no other address (A18)
-   * @throws Refusal `enterprise_required`, `proof_required`, or as `authorisedBy`; StaleRead where it is another one by now;
-   *   StoreUnavailable; Busy
+   * @throws Refusal `enterprise_required`, `proof_required`, or as `authorisedBy`; StaleRead where the change is not meant for
+   *   what is there; StoreUnavailable; Busy
    */
-  store(caller: Caller, change: OtelChange, seen?: Snapshot | 'none', mayMoveHeader?: boolean): Promise<OtelConfig>;
+  store(caller: Caller, change: OtelChange, conditions?: StoreConditions): Promise<TaggedConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /**
    * Section 4.9: removes the configuration, also without the entitlement.
-   * @throws Refusal as `authorisedBy`; StoreUnavailable; Busy
+   * @throws Refusal as `authorisedBy`; StaleRead where it is not meant for what is there; StoreUnavailable; Busy
    */
-  purge(caller: Caller): Promise<void>;
+  purge(caller: Caller, isMeant?: IsMeant): Promise<void>;
 }
 
 export interface OtelDeps extends MutationDeps {
@@ -79,17 +93,34 @@ export interface OtelDeps extends MutationDeps {
 /** Creates the operations on configurations; see `OtelConfigs`. */
 export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
   return {
-    async read({ reader, accountId }) {
-      const account = await reader.account(accountId);
-      const otel = await account?.otel();
-      return view(otel?.record, openHeader(deps.envelope, accountId, otel?.record) !== undefined);
+    async read(account) {
+      const record = (await account.otel())?.record;
+      const header = openHeader(deps.envelope, account.id, record);
+      return { config: view(record, header !== undefined), tag: contentName(record, header) };
     },
-    store: (caller, change, seen, mayMoveHeader) => store(deps, caller, change, seen, mayMoveHeader),
+    store: (caller, change, conditions) => store(deps, caller, change, conditions),
     async holds(account, change) {
       return compare(deps.envelope, account.id, (await account.otel())?.record, change).unchanged;
     },
-    purge: (caller) => purge(deps, caller),
+    purge: (caller, isMeant) => purge(deps, caller, isMeant),
   };
+}
+
+/**
+ * Names what a record says to a reader. Its tag is random, and another one after each change.
+ * @param header the opened one: a configuration whose header no key opens is told without it, so it is other content
+ */
+export function contentName(record: OtelRecord | undefined, header: Secret | undefined): string {
+  if (!record) return '0';
+  const { revision, tag, config } = record;
+  return config?.header && !header ? `${revision}-${tag}-unset` : `${revision}-${tag}`;
+}
+
+/** @throws StaleRead where the change is meant for another configuration than this one */
+function judge(isMeant: IsMeant | undefined, deps: OtelDeps, accountId: string, record: OtelRecord | undefined): void {
+  if (!isMeant) return;
+  const tag = contentName(record, openHeader(deps.envelope, accountId, record));
+  if (!isMeant(tag, record?.config !== undefined)) throw new StaleRead('The configuration is another one by now.');
 }
 
 function view(record: OtelRecord | undefined, authHeaderSet: boolean): OtelConfig {
@@ -107,18 +138,15 @@ async function store(
   deps: OtelDeps,
   caller: Caller,
   change: OtelChange,
-  seen?: Snapshot | 'none',
-  mayMoveHeader = true,
-): Promise<OtelConfig> {
+  { isMeant, mayMoveHeader = true }: StoreConditions = {},
+): Promise<TaggedConfig> {
   const { accountId } = caller;
   const generated: Generated = { tag: generateTag(deps.random), marker: generateMarker(deps.random) };
-  const plan = async (reader: FleetReader): Promise<Step<OtelConfig> | Unchanged<OtelConfig>> => {
+  const plan = async (reader: FleetReader): Promise<Step<TaggedConfig> | Unchanged<TaggedConfig>> => {
     const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
-    if (seen && before?.revision !== (seen === 'none' ? undefined : seen.revision)) {
-      throw new StaleRead('The configuration has changed since it was read.');
-    }
+    judge(isMeant, deps, accountId, before?.record);
     if (!mayMoveHeader && movesHeader(before?.record, change)) throw new Refusal('proof_required');
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
     return decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
@@ -160,15 +188,15 @@ function decideStore(
   change: OtelChange,
   generated: Generated,
   authorised: Omit<Authorised, 'account'>,
-): Step<OtelConfig> | Unchanged<OtelConfig> {
+): Step<TaggedConfig> | Unchanged<TaggedConfig> {
   const { accountId, origin } = caller;
   const { stored, next, sameHeader, unchanged } = compare(envelope, accountId, before?.record, change);
   // A header that no key opens reads as not set, and is removed by every change.
   const kept = sameHeader && stored ? before?.record.config?.header : undefined;
   const { enabled, endpoint, evidenceLevel } = change;
   const old = before?.record.config;
-  const result: OtelConfig = { enabled, endpoint, authHeaderSet: next !== undefined, evidenceLevel };
-  if (unchanged) return { unchanged: result };
+  const config: OtelConfig = { enabled, endpoint, authHeaderSet: next !== undefined, evidenceLevel };
+  if (unchanged) return { unchanged: { config, tag: contentName(before?.record, stored) } };
 
   // It is sealed for this attempt alone: at the next one another key may be active.
   const sealed = key && next && !kept ? envelope.seal(next, headerContext(accountId), key.number) : undefined;
@@ -196,7 +224,7 @@ function decideStore(
     expect: [...authorised.expect, expectAsFound(KEYS.otel(accountId), before), ...(key && sealed ? [key.expect] : [])],
     write: [put(KEYS.otel(accountId), record), ...replaced, ...authorised.write],
     withdraws: isWithdrawal(old, record.config, sealed !== undefined),
-    result,
+    result: { config, tag: contentName(record, next) },
   };
 }
 
@@ -210,12 +238,13 @@ function isWithdrawal(old: OtelRecord['config'], next: OtelRecord['config'], new
   return switchedOff || (old?.header !== undefined && next?.header === undefined);
 }
 
-async function purge(deps: OtelDeps, caller: Caller): Promise<void> {
+async function purge(deps: OtelDeps, caller: Caller, isMeant?: IsMeant): Promise<void> {
   const { accountId, origin } = caller;
   const [tag, marker] = [generateTag(deps.random), generateMarker(deps.random)];
   const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
     const { account, expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const before = await account.otel();
+    judge(isMeant, deps, accountId, before?.record);
     if (!before?.record.config) return { unchanged: undefined };
     const { config, ...rest } = before.record;
     const record: OtelRecord = { ...rest, revision: rest.revision + 1, tag, at: origin.at };

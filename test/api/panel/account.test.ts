@@ -120,7 +120,7 @@ onEachBackend('an account in the panel', (backend) => {
     const at = `/accounts/${accountId}/otel-config`;
     const save = (endpoint: string, seen?: unknown) =>
       ask(panel, owner, at, { method: 'PUT', body: { enabled: true, endpoint, ...(seen !== undefined && { seen }) } });
-    const first = await save('https://a.example.com', '');
+    const first = await save('https://a.example.com', '0');
     expect(first.body).toMatchObject({ endpoint: 'https://a.example.com', revision: 1 });
     const { tag } = first.body;
     await call(`${panel.muster.api}/v1/otel-config`, {

@@ -9,7 +9,7 @@ import { atPanel } from './derived.ts';
 
 const ACCOUNT = '/panel/v1/accounts/:accountId';
 
-const tag = described(z.string().max(64), 'Names this content; empty where none was ever stored.', '60f1a2b3c4d5e6f7');
+const tag = described(z.string().max(64), 'Names this content.', '7-60f1a2b3c4d5e6f7');
 
 const configuration = z
   .object({
@@ -68,5 +68,5 @@ export const storeConfiguration = operation({
   answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
 });
 
-export const purgeConfiguration = atPanel(purgeOtelConfig, 'owner');
+export const purgeConfiguration = atPanel(purgeOtelConfig, 'owner', { headers: [] });
 export const readAccountRollout = atPanel(readRollout, 'viewer');

@@ -65,7 +65,11 @@ export const readOtelConfig = operation({
   summary: 'Read the configuration',
   description: 'Reads the OpenTelemetry export configuration. The header of the collector is not shown.',
   requires: 'enterprise',
-  answers: [{ status: 200, description: 'The configuration.', schema: otelConfig }],
+  headers: ['If-None-Match'],
+  answers: [
+    { status: 200, description: 'The configuration.', schema: otelConfig, headers: ['ETag'] },
+    { status: 304, description: 'The configuration is the one of the tag.', headers: ['ETag'] },
+  ],
   command: 'otel get',
 });
 
@@ -77,8 +81,10 @@ export const storeOtelConfig = operation({
   summary: 'Set the configuration',
   description:
     'Sets the configuration of all cloud-managed daemons of the account; each picks it up on its next poll. The whole ' +
-    'body is judged before anything is stored.',
+    'body is judged before anything is stored. With `If-Match` it is stored over no configuration but the one that you ' +
+    'have read: nothing that somebody else has changed meanwhile is undone.',
   requires: 'enterprise',
+  headers: ['If-Match'],
   body: fields,
   refuse: {
     enabled: 'invalid_enabled',
@@ -86,7 +92,7 @@ export const storeOtelConfig = operation({
     authHeader: 'invalid_auth_header',
     evidenceLevel: 'invalid_evidence_level',
   },
-  answers: [{ status: 200, description: 'The configuration as it is stored.', schema: otelConfig }],
+  answers: [{ status: 200, description: 'The configuration as it is stored.', schema: otelConfig, headers: ['ETag'] }],
   command: 'otel set --endpoint {endpoint} --auth-header-file collector-header',
 });
 
@@ -99,6 +105,7 @@ export const purgeOtelConfig = operation({
   description:
     'Removes the configuration and its secret; daemons then export nothing. It works without the Enterprise ' +
     'entitlement too, and where nothing is stored.',
+  headers: ['If-Match'],
   answers: [
     {
       status: 200,

@@ -7,23 +7,23 @@ import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
 import { purgeOtelConfig } from '../../v1/operations/purge-otel-config.ts';
-import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+import { panelRoute, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 import { asOwner } from './derived.ts';
 
 async function configurationOf(
   account: AccountReader,
-  { caller, signedIn }: Pick<PanelRequest<unknown>, 'caller' | 'signedIn'>,
   { otelConfigs, store }: PanelServices,
 ): Promise<operations.Configuration> {
   const otel = (await account.otel())?.record;
   const { entitlement } = account.record;
   const apps = await account.apps();
+  const { config, tag } = await otelConfigs.read(account);
   return {
-    ...(await otelConfigs.read({ ...caller, reader: signedIn.reader })),
+    ...config,
     entitlement,
     revision: otel?.revision ?? 0,
-    tag: otel?.tag ?? '',
+    tag,
     changedAt: otel ? dateTime(otel.at) : null,
     devices: apps.filter(({ status, connection }) => status === 'active' && connection === 'cloud').length,
     purge: await purgeStateOf(store, otel),
@@ -33,7 +33,7 @@ async function configurationOf(
 /** GET /panel/v1/accounts/{accountId}/otel-config. */
 export const readConfiguration = panelRoute(operations.readConfiguration, async (request, services) => ({
   status: 200,
-  body: await configurationOf(await accountOf(request), request, services),
+  body: await configurationOf(await accountOf(request), services),
 }));
 
 /**
@@ -43,19 +43,14 @@ export const readConfiguration = panelRoute(operations.readConfiguration, async 
 export const storeConfiguration = panelRoute(operations.storeConfiguration, async (request, services) => {
   const { caller, body, accountId, signedIn } = request;
   const { enabled, endpoint = '', authHeader, evidenceLevel, seen } = body;
-  const before = await (await accountOf(request)).otel();
-  if (seen !== undefined && seen !== (before?.record.tag ?? '')) throw new Refusal('changed_meanwhile');
   const header = authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);
-  const judged = seen === undefined ? undefined : (before ?? 'none');
   const { proof } = signedIn.session.record;
-  const isProved = proof !== undefined && isFresh(proof.at, services.clock.now());
+  const conditions = {
+    isMeant: seen === undefined ? undefined : (tag: string) => tag === seen,
+    mayMoveHeader: proof !== undefined && isFresh(proof.at, services.clock.now()),
+  };
   try {
-    await services.otelConfigs.store(
-      caller,
-      { enabled, endpoint, authHeader: header, evidenceLevel },
-      judged,
-      isProved,
-    );
+    await services.otelConfigs.store(caller, { enabled, endpoint, authHeader: header, evidenceLevel }, conditions);
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
     throw error;
@@ -63,10 +58,7 @@ export const storeConfiguration = panelRoute(operations.storeConfiguration, asyn
   const reader = await services.fleet.current();
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
-  return {
-    status: 200,
-    body: await configurationOf(account, { caller, signedIn: { ...signedIn, reader } }, services),
-  };
+  return { status: 200, body: await configurationOf(account, services) };
 });
 
 export const purgeConfiguration = asOwner(operations.purgeConfiguration, purgeOtelConfig);

@@ -33,7 +33,8 @@ export const asOwner = <Shape extends z.core.$ZodShape>(
 ): PanelRoute<Shape> =>
   panelRoute(operation, async (request, services) => {
     const { caller, body, appId, idempotencyKey } = request;
-    return await route.handle({ caller, account: await accountOf(request), body, appId, idempotencyKey }, services);
+    const account = await accountOf(request);
+    return await route.handle({ caller, account, body, appId, idempotencyKey, headers: {} }, services);
   });
 
 /** An operation of the operator API. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type * as z from 'zod';
 import type { Apps, Caller } from '../../../domain/apps/apps.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
@@ -21,6 +22,8 @@ export interface V1Request<Body> {
   readonly appId: string;
   /** The Idempotency-Key field where the operation takes one (H19). */
   readonly idempotencyKey: string | undefined;
+  /** H22. */
+  readonly headers: Pick<IncomingHttpHeaders, 'if-match' | 'if-none-match'>;
 }
 
 /** A route is a value: an operation with its handler, which throws Refusal, StoreUnavailable and Busy. */

@@ -47,16 +47,16 @@ export async function setOtelConfig(call: Invocation, options: SetOptions): Prom
     throw new CommandFault('Give only one of --auth-header-file and --no-auth-header.', EXIT.usage);
   }
   const authHeader = keepsHeader ? await headerIn(authHeaderFile) : '';
-  const owner = ownerOf(call);
-  const stored = await owner.readOtelConfig(requestOf(call));
-  const isFirst = stored.endpoint === '';
-  const body: StoreOtelConfigRequest = {
-    enabled: enabled === undefined ? stored.enabled || (isFirst && endpoint !== undefined) : enabled === 'true',
-    endpoint: endpoint ?? stored.endpoint,
-    evidenceLevel: evidence ?? stored.evidenceLevel,
-    ...(authHeader !== undefined && { authHeader }),
+  const change = (stored: OtelConfig): StoreOtelConfigRequest => {
+    const isFirst = stored.endpoint === '';
+    return {
+      enabled: enabled === undefined ? stored.enabled || (isFirst && endpoint !== undefined) : enabled === 'true',
+      endpoint: endpoint ?? stored.endpoint,
+      evidenceLevel: evidence ?? stored.evidenceLevel,
+      ...(authHeader !== undefined && { authHeader }),
+    };
   };
-  await printOne(call, { columns: COLUMNS, item: await owner.storeOtelConfig(body, requestOf(call)) });
+  await printOne(call, { columns: COLUMNS, item: await ownerOf(call).changeOtelConfig(change, requestOf(call)) });
 }
 
 /** An empty file would delete the stored header, which nobody means by one. */

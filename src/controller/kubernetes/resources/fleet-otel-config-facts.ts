@@ -1,7 +1,6 @@
 import type { Secret } from '../../../domain/credentials/secret.ts';
 import type { Rollout } from '../../../domain/otel-config/rollout.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
-import type { Snapshot } from '../../../store/port.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetOtelConfigSpec, FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import type { AccountState } from './account-ref.ts';
@@ -23,8 +22,8 @@ export interface FleetOtelConfigFacts {
    * The configuration that the account has stored, from any source; undefined where there is none, or it was purged.
    */
   readonly stored: { readonly enabled: boolean } | undefined;
-  /** That record as it was read, for the commit to expect. */
-  readonly storedAs: Snapshot | 'none';
+  /** The tag of what was read, over which alone a change is stored: what was purged since is not stored again. */
+  readonly seenTag: string | undefined;
   /** Whether the account is managed from this namespace, or not managed: another one may have adopted it since. */
   readonly ours: boolean;
   /** Whether the stored configuration is the one that the spec describes. */

@@ -29,8 +29,9 @@ async function gather(resource: FleetOtelConfigResource, context: ReconcileConte
   if (owner) context.subscribe(accountId);
   const header = deleting ? 'none' : await headerOf(resource, context);
   const inForce = owner !== undefined && account.is === 'ready' && owner.record.entitlement === 'enterprise';
-  const otel = await owner?.otel();
-  const config = otel?.record.config;
+  // The tag is read first: what changes after it makes the store refuse the change.
+  const seen = owner && (await context.otelConfigs.read(owner));
+  const config = (await owner?.otel())?.record.config;
   const first = (await firstOf(context, spec.accountRef.name)) ?? resource.name;
   const { managedBy } = owner?.record ?? {};
   return {
@@ -39,7 +40,7 @@ async function gather(resource: FleetOtelConfigResource, context: ReconcileConte
     first,
     header,
     stored: config && { enabled: config.enabled },
-    storedAs: otel ?? 'none',
+    seenTag: seen?.tag,
     ours: managedBy === undefined || managedBy.namespace === resource.namespace,
     inSync: owner !== undefined && (await isStored(owner, resource, header, context)),
     rollout:
@@ -111,7 +112,7 @@ function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelC
 async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
-  { binding, account, header, storedAs }: FleetOtelConfigFacts,
+  { binding, account, header, seenTag }: FleetOtelConfigFacts,
   context: ReconcileContext,
 ): Promise<void> {
   const { uid } = resource;
@@ -131,7 +132,7 @@ async function act(
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
       const caller = await context.caller(id, context.bindings.precondition(uid, binding, bindingOf(resource, id)));
-      await context.otelConfigs.store(caller, change, storedAs);
+      await context.otelConfigs.store(caller, change, { isMeant: (tag) => tag === seenTag });
       context.event({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
     }
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { purgeOtelConfig } from '../../../../src/cli/commands/otel/otel.ts';
+import { purgeOtelConfig, setOtelConfig, type SetOptions } from '../../../../src/cli/commands/otel/otel.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
 import { musterHere, musterProcess, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
@@ -61,6 +61,23 @@ describe('set', () => {
     expect(JSON.stringify(await delivered())).toContain('"Bearer hunter2"');
     expect(await stored('set', '--no-auth-header')).toEqual({ ...moved, enabled: true, authHeaderSet: false });
     expect(JSON.stringify(await delivered())).not.toContain('hunter2');
+  });
+
+  test('of changes at once, each of another field, none is lost', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const enabled = round % 2 === 0;
+      const evidence = enabled ? 'full' : 'redacted';
+      await run('set', '--endpoint', ENDPOINT, '--enabled', String(!enabled), '--evidence', 'hashes');
+      const moved = `https://r${round}.example.com`;
+      const changes: readonly Omit<SetOptions, 'authHeader'>[] = [
+        { enabled: enabled ? 'true' : 'false' },
+        { endpoint: moved },
+        { evidence },
+      ];
+      const call = invocation(env, {}, { terminal: recordedTerminal() });
+      await Promise.all(changes.map((change) => setOtelConfig(call, { ...change, authHeader: true })));
+      expect(await stored('get')).toEqual({ ...FIRST, enabled, endpoint: moved, evidenceLevel: evidence });
+    }
   });
 
   test('the first one may be disabled, and the header may come from stdin', async () => {

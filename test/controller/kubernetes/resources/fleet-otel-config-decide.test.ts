@@ -46,7 +46,7 @@ const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFa
   first: 'one',
   header: 'none',
   stored: { enabled: true },
-  storedAs: foundAt(9, undefined),
+  seenTag: '9-60f1a2b3c4d5e6f7',
   ours: true,
   inSync: true,
   rollout: rollout(),
