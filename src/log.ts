@@ -1,12 +1,7 @@
+import { constants, openSync, writevSync } from 'node:fs';
 import process from 'node:process';
-import {
-  destination as fileDestination,
-  pino,
-  stdTimeFunctions,
-  type DestinationStream,
-  type LogFn,
-  type Logger,
-} from 'pino';
+import { isatty } from 'node:tty';
+import { pino, stdTimeFunctions, type DestinationStream, type LogFn, type Logger } from 'pino';
 import { systemClock, type Clock } from './time/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -35,10 +30,10 @@ interface LogOptions {
   readonly replicaId?: string;
 }
 
-/** Creates the log of the process; `destination` is stdout where it is absent. */
+/** Creates a log. Without a destination it is stdout: once in a process. */
 export function createLog(
   level: LogLevel,
-  destination?: DestinationStream,
+  destination: DestinationStream = new LogOutput(),
   { sampling = SAMPLING, replicaId }: LogOptions = {},
 ): Log {
   const sampler = new Sampler(sampling);
@@ -55,23 +50,108 @@ export function createLog(
       },
     },
   };
-  if (destination !== undefined) return pino(options, destination);
-  // However the process ends. A silent log has nothing to tell.
-  if (level !== 'silent') process.once('exit', () => sampler.tellAll());
-  return pino(options, stdout());
+  if (destination instanceof LogOutput) destination.atEnd(() => sampler.tellAll());
+  return pino(options, destination);
 }
 
-/** The lines that wait while a full disk takes none; those beyond are dropped. */
+/** The bytes of lines that wait while stdout takes none; lines beyond them are dropped. */
 const WAITING_BYTES_MAX = 1024 * 1024;
+const RETRY_MS = 100;
+/** The time that the end of the process waits for a reader that stands still. */
+const LAST_WORDS_MS = 1000;
+/** Of one system call; Linux takes 1024. */
+const LINES_AT_ONCE = 500;
 
 /**
- * Where stdout is a file on a full disk, the service goes on without its log: pino would throw at each line. Where it is
- * a pipe that nobody reads, each line waits for its reader, and the service with it, so that no line is lost.
+ * Stdout as the log of a process. A line is written at once where it is taken, and waits otherwise: a reader that stands
+ * still, a terminal that is halted and a full disk stop nothing. When the process ends, what waits is written as far as it
+ * is taken. A stream of pino's waits for ever then.
  */
-function stdout(): DestinationStream {
-  const stream = fileDestination({ dest: 1, sync: true, maxLength: WAITING_BYTES_MAX });
-  stream.on('error', () => undefined);
-  return stream;
+export class LogOutput implements DestinationStream {
+  readonly #fd = unblocked();
+  #waiting: Buffer[] = [];
+  #bytes = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #dropped = 0;
+  #tell: ((lines: number) => void) | undefined;
+  #lastWords = (): void => undefined;
+
+  constructor() {
+    process.once('exit', () => this.#end());
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    if (this.#bytes + bytes.length > WAITING_BYTES_MAX) {
+      this.#dropped += 1;
+      return this.#tell?.(1);
+    }
+    this.#waiting.push(bytes);
+    this.#bytes += bytes.length;
+    this.#retry ??= this.#writeAll() ? undefined : setTimeout(() => this.#again(), RETRY_MS).unref();
+  }
+
+  /** @param tell is told how many lines were dropped, those of before at once; it must not throw */
+  onDropped(tell: (lines: number) => void): void {
+    this.#tell = tell;
+    if (this.#dropped > 0) tell(this.#dropped);
+  }
+
+  /** @param words writes the last lines of the log, when the process ends */
+  atEnd(words: () => void): void {
+    this.#lastWords = words;
+  }
+
+  #again(): void {
+    if (this.#writeAll()) this.#retry = undefined;
+    else this.#retry?.refresh();
+  }
+
+  /** @returns false where something still waits */
+  #writeAll(): boolean {
+    try {
+      while (this.#waiting.length > 0) this.#took(writevSync(this.#fd, this.#waiting.slice(0, LINES_AT_ONCE)));
+      return true;
+    } catch {
+      // Nobody reads, the disk is full, or the reader is gone.
+      return false;
+    }
+  }
+
+  #took(bytes: number): void {
+    this.#bytes -= bytes;
+    let left = bytes;
+    let whole = 0;
+    for (const line of this.#waiting) {
+      if (line.length > left) break;
+      left -= line.length;
+      whole += 1;
+    }
+    this.#waiting = this.#waiting.slice(whole);
+    const [partly] = this.#waiting;
+    if (partly && left > 0) this.#waiting[0] = partly.subarray(left);
+  }
+
+  #end(): void {
+    this.#lastWords();
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    for (let waitedMs = 0; !this.#writeAll() && waitedMs < LAST_WORDS_MS; waitedMs += RETRY_MS) {
+      Atomics.wait(sleeper, 0, 0, RETRY_MS);
+    }
+  }
+}
+
+/**
+ * A descriptor of stdout for which no write waits. Node sets a pipe and a socket so when it opens its own stream. A terminal it
+ * leaves as it is, since others write there, too: it is opened once more.
+ */
+function unblocked(): number {
+  if (!isatty(1)) return process.stdout.fd;
+  try {
+    return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return 1;
+  }
 }
 
 const LEFT_OUT = 'further lines of this cause were left out';

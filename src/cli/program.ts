@@ -55,7 +55,7 @@ export function muster(env: NodeJS.ProcessEnv): Command {
 function addServe(program: Command, env: NodeJS.ProcessEnv): void {
   program
     .command('serve')
-    .description('run the service until SIGTERM or SIGINT')
+    .description('run the service until SIGTERM, SIGINT or SIGHUP')
     .action(async () => {
       const { configured, run } = await import('../service/run.ts');
       const config = configured(env);

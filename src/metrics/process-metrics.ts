@@ -8,6 +8,7 @@ import { ROLE_LABELS } from './labels.ts';
 export interface ProcessMetrics {
   /** Called once, with the roles of the configuration. */
   rolesAre(roles: ReadonlySet<string>): void;
+  logLinesDropped(lines: number): void;
 }
 
 export function processMetrics(
@@ -38,7 +39,13 @@ export function processMetrics(
     for (const role of ROLE_LABELS) roleOf.set({ role }, roles.has(role) ? 1 : 0);
   };
   rolesAre(new Set());
-  return { rolesAre };
+  const logLinesDropped = own.counter({
+    name: 'muster_log_lines_dropped_total',
+    help: 'Lines of the log that nobody took from stdout, beyond the 1 MiB that waits.',
+    unit: 'lines',
+    since: '0.1.0',
+  });
+  return { rolesAre, logLinesDropped };
 }
 
 /**

@@ -9,7 +9,7 @@ import { fencedByFormat } from '../domain/replicas/format-fence.ts';
 import { refuseNewerFormat, refuseUnfitStore, settleFormat } from '../domain/replicas/format.ts';
 import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
-import type { Log } from '../log.ts';
+import type { Log, LogOutput } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
 import { StoreHealth } from '../store/health.ts';
 import { instrumented } from '../store/instrumented.ts';
@@ -29,6 +29,8 @@ import type { StartProgress } from './start-deadline.ts';
 export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
+  /** Where the log is written, where that may drop lines. */
+  readonly logOutput?: Pick<LogOutput, 'onDropped'>;
   /** The id that the lines of the log have; drawn where it is absent. */
   readonly replicaId?: string;
   readonly clock?: Clock;
@@ -63,6 +65,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const configured = config.keyFile === undefined ? undefined : configuredKeyRing(config.keyFile);
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
+  options.logOutput?.onDropped((lines) => metrics.logLinesDropped(lines));
   const warn = (message: string): void => log.warn({}, message);
   const identity = new StoreIdentity(config.storeId);
   const open = (): Promise<Store> => openConfiguredStore(config, warn, { ...deadlines, mark: identity });

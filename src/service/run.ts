@@ -3,7 +3,7 @@ import process from 'node:process';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { FORMAT } from '../domain/records/records.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
-import { createLog } from '../log.ts';
+import { createLog, LogOutput } from '../log.ts';
 import { systemClock } from '../time/clock.ts';
 import { startService, type Service } from './service.ts';
 import { StartDeadline } from './start-deadline.ts';
@@ -42,13 +42,14 @@ export interface RunOptions {
 }
 
 /**
- * Runs the service until SIGTERM, SIGINT, an uncaught fault, or a store that a newer Muster has taken over; then lets
+ * Runs the service until SIGTERM, SIGINT, SIGHUP, an uncaught fault, or a store that a newer Muster has taken over; then lets
  * the requests in flight complete and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and where the
  * program is outdated, 2 when the configuration turns out to be wrong.
  */
 export async function run(config: Config, work?: Work, { inWords = false }: RunOptions = {}): Promise<void> {
   const replicaId = generateMarker(systemRandom());
-  const log = createLog(config.logLevel, undefined, { replicaId });
+  const logOutput = new LogOutput();
+  const log = createLog(config.logLevel, logOutput, { replicaId });
   for (const name of config.unknownVariables)
     log.warn({ variable: name }, 'there is no such variable: it has no effect');
   const ending = new AbortController();
@@ -60,15 +61,16 @@ export async function run(config: Config, work?: Work, { inWords = false }: RunO
     ending.abort();
   };
   const failed = (what: string, error: unknown): undefined => end(what, { err: error });
-  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already.
-  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
+  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already. SIGHUP: the terminal is
+  // closed.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => ending.abort());
   // As in bin/muster.mjs, however the service is started.
   process.on('SIGUSR1', () => undefined);
   // The process never goes on after an uncaught fault: requests in flight are completed, then it ends.
   for (const fault of ['unhandledRejection', 'uncaughtException']) process.on(fault, (error) => failed(fault, error));
 
   const progress = new StartDeadline(systemClock);
-  const starting = startService({ config, log, replicaId, signal: ending.signal, progress });
+  const starting = startService({ config, log, logOutput, replicaId, signal: ending.signal, progress });
   const service = await progress.held(starting).catch((error: unknown) => {
     // No request was in flight yet.
     if (ending.signal.aborted && !faulty) return log.info({ err: error }, 'asked to end before it had started');
