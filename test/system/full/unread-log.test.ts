@@ -52,7 +52,8 @@ class Pipe implements Disposable {
   }
 }
 
-const ended = async (child: ChildProcess): Promise<readonly unknown[]> => await once(child, 'exit');
+const ended = async (child: ChildProcess): Promise<readonly unknown[]> =>
+  (await once(child, 'exit')) as readonly unknown[];
 
 test.each(['SIGTERM', 'SIGHUP'] as const)('the service serves, and drains at %s', async (signal) => {
   using stdout = new Pipe().fill();
