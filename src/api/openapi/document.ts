@@ -42,6 +42,8 @@ export function documentOf(name: ApiName): object {
       // A client must not stumble over a field that a later version adds.
       override({ jsonSchema, io }) {
         if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+        // Generators make a field with a default one that is required, or send it where the caller left it out.
+        if (io === 'input') delete jsonSchema.default;
       },
     },
   );

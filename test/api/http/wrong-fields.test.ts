@@ -23,7 +23,7 @@ test.each([
   ['PATCH', 'ACCOUNT', { disabled: 'yes' }, 'disabled: must be true or false'],
   ['PATCH', 'ACCOUNT', { adoptableBy: 'Nowhere' }, 'adoptableBy: must be a FleetAccount, as namespace/name, or null'],
   ['PATCH', 'ACCOUNT', { adoptableBy: `a/${'b'.repeat(506)}` }, 'adoptableBy: must have at most 507 characters'],
-  ['POST', 'ACCOUNT/api-keys', { expiresAt: 'soon' }, 'expiresAt: must be a date and time in UTC, such as 2027-'],
+  ['POST', 'ACCOUNT/api-keys', { expiresAt: 'soon' }, 'expiresAt: must be a date-time of RFC 3339'],
   ['PATCH', ENTRY, { status: 'lost' }, 'status: must be open, confirmed or dismissed'],
   ['PATCH', ENTRY, { status: 'open', note: 4711 }, 'note: must be a text'],
 ])('%s %s %j: %s', async (method, path, body, words) => {

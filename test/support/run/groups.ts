@@ -143,6 +143,7 @@ export const QUICK: readonly string[] = [
   'test/text/names.test.ts',
   'test/text/shown-name.test.ts',
   'test/time/date-time.test.ts',
+  'test/time/rfc3339.test.ts',
 ];
 
 /** Tests on each store whose part on the embedded store in memory is as quick; `npm test` runs them whole as well. */
@@ -256,4 +257,5 @@ export const SEEDED: readonly string[] = [
   'test/store/watch-cache/watch-cache.test.ts',
   'test/text/csv.test.ts',
   'test/time/date-time.test.ts',
+  'test/time/rfc3339.test.ts',
 ];

@@ -41,9 +41,9 @@ export interface EnrollDeviceRequest {
   readonly appId: string;
   /** An open enrollment code of the app, a secret. It is used up. One of another form is as wrong as an unknown one. */
   readonly enrollCode: string;
-  /** The platform of the machine; printable ASCII. */
+  /** The platform of the machine; printable ASCII, empty without it. */
   readonly platform?: string | undefined;
-  /** The version of the daemon; printable ASCII. */
+  /** The version of the daemon; printable ASCII, empty without it. */
   readonly agentVersion?: string | undefined;
   /** Only a `cloud` daemon of an Enterprise account receives the configuration; a `private` one, as without this field, is configured locally. */
   readonly connection?: 'cloud' | 'private' | undefined;

@@ -198,9 +198,9 @@ export interface CreateAccountRequest {
 
 /** An API key to create. */
 export interface CreateApiKeyRequest {
-  /** A name for people, at most 200 characters. It must not contain control, invisible or direction-changing characters. */
+  /** A name for people, at most 200 characters; empty without it. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
-  /** When the key ends to be valid, in UTC and in the future; it does not expire without this. */
+  /** When the key ends to be valid, in the future; it does not expire without this. */
   readonly expiresAt?: string | null | undefined;
 }
 

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../domain/limits.ts';
 import { SEVERITIES } from '../../../domain/records/review-records.ts';
 import { asciiText } from '../../http/fields.ts';
 import { cutText } from '../../http/text.ts';
-import { count, described } from '../fields.ts';
+import { count, described, givenInstant } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = (description: string, example: string) =>
@@ -20,11 +20,7 @@ const evidenceText = (codePointsMax: number, description: string, example: strin
     example,
   ).optional();
 
-const instant = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 date-time with Z or an offset' })
-  .max(64)
-  .transform((value) => Date.parse(value))
-  .refine((at) => at >= 0, 'must not be before 1970');
+const instant = givenInstant.refine((at) => at >= 0, 'must not be before 1970');
 
 const event = z.object({
   id: name('An id that never repeats for this app: random rather than counted', 'd41d8cd98f00b204'),

@@ -1,19 +1,12 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { describedName, nameText } from '../../http/fields.ts';
-import { closedBody, described, instant, instantOrNull, keyId } from '../fields.ts';
+import { closedBody, described, givenInstant, instant, instantOrNull, keyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(z.string(), 'The name for people.', 'ci');
 const createdAt = instant('When the key was created.');
 const expiresAt = instantOrNull('When the key ends to be valid; null where it does not.', '2027-01-31T00:00:00.000Z');
-
-/** The instant at which a key ends, in a year of four digits. */
-const expiry = z.iso
-  .datetime('must be a date and time in UTC, such as 2027-01-31T00:00:00.000Z')
-  .transform((text) => Date.parse(text))
-  .nullable()
-  .default(null);
 
 const createdKey = z
   .object({
@@ -42,12 +35,12 @@ export const createApiKey = operation({
     z.object({
       name: described(
         nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
-        describedName(`A name for people, at most ${LIMITS.accountNameCodePointsMax} characters.`),
+        describedName(`A name for people, at most ${LIMITS.accountNameCodePointsMax} characters; empty without it.`),
         'ci',
       ),
       expiresAt: described(
-        expiry,
-        'When the key ends to be valid, in UTC and in the future; it does not expire without this.',
+        givenInstant.nullable().default(null),
+        'When the key ends to be valid, in the future; it does not expire without this.',
         '2027-01-31T00:00:00.000Z',
       ),
     }),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { APP_ID, count, described, numberInQuery } from '../fields.ts';
+import { APP_ID, count, described, givenInstant, numberInQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
 import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
@@ -27,8 +27,8 @@ export const auditQuery = z.object({
     'app.',
   ).optional(),
   appId: described(z.string().regex(APP_ID), 'Only entries of this app.', 'k3v9x0q2m7t5b8n1c4d6').optional(),
-  from: described(z.iso.datetime(), 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
-  to: described(z.iso.datetime(), 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
+  from: described(givenInstant, 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
+  to: described(givenInstant, 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
 });
 
 const newest = z

@@ -36,9 +36,7 @@ function questionOf(query: URLSearchParams): AuditQuestion {
     const field = String(asked.error.issues[0]?.path[0] ?? 'limit');
     throw new Refusal('invalid_request', `${field}: it has not the form that it must have.`);
   }
-  const { from, to, ...rest } = asked.data;
-  const instant = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
-  return { ...rest, from: instant(from), to: instant(to) };
+  return asked.data;
 }
 
 /** GET /panel/v1/accounts/{accountId}/review-queue. */

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { APIS } from '../../../src/api/openapi/apis.ts';
+import { DOCUMENT_NAMES, readDocument } from '../../support/openapi/documents.ts';
+
+/* What generated clients make of the documents' formats and defaults, and whether the service takes what they send. */
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** As clients write an instant: Python's and Go's with an offset, others with more digits than milliseconds. */
+const DATE_TIMES = [
+  '2099-01-31T09:30:05Z',
+  '2099-01-31t09:30:05z',
+  '2099-01-31T09:30:05+00:00',
+  '2099-01-31T09:30:05.123456-00:00',
+  '2099-01-31T10:30:05.123456789+01:00',
+  '2098-12-31T23:59:60Z',
+];
+const NO_DATE_TIMES = ['2099-01-31', '2099-01-31T09:30:05', '2099-02-29T00:00:00Z', '2099-01-31T09:30:05+0100', ''];
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Each schema within, with its place in a value: the names of fields, and 0 for the item of a list. */
+function schemasIn(document: Json, value: unknown, place: readonly (string | number)[] = []): [typeof place, Json][] {
+  if (!isObject(value)) return [];
+  if (typeof value['$ref'] === 'string') return schemasIn(document, resolved(document, value['$ref']), place);
+  const { properties = {}, items, anyOf = [] } = value as { properties?: Json; items?: unknown; anyOf?: unknown[] };
+  return [
+    [place, value],
+    ...Object.entries(properties).flatMap(([name, schema]) => schemasIn(document, schema, [...place, name])),
+    ...schemasIn(document, items, [...place, 0]),
+    ...anyOf.flatMap((schema) => schemasIn(document, schema, place)),
+  ];
+}
+
+const resolved = (document: Json, pointer: string): unknown =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), document);
+
+function objectsIn(value: unknown): Json[] {
+  if (Array.isArray(value)) return value.flatMap(objectsIn);
+  return isObject(value) ? [value, ...Object.values(value).flatMap(objectsIn)] : [];
+}
+
+/** The value with another one at that place. */
+function withValue(value: unknown, [at, ...rest]: readonly (string | number)[], given: unknown): unknown {
+  if (at === undefined) return given;
+  if (typeof at === 'number') return Array.isArray(value) ? value.with(at, withValue(value[at], rest, given)) : value;
+  return { ...(isObject(value) ? value : {}), [at]: withValue(isObject(value) ? value[at] : undefined, rest, given) };
+}
+
+interface Body {
+  readonly schema: unknown;
+  readonly example: unknown;
+}
+
+describe.each(DOCUMENT_NAMES)('the document of %s', (name) => {
+  const document = readDocument(name) as unknown as Json;
+  const operations = Object.values(document['paths'] as Readonly<Record<string, Json>>).flatMap((item) =>
+    Object.values(item),
+  ) as { operationId: string; requestBody?: { content: Record<string, Body> }; parameters?: Json[] }[];
+  const bodies = operations.flatMap(({ operationId, requestBody }) => {
+    const body = requestBody?.content['application/json'];
+    return body ? [{ operationId, ...body }] : [];
+  });
+
+  test('has no pattern beside a format: clients read the text of a date as a date, and match it no more', () => {
+    expect(objectsIn(document).filter((schema) => 'format' in schema && 'pattern' in schema)).toEqual([]);
+  });
+
+  test('has no default in a body of a request: clients make such a field one that is required', () => {
+    expect(bodies.length).toBeGreaterThan(1);
+    const told = bodies.flatMap(({ operationId, schema }) =>
+      schemasIn(document, schema)
+        .filter(([, found]) => 'default' in found)
+        .map(([place]) => `${operationId} ${place.join('.')}`),
+    );
+    expect(told).toEqual([]);
+  });
+
+  const dates = bodies.flatMap(({ operationId, schema, example }) =>
+    schemasIn(document, schema)
+      .filter(([, { format }]) => format === 'date-time')
+      .map(([place]) => ({ operationId, place, example })),
+  );
+  const queries = operations.flatMap(({ operationId, parameters = [] }) =>
+    parameters
+      .filter((parameter) => (parameter['schema'] as Json)['format'] === 'date-time')
+      .map((parameter) => ({ operationId, place: [String(parameter['name'])], example: {} })),
+  );
+
+  test.each([...dates, ...queries])('$operationId takes every date-time as $place, and nothing else', (one) => {
+    const { operationId, place, example } = one;
+    const operation = APIS[name].operations.find(({ id }) => id === operationId);
+    const schema = dates.some((date) => date === one) ? operation?.body : operation?.query;
+    const takes = (text: string): boolean => schema?.safeParse(withValue(example, place, text)).success ?? false;
+    expect(DATE_TIMES.filter((text) => !takes(text))).toEqual([]);
+    expect(NO_DATE_TIMES.filter(takes)).toEqual([]);
+  });
+});
+
+test('there are such fields', () => {
+  const formats = DOCUMENT_NAMES.flatMap((name) => objectsIn(readDocument(name)).map(({ format }) => format));
+  expect(new Set(formats.filter((format) => typeof format === 'string'))).toEqual(new Set(['date-time', 'double']));
+});
