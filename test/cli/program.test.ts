@@ -124,7 +124,7 @@ describe('wrong usage: exit code 2, in words, before anything is asked', () => {
     [['usage', '-o', 'xml'], /Allowed choices are table, json, jsonl, csv, id/],
     [['backup', 'verify'], /missing required argument 'file'/],
     [['api-keys', 'list'], /required option '-a, --account <account>' not specified/],
-    [['audit', 'list', '--since', 'yesterday'], /It is a duration such as 90d/],
+    [['audit', 'list', '--since', 'yesterday'], /It is a duration with its unit, such as 90s/],
     [['limits', '--top', '21'], /It is a whole number of accounts from 1 to 20/],
   ])('muster %j', async (args, words) => {
     const { code, stdout, stderr } = await musterHere(args);

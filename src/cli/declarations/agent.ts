@@ -3,7 +3,14 @@ import type { Pipeline, Signal } from '../agent/collector-file.ts';
 import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
 import type { SimulateOptions } from '../commands/agent/simulate.ts';
-import { addGlobals, matching, refusedArgument, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
+import {
+  addGlobals,
+  durationIn,
+  matching,
+  refusedArgument,
+  wholeNumber,
+  type GlobalOptions,
+} from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
@@ -18,7 +25,7 @@ const reportedOf = matching(/^[\x20-\x7e]{1,128}$/, 'It is 1 to 128 printable AS
 const DEVICE_URL = 'the device listener, in place of all others';
 const OPAMP_INTERVAL = 'of the heartbeats of OpAMP; what the service offers by default';
 const DAEMONS_MAX = 1000;
-const SECONDS_MAX = 86_400;
+const SIMULATION_MAX = '1d';
 
 const CONFIG_FILES_MAX = 64;
 const [CODE_FILE, CODE_STDIN] = ['the enrollment code', 'read the enrollment code from stdin'] as const;
@@ -113,15 +120,15 @@ function addSimulate(agent: Command, env: Environment): void {
   simulate
     .description('run many daemons in this process, and tell how long they waited for changes')
     .requiredOption('--count <number>', 'how many daemons', wholeNumber('daemons', DAEMONS_MAX))
-    .option('--duration <seconds>', 'of polling; until Ctrl-C without it', wholeNumber('seconds', SECONDS_MAX))
-    .option('--change-every <seconds>', 'change the configuration so often', wholeNumber('seconds', SECONDS_MAX))
+    .option('--duration <duration>', 'of polling; until Ctrl-C without it', durationIn('1s', SIMULATION_MAX))
+    .option('--change-every <duration>', 'change the configuration so often', durationIn('1s', SIMULATION_MAX))
     .addOption(
       simulate
         .createOption('--protocol <protocol>', 'what they speak once they have enrolled')
         .choices(['device', 'opamp'])
         .default('device'),
     )
-    .option('--interval <seconds>', OPAMP_INTERVAL, wholeNumber('seconds', SECONDS_MAX))
+    .option('--interval <duration>', OPAMP_INTERVAL, durationIn('1s', SIMULATION_MAX))
     .option('--endpoint <url>', 'where agents of OpAMP ask; /v1/opamp of the device listener by default', endpointOf)
     .option('--device-url <url>', DEVICE_URL, urlOf)
     .option('--keep', 'leave the apps there at the end', false)

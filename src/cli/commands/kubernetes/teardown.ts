@@ -6,7 +6,7 @@ import { cluster, refusedBy, secretRefusedBy, statusOf } from './cluster.ts';
 
 export interface TeardownOptions {
   /** Seconds that the finalizers have. */
-  readonly timeoutSeconds: number;
+  readonly timeout?: number;
   /** Tells whether the custom resources are deleted. */
   readonly resources: boolean;
   /** A Secret to delete in the end, with its namespace. */
@@ -19,6 +19,7 @@ export interface TeardownOptions {
 const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
 /** Resources that belong to an account are deleted before it. */
 const STAGES = [['fleetapps', 'fleetapikeys', 'fleetotelconfigs'], ['fleetaccounts']] as const;
+const TIMEOUT_SECONDS = 240;
 const POLL_EVERY_MS = 2_000;
 const PAGE = 500;
 const NAMED_MAX = 5;
@@ -38,7 +39,7 @@ interface Resource {
 export async function teardown(options: TeardownOptions): Promise<void> {
   const config = cluster();
   const api = config.makeApiClient(CustomObjectsApi);
-  const until = systemClock.monotonic() + options.timeoutSeconds * 1000;
+  const until = systemClock.monotonic() + (options.timeout ?? TIMEOUT_SECONDS) * 1000;
   if (options.resources) {
     for (const plurals of STAGES) await removeAll(api, plurals, until);
     say('No custom resource is left.');

@@ -101,7 +101,7 @@ describe('list and get', () => {
   });
 
   test.each([
-    [['list', '--stale', '1w'], /It is a duration such as 90s, 5m, 1h or 30d/],
+    [['list', '--stale', '1w'], /It is a duration with its unit, such as 90s, 5m, 12h or 7d, from 1s to 366d/],
     [['list', '--stale', '0s'], /It is a duration/],
     [['list', '--stale', '367d'], /It is a duration/],
     [['list', '--status', 'gone'], /Allowed choices are pending, active, revoked/],

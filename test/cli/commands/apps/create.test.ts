@@ -152,7 +152,7 @@ describe('a create of one app that nobody knows the end of', () => {
     proxy.fate = () => 'lost';
     env = { ...env, MUSTER_URL: proxy.url };
     const args = ['create', '--name', 'edge', '--save-codes', at('code'), '-o', 'id'];
-    const lost = await run(...args, '--timeout', '1');
+    const lost = await run(...args, '--timeout', '1s');
     expect([lost.code, lost.stdout, readdirSync(directory)]).toEqual([1, '', []]);
     expect(lost.stderr).toMatch(
       / The app may be there all the same: repeat the command with --idempotency-key muster-/,
@@ -169,7 +169,7 @@ describe('a create of one app that nobody knows the end of', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'lost';
     env = { ...env, MUSTER_URL: proxy.url };
-    const lost = await run('create', '--timeout', '1', '--idempotency-key', 'my-own-1');
+    const lost = await run('create', '--timeout', '1s', '--idempotency-key', 'my-own-1');
     expect(keyIn(lost.stderr)).toBe('my-own-1');
     proxy.fate = () => 429;
     proxy.retryAfterSeconds = 61;
