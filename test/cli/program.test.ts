@@ -118,7 +118,7 @@ test('keys: which is active, and that there is nothing to rotate to', async () =
 
 describe('wrong usage: exit code 2, in words, before anything is asked', () => {
   test.each([
-    [['backup'], /missing required argument 'file'/],
+    [['backup', 'create'], /missing required argument 'file'/],
     [['usage', '--month', '2026-13'], /It is written YYYY-MM/],
     [['usage', '--token', 'hunter2'], /unknown option '--token'/],
     [['usage', '-o', 'xml'], /Allowed choices are table, json, jsonl, csv, id/],

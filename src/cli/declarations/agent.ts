@@ -3,6 +3,7 @@ import type { Pipeline, Signal } from '../agent/collector-file.ts';
 import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
 import type { SimulateOptions } from '../commands/agent/simulate.ts';
+import { CommandFault, EXIT } from '../terminal/exit-codes.ts';
 import {
   addGlobals,
   durationIn,
@@ -31,16 +32,16 @@ const CONFIG_FILES_MAX = 64;
 const [CODE_FILE, CODE_STDIN] = ['the enrollment code', 'read the enrollment code from stdin'] as const;
 
 /** `muster agent …`; the code that a command needs is loaded when it is called. */
-export function addAgent(program: Command, env: Environment): void {
+export function addAgent(program: Command, env: Environment, args: readonly string[]): void {
   const agent = program
     .command('agent')
     .description('the reference daemon, many simulated ones, and collectors that speak OpAMP');
-  addRun(agent, env);
+  addRun(agent, env, args);
   addEnroll(agent, env);
   addSimulate(agent, env);
 }
 
-function addRun(agent: Command, env: Environment): void {
+function addRun(agent: Command, env: Environment, args: readonly string[]): void {
   const run = agent.command('run');
   run
     .description('enroll as an app, and follow its configuration until SIGTERM or SIGINT')
@@ -63,9 +64,16 @@ function addRun(agent: Command, env: Environment): void {
     .option('--once', 'poll once, carry out what that brings, and end', false)
     .addHelpText('after', '\nThe code is needed once, where the credential file has no credential yet.');
   addGlobals(run, ['context', 'quiet']).action(async (command: string[], options: RunOptions & GlobalOptions) => {
+    refuseBeforeDashes(command, args);
     const { agentRun } = await import('../commands/agent/run.ts');
     await agentRun(invocation(env, options), options, command);
   });
+}
+
+/** A word of another command, in a wrong place, is no program to run after each change. @throws CommandFault */
+function refuseBeforeDashes(command: readonly string[], args: readonly string[]): void {
+  if (command.length === 0 || args.at(-1 - command.length) === '--') return;
+  throw new CommandFault(`A program to run stands behind \`--\`, and ${command[0] ?? ''} does not.`, EXIT.usage);
 }
 
 function addEnroll(agent: Command, env: Environment): void {
