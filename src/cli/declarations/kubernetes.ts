@@ -9,6 +9,7 @@ import type { Environment } from '../terminal/terminal.ts';
 
 const NAMESPACE = 'default';
 const namespaceOf = matching(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, 'It is the name of a namespace.');
+const releaseOf = matching(/^[^/\s]+\/[^/\s]+$/, 'It is NAMESPACE/NAME.');
 const NAMESPACES_MAX = 1000;
 const oneMore = (name: string, names: readonly string[]): readonly string[] => {
   if (names.length === NAMESPACES_MAX) throw refusedArgument(`It is given at most ${NAMESPACES_MAX} times.`);
@@ -50,7 +51,7 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('--no-resources', 'leave the custom resources alone')
     .option('--secret <name>', 'delete this Secret in the end')
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
-    .option('--release <namespace/name>', 'give up the namespaces that this release holds')
+    .option('--release <namespace/name>', 'give up the namespaces that this release holds', releaseOf)
     .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`)
     .action(async (options: TeardownOptions) => {
       const { teardown } = await import('../commands/kubernetes/teardown.ts');

@@ -1,11 +1,12 @@
 import type { OwnerClient } from '#client';
+import { APP_ID } from '../../../api/contract/fields.ts';
 import { ownerOf } from '../../connection/clients.ts';
 import { endBulk } from '../../output/bulk.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList } from '../../output/print.ts';
 import { sideBySide } from '../../output/side-by-side.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
-import { CommandFault } from '../../terminal/exit.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { onInterruption } from '../../terminal/signals.ts';
@@ -52,9 +53,27 @@ const COLUMNS: readonly Column<Changed>[] = [
   { head: 'STATUS', of: ({ status }) => status },
 ];
 
+/**
+ * Judges all words before the first app is changed: a list of ids that holds something else is another list than was meant.
+ * @throws CommandFault with exit code 2
+ */
+function refuseOthers(words: readonly string[]): void {
+  const [first, ...others] = words.filter((word) => !APP_ID.test(word));
+  if (first === undefined) return;
+  const which =
+    others.length === 0
+      ? `"${first}", which is no id of an app`
+      : `"${first}" and ${others.length} more, which are no ids of apps`;
+  throw new CommandFault(
+    `Nothing was done: among the ids is ${which}. An id has 20 small letters and digits.`,
+    EXIT.usage,
+  );
+}
+
 /** @throws CommandFault, ConfigError; for one app MusterError */
 async function changed(call: Invocation, named: readonly string[], change: Change): Promise<void> {
   const appIds = [...new Set(named)];
+  refuseOthers(appIds);
   const { verb, done, askedFrom } = change;
   const { yes, quiet, requestId } = call.globals;
   const isMany = appIds.length > 1;

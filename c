@@ -1,0 +1,1 @@
+"number","name","appId","enrollCode","enrollCodeExpiresAt"
