@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { DeleteOptions } from '../commands/apps/change.ts';
 import type { AdoptAppsOptions } from '../commands/apps/adopt.ts';
 import type { CreateOptions } from '../commands/apps/create.ts';
 import type { ListOptions } from '../commands/apps/list.ts';
@@ -6,6 +7,7 @@ import type { WatchOptions } from '../commands/apps/watch.ts';
 import { addGlobals, CONNECTED, durationIn, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
+import { IGNORE_MISSING } from './help.ts';
 import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts';
 
 /** `muster apps …`; the code that a command needs is loaded when it is called. */
@@ -113,13 +115,15 @@ function addChanges(apps: Command, env: Environment): void {
     const { revokeApps } = await import('../commands/apps/change.ts');
     await revokeApps(invocation(env, options), ids);
   });
-  addGlobals(apps.command('delete').description('remove apps and all that belongs to them').argument('<id...>'), [
-    ...CONNECTED,
-    'output',
-    'quiet',
-    'yes',
-  ]).action(async (ids: readonly string[], options: GlobalOptions) => {
+  addGlobals(
+    apps
+      .command('delete')
+      .description('remove apps and all that belongs to them')
+      .argument('<id...>')
+      .option(...IGNORE_MISSING),
+    [...CONNECTED, 'output', 'quiet', 'yes'],
+  ).action(async (ids: readonly string[], options: DeleteOptions & GlobalOptions) => {
     const { deleteApps } = await import('../commands/apps/change.ts');
-    await deleteApps(invocation(env, options), ids);
+    await deleteApps(invocation(env, options), ids, { ignoreMissing: options.ignoreMissing === true });
   });
 }

@@ -8,13 +8,14 @@ import { sideBySide } from '../../output/side-by-side.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { isMissing, orMissing } from '../../terminal/missing.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 import { idOf } from './columns.ts';
 
 /* `muster apps revoke` and `muster apps delete`: one app or many. */
 
-interface Change {
+interface Change extends DeleteOptions {
   readonly verb: string;
   readonly done: 'revoked' | 'deleted';
   /** From so many apps on a person is asked. */
@@ -41,7 +42,13 @@ const DELETE: Change = {
 };
 
 export const revokeApps = (call: Invocation, appIds: readonly string[]): Promise<void> => changed(call, appIds, REVOKE);
-export const deleteApps = (call: Invocation, appIds: readonly string[]): Promise<void> => changed(call, appIds, DELETE);
+
+export interface DeleteOptions {
+  /** An app that is not there is no failure: it was to be deleted. */
+  readonly ignoreMissing?: boolean;
+}
+export const deleteApps = (call: Invocation, appIds: readonly string[], options: DeleteOptions = {}): Promise<void> =>
+  changed(call, appIds, { ...DELETE, ...options });
 
 interface Changed {
   readonly appId: string;
@@ -70,12 +77,12 @@ function refuseOthers(words: readonly string[]): void {
   );
 }
 
-/** @throws CommandFault, ConfigError; for one app MusterError */
+/** @throws CommandFault, for one app with exit code 4 where it is not there; ConfigError; for one app MusterError */
 async function changed(call: Invocation, named: readonly string[], change: Change): Promise<void> {
   const appIds = [...new Set(named)];
   refuseOthers(appIds);
-  const { verb, done, askedFrom } = change;
-  const { yes, quiet, requestId } = call.globals;
+  const { verb, done, askedFrom, ignoreMissing = false } = change;
+  const { output, yes, quiet, requestId } = call.globals;
   const isMany = appIds.length > 1;
   const owner = ownerOf(call, { patient: isMany });
   const what = isMany ? `${verb} ${appIds.length} apps` : `${verb} the app ${appIds[0] ?? ''}`;
@@ -84,8 +91,13 @@ async function changed(call: Invocation, named: readonly string[], change: Chang
   using interruption = onInterruption(new CommandFault('interrupted'));
   const changedIds = new Set<string>();
   const work = async (appId: string): Promise<void> => {
-    await change.carryOut(owner, appId, { requestId, signal: interruption.signal });
-    changedIds.add(appId);
+    try {
+      await change.carryOut(owner, appId, { requestId, signal: interruption.signal });
+      changedIds.add(appId);
+    } catch (error) {
+      if (!ignoreMissing || !isMissing(error)) throw error;
+      call.say(`The app ${appId} is not there.`);
+    }
   };
   const print = (): Promise<number> => {
     const items = appIds.filter((appId) => changedIds.has(appId)).map((appId) => ({ appId, status: done }));
@@ -93,8 +105,10 @@ async function changed(call: Invocation, named: readonly string[], change: Chang
   };
   // One app ends with the exit code of its own refusal.
   if (!isMany) {
-    for (const appId of appIds) await work(appId);
-    return void (await print());
+    for (const appId of appIds) await orMissing(`There is no app ${appId}`, work(appId));
+    // A table without a line says nothing; a document for a program is one without an item, too.
+    if (changedIds.size > 0 || output !== 'table') await print();
+    return;
   }
   const failures = await (async () => {
     using progress = createProgress('apps', { quiet });
