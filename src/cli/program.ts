@@ -15,6 +15,7 @@ import { addOtel, addRollout } from './declarations/otel.ts';
 import { addReports } from './declarations/reports.ts';
 import { addService } from './declarations/service.ts';
 import { globalsBehindNames } from './terminal/globals.ts';
+import { takeOtherGlobals } from './terminal/other-globals.ts';
 
 /**
  * Runs one command.
@@ -52,6 +53,7 @@ export function muster(env: NodeJS.ProcessEnv, args: readonly string[] = []): Co
   addKubernetes(program, env);
   addCompletion(program, env);
   hintOwnHelp(program, program.name());
+  takeOtherGlobals(program, program.name());
   return program;
 }
 

@@ -5,10 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { muster } from '../../src/cli/program.ts';
-import { everyCommand, wordsOf } from '../support/cli/every-command.ts';
+import { everyCommand, surplusCall, takesAll, wordsOf } from '../support/cli/every-command.ts';
 import { musterHere, type Ended } from '../support/service/muster-command.ts';
 import { OPERATOR_TOKEN } from '../support/service/muster.ts';
 
@@ -53,9 +52,6 @@ async function withoutEffect(args: readonly string[]): Promise<Ended> {
 const commands = everyCommand(muster({})).filter((command) => command.name() !== 'complete');
 const groups = commands.filter((command) => command.commands.length > 0);
 const leaves = commands.filter((command) => command.commands.length === 0);
-/** Takes any number of words. */
-const takesAll = (leaf: Command): boolean => leaf.registeredArguments.some(({ variadic }) => variadic);
-
 test.each(groups.map((group) => wordsOf(group).join(' ')))(
   'muster %s: an unknown subcommand is refused, with the help of this group',
   async (path) => {
@@ -72,18 +68,10 @@ test.each(groups.map((group) => wordsOf(group).join(' ')))(
   },
 );
 
-/** What a command needs before its words are counted. */
-const NEEDED: Readonly<Record<string, string>> = { '--count': '1', '--namespace': 'fleet' };
-const needed = (leaf: Command): string[] =>
-  leaf.options
-    .filter(({ mandatory }) => mandatory)
-    .flatMap(({ long }) => (long == null ? [] : [long, NEEDED[long] ?? 'x']));
-
 test.each(leaves.filter((leaf) => !takesAll(leaf)).map((leaf) => [wordsOf(leaf).join(' '), leaf] as const))(
   'muster %s: a surplus word is refused, with the help of this command',
   async (path, leaf) => {
-    const given = leaf.registeredArguments.map(({ argChoices }) => argChoices?.[0] ?? 'x');
-    const { code, stdout, stderr } = await withoutEffect([...path.split(' '), ...given, 'surplus', ...needed(leaf)]);
+    const { code, stdout, stderr } = await withoutEffect(surplusCall(leaf));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: too many arguments for '.*surplus\.\n\(muster [a-z -]+ --help tells more\)\n$/);
     expect(stderr).toContain(`(muster ${path} --help tells more)`);

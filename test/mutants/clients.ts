@@ -123,6 +123,14 @@ export const CLIENTS: readonly Mutant[] = [
     caughtBy: ['test/cli/commands/apps/apps.test.ts'],
   },
   {
+    name: 'a restore takes the name of a context, and works on another store',
+    file: 'src/cli/terminal/other-globals.ts',
+    search: "  context: 'asks no service.',\n",
+    replacement: '',
+    rule: 'CLI: a command that asks no service refuses --context.',
+    caughtBy: ['test/cli/global-options.test.ts'],
+  },
+  {
     name: 'a name that several accounts have is the first of them',
     file: 'src/cli/connection/accounts.ts',
     search: 'if (named.length === 1) return account;',

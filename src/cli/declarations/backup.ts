@@ -91,8 +91,8 @@ function addInitStore(program: Command, env: Environment): void {
       '\nThe id is that of MUSTER_STORE_ID, or a random one. A store that is in use keeps its records, and gets an id ' +
         'where it has none. Never run it on a store that has lost its data: restore that.',
     )
-    .action(async () => {
+    .action(async (options: GlobalOptions) => {
       const { initStore } = await import('../commands/init-store.ts');
-      await initStore(env);
+      await initStore(invocation(env, options));
     });
 }

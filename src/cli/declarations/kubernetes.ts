@@ -29,9 +29,9 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('--keys-key <key>', 'its key for the key file', 'keys')
     .option('--store-id-key <key>', 'make the store as well, and put its id under this key')
     .addHelpText('after', `${where} A Secret that is there is neither read nor changed, and the store is left alone.`)
-    .action(async (options: SecretsOptions) => {
+    .action(async (options: SecretsOptions & GlobalOptions) => {
       const { makeSecrets } = await import('../commands/kubernetes/secrets.ts');
-      await makeSecrets(options, env);
+      await makeSecrets(invocation(env, options), options);
     });
   kubernetes
     .command('rbac')
@@ -53,9 +53,9 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
     .option('--release <namespace/name>', 'give up the namespaces that this release holds', releaseOf)
     .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`)
-    .action(async (options: TeardownOptions) => {
+    .action(async (options: TeardownOptions & GlobalOptions) => {
       const { teardown } = await import('../commands/kubernetes/teardown.ts');
-      await teardown(options);
+      await teardown(invocation(env, options), options);
     });
   addGlobals(
     kubernetes

@@ -59,7 +59,7 @@ const MAKE: Readonly<Record<GlobalName, () => Option>> = {
 export const globalOptions = (): readonly Option[] => Object.values(MAKE).map((make) => make());
 export const GLOBAL_NAMES = Object.keys(MAKE) as readonly GlobalName[];
 
-/** Gives a command those of the global options that it takes; its help shows them in a group of their own. */
+/** Gives a command those of the global options that have an effect on it; its help shows them in a group of their own. */
 export function addGlobals(command: Command, names: readonly GlobalName[]): Command {
   for (const name of names) command.addOption(MAKE[name]().helpGroup('Global options:'));
   return command;
@@ -129,7 +129,7 @@ function requestIdOf(text: string): string {
 
 /**
  * Puts the global options that stand before or between the names of a command behind them, where commander looks for
- * the options of that command: so they may stand on either side, and one that the command does not take is refused.
+ * the options of that command: so they may stand on either side.
  * @param args the words after `muster`
  */
 export function globalsBehindNames(program: Command, args: readonly string[]): string[] {
