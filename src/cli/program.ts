@@ -14,8 +14,7 @@ import { addKubernetes } from './declarations/kubernetes.ts';
 import { addOtel, addRollout } from './declarations/otel.ts';
 import { addReports } from './declarations/reports.ts';
 import { addService } from './declarations/service.ts';
-import { globalsBehindNames } from './terminal/globals.ts';
-import { takeOtherGlobals } from './terminal/other-globals.ts';
+import { globalsBehindNames, takeOtherGlobals } from './terminal/globals.ts';
 
 /**
  * Runs one command.

@@ -124,7 +124,7 @@ export const CLIENTS: readonly Mutant[] = [
   },
   {
     name: 'a restore takes the name of a context, and works on another store',
-    file: 'src/cli/terminal/other-globals.ts',
+    file: 'src/cli/terminal/globals.ts',
     search: "  context: 'asks no service.',\n",
     replacement: '',
     rule: 'CLI: a command that asks no service refuses --context.',

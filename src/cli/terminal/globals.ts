@@ -65,6 +65,41 @@ export function addGlobals(command: Command, names: readonly GlobalName[]): Comm
   return command;
 }
 
+/** What of the global options a command without a use for them refuses, and why. */
+const REFUSED: Partial<Record<GlobalName, string>> = {
+  url: 'asks no service.',
+  context: 'asks no service.',
+  output: 'has one form of stdout.',
+};
+
+/**
+ * Gives each command the global options that it has no use for as well, so that a script can give all commands the same; no
+ * help and no completion shows them. A bound or a consent without a use changes nothing. An address and a form are refused
+ * in words: a restore that takes `--context prod` for nothing works on another store than its line says.
+ */
+export function takeOtherGlobals(command: Command, path: string): void {
+  for (const sub of command.commands) takeOtherGlobals(sub, `${path} ${sub.name()}`);
+  if (command.commands.length > 0) return;
+  const taken = new Set(command.options.map(({ long }) => long));
+  for (const name of GLOBAL_NAMES) {
+    const option = MAKE[name]();
+    if (taken.has(option.long)) continue;
+    const reason = REFUSED[name];
+    const { parseArg } = option;
+    if (reason !== undefined) {
+      option.default(undefined).argParser(() => {
+        throw new InvalidArgumentError(`${path} ${reason}`);
+      });
+    } else if (name === 'limit') {
+      // It is judged, and has no effect on what is no list.
+      option.argParser((text) => {
+        parseArg?.(text, undefined);
+      });
+    }
+    command.addOption(option.hideHelp());
+  }
+}
+
 /** The typed value of the global options among those of a command. */
 export function globalsOf(options: GlobalOptions): Globals {
   const { url, context, output = 'table', limit, quiet = false, yes = false, requestId, timeout } = options;
