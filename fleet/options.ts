@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { DURATION_FORMS, durationWithin } from '../src/time/duration.ts';
 import type { Urls } from '../src/cli/connection/service-urls.ts';
 
 export interface FleetOptions {
@@ -21,6 +22,15 @@ const whole =
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
 
+/** @returns seconds */
+const duration =
+  (min: string, max: string) =>
+  (text: string): number => {
+    const ms = durationWithin(text, min, max);
+    if (ms !== undefined) return ms / 1000;
+    throw new InvalidArgumentError(`It must be a duration from ${min} to ${max}, such as ${DURATION_FORMS}.`);
+  };
+
 function httpUrl(text: string): string {
   if (/^http:\/\/[^/@?#\s]+$/.test(text)) return text;
   throw new InvalidArgumentError('It must be http://HOST:PORT.');
@@ -32,9 +42,13 @@ export function fleetOptions(args: readonly string[]): FleetOptions {
     .description('Enrolls very many daemons with a Muster and lets them poll; tells what that came to.')
     .addOption(new Option('--devices <number>', 'how many daemons').argParser(whole(1, 5_000_000)).default(1000))
     .addOption(
-      new Option('--interval <seconds>', 'between two polls of a daemon').argParser(whole(1, 3600)).default(60),
+      new Option('--interval <duration>', 'between two polls of a daemon')
+        .argParser(duration('1s', '1h'))
+        .default(60, '60s'),
     )
-    .addOption(new Option('--duration <seconds>', 'of polling; until Ctrl-C without it').argParser(whole(1, 604_800)))
+    .addOption(
+      new Option('--duration <duration>', 'of polling; until Ctrl-C without it').argParser(duration('1s', '7d')),
+    )
     .addOption(new Option('--connections <number>', 'that the polls share').argParser(whole(1, 10_000)).default(256))
     .addOption(
       new Option('--store <kind>', 'of the service that it starts').choices(['sqlite', 'etcd']).default('sqlite'),

@@ -14,7 +14,7 @@ import { addKubernetes } from './declarations/kubernetes.ts';
 import { addOtel, addRollout } from './declarations/otel.ts';
 import { addReports } from './declarations/reports.ts';
 import { addService } from './declarations/service.ts';
-import { globalsBehindNames } from './terminal/globals.ts';
+import { globalsBehindNames, takeOtherGlobals } from './terminal/globals.ts';
 
 /**
  * Runs one command.
@@ -22,16 +22,18 @@ import { globalsBehindNames } from './terminal/globals.ts';
  * @throws CommanderError for wrong usage, which it has told by then; whatever the command throws
  */
 export async function runMuster(env: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
-  const program = muster(env);
+  const program = muster(env, args);
   await program.parseAsync(globalsBehindNames(program, args), { from: 'user' });
 }
 
-/** Every command with its description; the code that a command needs is loaded when it is called. */
-export function muster(env: NodeJS.ProcessEnv): Command {
+/**
+ * Every command with its description; the code that a command needs is loaded when it is called.
+ * @param args the words after `muster`, where one is called
+ */
+export function muster(env: NodeJS.ProcessEnv, args: readonly string[] = []): Command {
   const program = new Command('muster')
     .description('The control plane of a fleet of daemons. Configured by the environment (docs/CONFIGURATION.md).')
     .version(VERSION)
-    .showHelpAfterError('(muster --help tells more)')
     .exitOverride()
     .addHelpText('after', EXIT_CODES);
   addServe(program, env);
@@ -40,7 +42,7 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addApps(program, env);
   addOtel(program, env);
   addRollout(program, env);
-  addAgent(program, env);
+  addAgent(program, env, args);
   addAccountNouns(program, env);
   addReports(program, env);
   addStoreCommands(program, env);
@@ -49,7 +51,15 @@ export function muster(env: NodeJS.ProcessEnv): Command {
   addContext(program, env);
   addKubernetes(program, env);
   addCompletion(program, env);
+  hintOwnHelp(program, program.name());
+  takeOtherGlobals(program, program.name());
   return program;
+}
+
+/** After wrong usage each command names its own help, which has the words that it takes. */
+function hintOwnHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`(${path} --help tells more)`);
+  for (const sub of command.commands) hintOwnHelp(sub, `${path} ${sub.name()}`);
 }
 
 function addServe(program: Command, env: NodeJS.ProcessEnv): void {

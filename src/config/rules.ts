@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseDuration } from '../time/duration.ts';
+import { DURATION_FORMS, durationWithin } from '../time/duration.ts';
 
 /* Rules that several variables have. The message of a rule is also its text in docs/CONFIGURATION.md. */
 
@@ -23,9 +23,9 @@ export const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTra
 /** A duration with its unit; milliseconds. @param min such as `5m` @param max such as `30d` */
 export const duration = (min: string, max: string): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
   z.string().transform((value, ctx) => {
-    const ms = parseDuration(value) ?? Number.NaN;
-    if (ms >= (parseDuration(min) ?? 0) && ms <= (parseDuration(max) ?? 0)) return ms;
-    ctx.addIssue(`must be a duration from ${min} to ${max}, such as 90s, 5m, 12h or 7d`);
+    const ms = durationWithin(value, min, max);
+    if (ms !== undefined) return ms;
+    ctx.addIssue(`must be a duration from ${min} to ${max}, such as ${DURATION_FORMS}`);
     return z.NEVER;
   });
 

@@ -28,32 +28,39 @@ export interface CsvRow {
 export class BadCsv extends Error {
   override readonly name = 'BadCsv';
   readonly line: number;
+  readonly rule = 'a quotation mark is in a wrong place';
 
   constructor(line: number) {
-    super(`line ${line}: a quotation mark is in a wrong place, or an end of line is none`);
+    super();
     this.line = line;
+    this.message = `line ${line}: ${this.rule}`;
   }
 }
 
+/** The ends of lines, as systems of any age write them. */
+export const LINE_END = /\r\n|\r|\n/;
+const LINE_ENDS = new RegExp(LINE_END, 'g');
+
 /**
- * Reads the rows of a text, whether lines end with CR LF or LF alone; empty lines are left out.
+ * Reads the rows of a text, whether lines end with CR LF, LF or CR; blank lines are left out.
  * @throws BadCsv, once the rows before that place were handed over
  */
 export function* csvRows(text: string): Generator<CsvRow, void> {
   for (let [at, line] = [0, 1]; at < text.length; line += 1) {
-    const begun = line;
+    const [begun, from] = [line, at];
     const fields: string[] = [];
     for (let isMore = true; isMore; at += isMore ? 1 : 0) {
       const field = text[at] === '"' ? quotedField(text, at, line) : plainField(text, at, line);
       fields.push(field.value);
       at = field.end;
-      line += field.value.split('\n').length - 1;
+      line += field.value.match(LINE_ENDS)?.length ?? 0;
       isMore = text[at] === ',';
     }
+    const isBlank = text.slice(from, at).trim() === '';
     if (text.startsWith('\r\n', at)) at += 2;
-    else if (text[at] === '\n') at += 1;
+    else if (text[at] === '\n' || text[at] === '\r') at += 1;
     else if (at < text.length) throw new BadCsv(line);
-    if (fields.length > 1 || fields[0] !== '') yield { line: begun, fields };
+    if (!isBlank) yield { line: begun, fields };
   }
 }
 

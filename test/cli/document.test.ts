@@ -21,8 +21,9 @@ function commandsOf(command: Command, above: readonly string[] = []): Described[
   const subs = command.commands.filter((sub) => !HIDDEN.has(sub.name()));
   if (subs.length > 0) return subs.flatMap((sub) => commandsOf(sub, path));
   const names = command.registeredArguments.map((argument) => `<${argument.name()}>`);
-  const own = command.options.filter(({ helpGroupHeading }) => helpGroupHeading === undefined);
-  const globals = command.options.filter((option) => !own.includes(option));
+  const shown = command.options.filter(({ hidden }) => !hidden);
+  const own = shown.filter(({ helpGroupHeading }) => helpGroupHeading === undefined);
+  const globals = shown.filter((option) => !own.includes(option));
   const shortest = globals.map(({ short, long }) => short ?? long ?? '');
   return [[[...path, ...names].join(' '), own.map(({ flags }) => flags), shortest.toSorted()]];
 }

@@ -118,13 +118,13 @@ test('keys: which is active, and that there is nothing to rotate to', async () =
 
 describe('wrong usage: exit code 2, in words, before anything is asked', () => {
   test.each([
-    [['backup'], /missing required argument 'file'/],
+    [['backup', 'create'], /missing required argument 'file'/],
     [['usage', '--month', '2026-13'], /It is written YYYY-MM/],
     [['usage', '--token', 'hunter2'], /unknown option '--token'/],
     [['usage', '-o', 'xml'], /Allowed choices are table, json, jsonl, csv, id/],
     [['backup', 'verify'], /missing required argument 'file'/],
     [['api-keys', 'list'], /required option '-a, --account <account>' not specified/],
-    [['audit', 'list', '--since', 'yesterday'], /It is a duration such as 90d/],
+    [['audit', 'list', '--since', 'yesterday'], /It is a duration with its unit, such as 90s/],
     [['limits', '--top', '21'], /It is a whole number of accounts from 1 to 20/],
   ])('muster %j', async (args, words) => {
     const { code, stdout, stderr } = await musterHere(args);

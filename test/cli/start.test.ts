@@ -92,7 +92,7 @@ test('help, a version and wrong usage load commander and the declarations, and n
     const loaded = stderr.split('\n').filter((line) => line.startsWith('file:'));
     const others = loaded.filter(
       (url) =>
-        !/\/node_modules\/commander\/|\/bin\/|\/src\/(?:version|time\/clock|cli\/[^/]+|cli\/declarations\/[^/]+)\.ts$/.test(
+        !/\/node_modules\/commander\/|\/bin\/|\/src\/(?:version|time\/(?:clock|duration)|cli\/[^/]+|cli\/declarations\/[^/]+)\.ts$/.test(
           url,
         ),
     );

@@ -28,7 +28,7 @@ describeOn('control plane', 'muster kubernetes status', () => {
   });
 
   const status = (...args: string[]): Promise<Ended> =>
-    musterCommand(['kubernetes', 'status', '--timeout=60', '-o', 'csv', ...args], { KUBECONFIG: plane.kubeconfig });
+    musterCommand(['kubernetes', 'status', '--timeout=60s', '-o', 'csv', ...args], { KUBECONFIG: plane.kubeconfig });
   /** The beginning of a line, each cell of which is quoted. */
   const row = ({ name }: Namespace, ...cells: readonly string[]): string =>
     [name, ...cells].map((cell) => `"${cell}"`).join(',');

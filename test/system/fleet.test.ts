@@ -63,7 +63,7 @@ describe.each(['sqlite', 'etcd'])('a fleet with a service of its own on %s', (st
   test.skipIf(store === 'etcd' && inject('etcd') === undefined)(
     'enrolls, polls until it is stopped, and tells what came of it',
     async () => {
-      await using fleet = start(['--store', store, '--devices', '25', '--interval', '1']);
+      await using fleet = start(['--store', store, '--devices', '25', '--interval', '1s']);
       await fleet.until(/ms · .*25 × 200/);
       await fleet.until(/ms · .*[1-9]\d* × 304/);
       expect(await fleet.interrupt()).toBe(0);
@@ -79,7 +79,7 @@ describe.each(['sqlite', 'etcd'])('a fleet with a service of its own on %s', (st
 });
 
 test('given a duration, it ends by itself', async () => {
-  await using fleet = start(['--devices', '5', '--interval', '1', '--duration', '1']);
+  await using fleet = start(['--devices', '5', '--interval', '1s', '--duration', '1s']);
   expect(await fleet.ended()).toBe(0);
   expect(fleet.output()).toMatch(/^devices +5 enrolled in 1 accounts/m);
   expect(fleet.output()).toMatch(/^polls +\d+ in [1-9]\d* s/m);
@@ -87,7 +87,7 @@ test('given a duration, it ends by itself', async () => {
 
 test('with a running service: its report is true, a revoked daemon polls no more, and Ctrl-C ends it', async () => {
   await using muster = await Muster.start({ env: { MUSTER_POLL_INTERVAL_SECONDS: '1' } });
-  await using fleet = start(['--devices', '20', '--interval', '1', ...at(muster)], {
+  await using fleet = start(['--devices', '20', '--interval', '1s', ...at(muster)], {
     MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
   });
   await fleet.until(/20 are enrolled/);

@@ -64,6 +64,15 @@ describe('rows', () => {
       ],
     ],
     ['"",""', [[1, ['', '']]]],
+    ['""\n', [[1, ['']]]],
+    [
+      '  \na\r\r\n"b\rc",d\re',
+      [
+        [2, ['a']],
+        [4, ['b\rc', 'd']],
+        [6, ['e']],
+      ],
+    ],
     [' a ;b\t', [[1, [' a ;b\t']]]],
   ])('%j', (text, rows) => {
     expect([...csvRows(text)].map(({ line, fields }) => [line, fields])).toEqual(rows);
@@ -74,7 +83,7 @@ describe('rows', () => {
     ['a\n"b"c\n', 2],
     ['a\nb"c\n', 2],
     ['"a\nb"\n"', 3],
-    ['a\rb', 1],
+    ['a\r"b"c\r', 2],
   ])('%j is none from line %j on', (text, line) => {
     expect(() => [...csvRows(text)]).toThrow(BadCsv);
     expect(() => [...csvRows(text)]).toThrow(`line ${line}:`);
@@ -84,7 +93,7 @@ describe('rows', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', '😀'), maxLength: 6 });
     const row = fc.array(field, { minLength: 2, maxLength: 4 });
     fc.assert(
-      fc.property(fc.array(row, { maxLength: 4 }), fc.constantFrom('\n', '\r\n'), (rows, end) => {
+      fc.property(fc.array(row, { maxLength: 4 }), fc.constantFrom('\n', '\r\n', '\r'), (rows, end) => {
         const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
         const text = rows.map((fields) => `${fields.map(quoted).join(',')}${end}`).join('');
         expect([...csvRows(text)].map(({ fields }) => fields)).toEqual(rows);

@@ -1,8 +1,8 @@
 import process from 'node:process';
 import { initializedStore } from '../../service/initialized-store.ts';
-import { say } from '../terminal/exit.ts';
+import type { Invocation } from '../terminal/invocation.ts';
 
 /** `muster init-store`: makes the store that is configured, and writes its id. @throws as `initializedStore` */
-export async function initStore(env: NodeJS.ProcessEnv): Promise<void> {
+export async function initStore({ env, say }: Invocation): Promise<void> {
   process.stdout.write(`${await initializedStore(env, say)}\n`);
 }

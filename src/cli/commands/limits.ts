@@ -12,7 +12,7 @@ export interface LimitsOptions {
   readonly top: number;
   readonly watch: boolean;
   /** Seconds between two looks. */
-  readonly every: number;
+  readonly every?: number;
 }
 
 type Limited = RateLimits['accounts'][number];
@@ -35,6 +35,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { head: 'OF IT', of: ({ by }) => by?.refused, kind: 'number' },
 ];
 
+const EVERY_SECONDS = 5;
 /** Puts the cursor to the upper left, and clears what is below. */
 const CLEAR = '\u001b[H\u001b[J';
 
@@ -43,7 +44,7 @@ const CLEAR = '\u001b[H\u001b[J';
  * again, until somebody stops the command.
  * @throws CommandFault, ConfigError, MusterError
  */
-export async function limits(call: Invocation, { top, watch, every }: LimitsOptions): Promise<void> {
+export async function limits(call: Invocation, { top, watch, every = EVERY_SECONDS }: LimitsOptions): Promise<void> {
   if (watch) refuseEndlessDocument(call, '--watch');
   using interruption = onInterruption(new CommandFault('interrupted'));
   const { signal } = interruption;

@@ -6,6 +6,7 @@ import type { DecideOptions, ListReviewOptions } from '../commands/accounts/revi
 import type { CreateUserOptions, DeleteUserOptions, UpdateUserOptions } from '../commands/accounts/users.ts';
 import { addGlobals, CONNECTED, reading, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
+import { IGNORE_MISSING } from './help.ts';
 import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -230,7 +231,8 @@ function addUsers(users: Command, env: Environment): void {
       .command('delete')
       .description('delete a user, with all sessions, memberships and API keys')
       .argument('<user>', 'the id or the login')
-      .option('--keep-key <key...>', 'an API key that the user made, and that goes on'),
+      .option('--keep-key <key...>', 'an API key that the user made, and that goes on')
+      .option(...IGNORE_MISSING),
     [...CONNECTED, 'quiet', 'yes'],
   ).action(async (user: string, options: DeleteUserOptions & GlobalOptions) => {
     const { deleteUser } = await import('../commands/accounts/users.ts');

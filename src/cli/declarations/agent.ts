@@ -3,7 +3,15 @@ import type { Pipeline, Signal } from '../agent/collector-file.ts';
 import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
 import type { SimulateOptions } from '../commands/agent/simulate.ts';
-import { addGlobals, matching, refusedArgument, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
+import { CommandFault, EXIT } from '../terminal/exit-codes.ts';
+import {
+  addGlobals,
+  durationIn,
+  matching,
+  refusedArgument,
+  wholeNumber,
+  type GlobalOptions,
+} from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
@@ -18,22 +26,22 @@ const reportedOf = matching(/^[\x20-\x7e]{1,128}$/, 'It is 1 to 128 printable AS
 const DEVICE_URL = 'the device listener, in place of all others';
 const OPAMP_INTERVAL = 'of the heartbeats of OpAMP; what the service offers by default';
 const DAEMONS_MAX = 1000;
-const SECONDS_MAX = 86_400;
+const SIMULATION_MAX = '1d';
 
 const CONFIG_FILES_MAX = 64;
 const [CODE_FILE, CODE_STDIN] = ['the enrollment code', 'read the enrollment code from stdin'] as const;
 
 /** `muster agent …`; the code that a command needs is loaded when it is called. */
-export function addAgent(program: Command, env: Environment): void {
+export function addAgent(program: Command, env: Environment, args: readonly string[]): void {
   const agent = program
     .command('agent')
     .description('the reference daemon, many simulated ones, and collectors that speak OpAMP');
-  addRun(agent, env);
+  addRun(agent, env, args);
   addEnroll(agent, env);
   addSimulate(agent, env);
 }
 
-function addRun(agent: Command, env: Environment): void {
+function addRun(agent: Command, env: Environment, args: readonly string[]): void {
   const run = agent.command('run');
   run
     .description('enroll as an app, and follow its configuration until SIGTERM or SIGINT')
@@ -56,9 +64,16 @@ function addRun(agent: Command, env: Environment): void {
     .option('--once', 'poll once, carry out what that brings, and end', false)
     .addHelpText('after', '\nThe code is needed once, where the credential file has no credential yet.');
   addGlobals(run, ['context', 'quiet']).action(async (command: string[], options: RunOptions & GlobalOptions) => {
+    refuseBeforeDashes(command, args);
     const { agentRun } = await import('../commands/agent/run.ts');
     await agentRun(invocation(env, options), options, command);
   });
+}
+
+/** A word of another command, in a wrong place, is no program to run after each change. @throws CommandFault */
+function refuseBeforeDashes(command: readonly string[], args: readonly string[]): void {
+  if (command.length === 0 || args.at(-1 - command.length) === '--') return;
+  throw new CommandFault(`A program to run stands behind \`--\`, and ${command[0] ?? ''} does not.`, EXIT.usage);
 }
 
 function addEnroll(agent: Command, env: Environment): void {
@@ -113,15 +128,15 @@ function addSimulate(agent: Command, env: Environment): void {
   simulate
     .description('run many daemons in this process, and tell how long they waited for changes')
     .requiredOption('--count <number>', 'how many daemons', wholeNumber('daemons', DAEMONS_MAX))
-    .option('--duration <seconds>', 'of polling; until Ctrl-C without it', wholeNumber('seconds', SECONDS_MAX))
-    .option('--change-every <seconds>', 'change the configuration so often', wholeNumber('seconds', SECONDS_MAX))
+    .option('--duration <duration>', 'of polling; until Ctrl-C without it', durationIn('1s', SIMULATION_MAX))
+    .option('--change-every <duration>', 'change the configuration so often', durationIn('1s', SIMULATION_MAX))
     .addOption(
       simulate
         .createOption('--protocol <protocol>', 'what they speak once they have enrolled')
         .choices(['device', 'opamp'])
         .default('device'),
     )
-    .option('--interval <seconds>', OPAMP_INTERVAL, wholeNumber('seconds', SECONDS_MAX))
+    .option('--interval <duration>', OPAMP_INTERVAL, durationIn('1s', SIMULATION_MAX))
     .option('--endpoint <url>', 'where agents of OpAMP ask; /v1/opamp of the device listener by default', endpointOf)
     .option('--device-url <url>', DEVICE_URL, urlOf)
     .option('--keep', 'leave the apps there at the end', false)

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import type { DeleteOptions } from '../commands/apps/change.ts';
 import type { AdoptAppsOptions } from '../commands/apps/adopt.ts';
 import type { CreateOptions } from '../commands/apps/create.ts';
 import type { ListOptions } from '../commands/apps/list.ts';
 import type { WatchOptions } from '../commands/apps/watch.ts';
-import { addGlobals, CONNECTED, durationSeconds, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
+import { addGlobals, CONNECTED, durationIn, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
+import { IGNORE_MISSING } from './help.ts';
 import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts';
 
 /** `muster apps …`; the code that a command needs is loaded when it is called. */
@@ -81,7 +83,7 @@ function addReads(apps: Command, env: Environment): void {
         list.createOption('--status <status>', 'of this status alone').choices(['pending', 'active', 'revoked']),
       )
       .option('--name <glob>', 'whose name fits: * is any text, ? is one character')
-      .option('--stale <duration>', 'active, and not seen for so long, as in 90s, 5m, 1h or 30d', durationSeconds),
+      .option('--stale <duration>', 'active, and not seen for so long, as in 90s, 5m, 1h or 30d', durationIn()),
     [...CONNECTED, 'output', 'limit', 'quiet'],
   ).action(async (options: ListOptions & GlobalOptions) => {
     const { listApps } = await import('../commands/apps/list.ts');
@@ -97,7 +99,7 @@ function addReads(apps: Command, env: Environment): void {
     apps
       .command('watch')
       .description('show what is added, changed and removed, until you stop it')
-      .option('--every <duration>', 'how often to look, 10s by default, and 2s at the least', durationSeconds),
+      .option('--every <duration>', 'how often to look, 10s by default, and 2s at the least', durationIn('2s')),
     [...CONNECTED, 'output', 'limit', 'quiet'],
   ).action(async (options: WatchOptions & GlobalOptions) => {
     const { watchApps } = await import('../commands/apps/watch.ts');
@@ -113,13 +115,15 @@ function addChanges(apps: Command, env: Environment): void {
     const { revokeApps } = await import('../commands/apps/change.ts');
     await revokeApps(invocation(env, options), ids);
   });
-  addGlobals(apps.command('delete').description('remove apps and all that belongs to them').argument('<id...>'), [
-    ...CONNECTED,
-    'output',
-    'quiet',
-    'yes',
-  ]).action(async (ids: readonly string[], options: GlobalOptions) => {
+  addGlobals(
+    apps
+      .command('delete')
+      .description('remove apps and all that belongs to them')
+      .argument('<id...>')
+      .option(...IGNORE_MISSING),
+    [...CONNECTED, 'output', 'quiet', 'yes'],
+  ).action(async (ids: readonly string[], options: DeleteOptions & GlobalOptions) => {
     const { deleteApps } = await import('../commands/apps/change.ts');
-    await deleteApps(invocation(env, options), ids);
+    await deleteApps(invocation(env, options), ids, { ignoreMissing: options.ignoreMissing === true });
   });
 }

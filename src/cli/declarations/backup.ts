@@ -23,8 +23,7 @@ const sha256Of = matching(/^[0-9a-f]{64}$/i, 'It is the SHA-256 of the whole fil
 function addBackup(backup: Command, env: Environment): void {
   addGlobals(
     backup
-      // Without a verb it was this one before there were others.
-      .command('create', { isDefault: true })
+      .command('create')
       .description('write a snapshot of the whole store, while the service runs')
       .argument('<file>', 'a new file, made readable for you alone; - is stdout')
       .option('-f, --force', 'replace the file if it is there', false)
@@ -35,9 +34,7 @@ function addBackup(backup: Command, env: Environment): void {
     [...CONNECTED, 'output', 'quiet'],
   ).action(async (file: string, options: GlobalOptions & { force: boolean }) => {
     const { createBackup } = await import('../commands/backup/create.ts');
-    const call = invocation(env, options);
-    if (backup.args[0] !== 'create') call.say('`muster backup FILE` is deprecated: say `muster backup create FILE`.');
-    await createBackup(call, file, options);
+    await createBackup(invocation(env, options), file, options);
   });
   addGlobals(
     backup
@@ -94,8 +91,8 @@ function addInitStore(program: Command, env: Environment): void {
       '\nThe id is that of MUSTER_STORE_ID, or a random one. A store that is in use keeps its records, and gets an id ' +
         'where it has none. Never run it on a store that has lost its data: restore that.',
     )
-    .action(async () => {
+    .action(async (options: GlobalOptions) => {
       const { initStore } = await import('../commands/init-store.ts');
-      await initStore(env);
+      await initStore(invocation(env, options));
     });
 }

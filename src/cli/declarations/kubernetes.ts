@@ -3,19 +3,18 @@ import type { RbacOptions } from '../commands/kubernetes/rbac.ts';
 import type { SecretsOptions } from '../commands/kubernetes/secrets.ts';
 import type { StatusOptions } from '../commands/kubernetes/status.ts';
 import type { TeardownOptions } from '../commands/kubernetes/teardown.ts';
-import { addGlobals, matching, refusedArgument, type GlobalOptions } from '../terminal/globals.ts';
+import { addGlobals, durationIn, matching, refusedArgument, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
 const NAMESPACE = 'default';
-const wholeOf = matching(/^\d{1,5}$/, 'It is a whole number of seconds.');
 const namespaceOf = matching(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, 'It is the name of a namespace.');
+const releaseOf = matching(/^[^/\s]+\/[^/\s]+$/, 'It is NAMESPACE/NAME.');
 const NAMESPACES_MAX = 1000;
 const oneMore = (name: string, names: readonly string[]): readonly string[] => {
   if (names.length === NAMESPACES_MAX) throw refusedArgument(`It is given at most ${NAMESPACES_MAX} times.`);
   return [...names, namespaceOf(name)];
 };
-const secondsOf = (text: string): number => Number(wholeOf(text));
 
 /** `muster kubernetes …`; the code that a command needs is loaded when it is called. */
 export function addKubernetes(program: Command, env: Environment): void {
@@ -30,9 +29,9 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('--keys-key <key>', 'its key for the key file', 'keys')
     .option('--store-id-key <key>', 'make the store as well, and put its id under this key')
     .addHelpText('after', `${where} A Secret that is there is neither read nor changed, and the store is left alone.`)
-    .action(async (options: SecretsOptions) => {
+    .action(async (options: SecretsOptions & GlobalOptions) => {
       const { makeSecrets } = await import('../commands/kubernetes/secrets.ts');
-      await makeSecrets(options, env);
+      await makeSecrets(invocation(env, options), options);
     });
   kubernetes
     .command('rbac')
@@ -48,15 +47,15 @@ export function addKubernetes(program: Command, env: Environment): void {
   kubernetes
     .command('teardown')
     .description('delete every custom resource, and wait until the operator has cleaned up behind it')
-    .option('--timeout-seconds <n>', 'how long to wait', secondsOf, 240)
+    .option('--timeout <duration>', 'how long to wait; 4m by default', durationIn('1s', '1d'))
     .option('--no-resources', 'leave the custom resources alone')
     .option('--secret <name>', 'delete this Secret in the end')
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
-    .option('--release <namespace/name>', 'give up the namespaces that this release holds')
+    .option('--release <namespace/name>', 'give up the namespaces that this release holds', releaseOf)
     .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`)
-    .action(async (options: TeardownOptions) => {
+    .action(async (options: TeardownOptions & GlobalOptions) => {
       const { teardown } = await import('../commands/kubernetes/teardown.ts');
-      await teardown(options);
+      await teardown(invocation(env, options), options);
     });
   addGlobals(
     kubernetes

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SetOptions } from '../commands/otel/otel.ts';
 import type { RolloutOptions } from '../commands/otel/rollout.ts';
-import { addGlobals, CONNECTED, durationSeconds, type GlobalOptions } from '../terminal/globals.ts';
+import { addGlobals, CONNECTED, durationIn, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import type { Environment } from '../terminal/terminal.ts';
 
@@ -52,8 +52,9 @@ export function addRollout(program: Command, env: Environment): void {
       .command('status')
       .description('show how many devices have applied the configuration; asks the ops listener')
       .option('-a, --account <account>', 'its id or name; not needed where there is only one')
-      .option('--wait', 'until no device is pending; 3 where one could not apply it, 1 where the time is up', false)
-      .option('--timeout <duration>', 'how long to wait, as in 90s or 5m; 5m by default', durationSeconds),
+      .option('--wait', 'until no device is pending; 1 where the time is up', false)
+      .option('--timeout <duration>', 'how long to wait, as in 90s or 5m; 5m by default', durationIn())
+      .addHelpText('after', '\nExit code 3: a device could not apply the configuration.'),
     ['url', 'context', 'requestId', 'output', 'quiet'],
   ).action(async (options: RolloutOptions & GlobalOptions) => {
     const { rolloutStatus } = await import('../commands/otel/rollout.ts');

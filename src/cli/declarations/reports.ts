@@ -2,14 +2,7 @@ import type { Command } from 'commander';
 import type { ListAuditOptions } from '../commands/audit/list.ts';
 import type { LimitsOptions } from '../commands/limits.ts';
 import type { UsageOptions } from '../commands/usage.ts';
-import {
-  addGlobals,
-  CONNECTED,
-  durationSeconds,
-  matching,
-  wholeNumber,
-  type GlobalOptions,
-} from '../terminal/globals.ts';
+import { addGlobals, CONNECTED, durationIn, matching, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -70,7 +63,6 @@ function addAudit(audit: Command, env: Environment): void {
 }
 
 const TOP_MAX = 20;
-const EVERY_SECONDS = 5;
 
 function addLimits(program: Command, env: Environment): void {
   addGlobals(
@@ -79,7 +71,7 @@ function addLimits(program: Command, env: Environment): void {
       .description('show which accounts are limited, or near it, and by which key and operation')
       .option('-t, --top <number>', 'so many accounts, 1 to 20', wholeNumber('accounts', TOP_MAX), TOP_MAX)
       .option('-w, --watch', 'show it again and again, until you stop it', false)
-      .option('--every <duration>', 'how often, with --watch', durationSeconds, EVERY_SECONDS)
+      .option('--every <duration>', 'how often, with --watch; 5s by default', durationIn())
       .addHelpText('after', '\nRequests are those of the last minute, over all replicas.'),
     [...CONNECTED, 'output', 'quiet'],
   ).action(async (options: LimitsOptions & GlobalOptions) => {

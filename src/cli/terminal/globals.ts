@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { DURATION_FORMS, durationWithin } from '../../time/duration.ts';
 
 /** The forms in which a command prints its result. */
 export const OUTPUT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'id'] as const;
@@ -42,7 +43,6 @@ export type GlobalName = keyof GlobalOptions;
 export const CONNECTED = ['url', 'context', 'requestId', 'timeout'] as const satisfies readonly GlobalName[];
 
 const LIMIT_MAX = 1_000_000;
-const TIMEOUT_SECONDS_MAX = 3600;
 
 const MAKE: Readonly<Record<GlobalName, () => Option>> = {
   url: () => new Option('--url <url>', 'the address of the service, in place of all others'),
@@ -53,18 +53,51 @@ const MAKE: Readonly<Record<GlobalName, () => Option>> = {
   yes: () => new Option('--yes', 'do it without being asked').default(false),
   requestId: () => new Option('--request-id <id>', 'the X-Request-Id of every request').argParser(requestIdOf),
   timeout: () =>
-    new Option('--timeout <seconds>', 'how long the service may take to respond').argParser(
-      wholeNumber('seconds', TIMEOUT_SECONDS_MAX),
-    ),
+    new Option('--timeout <duration>', 'how long the service may take to respond').argParser(durationIn('1s', '1h')),
 };
 /** Every global option anew, as a command may take it. */
 export const globalOptions = (): readonly Option[] => Object.values(MAKE).map((make) => make());
 export const GLOBAL_NAMES = Object.keys(MAKE) as readonly GlobalName[];
 
-/** Gives a command those of the global options that it takes; its help shows them in a group of their own. */
+/** Gives a command those of the global options that have an effect on it; its help shows them in a group of their own. */
 export function addGlobals(command: Command, names: readonly GlobalName[]): Command {
   for (const name of names) command.addOption(MAKE[name]().helpGroup('Global options:'));
   return command;
+}
+
+/** What of the global options a command without a use for them refuses, and why. */
+const REFUSED: Partial<Record<GlobalName, string>> = {
+  url: 'asks no service.',
+  context: 'asks no service.',
+  output: 'has one form of stdout.',
+};
+
+/**
+ * Gives each command the global options that it has no use for as well, so that a script can give all commands the same; no
+ * help and no completion shows them. A bound or a consent without a use changes nothing. An address and a form are refused
+ * in words: a restore that takes `--context prod` for nothing works on another store than its line says.
+ */
+export function takeOtherGlobals(command: Command, path: string): void {
+  for (const sub of command.commands) takeOtherGlobals(sub, `${path} ${sub.name()}`);
+  if (command.commands.length > 0) return;
+  const taken = new Set(command.options.map(({ long }) => long));
+  for (const name of GLOBAL_NAMES) {
+    const option = MAKE[name]();
+    if (taken.has(option.long)) continue;
+    const reason = REFUSED[name];
+    const { parseArg } = option;
+    if (reason !== undefined) {
+      option.default(undefined).argParser(() => {
+        throw new InvalidArgumentError(`${path} ${reason}`);
+      });
+    } else if (name === 'limit') {
+      // It is judged, and has no effect on what is no list.
+      option.argParser((text) => {
+        parseArg?.(text, undefined);
+      });
+    }
+    command.addOption(option.hideHelp());
+  }
 }
 
 /** The typed value of the global options among those of a command. */
@@ -91,16 +124,20 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It is a whole number of ${what} from 1 to ${max}.`);
   };
 
-const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
-const DURATION_SECONDS_MAX = 366 * SECONDS.d;
+/** A year, the leap day included. */
+export const DURATION_MAX = '366d';
 
-/** Reads an option's duration, as in `90s`, `5m`, `1h` or `30d`. @returns whole seconds */
-export function durationSeconds(text: string): number {
-  const [, number = '', unit = 's'] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
-  const seconds = Number(number) * SECONDS[(unit || 's') as keyof typeof SECONDS];
-  if (number !== '' && seconds >= 1 && seconds <= DURATION_SECONDS_MAX) return seconds;
-  throw new InvalidArgumentError('It is a duration such as 90s, 5m, 1h or 30d, at most a year.');
-}
+/** Reads an option's duration with its unit. @param min such as `1s` @param max such as `366d` @returns whole seconds */
+export const durationIn =
+  (min = '1s', max = DURATION_MAX) =>
+  (text: string): number => {
+    const ms = durationWithin(text, min, max);
+    if (ms !== undefined) return ms / 1000;
+    const unitless = /^\d+$/.test(text) ? ` ${text} has no unit.` : '';
+    throw new InvalidArgumentError(
+      `It is a duration with its unit, such as ${DURATION_FORMS}, from ${min} to ${max}.${unitless}`,
+    );
+  };
 
 /** Reads an option's text that has a form. @param rule as a whole sentence */
 export const matching =
@@ -127,7 +164,7 @@ function requestIdOf(text: string): string {
 
 /**
  * Puts the global options that stand before or between the names of a command behind them, where commander looks for
- * the options of that command: so they may stand on either side, and one that the command does not take is refused.
+ * the options of that command: so they may stand on either side.
  * @param args the words after `muster`
  */
 export function globalsBehindNames(program: Command, args: readonly string[]): string[] {

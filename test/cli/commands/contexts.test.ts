@@ -195,7 +195,7 @@ describe('the request', () => {
 
   test('--timeout ends the wait for a service that does not respond', async () => {
     const { url, asked } = await listener(() => undefined);
-    const { code, stderr } = await run(`limits --url ${url} --timeout 1`, named);
+    const { code, stderr } = await run(`limits --url ${url} --timeout 1s`, named);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/did not succeed within 1000 ms .*no answer/)]);
     // No second one; and none where the machine stands still for the whole second.
     expect(asked.length).toBeLessThanOrEqual(1);

@@ -177,7 +177,7 @@ test('so does one that waits for the service, once its time is up', async () => 
   await keepAddresses(folder, { ...URLS, api: `http://127.0.0.1:${port}` });
   using time = simulatedTimers();
   const refused = refusedConnection();
-  const ended = musterHere(['apps', 'revoke', 'a', 'b', '--yes', '--timeout', '1'], {
+  const ended = musterHere(['apps', 'revoke', 'a'.repeat(20), 'b'.repeat(20), '--yes', '--timeout', '1s'], {
     MUSTER_DATA_DIR: folder,
     MUSTER_API_KEY: generateApiKey(systemRandom()).token.reveal(),
   });

@@ -60,7 +60,7 @@ describe('they may stand before, between and behind the names of a command', () 
 
 describe('values', () => {
   test('all that can be given, and the defaults', async () => {
-    const line = 'apps list --context prod --yes --request-id a-1._Z --timeout 5';
+    const line = 'apps list --context prod --yes --request-id a-1._Z --timeout 5s';
     expect((await parsed(line)).globals).toEqual({
       ...NO_GLOBALS,
       context: 'prod',
@@ -77,9 +77,10 @@ describe('values', () => {
     ['--limit 1000000', true, 'the most'],
     ['--limit 1000001', false, 'one above'],
     ['--limit 1e3', false, 'no digits'],
-    ['--timeout 3600', true, 'an hour'],
-    ['--timeout 3601', false, 'more'],
-    ['--timeout -1', false, 'a negative one'],
+    ['--timeout 1h', true, 'an hour'],
+    ['--timeout 3601s', false, 'more'],
+    ['--timeout -1s', false, 'a negative one'],
+    ['--timeout 5', false, 'no unit'],
     [`--request-id ${'x'.repeat(128)}`, true, 'the longest'],
     [`--request-id ${'x'.repeat(129)}`, false, 'one letter more'],
     ['--request-id a/b', false, 'a character that H17 does not admit'],

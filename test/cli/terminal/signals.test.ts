@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { onInterruption } from '../../../src/cli/terminal/signals.ts';
 import { BackupWriter } from '../../../src/domain/backup/file-format.ts';
+import { failingCreate } from '../../support/cli/failing-create.ts';
 import { signer } from '../../support/records/backups.ts';
 import { connectedTo, MAIN, musterHere, musterProcess, ownedBy } from '../../support/service/muster-command.ts';
 import { createApp, KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
@@ -115,23 +116,24 @@ describe('where nobody reads stdout', () => {
   });
 
   test.each([
-    ['all', 'a\nb\n', 0, /^The codes are in (.+)\.\n2 apps created\.\n$/, ['codes']],
+    ['all', 0, 0, /^The codes are in (.+)\.\n2 apps created\.\n$/, ['codes']],
     [
       'some',
-      `a\n${'b'.repeat(101)}\n`,
+      2,
       1,
-      /^The codes are in (.+)\.\nGo on with: .+\nmuster: stdout: .+ 1 of 2 apps created; 1 failed\.\nFAILED +WHY\nb+ +.+\n$/,
+      /^The codes are in (.+)\.\nGo on with: .+\nmuster: stdout: .+ 1 of 2 apps created; 1 failed\.\nFAILED +WHY\nb +.+\n$/,
       ['codes', 'codes.resume'],
     ],
   ])(
     '%s of many apps are created: where the codes are is told, and no lock stays',
-    async (what, names, ...expected) => {
+    async (what, failing, ...expected) => {
       const { apiKey } = await tenant(muster);
+      await using proxy = await failingCreate(muster.api, failing);
       const directory = mkdtempSync(join(root, `${what}-`));
       const codes = join(directory, 'codes');
-      writeFileSync(join(root, `${what}.names`), names);
+      writeFileSync(join(root, `${what}.names`), 'a\nb\n');
       const words = ['apps', 'create', '--from', join(root, `${what}.names`), '--save-codes', codes];
-      const [code, said] = await ended(what, words, ownedBy(muster, apiKey));
+      const [code, said] = await ended(what, words, ownedBy({ api: proxy.url }, apiKey));
       const [expectedCode, expectedWords, files] = expected;
       expect([code, said, readdirSync(directory)]).toEqual([expectedCode, expect.stringMatching(expectedWords), files]);
       expect(expectedWords.exec(said)?.[1]).toBe(codes);

@@ -18,6 +18,7 @@ export const QUICK: readonly string[] = [
   'test/chaos/judgement/judging.test.ts',
   'test/cli/agent/pace.test.ts',
   'test/cli/document.test.ts',
+  'test/cli/durations.test.ts',
   'test/clients/typescript/generate.test.ts',
   'test/clients/typescript/pacing.test.ts',
   'test/clients/typescript/retries.test.ts',

@@ -7,6 +7,7 @@ import { printList, printOne } from '../../output/print.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { orMissing } from '../../terminal/missing.ts';
 import { momentAfter, type Moment } from '../../terminal/moment.ts';
 import { savedSecret } from '../../terminal/secret-file.ts';
 import { printableName } from '../../output/printable-name.ts';
@@ -117,7 +118,8 @@ export async function revokeApiKey(call: Invocation, keyId: string, { account }:
   const { accountId, name } = await accountNamed(operator, account, requestOf(call));
   const what = `Revoke the API key ${keyId} of the account ${accountId} (${printableName(name)})`;
   await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
-  await operator.revokeApiKey(accountId, keyId, requestOf(call));
+  const missing = `There is no API key ${keyId} of the account ${accountId}`;
+  await orMissing(missing, operator.revokeApiKey(accountId, keyId, requestOf(call)));
   call.say(`The key ${keyId} of the account ${accountId} is revoked.`);
   await printOne<Revoked>(call, { columns: REVOKED, id: idOf, item: { accountId, keyId, status: 'revoked' } });
 }

@@ -5,6 +5,7 @@ import type { Column } from '../../output/columns.ts';
 import { printList, printOne } from '../../output/print.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { orMissing } from '../../terminal/missing.ts';
 import { PAGE_MAX } from './accounts.ts';
 
 /* `muster review`: the detections of an account's daemons, and what somebody decided on them. */
@@ -58,8 +59,11 @@ export async function showReview(call: Invocation, entryId: string, { account }:
   for await (const item of operator.reviewQueue(accountId, { limit: PAGE_MAX }, requestOf(call))) {
     if (item.entryId === entryId) return await printOne(call, { columns: WHOLE, id: idOf, item });
   }
-  throw new CommandFault(`The review queue of ${accountId} has no entry ${entryId}.`, EXIT.notFound);
+  throw new CommandFault(`${noEntry(accountId, entryId)}.`, EXIT.notFound);
 }
+
+const noEntry = (accountId: string, entryId: string): string =>
+  `The review queue of ${accountId} has no entry ${entryId}`;
 
 export interface DecideOptions extends OfAccount {
   /** Without it the stored note stays; an empty one removes it. */
@@ -76,7 +80,8 @@ export async function decideReview(
   const operator = operatorOf(call);
   const { accountId } = await accountNamed(operator, account, requestOf(call));
   const decision = { status, ...(note !== undefined && { note }) };
-  const item = await operator.decideReview(accountId, entryId, decision, requestOf(call));
+  const deciding = operator.decideReview(accountId, entryId, decision, requestOf(call));
+  const item = await orMissing(noEntry(accountId, entryId), deciding);
   call.say(`The entry ${entryId} of the account ${accountId} is ${status}.`);
   await printOne(call, { columns: WHOLE, id: idOf, item });
 }

@@ -7,6 +7,7 @@ import { comparableLogin } from '../../../text/logins.ts';
 import { printableName } from '../../output/printable-name.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { isMissing } from '../../terminal/missing.ts';
 
 /* `muster users`: the people who use the panel. A link for one of them is shown once, on stdout alone. */
 
@@ -107,16 +108,21 @@ export async function updateUser(call: Invocation, user: string, options: Update
 
 export interface DeleteUserOptions {
   readonly keepKey?: readonly string[];
+  /** A user who is not there is no failure. */
+  readonly ignoreMissing?: boolean;
 }
 
 /** Deletes a user, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
 export async function deleteUser(
   call: Invocation,
   user: string,
-  { keepKey = [] }: DeleteUserOptions = {},
+  { keepKey = [], ignoreMissing = false }: DeleteUserOptions = {},
 ): Promise<void> {
   const client = operatorOf(call);
-  const userId = await userNamed(client, user, call);
+  const userId = await userNamed(client, user, call).catch((error: unknown) => {
+    if (!ignoreMissing || !isMissing(error)) throw error;
+  });
+  if (userId === undefined) return call.say(`The user ${user} is not there.`);
   const keys = await endingKeys(client, userId, keepKey, call);
   const what = `Delete the user ${userId} with all sessions and memberships${alsoKeys(keys)}`;
   await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);

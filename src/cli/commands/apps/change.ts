@@ -1,19 +1,21 @@
 import type { OwnerClient } from '#client';
+import { APP_ID } from '../../../api/contract/fields.ts';
 import { ownerOf } from '../../connection/clients.ts';
 import { endBulk } from '../../output/bulk.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList } from '../../output/print.ts';
 import { sideBySide } from '../../output/side-by-side.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
-import { CommandFault } from '../../terminal/exit.ts';
+import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { isMissing, orMissing } from '../../terminal/missing.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 import { idOf } from './columns.ts';
 
 /* `muster apps revoke` and `muster apps delete`: one app or many. */
 
-interface Change {
+interface Change extends DeleteOptions {
   readonly verb: string;
   readonly done: 'revoked' | 'deleted';
   /** From so many apps on a person is asked. */
@@ -40,7 +42,13 @@ const DELETE: Change = {
 };
 
 export const revokeApps = (call: Invocation, appIds: readonly string[]): Promise<void> => changed(call, appIds, REVOKE);
-export const deleteApps = (call: Invocation, appIds: readonly string[]): Promise<void> => changed(call, appIds, DELETE);
+
+export interface DeleteOptions {
+  /** An app that is not there is no failure: it was to be deleted. */
+  readonly ignoreMissing?: boolean;
+}
+export const deleteApps = (call: Invocation, appIds: readonly string[], options: DeleteOptions = {}): Promise<void> =>
+  changed(call, appIds, { ...DELETE, ...options });
 
 interface Changed {
   readonly appId: string;
@@ -52,11 +60,29 @@ const COLUMNS: readonly Column<Changed>[] = [
   { head: 'STATUS', of: ({ status }) => status },
 ];
 
-/** @throws CommandFault, ConfigError; for one app MusterError */
+/**
+ * Judges all words before the first app is changed: a list of ids that holds something else is another list than was meant.
+ * @throws CommandFault with exit code 2
+ */
+function refuseOthers(words: readonly string[]): void {
+  const [first, ...others] = words.filter((word) => !APP_ID.test(word));
+  if (first === undefined) return;
+  const which =
+    others.length === 0
+      ? `"${first}", which is no id of an app`
+      : `"${first}" and ${others.length} more, which are no ids of apps`;
+  throw new CommandFault(
+    `Nothing was done: among the ids is ${which}. An id has 20 small letters and digits.`,
+    EXIT.usage,
+  );
+}
+
+/** @throws CommandFault, for one app with exit code 4 where it is not there; ConfigError; for one app MusterError */
 async function changed(call: Invocation, named: readonly string[], change: Change): Promise<void> {
   const appIds = [...new Set(named)];
-  const { verb, done, askedFrom } = change;
-  const { yes, quiet, requestId } = call.globals;
+  refuseOthers(appIds);
+  const { verb, done, askedFrom, ignoreMissing = false } = change;
+  const { output, yes, quiet, requestId } = call.globals;
   const isMany = appIds.length > 1;
   const owner = ownerOf(call, { patient: isMany });
   const what = isMany ? `${verb} ${appIds.length} apps` : `${verb} the app ${appIds[0] ?? ''}`;
@@ -65,8 +91,13 @@ async function changed(call: Invocation, named: readonly string[], change: Chang
   using interruption = onInterruption(new CommandFault('interrupted'));
   const changedIds = new Set<string>();
   const work = async (appId: string): Promise<void> => {
-    await change.carryOut(owner, appId, { requestId, signal: interruption.signal });
-    changedIds.add(appId);
+    try {
+      await change.carryOut(owner, appId, { requestId, signal: interruption.signal });
+      changedIds.add(appId);
+    } catch (error) {
+      if (!ignoreMissing || !isMissing(error)) throw error;
+      call.say(`The app ${appId} is not there.`);
+    }
   };
   const print = (): Promise<number> => {
     const items = appIds.filter((appId) => changedIds.has(appId)).map((appId) => ({ appId, status: done }));
@@ -74,8 +105,10 @@ async function changed(call: Invocation, named: readonly string[], change: Chang
   };
   // One app ends with the exit code of its own refusal.
   if (!isMany) {
-    for (const appId of appIds) await work(appId);
-    return void (await print());
+    for (const appId of appIds) await orMissing(`There is no app ${appId}`, work(appId));
+    // A table without a line says nothing; a document for a program is one without an item, too.
+    if (changedIds.size > 0 || output !== 'table') await print();
+    return;
   }
   const failures = await (async () => {
     using progress = createProgress('apps', { quiet });

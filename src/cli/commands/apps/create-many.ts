@@ -1,5 +1,6 @@
 import { lstat, realpath, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { MusterError } from '#client';
 import { apiKeyId } from '../../../domain/credentials/tokens.ts';
 import { generateMarker, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { ownerOf, requestOf } from '../../connection/clients.ts';
@@ -120,6 +121,11 @@ interface Attempt {
   readonly signal: AbortSignal;
 }
 
+const INVALID_NAME = 'invalid_name';
+/** A resume file for such names alone would never come to its end. */
+const isRefusedEachTime = ({ error }: Failure): boolean => error instanceof MusterError && error.code === INVALID_NAME;
+const REFUSED_EACH_TIME = 'The service refuses what failed each time: correct it, and create it anew.';
+
 async function carriedOut(
   call: Invocation,
   plan: Plan,
@@ -135,8 +141,10 @@ async function carriedOut(
   const isUntouched = isFirst && codes.size === 0 && isRefusedAsAWhole(failures);
   if (isUntouched) await rm(plan.codes, { force: true });
   else call.say(`The codes are in ${plan.codes}.`);
-  if (isUntouched || failures.length === 0) await removePlan(path);
+  const isFinal = failures.every((failure) => isRefusedEachTime(failure));
+  if (isUntouched || isFinal) await removePlan(path);
   else call.say(goOn);
+  if (isFinal && failures.length > 0) call.say(REFUSED_EACH_TIME);
   const { apps } = codes;
   if (!signal.aborted) return { apps, failures };
   return { apps, failures, interrupted: `interrupted: ${apps.length} of ${plan.names.length} apps created` };
@@ -163,7 +171,7 @@ async function created(call: Invocation, plan: Plan, codes: CodesFile, signal: A
   return await sideBySide({
     items: plan.names.map((name, at) => ({ name, number: at + 1 })).filter(({ number }) => !codes.has(number)),
     what: ({ name }) => name,
-    ofOneAlone: ['invalid_name'],
+    ofOneAlone: [INVALID_NAME],
     async work({ name, number }) {
       refuseOld(plan, call.clock.now());
       const app = await owner.createApp({ name }, { idempotencyKey: keyOf(plan, number), requestId, signal });

@@ -3,6 +3,7 @@ import { createdOnce } from '../../connection/created-once.ts';
 import { printOne } from '../../output/print.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { orMissing } from '../../terminal/missing.ts';
 import { savedSecret } from '../../terminal/secret-file.ts';
 import { CREATED_COLUMNS, idOf, SAVED_COLUMNS } from './columns.ts';
 import { createMany, resumeMany } from './create-many.ts';
@@ -79,10 +80,11 @@ export async function issueCode(
   refuseLostCode(call, saveCode, '--save-code');
   const owner = ownerOf(call);
   const unsaved = (): string => `A code of the app ${appId} was issued, and could not be saved: issue another one.`;
-  const issued = await createdOnce({ what: 'The code', idempotencyKey }, (once) => {
+  const issuing = createdOnce({ what: 'The code', idempotencyKey }, (once) => {
     const issue = () => owner.issueEnrollCode(appId, { ...requestOf(call), ...once });
     return saveCode === undefined ? issue() : savedSecret(saveCode, issue, { secretOf: codeOf, unsaved });
   });
+  const issued = await orMissing(`There is no app ${appId}`, issuing);
   if (saveCode === undefined) requireWholeStdout(unsaved());
   const { enrollCode, expiresAt } = issued;
   const app = { head: 'APP', name: 'appId', of: () => appId };

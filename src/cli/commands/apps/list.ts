@@ -2,6 +2,7 @@ import type { App } from '#client';
 import { ownerOf } from '../../connection/clients.ts';
 import { printList, printOne } from '../../output/print.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
+import { orMissing } from '../../terminal/missing.ts';
 import { APP_COLUMNS, idOf } from './columns.ts';
 
 export interface ListOptions {
@@ -52,8 +53,9 @@ export function fits(glob: string, text: string): boolean {
   return pattern.slice(at).every((sign) => sign === '*');
 }
 
-/** @throws ConfigError, MusterError */
+/** @throws CommandFault with exit code 4 where there is none; ConfigError, MusterError */
 export async function getApp(call: Invocation, appId: string): Promise<void> {
-  const item = await ownerOf(call).readApp(appId, { requestId: call.globals.requestId });
+  const { requestId } = call.globals;
+  const item = await orMissing(`There is no app ${appId}`, ownerOf(call).readApp(appId, { requestId }));
   await printOne(call, { columns: APP_COLUMNS, id: idOf, item });
 }

@@ -1,4 +1,5 @@
-import { BadCsv, csvRows, type CsvRow } from '../../../text/csv.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import { BadCsv, csvRows, LINE_END, type CsvRow } from '../../../text/csv.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import { inputOf } from '../../terminal/input.ts';
 
@@ -6,12 +7,26 @@ import { inputOf } from '../../terminal/input.ts';
 export const NAMES_MAX = 1000;
 const FILE_BYTES_MAX = 1_048_576;
 
-/** `edge-001`, `edge-002` and so on: as wide as the greatest number, so that they sort. */
-export const numbered = (prefix: string, count: number): string[] =>
-  Array.from({ length: count }, (_, at) => `${prefix}${String(at + 1).padStart(String(count).length, '0')}`);
+/**
+ * `edge-001`, `edge-002` and so on: as wide as the greatest number, so that they sort.
+ * @throws CommandFault with exit code 2 where the service would refuse them
+ */
+export function numbered(prefix: string, count: number): string[] {
+  const names = Array.from(
+    { length: count },
+    (_, at) => `${prefix}${String(at + 1).padStart(String(count).length, '0')}`,
+  );
+  const fault = faultOf(names[0] ?? '');
+  if (fault !== undefined) throw new CommandFault(`--prefix: ${fault}`, EXIT.usage);
+  return names;
+}
+
+/** A name, or what is wrong with its line. */
+type Judged = { readonly name: string } | { readonly line: number; readonly fault: string };
 
 /**
- * The names in a CSV with a column `name`, or else one a line. A table without that column is refused.
+ * The names in a CSV with a column `name`, or else one a line. Every line is judged before the first name is used: a table
+ * without that column, and a line that is no whole row or has no sound name, refuse the file.
  * @param path `-` is stdin
  * @throws CommandFault with exit code 2
  */
@@ -19,42 +34,80 @@ export async function namesIn(path: string): Promise<readonly string[]> {
   const text = (await inputOf(path, FILE_BYTES_MAX)).replace(/^\uFEFF/, '');
   const what = path === '-' ? 'stdin' : path;
   const head = headOf(text);
-  const names = head.includes('name') ? namesOfCsv(text, what, head.indexOf('name')) : namesOfLines(text, what);
+  const judged = [...(head?.fields.includes('name') === true ? judgedRows(text, head) : judgedLines(text, what))];
+  refuseFaults(judged, what);
+  const names = judged.flatMap((one) => ('name' in one ? [one.name] : []));
   if (names.length >= 1 && names.length <= NAMES_MAX) return names;
   throw new CommandFault(`${what}: it must have 1 to ${NAMES_MAX} names, and has ${names.length}`, EXIT.usage);
 }
 
-/** The fields of the first line in small letters, as spreadsheets have them in any; none where it is no CSV. */
-function headOf(text: string): readonly string[] {
+const FAULTS_TOLD_MAX = 5;
+
+function refuseFaults(judged: readonly Judged[], what: string): void {
+  const faults = judged.flatMap((one) => ('fault' in one ? [`line ${one.line}: ${one.fault}`] : []));
+  if (faults.length === 0) return;
+  const more = faults.length - FAULTS_TOLD_MAX;
+  const rest = more > 0 ? `. ${more} further lines are wrong` : '';
+  throw new CommandFault(`${what}: ${faults.slice(0, FAULTS_TOLD_MAX).join('. ')}${rest}`, EXIT.usage);
+}
+
+/** Controls, the ends of lines of other systems among them, and halves of pairs: in a file of names they are damage. */
+const DAMAGE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** What is wrong with the name of an app (A1, and what nobody means by a name); undefined where nothing is. */
+function faultOf(name: string): string | undefined {
+  if (name.trim() === '') return 'it has no name';
+  const length = Array.from(name).length;
+  const max = LIMITS.nameCodePointsMax;
+  if (length > max) return `the name has ${length} characters, and at most ${max} are taken`;
+  const code = DAMAGE.exec(name)?.[0].codePointAt(0);
+  if (code === undefined) return undefined;
+  return `the name has the character U+${code.toString(16).toUpperCase().padStart(4, '0')}, which nobody sees`;
+}
+
+function judgedName(line: number, name: string): Judged {
+  const fault = faultOf(name);
+  return fault === undefined ? { name } : { line, fault };
+}
+
+/** The first row in small letters, as spreadsheets have titles in any; undefined where the text is no CSV. */
+function headOf(text: string): CsvRow | undefined {
   try {
-    return (csvRows(text).next().value as CsvRow | undefined)?.fields.map((field) => field.trim().toLowerCase()) ?? [];
+    const [row] = csvRows(text).take(1);
+    return row && { ...row, fields: row.fields.map((field) => field.trim().toLowerCase()) };
   } catch {
-    return [];
+    return undefined;
   }
 }
 
-function namesOfCsv(text: string, what: string, column: number): string[] {
-  const names: string[] = [];
+function* judgedRows(text: string, { line, fields: head }: CsvRow): Generator<Judged, void> {
+  const column = head.indexOf('name');
+  if (head.lastIndexOf('name') !== column) yield { line, fault: 'two columns have the title name' };
   try {
-    for (const { line, fields } of csvRows(text).drop(1)) {
-      const name = fields[column] ?? '';
-      if (name === '') throw new CommandFault(`${what}: line ${line}: it has no name`, EXIT.usage);
-      names.push(name);
+    for (const { line: at, fields } of csvRows(text).drop(1)) {
+      const fault = fields.length === head.length ? undefined : fieldsFault(fields.length, head.length);
+      yield fault === undefined ? judgedName(at, fields[column] ?? '') : { line: at, fault };
     }
   } catch (error) {
-    if (error instanceof BadCsv) throw new CommandFault(`${what}: ${error.message}`, EXIT.usage);
-    throw error;
+    if (!(error instanceof BadCsv)) throw error;
+    yield { line: error.line, fault: error.rule };
   }
-  return names;
 }
 
-function namesOfLines(text: string, what: string): string[] {
-  const names = text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+/** Of `Rome, Italy` without quotation marks, `Rome` would be left. */
+function fieldsFault(fields: number, titles: number): string {
+  const has = `it has ${fields} ${fields === 1 ? 'field' : 'fields'}, and the titles are ${titles}`;
+  return fields < titles ? has : `${has}: a text with a comma stands in quotation marks, as in "Rome, Italy"`;
+}
+
+function judgedLines(text: string, what: string): Judged[] {
+  const lines = text
+    .split(LINE_END)
+    .map((name, at) => ({ line: at + 1, name: name.trim() }))
+    .filter(({ name }) => name !== '');
+  const first = lines[0]?.name ?? '';
   // Every line of a table with other separators would become a name.
-  if (names[0]?.split(/[;\t|]/).some((cell) => /^"?name"?$/i.test(cell.trim())) === true && names[0] !== 'name') {
+  if (first.split(/[;\t|]/).some((cell) => /^"?name"?$/i.test(cell.trim())) && first !== 'name') {
     throw new CommandFault(`${what}: columns must be separated by commas`, EXIT.usage);
   }
   const columns = SEPARATORS.map((separator) => columnsOf(text.replaceAll(separator, ','))).find(Boolean);
@@ -65,7 +118,7 @@ function namesOfLines(text: string, what: string): string[] {
       EXIT.usage,
     );
   }
-  return names;
+  return lines.map(({ line, name }) => judgedName(line, name));
 }
 
 /** A spreadsheet takes one of these, by the country where it runs. */

@@ -85,7 +85,7 @@ function globalsOfSome(noun: Command): readonly Option[] {
 }
 
 const longsOf = (command: Command): readonly (string | undefined)[] => [
-  ...command.options.map(({ long }) => long),
+  ...command.options.filter(({ hidden }) => !hidden).map(({ long }) => long),
   ...command.commands.flatMap((sub) => longsOf(sub)),
 ];
 

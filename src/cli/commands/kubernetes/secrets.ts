@@ -4,7 +4,8 @@ import { generateSecretWord, systemRandom } from '../../../domain/credentials/ra
 import { newKeyFile } from '../../../domain/keys/key-ring.ts';
 import { isUnused, NO_NEW_KEY } from '../../../service/files/generated-secrets.ts';
 import { initializedStore } from '../../../service/initialized-store.ts';
-import { CommandFault, say } from '../../terminal/exit.ts';
+import { CommandFault } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
 import { cluster, secretRefusedBy, statusOf } from './cluster.ts';
 
 export interface SecretsOptions {
@@ -27,7 +28,7 @@ export interface SecretsOptions {
  * and a service has used the store, no Secret is made: it is lost, and new keys would hide that.
  * @throws CommandFault; as `initializedStore`
  */
-export async function makeSecrets(options: SecretsOptions, env: NodeJS.ProcessEnv): Promise<void> {
+export async function makeSecrets({ env, say }: Invocation, options: SecretsOptions): Promise<void> {
   const { name, namespace, tokenKey, keysKey, storeIdKey } = options;
   const random = systemRandom();
   const body = {

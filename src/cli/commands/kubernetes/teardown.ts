@@ -1,12 +1,13 @@
 import { CoordinationV1Api, CoreV1Api, CustomObjectsApi, type V1ObjectMeta } from '@kubernetes/client-node';
 import { LEASE_NAME, LEASE_SELECTOR } from '../../../controller/kubernetes/namespaces/claim.ts';
 import { systemClock } from '../../../time/clock.ts';
-import { CommandFault, say } from '../../terminal/exit.ts';
+import { CommandFault } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
 import { cluster, refusedBy, secretRefusedBy, statusOf } from './cluster.ts';
 
 export interface TeardownOptions {
   /** Seconds that the finalizers have. */
-  readonly timeoutSeconds: number;
+  readonly timeout?: number;
   /** Tells whether the custom resources are deleted. */
   readonly resources: boolean;
   /** A Secret to delete in the end, with its namespace. */
@@ -19,9 +20,12 @@ export interface TeardownOptions {
 const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
 /** Resources that belong to an account are deleted before it. */
 const STAGES = [['fleetapps', 'fleetapikeys', 'fleetotelconfigs'], ['fleetaccounts']] as const;
+const TIMEOUT_SECONDS = 240;
 const POLL_EVERY_MS = 2_000;
 const PAGE = 500;
 const NAMED_MAX = 5;
+
+type Say = Invocation['say'];
 
 interface Resource {
   readonly plural: string;
@@ -35,26 +39,26 @@ interface Resource {
  * that runs them is still there. To be called before an uninstall that removes the definitions, too.
  * @throws CommandFault, also when the time is over
  */
-export async function teardown(options: TeardownOptions): Promise<void> {
+export async function teardown({ say }: Invocation, options: TeardownOptions): Promise<void> {
   const config = cluster();
   const api = config.makeApiClient(CustomObjectsApi);
-  const until = systemClock.monotonic() + options.timeoutSeconds * 1000;
+  const until = systemClock.monotonic() + (options.timeout ?? TIMEOUT_SECONDS) * 1000;
   if (options.resources) {
-    for (const plurals of STAGES) await removeAll(api, plurals, until);
+    for (const plurals of STAGES) await removeAll(api, plurals, until, say);
     say('No custom resource is left.');
   }
-  if (options.release !== undefined) await releaseAll(config.makeApiClient(CoordinationV1Api), options.release);
+  if (options.release !== undefined) await releaseAll(config.makeApiClient(CoordinationV1Api), options.release, say);
   if (options.secret !== undefined) {
-    await removeSecret(config.makeApiClient(CoreV1Api), options.namespace, options.secret);
+    await removeSecret(config.makeApiClient(CoreV1Api), options.namespace, options.secret, say);
   }
 }
 
-async function removeAll(api: CustomObjectsApi, plurals: readonly string[], until: number): Promise<void> {
+async function removeAll(api: CustomObjectsApi, plurals: readonly string[], until: number, say: Say): Promise<void> {
   for (;;) {
     const left: Resource[] = [];
     for (const plural of plurals) left.push(...(await list(api, plural)));
     if (left.length === 0) return;
-    for (const resource of left) if (!resource.leaving) await remove(api, resource);
+    for (const resource of left) if (!resource.leaving) await remove(api, resource, say);
     if (systemClock.monotonic() >= until) throw new CommandFault(stuck(left));
     await systemClock.sleep(POLL_EVERY_MS);
   }
@@ -99,7 +103,7 @@ interface Page {
   }[];
 }
 
-async function remove(api: CustomObjectsApi, { plural, namespace, name }: Resource): Promise<void> {
+async function remove(api: CustomObjectsApi, { plural, namespace, name }: Resource, say: Say): Promise<void> {
   try {
     await api.deleteNamespacedCustomObject({ ...GROUP, plural, namespace, name });
     say(`${plural} ${namespace}/${name} is being deleted.`);
@@ -109,7 +113,7 @@ async function remove(api: CustomObjectsApi, { plural, namespace, name }: Resour
 }
 
 /** Deletes the Leases that the release holds; their operator leaves them alone for half a minute. */
-async function releaseAll(api: CoordinationV1Api, release: string): Promise<void> {
+async function releaseAll(api: CoordinationV1Api, release: string, say: Say): Promise<void> {
   let released = 0;
   try {
     // One for each namespace at most.
@@ -137,7 +141,7 @@ async function releaseOne(api: CoordinationV1Api, metadata: V1ObjectMeta | undef
   }
 }
 
-async function removeSecret(api: CoreV1Api, namespace: string, name: string): Promise<void> {
+async function removeSecret(api: CoreV1Api, namespace: string, name: string, say: Say): Promise<void> {
   try {
     await api.deleteNamespacedSecret({ namespace, name });
     say(`The Secret ${namespace}/${name} is deleted.`);

@@ -35,7 +35,8 @@ const LOOK_EVERY_MS = 2000;
 
 /**
  * With `wait` it looks until no device is pending. Those that have been silent for long are not waited for.
- * @throws CommandFault with exit code 3 where a device could not apply it, and 1 where the time is up; MusterError
+ * @throws CommandFault with exit code 3 where a device could not apply it, with or without `wait`, and 1 where the time is
+ * up; MusterError
  */
 export async function rolloutStatus(call: Invocation, options: RolloutOptions): Promise<void> {
   const { account, wait = false, timeout = TIMEOUT_SECONDS } = options;
@@ -56,10 +57,11 @@ export async function rolloutStatus(call: Invocation, options: RolloutOptions): 
   }
   for (const { appId, error, at } of rollout.unhealthy)
     call.say(`${appId} is unhealthy since ${at}: ${error || 'no reason given'}`);
-  if (!wait) return;
-  if (rollout.pending > 0) throw new CommandFault(`${rollout.pending} devices are still pending after ${timeout} s.`);
+  if (wait && rollout.pending > 0)
+    throw new CommandFault(`${rollout.pending} devices are still pending after ${timeout} s.`);
   if (rollout.failed > 0) throw new CommandFault(`${rollout.failed} devices could not apply it.`, EXIT.bad);
-  if (rollout.stale > 0) call.say(`${rollout.stale} devices have been silent for long, and were not waited for.`);
+  if (wait && rollout.stale > 0)
+    call.say(`${rollout.stale} devices have been silent for long, and were not waited for.`);
 }
 
 /**

@@ -215,7 +215,7 @@ describe('API keys', () => {
     const behind = { ...env, MUSTER_OPS_URL: proxy.url };
     proxy.fate = ({ method }) => (method === 'POST' ? 'lost' : 'through');
     const lost = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await musterHere([...args, '--timeout', '1'], behind);
+      const { code, stdout, stderr } = await musterHere([...args, '--timeout', '1s'], behind);
       expect([code, stdout]).toEqual([1, '']);
       return /may be there all the same: .* --idempotency-key (muster-[0-9a-f]{32}),/.exec(stderr)?.[1] ?? stderr;
     };
@@ -237,7 +237,7 @@ describe('API keys', () => {
     proxy.fate = ({ method }) => (method === 'POST' ? 'lost' : 'through');
     const key = ['api-keys', 'create', '-a', 'lost, expiring'];
     const behind = { ...env, MUSTER_OPS_URL: proxy.url };
-    const { stderr } = await musterHere([...key, '--expires', '90d', '--timeout', '1'], behind);
+    const { stderr } = await musterHere([...key, '--expires', '90d', '--timeout', '1s'], behind);
     const [, again = '', until = ''] = /--idempotency-key (\S+) and --expires (\S+),/.exec(stderr) ?? [];
     const made = await json<ApiKey>(...key, '--idempotency-key', again, '--expires', until);
     expect(made.expiresAt).toBe(until);

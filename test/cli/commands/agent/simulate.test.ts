@@ -38,7 +38,7 @@ const rollout = () => new OperatorClient({ url: muster.ops, token: OPERATOR_TOKE
 
 test('daemons enroll, receive what is changed and acknowledge it; then the account is as it was', async () => {
   const [before, first] = [await config(), await rollout()];
-  const simulating = simulate('--count', '5', '--change-every', '1', '-o', 'json');
+  const simulating = simulate('--count', '5', '--change-every', '1s', '-o', 'json');
   await until(async () => {
     const { applied, revision } = await rollout();
     return applied === 5 && revision > first.revision;
@@ -61,8 +61,8 @@ test('daemons enroll, receive what is changed and acknowledge it; then the accou
 test('agents of OpAMP do the same with the same counters', async () => {
   await setOtel(muster, owner.apiKey);
   const [before, first] = [await config(), await rollout()];
-  const opamp = ['--protocol', 'opamp', '--interval', '1'];
-  const simulating = simulate('--count', '5', '--change-every', '1', ...opamp, '-o', 'json');
+  const opamp = ['--protocol', 'opamp', '--interval', '1s'];
+  const simulating = simulate('--count', '5', '--change-every', '1s', ...opamp, '-o', 'json');
   await until(async () => {
     const { applied, revision } = await rollout();
     return applied === 5 && revision > first.revision;
@@ -82,15 +82,15 @@ test('agents of OpAMP do the same with the same counters', async () => {
 
 test('agents of OpAMP ask where --endpoint says, and enroll at the device listener', async () => {
   await using proxy = await LossyProxy.before(muster.device);
-  const args = ['--count', '2', '--duration', '1', '--protocol', 'opamp', '--endpoint', `${proxy.url}/v1/opamp`];
+  const args = ['--count', '2', '--duration', '1s', '--protocol', 'opamp', '--endpoint', `${proxy.url}/v1/opamp`];
   expect(await simulate(...args, '--quiet', '-o', 'json')).toMatchObject({ code: 0, stderr: '' });
   expect(new Set(proxy.seen.map(({ path }) => path))).toEqual(new Set(['/v1/opamp']));
   expect(proxy.seen.length).toBeGreaterThanOrEqual(2);
 });
 
 test.each(['--interval', '--endpoint'])('%s without OpAMP is wrong usage, and leaves nothing', async (option) => {
-  const value = option === '--interval' ? '5' : 'http://127.0.0.1:1/v1/opamp';
-  const { code, stderr } = await simulate('--count', '1', '--duration', '1', option, value);
+  const value = option === '--interval' ? '5s' : 'http://127.0.0.1:1/v1/opamp';
+  const { code, stderr } = await simulate('--count', '1', '--duration', '1s', option, value);
   expect(code).toBe(2);
   expect(stderr).toMatch(/are for --protocol opamp/);
   expect(await apps()).toEqual([]);
@@ -99,10 +99,12 @@ test.each(['--interval', '--endpoint'])('%s without OpAMP is wrong usage, and le
 test('a stored configuration is put back, its header included; --keep leaves the apps', async () => {
   await setOtel(muster, owner.apiKey, { authHeader: 'Bearer kept', evidenceLevel: 'full' });
   const before = await config();
-  expect(await simulate('--count', '2', '--duration', '2', '--change-every', '1', '--keep', '--quiet')).toMatchObject({
-    code: 0,
-    stderr: '',
-  });
+  expect(await simulate('--count', '2', '--duration', '2s', '--change-every', '1s', '--keep', '--quiet')).toMatchObject(
+    {
+      code: 0,
+      stderr: '',
+    },
+  );
   expect(await config()).toEqual(before);
   expect((await apps()).map(({ name }) => name).toSorted()).toEqual([
     expect.stringMatching(/^simulated-[0-9a-f]{8}-1$/),
@@ -153,7 +155,7 @@ test('the apps are deleted also where the configuration cannot be put back', asy
     return 'through';
   };
   proxy.header = (name, value) => (isRefused && name === 'authorization' ? undefined : value);
-  const { code, stderr } = await musterHere(['agent', 'simulate', '--count', '2', '--change-every', '1'], {
+  const { code, stderr } = await musterHere(['agent', 'simulate', '--count', '2', '--change-every', '1s'], {
     MUSTER_URL: proxy.url,
     MUSTER_DEVICE_URL: muster.device,
     MUSTER_API_KEY: owner.apiKey,
@@ -165,21 +167,23 @@ test('the apps are deleted also where the configuration cannot be put back', asy
 
 test('-o id is refused before an app is made', async () => {
   const before = await apps();
-  expect(await simulate('--count', '1', '--duration', '1', '-o', 'id')).toMatchObject({ code: 2, stdout: '' });
+  expect(await simulate('--count', '1', '--duration', '1s', '-o', 'id')).toMatchObject({ code: 2, stdout: '' });
   expect(await apps()).toEqual(before);
 });
 
 test('the configuration of daemons that work is not changed unasked', async () => {
   const app = await createApp(muster, owner.apiKey, 'at work');
   await enrollOwn(muster, app, ownCredential().hash);
-  const refused = await simulate('--count', '1', '--duration', '1', '--change-every', '1');
+  const refused = await simulate('--count', '1', '--duration', '1s', '--change-every', '1s');
   expect(refused).toMatchObject({
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(/1 active apps.*--yes/) as string,
   });
-  expect(await simulate('--count', '1', '--duration', '1', '--change-every', '1', '--yes')).toMatchObject({ code: 0 });
-  expect(await simulate('--count', '1', '--duration', '1')).toMatchObject({ code: 0 });
+  expect(await simulate('--count', '1', '--duration', '1s', '--change-every', '1s', '--yes')).toMatchObject({
+    code: 0,
+  });
+  expect(await simulate('--count', '1', '--duration', '1s')).toMatchObject({ code: 0 });
   expect((await apps()).map(({ name }) => name)).toEqual(['at work']);
 });
 

@@ -101,7 +101,7 @@ describe('list and get', () => {
   });
 
   test.each([
-    [['list', '--stale', '1w'], /It is a duration such as 90s, 5m, 1h or 30d/],
+    [['list', '--stale', '1w'], /It is a duration with its unit, such as 90s, 5m, 12h or 7d, from 1s to 366d/],
     [['list', '--stale', '0s'], /It is a duration/],
     [['list', '--stale', '367d'], /It is a duration/],
     [['list', '--status', 'gone'], /Allowed choices are pending, active, revoked/],
@@ -191,12 +191,27 @@ describe('revoke and delete', () => {
     const ids = [await create('a'), await create('b')];
     expect(await run('delete', NONE, '--yes')).toMatchObject({ code: 4, stdout: '' });
     expect(await run('revoke', NONE)).toMatchObject({ code: 4, stdout: '' });
-    const some = await run('delete', ids[0] ?? '', NONE, '..', ids[1] ?? '', '--yes', '-o', 'id');
+    const some = await run('delete', ids[0] ?? '', NONE, ids[1] ?? '', '--yes', '-o', 'id');
     expect(some.code).toBe(1);
     expect(idsOf(some.stdout)).toEqual(ids);
     expect(some.stderr).toMatch(/^0{20} +.*\(request [\w-]+\)$/m);
-    expect(some.stderr).toMatch(/^\.\. +An id of the path is empty, or is none\.$/m);
-    expect(some.stderr).toMatch(/muster: 2 of 4 apps deleted; 2 failed\.\n$/);
+    expect(some.stderr).toMatch(/muster: 2 of 3 apps deleted; 1 failed\.\n$/);
+  });
+
+  test.each([
+    ['delete', ['..'], '"..", which is no id of an app', 'a folder'],
+    ['revoke', ['edge 1', ''], '"edge 1" and 1 more, which are no ids of apps', 'a name, and an empty word'],
+    ['delete', ['0'.repeat(19)], `"${'0'.repeat(19)}", which is no id of an app`, 'an id that was cut off'],
+    ['delete', ['1,2,3,4', 'b', 'c', 'd'], '"1,2,3,4" and 3 more, which are no ids of apps', 'rows of a table'],
+  ])('%s: where one of the words is no id, nothing is done: %j', async (verb, words, said) => {
+    const ids = [await create('a'), await create('b')];
+    const refused = await run(verb, ids[0] ?? '', ...words, ids[1] ?? '', '--yes');
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `muster: Nothing was done: among the ids is ${said}. An id has 20 small letters and digits.\n`,
+    });
+    expect(await listed('--status', 'pending')).toEqual(ids);
   });
 
   test('a delete whose answer is lost is done, and one of an unknown app is not', async () => {

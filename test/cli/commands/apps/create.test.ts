@@ -12,12 +12,13 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createApps } from '../../../../src/cli/commands/apps/create.ts';
 import { lockBeside } from '../../../../src/cli/commands/apps/resume-lock.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { systemClock } from '../../../../src/time/clock.ts';
 import { csvRows } from '../../../../src/text/csv.ts';
+import { failingCreate } from '../../../support/cli/failing-create.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { freePorts } from '../../../support/service/free-ports.ts';
@@ -152,7 +153,7 @@ describe('a create of one app that nobody knows the end of', () => {
     proxy.fate = () => 'lost';
     env = { ...env, MUSTER_URL: proxy.url };
     const args = ['create', '--name', 'edge', '--save-codes', at('code'), '-o', 'id'];
-    const lost = await run(...args, '--timeout', '1');
+    const lost = await run(...args, '--timeout', '1s');
     expect([lost.code, lost.stdout, readdirSync(directory)]).toEqual([1, '', []]);
     expect(lost.stderr).toMatch(
       / The app may be there all the same: repeat the command with --idempotency-key muster-/,
@@ -169,7 +170,7 @@ describe('a create of one app that nobody knows the end of', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'lost';
     env = { ...env, MUSTER_URL: proxy.url };
-    const lost = await run('create', '--timeout', '1', '--idempotency-key', 'my-own-1');
+    const lost = await run('create', '--timeout', '1s', '--idempotency-key', 'my-own-1');
     expect(keyIn(lost.stderr)).toBe('my-own-1');
     proxy.fate = () => 429;
     proxy.retryAfterSeconds = 61;
@@ -245,6 +246,11 @@ describe('wrong usage: exit code 2, and nothing is created', () => {
     [['create', '--count', '2', '--prefix', 'a'], /name a new one with --save-codes/],
     [['create', '--count', '1001', '--prefix', 'a', '--save-codes', 'c'], /from 1 to 1000/],
     [['create', '--count', '0', '--prefix', 'a', '--save-codes', 'c'], /from 1 to 1000/],
+    [
+      ['create', '--count', '12', '--prefix', 'a'.repeat(99), '--save-codes', 'c'],
+      /^muster: --prefix: .* 101 characters/,
+    ],
+    [['create', '--count', '2', '--prefix', 'a\t', '--save-codes', 'c'], /^muster: --prefix: .* U\+0009/],
     [['create', '--resume', 'r', '--save-codes', 'c'], /leave --save-codes out/],
     [['create', '--from', '/nowhere/names', '--save-codes', 'c'], /^muster: \/nowhere\/names: no such file/],
     [['create', '--resume', '/nowhere/resume'], /^muster: \/nowhere\/resume: no such file/],
@@ -261,7 +267,23 @@ describe('wrong usage: exit code 2, and nothing is created', () => {
     ['', /it must have 1 to 1000 names, and has 0/],
     ['a\n'.repeat(1001), /it must have 1 to 1000 names, and has 1001/],
     ['name\n', /it must have 1 to 1000 names, and has 0/],
-    ['site,name\nx,a\ny\n', /line 3: it has no name/],
+    ['site,name\nx,a\ny,\n', /: line 3: it has no name\n/],
+    ['site,name\rx,a\ry,""\r', /: line 3: it has no name\n/],
+    ['name\n"  "\n', /: line 2: it has no name\n/],
+    [
+      'name\nParis\nRome, Italy\n',
+      /: line 3: it has 2 fields, and the titles are 1: a text with a comma stands in quotation marks, as in "Rome, Italy"\n/,
+    ],
+    ['site,name\r\nx,a\r\ny\r\n', /: line 3: it has 1 field, and the titles are 2\n/],
+    ['\nname,Name\na,b\n', /: line 2: two columns have the title name\n/],
+    [`name\na\n${'b'.repeat(101)}\n`, /: line 3: the name has 101 characters, and at most 100 are taken\n/],
+    [`a\n\n${'😀'.repeat(101)}\n`, /: line 3: the name has 101 characters/],
+    ['a\nb\0c\n', /: line 2: the name has the character U\+0000, which nobody sees\n/],
+    ['a\rb\u0085c\r', /: line 2: the name has the character U\+0085/],
+    ['name\r\n"a\r\nb"\r\n', /: line 2: the name has the character U\+000D/],
+    ['a\u2028b\n', /: line 1: the name has the character U\+2028/],
+    ['name\na,b\n\nc\n\u0007\n', /: line 2: it has 2 fields,.* line 5: the name has the character U\+0007/],
+    [`name\n${',\n'.repeat(8)}`, /(?: line \d: it has 2 fields[^.]*\.){5} 3 further lines are wrong\n/],
     ['name,site\n"a\n', /line 2: a quotation mark is in a wrong place/],
     ['name;site\na;b\n', /columns must be separated by commas/],
     ['Name;site\na;b\n', /columns must be separated by commas/],
@@ -325,6 +347,10 @@ describe('many apps', () => {
     ['a CSV', '\uFEFFsite,name\r\nx,"edge, 1"\r\ny,"say ""hi"""\r\nz,edge\r\n', ['edge', 'edge, 1', 'say "hi"']],
     ['a title in capitals', 'Site, Name\nBerlin,edge 1\n', ['edge 1']],
     ['one name a line', 'edge, 1\n\n  edge 2 \r\nedge 2\n', ['edge 2', 'edge 2', 'edge, 1']],
+    ['lines that end with CR alone', 'a\rb\r\rc', ['a', 'b', 'c']],
+    ['a CSV whose lines end with CR alone', 'name,site\ra,x\r"b, c",y', ['a', 'b, c']],
+    ['a CSV with blank lines', '\r\nname\r\n\r\na\r\n  \r\nb\r\n', ['a', 'b']],
+    ['the longest names', `name\n${'😀'.repeat(100)}\n`, ['😀'.repeat(100)]],
     ['names with other numbers of commas', 'a, b\nc, d, e\n', ['a, b', 'c, d, e']],
     ['names with quotation marks within', 'say "hi", a\nsay "ho", b\n', ['say "hi", a', 'say "ho", b']],
   ])('of %s', async (_what, text, expected) => {
@@ -342,36 +368,52 @@ describe('many apps', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
-  test('what is refused is told in a table, the others are created, and --resume tries it again', async () => {
-    const bad = 'b'.repeat(101);
-    const created = await run(
-      'create',
-      '--from',
-      file('names', `a\n${bad}\nc\n`),
-      '--save-codes',
-      at('codes'),
-      '-o',
-      'id',
-    );
+  /** From here on every create of the third app fails, whichever command tries it. @returns the address to use */
+  async function thirdFails(): Promise<string> {
+    const proxy = await failingCreate(muster.api, 3);
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    env = { ...env, MUSTER_URL: proxy.url };
+    return proxy.url;
+  }
+
+  test('what fails is told in a table, the others are created, and --resume tries it again', async () => {
+    await thirdFails();
+    const created = await run('create', '--from', file('names', 'a\nb\nc\n'), '--save-codes', at('codes'), '-o', 'id');
     expect(created.code).toBe(1);
-    expect(created.stderr).toMatch(/^FAILED +WHY\nb{101} +name: must have at most 100 characters \(request .*\)\n/m);
+    expect(created.stderr).toMatch(/^FAILED +WHY\nc +\S.* \(request .*\)\n/m);
     expect(created.stderr).toContain(`Go on with: muster apps create --resume ${at('codes.resume')}\n`);
     expect(created.stderr).toContain('2 of 3 apps created; 1 failed.');
-    expect(await names()).toEqual(['a', 'c']);
+    expect(await names()).toEqual(['a', 'b']);
     expect(created.stdout.trim().split('\n')).toEqual(saved(at('codes')).map(({ appId }) => appId));
     expect(modeOf(at('codes.resume'))).toBe(0o600);
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
-    expect(await names()).toEqual(['a', 'c']);
+    expect(await names()).toEqual(['a', 'b']);
   });
 
-  /** A create of three, of which the last is refused, so that the resume file stays. */
-  const interrupted = async (): Promise<Saved[]> => {
-    await run('create', '--from', file('names', `a\nb\n${'c'.repeat(101)}\n`), '--save-codes', at('codes'));
-    return saved(at('codes'));
+  test('names that the service refuses each time keep no resume file, which would never end', async () => {
+    await interrupted();
+    const plan = readFileSync(at('codes.resume'), 'utf8');
+    writeFileSync(at('codes.resume'), plan.replace('"c"', `"${'c'.repeat(101)}"`));
+    env = ownedBy(muster, owner.apiKey);
+    const resumed = await run('create', '--resume', at('codes.resume'));
+    expect(resumed.code).toBe(1);
+    expect(resumed.stderr).toMatch(/^FAILED +WHY\nc{101} +name: must have at most 100 characters \(request .*\)\n/m);
+    expect(resumed.stderr).toContain('The service refuses what failed each time: correct it, and create it anew.\n');
+    expect(resumed.stderr).not.toContain('Go on with');
+    expect(readdirSync(directory).toSorted()).toEqual(['codes', 'names']);
+    expect(await names()).toEqual(['a', 'b']);
+  });
+
+  /** A create of three, of which the last fails, so that the resume file stays. @returns the address by which it does */
+  const interrupted = async (): Promise<string> => {
+    const url = await thirdFails();
+    await run('create', '--from', file('names', 'a\nb\nc\n'), '--save-codes', at('codes'));
+    return url;
   };
 
   test('--resume writes a row anew that was cut off, and the whole file where it is lost', async () => {
-    const before = await interrupted();
+    await interrupted();
+    const before = saved(at('codes'));
     const text = readFileSync(at('codes'), 'utf8');
     for (const cut of [text.slice(0, -20), text.slice(0, 10), '', undefined]) {
       if (cut === undefined) rmSync(at('codes'));
@@ -405,9 +447,9 @@ describe('many apps', () => {
   });
 
   test('--resume goes on with another key of the same account, which lists an app that is saved', async () => {
-    await interrupted();
+    const url = await interrupted();
     const { apiKey } = await secondKey();
-    env = ownedBy(muster, apiKey);
+    env = { MUSTER_URL: url, MUSTER_API_KEY: apiKey };
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(await names()).toEqual(['a', 'b']);
     // Where none is saved yet, nothing shows that it is the same account.
@@ -415,7 +457,7 @@ describe('many apps', () => {
     writeFileSync(at('codes'), text.slice(0, text.indexOf('\n') + 1));
     const unknown = await run('create', '--resume', at('codes.resume'));
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('compare `muster apps list` with')]);
-    env = ownedBy(muster, owner.apiKey);
+    env = { MUSTER_URL: url, MUSTER_API_KEY: owner.apiKey };
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(readFileSync(at('codes'), 'utf8').split('\n')).toHaveLength(text.split('\n').length);
     expect(await names()).toEqual(['a', 'b']);
@@ -487,7 +529,8 @@ describe('many apps', () => {
 
   test('the way to go on is quoted for a shell', async () => {
     const path = at("the codes of 'us'");
-    const { stderr } = await run('create', '--from', file('names', `a\n${'c'.repeat(101)}\n`), '--save-codes', path);
+    await thirdFails();
+    const { stderr } = await run('create', '--from', file('names', 'a\nb\nc\n'), '--save-codes', path);
     expect(stderr).toContain(
       `Go on with: muster apps create --resume '${directory}/the codes of '\\''us'\\''.resume'\n`,
     );

@@ -398,7 +398,7 @@ test('a backup that stalls ends with --timeout, and leaves no file', async () =>
   await using stalling = createServer((_request, response) => void response.writeHead(200).write(begun));
   await once(stalling.listen(0, '127.0.0.1'), 'listening');
   const { port } = stalling.address() as AddressInfo;
-  const { code, stderr } = await musterHere(['backup', 'create', file, '--timeout', '1'], {
+  const { code, stderr } = await musterHere(['backup', 'create', file, '--timeout', '1s'], {
     ...connectedTo(muster),
     MUSTER_OPS_URL: `http://127.0.0.1:${port}`,
   });

@@ -23,8 +23,7 @@ beforeAll(async () => {
   const owner = await tenant(muster);
   await setOtel(muster, owner.apiKey, { authHeader: 'Bearer collector-secret' });
   await createApp(muster, owner.apiKey);
-  // As scripts say it that were written before there were other verbs.
-  made = await musterHere(['backup', file], connectedTo(muster));
+  made = await musterHere(['backup', 'create', file], connectedTo(muster));
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -35,11 +34,6 @@ const written = (name: string, content: string | Uint8Array): string => {
   return join(root, name);
 };
 const sha256Of = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
-
-test('the old spelling goes on working, and says what the new one is', () => {
-  expect(made.code).toBe(0);
-  expect(made.stderr).toMatch(/^`muster backup FILE` is deprecated: say `muster backup create FILE`\.\nBacked up \d+/);
-});
 
 test('a whole file: its signature, its counts and its sum', async () => {
   const { code, stdout, stderr } = await verify(file, { MUSTER_KEY_FILE: keys }, '-o', 'json');

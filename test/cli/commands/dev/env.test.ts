@@ -86,7 +86,7 @@ test('with it, a command finds the service', async () => {
   const env = Object.fromEntries(
     [...lines.matchAll(/^(MUSTER_\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
   );
-  expect(await musterHere(['agent', 'simulate', '--count', '1', '--duration', '1'], env)).toMatchObject({ code: 0 });
+  expect(await musterHere(['agent', 'simulate', '--count', '1', '--duration', '1s'], env)).toMatchObject({ code: 0 });
 });
 
 test.each([

@@ -40,7 +40,7 @@ test.each<[string, readonly string[], Record<string, string>, RegExp]>([
     /^muster: --service-account: /,
   ],
   ['no name', ['secrets'], {}, /required option '--name/],
-  ['a time that is none', ['teardown', '--timeout-seconds=soon'], {}, /It is a whole number of seconds\./],
+  ['a time that is none', ['teardown', '--timeout=soon'], {}, /It is a duration with its unit/],
 ])('%s is wrong usage', async (_what, args, env, words) => {
   // The client of Kubernetes reads the environment of the process.
   vi.stubEnv('HOME', home);

@@ -138,7 +138,7 @@ test('without the right to see all namespaces it says how to see some', async ()
 
 test('an API server that is silent is given up after the time that was given', async () => {
   await using _ = await apiServer(() => 'silence');
-  const { code, stderr } = await status('--timeout', '1');
+  const { code, stderr } = await status('--timeout', '1s');
   expect([code, stderr]).toEqual([
     1,
     'muster: The API server does not answer a listing of fleetaccounts within 1 s.\n',

@@ -52,6 +52,13 @@ test.each([
   expect(stderr).toContain(`Namespaces that ${RELEASE} gave up: 2.`);
 });
 
+test('a release that is none is refused before the first resource is deleted', async () => {
+  await using server = await apiServer({ one: 200 });
+  const { code, stderr } = await musterHere(['kubernetes', 'teardown', '--release', 'muster']);
+  expect([code, server.deleted]).toEqual([2, []]);
+  expect(stderr).toContain('It is NAMESPACE/NAME.');
+});
+
 test('a refusal ends it', async () => {
   await using server = await apiServer({ one: 403, two: 200 });
   const { code, stderr } = await teardown();

@@ -82,7 +82,11 @@ test('--wait ends with 0 when all have applied it, with 3 when one could not, an
     expect.stringMatching(/failed at .*: no .*room\n[^]*1 devices could not/),
   ]);
   expect(failed.stderr).not.toContain('\u001b');
-  expect((await run(...account)).code).toBe(0);
+  // A script that looks without --wait learns of it as well.
+  const looked = await run(...account, '-o', 'json');
+  expect([looked.code, JSON.parse(looked.stdout), looked.stderr]).toMatchObject([3, { failed: 1 }, failed.stderr]);
+  await second.acknowledgeConfig({ revision, status: 'applied' });
+  expect(await run(...account)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('--wait tells what it saw before where the service fails at the last look', async () => {
