@@ -100,7 +100,7 @@ export const HTTP: readonly Mutant[] = [
     file: 'src/api/http/exchange.ts',
     search: "return ['Cache-Control', cache, 'X-Request-Id'",
     replacement: "return ['X-Request-Id'",
-    rule: 'H17: every answer bears Cache-Control: no-store.',
+    rule: 'H17: every answer bears Cache-Control: no-store, no-transform.',
     caughtBy: [
       'test/api/device/poll-config.test.ts',
       'test/service/every-door.test.ts',

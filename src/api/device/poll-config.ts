@@ -4,6 +4,7 @@ import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { entityTags, namesTag } from '../headers/entity-tags.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { fieldsOf } from '../http/request-headers.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';
@@ -23,7 +24,7 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     recordReport(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
-      const waitMs = matches(known, config) ? waitOf(exchange) : 0;
+      const waitMs = namesTag(known, config.etag) ? waitOf(exchange) : 0;
       const held = waitMs > 0 ? deps.heldPolls.hold(found.app) : undefined;
       if (!held) return respond(exchange, deps, config, known, undefined);
       exchange.route = HELD_ROUTE;
@@ -56,7 +57,7 @@ function respond(
   const headers = ['ETag', config.etag];
   // A daemon whose poll was held may ask again at once; any other is to wait for its interval.
   if (!held || held.isDisplaced) headers.push('Retry-After', String(config.intervalSeconds));
-  if (matches(known, config)) {
+  if (namesTag(known, config.etag)) {
     deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');
     return exchange.reply({ status: 304, headers });
   }
@@ -99,7 +100,7 @@ async function hold(
     for (;;) {
       held.look();
       const { app, config } = await exchange.inTime(currentConfig(exchange, deps));
-      if (held.hasEnded || app.id !== first.id || !matches(known, config)) return config;
+      if (held.hasEnded || app.id !== first.id || !namesTag(known, config.etag)) return config;
       await held.changed();
     }
   } finally {
@@ -118,13 +119,6 @@ function waitOf(exchange: Exchange): number {
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
   return wait ? Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000 : 0;
 }
-
-/** Compares weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was sent, to the letter. */
-const matches = (known: string | undefined, { etag }: DeviceConfig): boolean =>
-  known !== undefined && (known === etag || known.trim() === '*' || entityTags(known).includes(etag));
-
-/** The tags of If-None-Match, without their weakness. */
-const entityTags = (known: string): readonly string[] => known.match(/"[^"]*"/g) ?? [];
 
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 
