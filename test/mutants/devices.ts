@@ -147,6 +147,14 @@ export const DEVICES: readonly Mutant[] = [
     caughtBy: ['test/api/device/enroll-proof.test.ts'],
   },
   {
+    name: 'a detection that is refused is not told',
+    file: 'src/api/device/report-detections.ts',
+    search: "else refused.push({ index, code: 'invalid_request', message: wordsOf(error) });",
+    replacement: '',
+    rule: 'Device plane: a wrong event is refused alone, and named by its index.',
+    caughtBy: ['test/api/device/report-detections.test.ts'],
+  },
+  {
     name: 'a repeated detection is written again',
     file: 'src/domain/review-queue/detections.ts',
     search: 'const fresh = [...pending].filter(([digest]) => !known.has(digest));',

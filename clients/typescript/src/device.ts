@@ -135,7 +135,10 @@ export class DeviceClient {
     await doneOf(this.#transport.send(operation, options));
   }
 
-  /** Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them. */
+  /**
+   * Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them. Those
+   * in `refused` were wrong, and are refused again.
+   */
   async reportDetections(body: ReportDetectionsRequest, options?: CallOptions): Promise<AcceptedDetections> {
     const operation = { method: 'POST', path: '/device/v1/detections', body, repeatable: false };
     return await jsonOf(this.#transport.send(operation, options), 'accepted');

@@ -102,8 +102,8 @@ export class SimulatedDaemon {
       severity: 'low',
       evidence: { hash: randomBytes(32).toString('hex') },
     } as const;
-    await this.#device.reportDetections({ events: [event] }, { signal });
-    counters.detections += 1;
+    const { accepted } = await this.#device.reportDetections({ events: [event] }, { signal });
+    counters.detections += accepted;
   }
 
   /** @returns milliseconds on the monotonic clock; half as late to half as late again, so that a fleet is spread */
