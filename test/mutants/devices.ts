@@ -155,6 +155,22 @@ export const DEVICES: readonly Mutant[] = [
     caughtBy: ['test/api/device/report-detections.test.ts'],
   },
   {
+    name: 'a machine that was set back counts as one that has applied the configuration',
+    file: 'src/domain/devices/set-back.ts',
+    search: 'kept.record.revision <= had) return;',
+    replacement: 'kept.record.revision > had) return;',
+    rule: 'Rollout: a machine that shows an older revision than it acknowledged is pending.',
+    caughtBy: ['test/api/operator/rollout.test.ts', 'test/api/opamp/configuration.test.ts'],
+  },
+  {
+    name: 'a daemon that failed and keeps what it had is shown as pending',
+    file: 'src/domain/devices/set-back.ts',
+    search: "kept?.record.status !== 'applied' ||",
+    replacement: '!kept ||',
+    rule: 'Rollout: a daemon that failed stays so.',
+    caughtBy: ['test/api/operator/rollout.test.ts'],
+  },
+  {
     name: 'a repeated detection is written again',
     file: 'src/domain/review-queue/detections.ts',
     search: 'const fresh = [...pending].filter(([digest]) => !known.has(digest));',

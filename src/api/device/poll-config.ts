@@ -1,5 +1,6 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { HeldPoll } from '../../domain/devices/held-polls.ts';
+import { forgetIfSetBack } from '../../domain/devices/set-back.ts';
 import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
@@ -26,13 +27,35 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = namesTag(known, config.etag) ? waitOf(exchange) : 0;
       const held = waitMs > 0 ? deps.heldPolls.hold(found.app) : undefined;
-      if (!held) return respond(exchange, deps, config, known, undefined);
+      if (!held) {
+        return andThen(showSetBack(exchange, deps, found, config, known), () =>
+          respond(exchange, deps, config, known, undefined),
+        );
+      }
       exchange.route = HELD_ROUTE;
       return hold(exchange, deps, found.app, held, known, waitMs).then((then) =>
         respond(exchange, deps, then, known, held),
       );
     });
   });
+}
+
+/**
+ * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set back.
+ * A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it. Where many
+ * such polls come at once, as after a change in a fleet that holds none, those above the bound are not looked at.
+ */
+function showSetBack(
+  exchange: Exchange,
+  deps: DeviceDeps,
+  found: FoundApp,
+  config: DeviceConfig,
+  known: string | undefined,
+): MaybePromise<void> {
+  const had = olderThan(config, known);
+  if (had === undefined) return undefined;
+  const shown = deps.setBackReads.tryRun(() => forgetIfSetBack(deps, found, had));
+  return shown && exchange.inTime(shown);
 }
 
 /** Counts a poll that ends in an error, by its reason. */
@@ -71,10 +94,14 @@ function respond(
  * wait for it.
  */
 function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | undefined): void {
-  if (config.changedAt === undefined || known === undefined) return;
-  const had = entityTags(known).map((etag) => revisionOfEtag(etag));
-  if (had.length === 0 || !had.every((revision) => revision !== undefined && revision < config.revision)) return;
+  if (config.changedAt === undefined || olderThan(config, known) === undefined) return;
   deps.metrics.revisionReceived(Math.max(0, deps.clock.now() - config.changedAt) / 1000);
+}
+
+/** The newest revision of the tags, where all of them are of older ones than the configuration; undefined elsewhere. */
+function olderThan({ revision }: DeviceConfig, known: string | undefined): number | undefined {
+  const had = known === undefined ? [] : entityTags(known).map((etag) => revisionOfEtag(etag) ?? revision);
+  return had.length > 0 && had.every((one) => one < revision) ? Math.max(...had) : undefined;
 }
 
 /**
