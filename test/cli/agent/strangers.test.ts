@@ -141,6 +141,8 @@ test.each([
   await configure();
   await using agent = start({ surroundings: { clock } });
   await applied(1);
+  // Two changes in a row that come unheld have a short pause of their own.
+  await until(() => pauses.length > 0);
   await configure({ endpoint: 'https://second.example.com' });
   await applied(2);
   await until(() => pauses.length > 2);

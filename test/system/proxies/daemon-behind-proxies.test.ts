@@ -85,6 +85,7 @@ describe.each<[ProxyName, RegExp, string]>([
     test('whose tags it drops has each change after its interval', async () => {
       await using behind = await daemon({ more: dropping });
       await until(() => behind.agent.said.includes('Configuration 1 is applied.'));
+      await until(() => behind.pauses.length > 0);
       await setOtel(muster, behind.apiKey, { endpoint: 'https://second.example.com' });
       await until(() => behind.agent.said.includes('Configuration 2 is applied.'));
       expect(behind.collector()).toContain('https://second.example.com');
