@@ -165,6 +165,7 @@ export async function polls(ports: { device: number }, accounts: readonly Seeded
   return await Promise.all(
     accounts.map(async ({ credential }) => {
       const { etag } = await new DeviceClient({ url: `http://127.0.0.1:${ports.device}`, credential }).pollConfig();
+      if (etag === undefined) throw new Error('The poll had no ETag.');
       const again = { Authorization: `Bearer ${credential}`, 'If-None-Match': etag };
       return { credential, etag, bytes: request('GET', '/device/v1/config', again) };
     }),

@@ -39,6 +39,8 @@ export const LIMITS = {
 
   deviceTextCharactersMax: 128,
   ackErrorCharactersMax: 512,
+  /** Tags of `If-None-Match` or `If-Match` that are looked at. */
+  entityTagsMax: 64,
   pollWaitSecondsMax: 50,
   heldPollsMax: 50_000,
   /** A further poll of a credential ends its oldest. */

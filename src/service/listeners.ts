@@ -142,6 +142,7 @@ export async function openListeners(
     clockWatch,
     stopping: shared.stopping,
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
+    setBackReads: new Semaphore(LIMITS.deviceStoreReadsMax),
     enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
     enrollmentBodies: new AwaitedBodies(LIMITS.bodyBytesAwaitedMax),
   };

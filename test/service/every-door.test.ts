@@ -57,7 +57,7 @@ function promises(got: Got, way: Way, where: string): void {
     {
       'x-content-type-options': 'nosniff',
       'strict-transport-security': way.isEncrypted ? 'max-age=31536000' : undefined,
-      'cache-control': 'no-store',
+      'cache-control': 'no-store, no-transform',
       // The client says so with every request.
       'content-encoding': undefined,
     },

@@ -1,6 +1,7 @@
-import { anyBodyOf, badAnswer, jsonOf, retryAfterOf } from './answers.ts';
+import { anyBodyOf, badAnswer, doneOf, jsonOf, retryAfterOf } from './answers.ts';
 import { checked, Connection } from './connection.ts';
-import { invalidArgument } from './errors.ts';
+import { configOf, enrolledOf, isSameTag, tagOf } from './device/answers.ts';
+import { invalidArgument, type MusterError } from './errors.ts';
 import type {
   AcceptedDetections,
   AcknowledgeConfigRequest,
@@ -9,9 +10,10 @@ import type {
   EnrolledDevice,
   ReportDetectionsRequest,
 } from './generated/device.ts';
+import { HeldWait } from './device/held-wait.ts';
 import { genericOperation } from './operations.ts';
 import type { CallOptions, ClientOptions, GenericAnswer, GenericRequest, SecretSource } from './options.ts';
-import { Transport } from './transport.ts';
+import { Transport, type Operation } from './transport.ts';
 
 export interface DeviceClientOptions extends ClientOptions {
   /** May be given later, by `useCredential`, since an enrollment needs none. */
@@ -26,24 +28,29 @@ export interface EnrollOptions extends CallOptions {
 export interface PollOptions extends CallOptions {
   /** Of the configuration that the daemon has. */
   readonly etag?: string | undefined;
-  /** Seconds for which the service may hold the poll until something changes; it takes 50 at most. */
+  /** The configuration that the daemon has: an answer without a tag is compared with it. */
+  readonly config?: DeviceConfig | undefined;
+  /**
+   * Seconds for which the service may hold the poll until something changes; it takes 50 at most. Where a proxy cuts polls
+   * off sooner, the client asks for less.
+   */
   readonly waitSeconds?: number | undefined;
   readonly platform?: string | undefined;
   readonly agentVersion?: string | undefined;
 }
 
 /**
- * The answer to a poll: the configuration where it is another one than the daemon has. `etag` is for the next poll;
- * `retryAfterSeconds`, the pause before it, is there where this one was not held.
+ * The answer to a poll: the configuration where it is another one than the daemon has. `etag` is for the next poll, and
+ * undefined where a proxy has dropped it; `retryAfterSeconds`, the pause before it, is there where this one was not held.
  */
 export type Poll =
   | {
       readonly changed: true;
       readonly config: DeviceConfig;
-      readonly etag: string;
+      readonly etag: string | undefined;
       readonly retryAfterSeconds?: number | undefined;
     }
-  | { readonly changed: false; readonly etag: string; readonly retryAfterSeconds?: number | undefined };
+  | { readonly changed: false; readonly etag: string | undefined; readonly retryAfterSeconds?: number | undefined };
 
 const WAIT_SECONDS_MAX = 50;
 const CONFIG = '/device/v1/config';
@@ -52,11 +59,13 @@ const CONFIG = '/device/v1/config';
 export class DeviceClient {
   readonly #connection: Connection;
   readonly #transport: Transport;
+  readonly #held: HeldWait;
 
   /** @throws MusterError `invalid_argument` */
   constructor({ url, credential, ...options }: DeviceClientOptions) {
     this.#connection = new Connection(url, 'credential', credential);
     this.#transport = new Transport(this.#connection, options);
+    this.#held = new HeldWait(() => this.#transport.timing.now());
   }
 
   /** From now on requests bear this credential. @throws MusterError `invalid_argument` */
@@ -80,38 +89,56 @@ export class DeviceClient {
       },
       options,
     );
-    return await jsonOf(answer, 'appId');
+    return await enrolledOf(answer, body);
   }
 
   /** Asks for the configuration. A poll that is held has its `waitSeconds` beyond the client's limits of time. */
   async pollConfig(options: PollOptions = {}): Promise<Poll> {
-    const { etag, waitSeconds = 0, platform, agentVersion } = options;
+    const { etag, waitSeconds = 0 } = options;
     if (!Number.isInteger(waitSeconds) || waitSeconds < 0) throw invalidArgument('waitSeconds is no whole number.');
-    const wait = Math.min(waitSeconds, WAIT_SECONDS_MAX);
+    const answer = await this.#transport.send(this.#pollOf(options), options);
+    if (waitSeconds > 0) this.#held.answered();
+    const retryAfterSeconds = retryAfterOf(answer.headers);
+    const wait = retryAfterSeconds !== undefined && { retryAfterSeconds };
+    const now = tagOf(answer.headers);
+    if (answer.status === 304) {
+      if (etag === undefined) throw badAnswer('The answer is that nothing has changed, and no tag was sent.', answer);
+      return { changed: false, etag: now ?? etag, ...wait };
+    }
+    const config = await configOf(answer);
+    // A proxy may drop If-None-Match or the tag, so that the service sends what the daemon has already.
+    const isKnown = now !== undefined && etag !== undefined ? isSameTag(now, etag) : isSame(config, options.config);
+    if (!isKnown) return { changed: true, config, etag: now, ...wait };
+    // Such a poll was not held, also where the header that says so was dropped.
+    return { changed: false, etag: now ?? etag, retryAfterSeconds: config.pollIntervalSeconds, ...wait };
+  }
+
+  #pollOf(options: PollOptions): Operation {
+    const { etag, waitSeconds = 0, platform, agentVersion } = options;
+    const wait = this.#held.seconds(Math.min(waitSeconds, WAIT_SECONDS_MAX));
     const headers = {
       ...(etag !== undefined && { 'if-none-match': etag }),
       ...(wait > 0 && { prefer: `wait=${wait}` }),
       ...(platform !== undefined && { 'muster-platform': platform }),
       ...(agentVersion !== undefined && { 'muster-agent-version': agentVersion }),
     };
-    const operation = { method: 'GET', path: CONFIG, headers, repeatable: true, extraMs: wait * 1000 };
-    const answer = await this.#transport.send(operation, options);
-    const now = answer.headers.get('etag') ?? etag;
-    if (now === undefined) throw badAnswer('The answer has no ETag.', answer);
-    const retryAfterSeconds = retryAfterOf(answer.headers);
-    const known = { etag: now, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
-    // A proxy may drop If-None-Match, so that the service sends what the daemon has already.
-    return answer.status === 304 || isSameTag(now, etag)
-      ? { changed: false, ...known }
-      : { changed: true, config: await jsonOf(answer, 'revision'), ...known };
+    const afterFailure = (error: MusterError, tookMs: number): Operation => {
+      this.#held.failed(error, tookMs, wait);
+      return this.#pollOf(options);
+    };
+    return { method: 'GET', path: CONFIG, headers, repeatable: true, extraMs: wait * 1000, afterFailure };
   }
 
   /** Tells whether a revision was applied. It is not sent again after a lost answer: the daemon knows what is newest. */
   async acknowledgeConfig(body: AcknowledgeConfigRequest, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'POST', path: `${CONFIG}/ack`, body, repeatable: false }, options);
+    const operation = { method: 'POST', path: `${CONFIG}/ack`, body, repeatable: false };
+    await doneOf(this.#transport.send(operation, options));
   }
 
-  /** Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them. */
+  /**
+   * Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them. Those
+   * in `refused` were wrong, and are refused again.
+   */
   async reportDetections(body: ReportDetectionsRequest, options?: CallOptions): Promise<AcceptedDetections> {
     const operation = { method: 'POST', path: '/device/v1/detections', body, repeatable: false };
     return await jsonOf(this.#transport.send(operation, options), 'accepted');
@@ -133,7 +160,6 @@ export class DeviceClient {
   }
 }
 
-/** Compares weakly (RFC 9110, 13.1.2): a proxy that compresses answers makes their tags weak. */
-const isSameTag = (one: string, other: string | undefined): boolean =>
-  other !== undefined && opaque(one) === opaque(other);
-const opaque = (tag: string): string => tag.replace(/^W\//, '');
+/** Both come from the same text of the service. */
+const isSame = (one: DeviceConfig, other: DeviceConfig | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);

@@ -1,4 +1,4 @@
-import { anyBodyOf, badAnswer, jsonOf, listOf } from './answers.ts';
+import { anyBodyOf, badAnswer, doneOf, jsonOf, listOf } from './answers.ts';
 import { Connection, segment } from './connection.ts';
 import type {
   Account,
@@ -122,7 +122,7 @@ export class OperatorClient extends UserOperations {
 
   async revokeApiKey(accountId: string, keyId: string, options?: CallOptions): Promise<void> {
     const path = `${pathOf(accountId)}/api-keys/${segment(keyId)}`;
-    await this.#transport.send({ method: 'DELETE', path, repeatable: true }, options);
+    await doneOf(this.#transport.send({ method: 'DELETE', path, repeatable: true }, options));
   }
 
   /** Oldest first. */

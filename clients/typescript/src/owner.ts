@@ -1,4 +1,4 @@
-import { anyBodyOf, jsonOf, listOf } from './answers.ts';
+import { anyBodyOf, doneOf, jsonOf, listOf } from './answers.ts';
 import { Connection, segment } from './connection.ts';
 import type {
   App,
@@ -80,7 +80,7 @@ export class OwnerClient {
   }
 
   async deleteApp(appId: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: pathOf(appId), repeatable: true }, options);
+    await doneOf(this.#transport.send({ method: 'DELETE', path: pathOf(appId), repeatable: true }, options));
   }
 
   async readOtelConfig(options?: CallOptions): Promise<OtelConfig> {

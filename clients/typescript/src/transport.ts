@@ -20,6 +20,8 @@ export interface Operation {
   readonly extraMs?: number | undefined;
   /** The body is handed over as it comes. */
   readonly asStream?: boolean | undefined;
+  /** Told of an attempt that failed after so many milliseconds. What it returns is sent in the next one. */
+  readonly afterFailure?: ((error: MusterError, tookMs: number) => Operation) | undefined;
   /** Sent in place of the client's secret; `''` for none. */
   readonly secret?: string | undefined;
 }
@@ -76,6 +78,7 @@ export class Transport {
     const attemptMs = this.#attemptMs + extraMs;
     const pieceMs = options.timeoutMs ?? this.#timeoutMs;
     let deadline: number | undefined;
+    let next = operation;
     for (let attempts = 1; ; attempts += 1) {
       if (signal?.aborted === true) throw aborted(signal);
       // The first turn may be long in coming: all calls of a loop wait for it.
@@ -84,8 +87,9 @@ export class Transport {
       const leftMs = deadline - this.timing.now();
       if (past.error && this.#pacer && !turn) throw outOfTime(timeoutMs, attempts - 1, past.error);
       const limitMs = Math.min(attemptMs, leftMs);
-      const { answer, error } = await this.#once(operation, { turn, requestId, limitMs, pieceMs, signal });
+      const { answer, error } = await this.#once(next, { turn, requestId, limitMs, pieceMs, signal });
       if (answer) return answer;
+      next = next.afterFailure?.(error, leftMs - (deadline - this.timing.now())) ?? next;
       // What failed before it was sent has no id.
       past.isSent ||= error.requestId !== '';
       if (error.code === 'not_found' && method === 'DELETE' && past.mayBeDone) return { ...GONE, requestId };

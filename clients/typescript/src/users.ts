@@ -1,4 +1,4 @@
-import { jsonOf, listOf } from './answers.ts';
+import { doneOf, jsonOf, listOf } from './answers.ts';
 import { segment } from './connection.ts';
 import type {
   ChangeUserRequest,
@@ -51,7 +51,7 @@ export abstract class UserOperations {
   async deleteUser(userId: string, options?: CallOptions, keepKeys: readonly string[] = []): Promise<void> {
     const query = keepKeys.length === 0 ? {} : { keepKeys: keepKeys.join(',') };
     const path = `${USERS}/${segment(userId)}`;
-    await this.#transport.send({ method: 'DELETE', path, query, repeatable: true }, options);
+    await doneOf(this.#transport.send({ method: 'DELETE', path, query, repeatable: true }, options));
   }
 
   /** The living API keys that the user made, and those of nobody known. */

@@ -24,6 +24,8 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly recentlyRejected: RecentlyRejected;
   /** Bounds the requests that are authenticated by reads of the store. */
   readonly storeReads: Semaphore;
+  /** Bounds the polls whose acknowledgement is looked up, since they show an older revision. */
+  readonly setBackReads: Semaphore;
   /** Bounds the enrollments whose bodies are there: they take no slot of the listener's, so that polls have theirs. */
   readonly enrollments: Semaphore;
   /** Bounds the bodies of enrollments that are on their way: nothing has authenticated these. */

@@ -1,9 +1,11 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { HeldPoll } from '../../domain/devices/held-polls.ts';
+import { forgetIfSetBack } from '../../domain/devices/set-back.ts';
 import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { entityTags, namesTag } from '../headers/entity-tags.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { fieldsOf } from '../http/request-headers.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';
@@ -23,15 +25,37 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
     recordReport(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
-      const waitMs = matches(known, config) ? waitOf(exchange) : 0;
+      const waitMs = namesTag(known, config.etag) ? waitOf(exchange) : 0;
       const held = waitMs > 0 ? deps.heldPolls.hold(found.app) : undefined;
-      if (!held) return respond(exchange, deps, config, known, undefined);
+      if (!held) {
+        return andThen(showSetBack(exchange, deps, found, config, known), () =>
+          respond(exchange, deps, config, known, undefined),
+        );
+      }
       exchange.route = HELD_ROUTE;
       return hold(exchange, deps, found.app, held, known, waitMs).then((then) =>
         respond(exchange, deps, then, known, held),
       );
     });
   });
+}
+
+/**
+ * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set back.
+ * A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it. Where many
+ * such polls come at once, as after a change in a fleet that holds none, those above the bound are not looked at.
+ */
+function showSetBack(
+  exchange: Exchange,
+  deps: DeviceDeps,
+  found: FoundApp,
+  config: DeviceConfig,
+  known: string | undefined,
+): MaybePromise<void> {
+  const had = olderThan(config, known);
+  if (had === undefined) return undefined;
+  const shown = deps.setBackReads.tryRun(() => forgetIfSetBack(deps, found, had));
+  return shown && exchange.inTime(shown);
 }
 
 /** Counts a poll that ends in an error, by its reason. */
@@ -56,7 +80,7 @@ function respond(
   const headers = ['ETag', config.etag];
   // A daemon whose poll was held may ask again at once; any other is to wait for its interval.
   if (!held || held.isDisplaced) headers.push('Retry-After', String(config.intervalSeconds));
-  if (matches(known, config)) {
+  if (namesTag(known, config.etag)) {
     deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');
     return exchange.reply({ status: 304, headers });
   }
@@ -70,10 +94,14 @@ function respond(
  * wait for it.
  */
 function observeReceipt(deps: DeviceDeps, config: DeviceConfig, known: string | undefined): void {
-  if (config.changedAt === undefined || known === undefined) return;
-  const had = entityTags(known).map((etag) => revisionOfEtag(etag));
-  if (had.length === 0 || !had.every((revision) => revision !== undefined && revision < config.revision)) return;
+  if (config.changedAt === undefined || olderThan(config, known) === undefined) return;
   deps.metrics.revisionReceived(Math.max(0, deps.clock.now() - config.changedAt) / 1000);
+}
+
+/** The newest revision of the tags, where all of them are of older ones than the configuration; undefined elsewhere. */
+function olderThan({ revision }: DeviceConfig, known: string | undefined): number | undefined {
+  const had = known === undefined ? [] : entityTags(known).map((etag) => revisionOfEtag(etag) ?? revision);
+  return had.length > 0 && had.every((one) => one < revision) ? Math.max(...had) : undefined;
 }
 
 /**
@@ -99,7 +127,7 @@ async function hold(
     for (;;) {
       held.look();
       const { app, config } = await exchange.inTime(currentConfig(exchange, deps));
-      if (held.hasEnded || app.id !== first.id || !matches(known, config)) return config;
+      if (held.hasEnded || app.id !== first.id || !namesTag(known, config.etag)) return config;
       await held.changed();
     }
   } finally {
@@ -118,13 +146,6 @@ function waitOf(exchange: Exchange): number {
   const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:$|[,;\s])/i.exec(fieldsOf(exchange.request, 'prefer').join(','));
   return wait ? Math.min(Number(wait[1]), LIMITS.pollWaitSecondsMax) * 1000 : 0;
 }
-
-/** Compares weakly (RFC 9110, 13.1.2). Mostly it is the one tag that was sent, to the letter. */
-const matches = (known: string | undefined, { etag }: DeviceConfig): boolean =>
-  known !== undefined && (known === etag || known.trim() === '*' || entityTags(known).includes(etag));
-
-/** The tags of If-None-Match, without their weakness. */
-const entityTags = (known: string): readonly string[] => known.match(/"[^"]*"/g) ?? [];
 
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 

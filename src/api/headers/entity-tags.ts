@@ -1,19 +1,30 @@
+import { LIMITS } from '../../domain/limits.ts';
+
 /*
- * The entity tags of conditional requests (RFC 9110, 8.8.3 and 13.1). Proxies that compress a response mark its tag:
- * nginx makes it weak, Apache and Caddy add the coding to it. The content is the same, so a tag is compared without
- * either mark, in If-Match too: a client behind such a proxy can name no other.
+ * The entity tags of If-None-Match and If-Match (RFC 9110, 8.8.3 and 13.1). A tag of this service names what is stored,
+ * not the bytes of an answer, so a tag that a proxy has changed with its compression still names the same: nginx makes it
+ * weak (`W/"a"`), Apache's mod_deflate and mod_brotli, Caddy and Jetty add a suffix to it (`"a-gzip"`).
  */
 
-const TAG = /"[\x21\x23-\x7e\x80-\xff]*"/g;
-const CODING = /--?(?:gzip|br|zstd|deflate)"$/;
+const TAG = /"[^"]*"/g;
+const SUFFIX = /--?(?:gzip|br|zstd|deflate)"$/;
 
-/** The tags that a field names, with their quotes and without the marks of proxies; `*` stands for anything there is. */
-export type NamedTags = '*' | readonly string[];
+/** The first tags of a field, with their quotes and without their weakness. `*` is none. */
+export function entityTags(field: string): readonly string[] {
+  const tags: string[] = [];
+  for (const [tag] of field.matchAll(TAG)) {
+    if (tags.push(tag) === LIMITS.entityTagsMax) break;
+  }
+  return tags;
+}
 
-/** @param field If-Match or If-None-Match; what is no tag in it names nothing */
-export const namedTags = (field: string): NamedTags =>
-  field.trim() === '*' ? '*' : (field.match(TAG) ?? []).map((tag) => tag.replace(CODING, '"'));
-
-/** Whether the tags name what is there. @param exists what `*` asks for */
-export const doName = (named: NamedTags, etag: string, exists: boolean): boolean =>
-  named === '*' ? exists : named.includes(etag);
+/**
+ * Tells whether a field names a tag: by itself, as one that a proxy has changed, or as `*`.
+ * @param field of the request; undefined where it has none @param etag a strong tag of the service, with its quotes
+ */
+export function namesTag(field: string | undefined, etag: string): boolean {
+  if (field === undefined) return false;
+  // Mostly it is the one tag that was sent, to the letter.
+  if (field === etag || field.trim() === '*') return true;
+  return entityTags(field).some((tag) => tag === etag || tag.replace(SUFFIX, '"') === etag);
+}

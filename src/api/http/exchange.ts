@@ -22,7 +22,7 @@ import {
   type ErrorCode,
 } from './errors.ts';
 import type { OwedBytes } from './pieces/owed-bytes.ts';
-import { requestIdOf, sendResponse, traceIdOf } from './response.ts';
+import { CACHE_CONTROL, requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 import { sendPieces } from './stream.ts';
 
@@ -70,7 +70,7 @@ export interface Reply {
   /** An object is sent as JSON; a text or a buffer is JSON already. */
   readonly body?: object | string | Buffer;
   readonly headers?: readonly string[];
-  /** The Cache-Control field; `no-store` without it. */
+  /** The Cache-Control field; `CACHE_CONTROL` without it. */
   readonly cache?: string;
   /** Its headers of security; those of data without it. */
   readonly safe?: SafeHeaders;
@@ -192,7 +192,7 @@ export class Exchange {
   }
 
   /** Sends the whole response, once. @param code the error's code, for metrics */
-  reply({ status, body, headers = [], cache = 'no-store', safe }: Reply, code = ''): void {
+  reply({ status, body, headers = [], cache = CACHE_CONTROL, safe }: Reply, code = ''): void {
     if (status === 401 || this.#attempt) this.#tellUnauthenticated(code);
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = this.#headers(headers, cache, safe);
@@ -250,7 +250,7 @@ export class Exchange {
   }
 
   /** H17: those that every answer has, then its own. */
-  #headers(own: readonly string[], cache = 'no-store', safe = DATA_HEADERS): string[] {
+  #headers(own: readonly string[], cache = CACHE_CONTROL, safe = DATA_HEADERS): string[] {
     const { plain, encrypted } = safe;
     const secure = this.#deps.cameByTls(this.request) ? encrypted : plain;
     return ['Cache-Control', cache, 'X-Request-Id', this.requestId, ...secure, ...this.headers, ...own];

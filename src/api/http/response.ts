@@ -4,6 +4,9 @@ import { ANSWER_WRITTEN } from './exchange-events.ts';
 import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { PIECE_BYTES, writePieces } from './pieces/write-pieces.ts';
 
+/** H17: no cache keeps an answer, and no proxy changes it: the compression of some changes its ETag, too. */
+export const CACHE_CONTROL = 'no-store, no-transform';
+
 /** H7: so many bytes of an unread body are drained, so that the client can read its response. */
 export const DRAIN_BYTES_MAX = 1_048_576;
 /** H7: the rest of a body is waited for so many milliseconds. */

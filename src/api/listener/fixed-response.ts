@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { systemClock } from '../../time/clock.ts';
-import { freshId, requestIdOf, sendResponse } from '../http/response.ts';
+import { CACHE_CONTROL, freshId, requestIdOf, sendResponse } from '../http/response.ts';
 import { DATA_HEADERS } from '../headers/security-headers.ts';
 
 /** A response that is the same for everyone; the body is JSON. */
@@ -22,7 +22,7 @@ export function sendFixedResponse(
 /** H17: as every answer has them. */
 function headersOf(requestId: string, isEncrypted: boolean): readonly string[] {
   const safe = isEncrypted ? DATA_HEADERS.encrypted : DATA_HEADERS.plain;
-  return ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'X-Request-Id', requestId, ...safe];
+  return ['Content-Type', 'application/json', 'Cache-Control', CACHE_CONTROL, 'X-Request-Id', requestId, ...safe];
 }
 
 /** It as bytes, for a connection on which there is no request to answer; it says that the connection closes. */

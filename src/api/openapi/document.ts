@@ -11,7 +11,7 @@ import type { Operation, Success } from '../contract/operation.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import { APIS, errorsOf, type Api, type ApiName } from './apis.ts';
 import { exampleOf, type JsonSchema, type Schemas } from './example.ts';
-import { ANSWER_HEADERS, errorHeaders, requestHeaders, successHeaders } from './headers.ts';
+import { ANSWER_HEADERS, errorHeaders, requestHeaders, successHeaders, type HeaderName } from './headers.ts';
 import { samplesOf } from './samples.ts';
 import { tagOf, tagsOf } from './tags.ts';
 
@@ -103,30 +103,23 @@ function successOf(name: ApiName, { description, schema, otherTypes = {}, header
   } as ZodOpenApiResponseObject;
 }
 
-/** The headers that are always there in some answer; the others stand with the answers that may have them. */
+/** The headers that some answer of the API may have, in the order of the table. */
 function headersOf(name: ApiName, { operations }: Api): Record<string, ZodOpenApiHeaderObject> {
-  const always = new Set<string>();
-  const add = (required: Readonly<Record<string, boolean>>): void => {
-    for (const [header, isAlways] of Object.entries(required)) if (isAlways) always.add(header);
-  };
-  for (const operation of operations) {
-    for (const { headers } of operation.answers) add(successHeaders(name, headers));
-    for (const codes of codesByStatus(name, operation).values()) add(errorHeaders(name, codes));
-  }
-  const entries = Object.entries(ANSWER_HEADERS).filter(([header]) => always.has(header));
-  return Object.fromEntries(entries.map(([header, object]) => [header, { ...object, required: true }]));
+  const used = operations.flatMap((operation) => [
+    ...operation.answers.flatMap(({ headers }) => successHeaders(name, headers)),
+    ...[...codesByStatus(name, operation).values()].flatMap((codes) => errorHeaders(name, codes, operation)),
+  ]);
+  return Object.fromEntries(namedHeaders(used));
 }
 
-function headerObjects(required: Readonly<Record<string, boolean>>): object {
-  return Object.fromEntries(
-    Object.entries(ANSWER_HEADERS)
-      .filter(([header]) => header in required)
-      .map(([header, object]) => [
-        header,
-        required[header] === true ? { $ref: `#/components/headers/${header}` } : { ...object, required: false },
-      ]),
-  );
-}
+const headerObjects = (names: readonly HeaderName[]): object =>
+  Object.fromEntries(namedHeaders(names).map(([header]) => [header, { $ref: `#/components/headers/${header}` }]));
+
+/** In the order of the table. */
+const namedHeaders = (names: readonly HeaderName[]): [HeaderName, ZodOpenApiHeaderObject][] =>
+  (Object.keys(ANSWER_HEADERS) as HeaderName[])
+    .filter((header) => names.includes(header))
+    .map((header) => [header, { ...ANSWER_HEADERS[header] }]);
 
 type Codes = readonly [ErrorCode, ...ErrorCode[]];
 

@@ -35,7 +35,7 @@ export class PublicFile {
     return await (compressed ? this.#compressed() : this.#plain());
   }
 
-  /** Answers a request with it. @param cache the Cache-Control field; `no-store` without it */
+  /** Answers a request with it. @param cache the Cache-Control field; `CACHE_CONTROL` without it */
   send(exchange: Exchange, cache?: string): void {
     const compressed = takesGzip(exchange.request);
     const headers = ['Content-Type', this.type, 'Vary', 'Accept-Encoding'];

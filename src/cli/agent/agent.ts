@@ -3,6 +3,7 @@ import { Application, type Target } from './application.ts';
 import { enrolledIdentity, type Enrollment } from './enrollment.ts';
 import { changedMs, outageBackoffMs, refusedMs, unchangedMs } from './pace.ts';
 import { AgentFault, type Surroundings } from './surroundings.ts';
+import { isFinal, isRefusal, metWords } from './verdicts.ts';
 
 /*
  * The reference daemon: enrolls, polls for its configuration, carries it out and acknowledges it, whatever happens in
@@ -56,8 +57,8 @@ class Outage {
     this.#say = say;
   }
 
-  began({ message }: MusterError): void {
-    if (!this.#lasts) this.#say(`The service does not answer: ${message} The daemon goes on with what it has.`);
+  began(error: MusterError): void {
+    if (!this.#lasts) this.#say(`The service does not answer: ${metWords(error)} The daemon goes on with what it has.`);
     this.#lasts = true;
   }
 
@@ -103,7 +104,7 @@ class Daemon {
       await this.#work(signal);
     } catch (error) {
       if (!(error instanceof MusterError)) throw error;
-      throw new AgentFault(error.status === 401 ? 'refused' : 'failed', `${error.message} (${error.code})`);
+      throw new AgentFault(isRefusal(error) ? 'refused' : 'failed', metWords(error));
     }
     if (this.#outcome?.status === 'failed') throw new AgentFault('failed', failedWords(this.#outcome));
   }
@@ -137,6 +138,7 @@ class Daemon {
       agentVersion,
       signal,
       ...(this.#etag !== undefined && { etag: this.#etag }),
+      ...(this.#config && { config: this.#config }),
     });
     if (polled.changed) {
       this.#etag = polled.etag;
@@ -175,12 +177,12 @@ class Daemon {
       this.#told = outcome;
       this.#isTellingLate = false;
     } catch (error) {
-      if (!(error instanceof MusterError) || ENDING.has(error.code) || error.status === 401) throw error;
-      const isFinal = error.status === 400 || error.status === 413;
-      if (isFinal) this.#told = outcome;
+      if (!(error instanceof MusterError) || ENDING.has(error.code) || isRefusal(error)) throw error;
+      const isGivenUp = isFinal(error);
+      if (isGivenUp) this.#told = outcome;
       // The service may answer polls and take no acknowledgement, as one with a full store does.
-      if (!this.#isTellingLate) this.#surroundings.say(`The acknowledgement is not taken: ${error.message}`);
-      this.#isTellingLate = !isFinal;
+      if (!this.#isTellingLate) this.#surroundings.say(`The acknowledgement is not taken: ${metWords(error)}`);
+      this.#isTellingLate = !isGivenUp;
     }
   }
 
@@ -194,7 +196,7 @@ class Daemon {
   /** Milliseconds. */
   #pauseAfter(error: MusterError): number {
     const { say, jitter } = this.#surroundings;
-    if (error.status === 401) {
+    if (isRefusal(error)) {
       if (!this.#isRefused) say(refusedWords(error, this.#options));
       this.#isRefused = true;
       return refusedMs(error.retryAfterSeconds, jitter);

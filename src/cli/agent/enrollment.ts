@@ -2,6 +2,7 @@ import { MusterError, type DeviceClient } from '#client';
 import { credentialHash, identityText, makeCredential, readIdentity, type Identity } from './credential.ts';
 import { outageBackoffMs } from './pace.ts';
 import { AgentFault, type Surroundings } from './surroundings.ts';
+import { isFinal, isRefusal, metWords } from './verdicts.ts';
 
 export interface Enrollment {
   readonly credentialFile: string;
@@ -80,7 +81,7 @@ async function create({ files }: Surroundings, path: string, identity: Identity)
 
 /**
  * Sends a request until the service decides it.
- * @returns undefined when it has succeeded, else the 401
+ * @returns undefined when it has succeeded, else the refusal
  */
 async function insist(
   { once }: Enrollment,
@@ -94,12 +95,13 @@ async function insist(
       return undefined;
     } catch (error) {
       if (!(error instanceof MusterError) || error.code === 'aborted') throw error;
-      if (error.status === 401) return error;
-      const isFinal = [400, 404, 413].includes(error.status) || error.code === 'invalid_argument';
-      if (isFinal) throw new AgentFault('failed', `The enrollment failed: ${error.message}`);
-      if (once) throw new AgentFault('failed', `The enrollment has no answer: ${error.message} Run it again to go on.`);
+      if (isRefusal(error)) return error;
+      if (isFinal(error) || error.code === 'invalid_argument')
+        throw new AgentFault('failed', `The enrollment failed: ${metWords(error)}`);
+      if (once)
+        throw new AgentFault('failed', `The enrollment has no answer: ${metWords(error)} Run it again to go on.`);
       const waitMs = outageBackoffMs(failures, error.retryAfterSeconds, jitter);
-      say(`The enrollment has no answer yet: ${error.message} Trying again in ${Math.ceil(waitMs / 1000)} s.`);
+      say(`The enrollment has no answer yet: ${metWords(error)} Trying again in ${Math.ceil(waitMs / 1000)} s.`);
       await clock.sleep(waitMs, signal);
       signal.throwIfAborted();
     }

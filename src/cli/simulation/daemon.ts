@@ -1,6 +1,7 @@
 import { DeviceClient, MusterError } from '#client';
 import { credentialHash, makeCredential } from '../agent/credential.ts';
 import { outageBackoffMs } from '../agent/pace.ts';
+import { isFinal, isRefusal } from '../agent/verdicts.ts';
 import { DevicePolling, PLATFORM } from './device-polling.ts';
 import { OpampPolling } from './opamp-polling.ts';
 import type { DaemonSurroundings, Polling } from './surroundings.ts';
@@ -54,8 +55,8 @@ export class SimulatedDaemon {
         failures = 0;
       } catch (error) {
         if (!(error instanceof MusterError) || signal.aborted) throw error;
-        if (error.status === 401 && isEnrolled) return;
-        if (!isEnrolled && error.status >= 400 && error.status < 429) throw error;
+        if (isRefusal(error) && isEnrolled) return;
+        if (!isEnrolled && (isRefusal(error) || isFinal(error))) throw error;
         failures += 1;
         counters.failed += 1;
         await clock.sleep(outageBackoffMs(failures, error.retryAfterSeconds, jitter), signal);
@@ -101,8 +102,8 @@ export class SimulatedDaemon {
       severity: 'low',
       evidence: { hash: randomBytes(32).toString('hex') },
     } as const;
-    await this.#device.reportDetections({ events: [event] }, { signal });
-    counters.detections += 1;
+    const { accepted } = await this.#device.reportDetections({ events: [event] }, { signal });
+    counters.detections += accepted;
   }
 
   /** @returns milliseconds on the monotonic clock; half as late to half as late again, so that a fleet is spread */

@@ -1,5 +1,6 @@
-import { MusterError, type DeviceClient, type Poll } from '#client';
+import { MusterError, type DeviceClient, type DeviceConfig, type Poll } from '#client';
 import { changedMs, unchangedMs } from '../agent/pace.ts';
+import { isFinal } from '../agent/verdicts.ts';
 import type { DaemonSurroundings, Polling, PollingDaemon } from './surroundings.ts';
 
 /** What every simulated daemon reports as its platform. */
@@ -10,6 +11,7 @@ export class DevicePolling implements Polling {
   readonly #surroundings: DaemonSurroundings;
   readonly #device: DeviceClient;
   #etag: string | undefined;
+  #config: DeviceConfig | undefined;
   /** The revision that it has received and the service has not been told of. */
   #untold: number | undefined;
   /** Polls in a row that brought a change and were not held. */
@@ -29,6 +31,7 @@ export class DevicePolling implements Polling {
       agentVersion,
       signal,
       ...(this.#etag !== undefined && { etag: this.#etag }),
+      ...(this.#config && { config: this.#config }),
     });
     counters.polls += 1;
     const tookMs = clock.monotonic() - startedAt;
@@ -48,8 +51,9 @@ export class DevicePolling implements Polling {
     const { clock, counters } = this.#surroundings;
     counters.received += 1;
     // What it finds at its enrollment has not just been changed.
-    if (this.#etag !== undefined) counters.receivedChange(config.otel.endpoint, config.revision, clock.monotonic());
+    if (this.#config) counters.receivedChange(config.otel.endpoint, config.revision, clock.monotonic());
     this.#etag = etag;
+    this.#config = config;
     this.#untold = config.revision;
   }
 
@@ -59,7 +63,7 @@ export class DevicePolling implements Polling {
       await this.#device.acknowledgeConfig({ revision, status: 'applied' }, { signal });
     } catch (error) {
       // The service has another configuration by now.
-      if (error instanceof MusterError && error.status === 400) this.#untold = undefined;
+      if (error instanceof MusterError && isFinal(error)) this.#untold = undefined;
       throw error;
     }
     this.#untold = undefined;

@@ -53,7 +53,7 @@ async function answered<Answer>(signal: AbortSignal, send: (bound: AbortSignal) 
 function refusal({ status, headers }: Response, bytes: Uint8Array): MusterError {
   const after = headers.get('retry-after') ?? '';
   const retryAfterSeconds = /^\d{1,6}$/.test(after) ? Number(after) : undefined;
-  const code = /"code":"([a-z_]{1,40})"/.exec(Buffer.from(bytes).toString('latin1', 0, 1000))?.[1];
+  const code = /^\{"error":\{"code":"([a-z_]{1,40})"/.exec(Buffer.from(bytes).toString('latin1', 0, 1000))?.[1];
   return new MusterError(`The message was refused with ${status}.`, {
     code: code ?? 'bad_answer',
     status,

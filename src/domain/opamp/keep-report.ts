@@ -9,6 +9,7 @@ import {
 } from '../../store/port.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
+import { forgetIfSetBack } from '../devices/set-back.ts';
 import type { Reported } from '../devices/version-reports.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
@@ -21,7 +22,7 @@ import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-record
 import { Busy } from '../refusal.ts';
 import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import type { OpampMetrics } from './metrics.ts';
-import { remoteConfigOf, type RemoteConfig, type TemplateInUse } from './remote-config.ts';
+import { parseHash, remoteConfigOf, type RemoteConfig, type TemplateInUse } from './remote-config.ts';
 
 /** Connection settings that an agent is to have. */
 export interface WantedSettings {
@@ -80,6 +81,8 @@ export async function keepReport(
         acknowledge(deps, current, { revision: wanted.revision, ...acknowledged }, origin),
       );
     }
+    const had = parseHash(report.config?.hash ?? '')?.revision;
+    if (had !== undefined && had < wanted.revision) await forgetIfSetBack(deps, current, had);
     const isSame = before.record === outcome.record;
     const written = isSame
       ? 'committed'

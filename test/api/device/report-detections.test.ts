@@ -274,19 +274,59 @@ onEachBackend('detections', (backend) => {
       [{ evidence: { hash: 'h', redacted: '\ud800' } }, 'a lone surrogate'],
       [{ evidence: { hash: 'h', full: 7 } }, 'no text'],
     ];
-    test('with a field that is wrong is 400, and nothing of it is kept', async () => {
+    test('with an event that is wrong refuses that one alone, by its place, and keeps the others', async () => {
       const from = await daemon();
-      for (const [event, what] of WRONG) {
-        const answer = await send(from, [detection({ id: 'good' }), detection(event)]);
-        expect(answer, `it has ${what}`).toMatchObject(INVALID_REQUEST);
+      for (const [at, [event, what]] of WRONG.entries()) {
+        const answer = await send(from, [
+          detection({ id: `good-${at}` }),
+          detection(event),
+          detection({ id: `other-${at}` }),
+        ]);
+        expect(answer, `it has ${what}`).toEqual({
+          ...answer,
+          status: 202,
+          body: {
+            accepted: 2,
+            refused: [{ index: 1, code: 'invalid_request', message: expect.any(String) as string }],
+          },
+        });
       }
+      expect(await queue(from)).toHaveLength(2 * WRONG.length);
+    });
+
+    test('says of a refused event which field breaks which rule, and never what stands there', async () => {
+      const from = await daemon();
+      const events = [null, 'x', [], detection({ severity: 'secret' }), detection({ evidence: { hash: 'secret\n' } })];
+      const refused = (index: number, message: string) => ({ index, code: 'invalid_request', message });
+      const answer = await send(from, events);
+      expect(answer).toMatchObject({ status: 202 });
+      expect(answer.body).toEqual({
+        accepted: 0,
+        refused: [
+          refused(0, 'must be an object'),
+          refused(1, 'must be an object'),
+          refused(2, 'must be an object'),
+          refused(3, 'severity: must be low, medium, high or critical'),
+          refused(4, 'evidence.hash: must be printable ASCII'),
+        ],
+      });
       expect(await queue(from)).toEqual([]);
+    });
+
+    test('of a hundred events with one wrong is taken but for that one, and its repetition has the same answer', async () => {
+      const from = await daemon();
+      const events = named(0, 100).with(57, detection({ id: 'wrong', at: 'yesterday' }));
+      const first = await send(from, events);
+      expect(first).toMatchObject({ status: 202, body: { accepted: 99, refused: [{ index: 57 }] } });
+      expect((await send(from, events)).body).toEqual(first.body);
+      expect(await queue(from)).toHaveLength(99);
+      expect((await send(from, named(0, 100))).body).toEqual({ accepted: 100 });
     });
 
     test('a body of another shape is 400', async () => {
       const { credential } = await daemon();
       const url = `${muster.device}/device/v1/detections`;
-      for (const body of ['{}', '{', '[]', '', '{"events":{}}', '{"events":[null]}', '{"events":["x"]}']) {
+      for (const body of ['{}', '{', '[]', '', '{"events":{}}', '{"events":null}']) {
         expect(await call(url, { method: 'POST', token: credential, body }), `it is ${body}`).toMatchObject(
           INVALID_REQUEST,
         );
@@ -486,7 +526,7 @@ onEachBackend('detections', (backend) => {
       await send(from, [detection({ at: told })]),
       await send(from, [detection({ evidence: { ...evidence, full: `${told}\ud800` } })]),
     ];
-    for (const refused of refusals) expect(refused).toMatchObject(INVALID_REQUEST);
+    for (const { body } of refusals) expect(body).toMatchObject({ accepted: 0, refused: [{ index: 0 }] });
     const texts = [...refusals.map(({ text }) => text), ...muster.logged, (await call(`${muster.ops}/metrics`)).text];
     expect(texts.filter((text) => text.includes(told))).toEqual([]);
     expect(JSON.stringify(await auditOf(muster, from.accountId))).not.toContain(told);

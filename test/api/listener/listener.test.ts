@@ -31,7 +31,7 @@ async function expectRefusal(connection: RawConnection): Promise<void> {
   expect(refusal.status).toBe(404);
   expect(refusal.body).toBe(NOT_FOUND);
   expect(header(refusal, 'content-type')).toBe('application/json');
-  expect(header(refusal, 'cache-control')).toBe('no-store');
+  expect(header(refusal, 'cache-control')).toBe('no-store, no-transform');
   expect(header(refusal, 'connection')).toBe('close');
   expect(header(refusal, 'content-length')).toBe(String(NOT_FOUND.length));
   expect(header(refusal, 'x-request-id')).toMatch(FRESH_ID);
@@ -363,7 +363,7 @@ describe('bounds', () => {
     const rejectedResponse = await exchange(service.port, 'GET /3 HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\n\r\n');
     expect([rejectedResponse.status, rejectedResponse.body]).toEqual([503, OVERLOADED]);
     expect(header(rejectedResponse, 'retry-after')).toBe(retryAfter);
-    expect(header(rejectedResponse, 'cache-control')).toBe('no-store');
+    expect(header(rejectedResponse, 'cache-control')).toBe('no-store, no-transform');
     expect(header(rejectedResponse, 'x-request-id')).toBe('mine');
     expect([service.handled.length, service.listener.inFlight, rejected]).toEqual([2, 2, ['request_bound']]);
 

@@ -44,6 +44,22 @@ onEachBackend('the configuration of an agent', (backend) => {
     expect((await agent.say()).remoteConfig).toBeUndefined();
   });
 
+  test('an agent that was set back to an older one is pending until it acknowledges anew', async () => {
+    await enterprise();
+    await setOtel(muster, owner.apiKey);
+    const { agent, first } = await agentOf();
+    await agent.acknowledge(first);
+    await setOtel(muster, owner.apiKey, { endpoint: 'https://other.example.com' });
+    const second = await agent.say();
+    await agent.acknowledge(second);
+    expect(await rolloutOf(muster, owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+    const again = await agent.acknowledge(first);
+    expect(hashOf(again)).toBe(hashOf(second));
+    expect(await rolloutOf(muster, owner)).toMatchObject({ revision: 2, applied: 0, pending: 1 });
+    await agent.acknowledge(again);
+    expect(await rolloutOf(muster, owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+  });
+
   test('a change is offered at the next poll, under another hash; so is a purge, as the empty one', async () => {
     await enterprise();
     await setOtel(muster, owner.apiKey, { authHeader: 'collector-secret' });

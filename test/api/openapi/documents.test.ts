@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   API_NAMES,
+  DOCUMENT_NAMES,
   operationsOf,
   pointerPart,
   readDocument,
@@ -99,6 +100,24 @@ describe.each(API_NAMES)('the document of %s', (name) => {
     }
   });
 });
+
+test.each(DOCUMENT_NAMES)(
+  'the document of %s has headers of answers, and promises none: a proxy may change them',
+  (name) => {
+    const { components, paths } = readDocument(name);
+    const inline = operationsOf({ components, paths }).flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap(({ headers = {} }) => Object.entries(headers)),
+    );
+    expect(inline.length).toBeGreaterThan(20);
+    const all = [...Object.entries(components.headers), ...inline.filter(([, { $ref }]) => $ref === undefined)];
+    expect(all.length).toBeGreaterThan(3);
+    const promised = all.filter(([, header]) => {
+      const said = Object.keys(header.schema ?? {});
+      return header.required === true || said.some((keyword) => keyword !== 'type');
+    });
+    expect(promised.map(([header]) => header)).toEqual([]);
+  },
+);
 
 test('a month of usage has no default of its page: a generated client would send it, and bill a part', () => {
   const usage = operationsOf(readDocument('operator')).find(({ operation }) => operation.operationId === 'readUsage');

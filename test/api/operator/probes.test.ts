@@ -21,7 +21,7 @@ describe('the probes', () => {
   test('are for anybody, and for GET and HEAD alone', async () => {
     expect(await livez()).toMatchObject({ status: 200, body: { status: 'ok' } });
     expect(await readyz()).toMatchObject(READY);
-    expect((await readyz()).headers.get('cache-control')).toBe('no-store');
+    expect((await readyz()).headers.get('cache-control')).toBe('no-store, no-transform');
     for (const path of ['/livez', '/readyz', '/metrics']) {
       expect(await call(muster.ops + path, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
       const post = await call(muster.ops + path, { method: 'POST' });
@@ -140,7 +140,7 @@ describe('below routing', () => {
       const { error, ...others } = JSON.parse(answer.body) as { error: Record<string, unknown> };
       expect(others).toEqual({});
       expect(Object.keys(error)).toEqual(['code', 'message']);
-      expect(header(answer, 'cache-control')).toBe('no-store');
+      expect(header(answer, 'cache-control')).toBe('no-store, no-transform');
       expect(header(answer, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
       expect(header(answer, 'x-powered-by')).toBeUndefined();
       expect(header(answer, 'www-authenticate')).toBe(status === 401 ? 'Bearer' : undefined);

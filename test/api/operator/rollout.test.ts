@@ -107,6 +107,61 @@ onEachBackend('the rollout of a configuration', (backend) => {
     expect(await rollout(owner)).toMatchObject({ revision: 3, applied: 1, pending: 0 });
   });
 
+  describe('a machine that was set back, as by a snapshot', () => {
+    /** A daemon that has acknowledged the second revision, with the tags of both. */
+    async function ofTwo(status: 'applied' | 'failed' = 'applied') {
+      const owner = await tenant(muster);
+      const one = await daemon(owner);
+      const polled = (headers: Record<string, string> = {}) => poll(muster, one.credential, headers);
+      await setOtel(muster, owner.apiKey);
+      const first = (await polled()).headers.get('etag') ?? '';
+      await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });
+      const second = (await polled({ 'if-none-match': first })).headers.get('etag') ?? '';
+      await acknowledge(one, { revision: 2, status });
+      return { owner, one, first, second, polled };
+    }
+
+    test.each<[string, (first: string) => string]>([
+      ['its tag', (first) => first],
+      ['its tag as a proxy has changed it', (first) => `W/${first.replace(/"$/, '-gzip"')}`],
+      ['the tag of the never-stored one', () => '"0-60"'],
+    ])('is pending from the poll with %s on, until it acknowledges anew', async (_what, known) => {
+      const { owner, one, first, polled } = await ofTwo();
+      expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+      expect((await polled({ 'if-none-match': known(first) })).status).toBe(200);
+      expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 0, pending: 1, acknowledged: [] });
+      await acknowledge(one, { revision: 2, status: 'applied' });
+      expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+    });
+
+    test.each<[string, (tags: { first: string; second: string }) => Record<string, string>]>([
+      ['the tag of what it has', ({ second }) => ({ 'if-none-match': second })],
+      ['no tag, as after a start', () => ({})],
+      ['both tags', ({ first, second }) => ({ 'if-none-match': `${first}, ${second}` })],
+      ['a tag that is nobody’s', () => ({ 'if-none-match': '"xyz"' })],
+      ['an older tag beside one that is nobody’s', ({ first }) => ({ 'if-none-match': `${first}, "xyz"` })],
+    ])('is not what polls with %s', async (_what, headers) => {
+      const { owner, polled, ...tags } = await ofTwo();
+      await polled(headers(tags));
+      expect(await rollout(owner)).toMatchObject({ applied: 1, pending: 0 });
+    });
+
+    test('is not one that failed and keeps what it had', async () => {
+      const { owner, first, polled } = await ofTwo('failed');
+      await polled({ 'if-none-match': first });
+      expect(await rollout(owner)).toMatchObject({ failed: 1, pending: 0 });
+    });
+
+    test('is told its configuration also where the store cannot be asked', async () => {
+      const { owner, first, polled } = await ofTwo();
+      store.down.add('get');
+      const { status } = await polled({ 'if-none-match': first });
+      store.down.delete('get');
+      expect(status).toBe(200);
+      expect(await rollout(owner)).toMatchObject({ applied: 1 });
+    });
+  });
+
   test('begins anew with a machine that takes another’s place', async () => {
     const owner = await tenant(muster);
     const one = await daemon(owner);

@@ -112,7 +112,7 @@ onEachBackend('usage, as it is asked for', (backend) => {
       expect(status).toBe(200);
       expect(headers.get('content-type')?.split(';')[0]).toBe(type);
       expect(headers.get('vary')).toBe('Accept');
-      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('cache-control')).toBe('no-store, no-transform');
     });
   });
 

@@ -28,7 +28,7 @@ onEachBackend('the sessions of the panel', (backend) => {
       operator: false,
       accounts: [{ accountId, role: 'viewer', disabled: false }],
     });
-    expect(me.headers.get('cache-control')).toBe('no-store');
+    expect(me.headers.get('cache-control')).toBe('no-store, no-transform');
     for (const other of [undefined, { token: `mst_session_${'0'.repeat(43)}` }, { token: 'x' }]) {
       const refused = await ask(panel, other, '/me');
       expect([refused.status, refused.body['error']]).toMatchObject([401, { code: 'invalid_session' }]);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { FleetCounters } from '../../../src/cli/simulation/counters.ts';
 import { SimulatedDaemon } from '../../../src/cli/simulation/daemon.ts';
 import { Slots } from '../../../src/concurrency/slots.ts';
+import { STRANGERS } from '../../support/cli/strangers.ts';
 import { LossyProxy } from '../../support/http/lossy-proxy.ts';
 import { readApp, revoke, setOtel } from '../../support/service/daemon.ts';
 import { musterHere, ownedBy } from '../../support/service/muster-command.ts';
@@ -49,3 +50,28 @@ test('an agent of OpAMP whose messages an outage takes is told and tells all the
   await running;
   expect(counters.failed).toBe(2);
 });
+
+test.each(['device', 'opamp'] as const)(
+  'no stranger on its way ends a daemon of %s: only the service does',
+  async (protocol) => {
+    await using muster = await Muster.start();
+    await using proxy = await LossyProxy.before(muster.device);
+    const { apiKey } = await tenant(muster);
+    await setOtel(muster, apiKey);
+    const [enrolling, polling] = [Object.values(STRANGERS), Object.values(STRANGERS)];
+    proxy.stranger = ({ url }) => (url?.endsWith('/enroll') ? enrolling : polling).shift();
+    const [clock, counters] = [new FakeClock(), new FleetCounters()];
+    const app = await createApp(muster, apiKey);
+    const opamp = protocol === 'opamp' ? { endpoint: `${proxy.url}/v1/opamp`, fetch, slots: new Slots(1) } : undefined;
+    const surroundings = { url: proxy.url, counters, clock, jitter: () => 0.5, randomBytes, waitSeconds: 0, opamp };
+    let isOver = false;
+    const running = new SimulatedDaemon(surroundings)
+      .run(app, new AbortController().signal)
+      .then(() => (isOver = true));
+    await untilPassing(clock, async () => counters.acknowledged > 0);
+    expect([enrolling.length, polling.length, isOver]).toEqual([0, 0, false]);
+    await revoke(muster, apiKey, app.appId);
+    await untilPassing(clock, async () => isOver);
+    await running;
+  },
+);

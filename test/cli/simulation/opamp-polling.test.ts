@@ -116,9 +116,9 @@ const appliedIn = ({ remoteConfigStatus }: AgentToServer): string | undefined =>
   remoteConfigStatus?.status === RemoteConfigStatuses.APPLIED
     ? Buffer.from(remoteConfigStatus.lastRemoteConfigHash).toString()
     : undefined;
-const refused = (status: number, retryAfter?: number): Response =>
+const refused = (status: number, retryAfter?: number, code = 'refused'): Response =>
   Response.json(
-    { error: { code: 'refused', message: 'No.' } },
+    { error: { code, message: 'No.' } },
     { status, ...(retryAfter !== undefined && { headers: { 'retry-after': String(retryAfter) } }) },
   );
 const interval = (seconds: bigint): AnswerFields => ({
@@ -257,7 +257,7 @@ describe('a simulated agent of OpAMP', () => {
   });
 
   test('ends when its credential is refused', async () => {
-    const { messages, isOver, counters } = await speak([{}, refused(401, 1800), {}]);
+    const { messages, isOver, counters } = await speak([{}, refused(401, 1800, 'invalid_credential'), {}]);
     expect([messages.length, isOver, counters.failed]).toEqual([2, true, 0]);
   });
 
@@ -266,6 +266,9 @@ describe('a simulated agent of OpAMP', () => {
     ['a message that was no good', error(ServerErrorResponseType.BAD_REQUEST)],
     ['a service that has no time', error(ServerErrorResponseType.UNAVAILABLE)],
     ['no message', new Response('<h1>a proxy</h1>')],
+    ['a proxy that wants a password', new Response('<h1>a proxy</h1>', { status: 401 })],
+    ['a page that names the code', new Response('<p>"code":"invalid_credential"</p>', { status: 401 })],
+    ['another API', refused(401, undefined, 'unauthorized')],
     ['another agent', new Response(Buffer.from(answerBytes(new Uint8Array(16))))],
     ['a redirect', new Response(null, { status: 302, headers: { location: 'http://elsewhere.example' } })],
   ])('counts an answer for %s as failed, and goes on', async (_, answer) => {

@@ -9,8 +9,9 @@ export const ok = (): Response => new Response(APPS);
 export const refused = (status: number, code: string, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify({ error: { code, message: `It is ${code}.` } }), { status, headers });
 /** As Node's fetch tells it. */
-export const brokenOff = (): Error =>
-  new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) });
+export const broken = (code: string): Error =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code }) });
+export const brokenOff = (): Error => broken('ECONNRESET');
 
 interface Setting {
   /** The answer to each request in its turn; the last one stays. */

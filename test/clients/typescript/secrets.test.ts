@@ -141,9 +141,11 @@ test('a source is asked before each attempt, so that a renewed secret is taken',
 
 test('a daemon sends none until it has one, and its proof with its enrollment alone', async () => {
   const sent: (string | null)[] = [];
+  const otel = { enabled: false, endpoint: '', headers: {}, evidenceLevel: 'hashes' };
+  const body = { appId: 'a', credential: 'c', revision: 1, pollIntervalSeconds: 60, otel };
   const fetch: typeof globalThis.fetch = async (_, init) => {
     sent.push(new Headers(init?.headers).get('authorization'));
-    return new Response('{"appId":"a","revision":1}', { headers: { etag: '"1"' } });
+    return new Response(JSON.stringify(body), { headers: { etag: '"1"' } });
   };
   const device = new DeviceClient({ url: 'http://service', fetch });
   await device.pollConfig();

@@ -14,11 +14,18 @@ export type Fate = 'through' | 'lost' | 'cut' | 'reset' | 'hung' | 502 | 503 | 4
 /** How often a fate comes, of 1; the rest goes through. */
 export type Odds = Partial<Record<Exclude<Fate, 'through'>, number>>;
 
+/** An answer of somebody else than the service, such as a portal. */
+export interface StrangersAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 interface Seen {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  readonly fate: Fate;
+  readonly fate: Fate | 'stranger';
 }
 
 /** A proxy of HTTP between a client and one listener, with faults that a seed chooses. */
@@ -27,6 +34,8 @@ export class LossyProxy implements AsyncDisposable {
   readonly seen: Seen[] = [];
   /** Chooses the fate of each request, in place of the odds; undefined leaves one to them. */
   fate: ((request: IncomingMessage) => Fate | undefined) | undefined;
+  /** Answers in place of the service where it returns something; nothing is carried out then. */
+  stranger: ((request: IncomingMessage) => StrangersAnswer | undefined) | undefined;
   odds: Odds = {};
   /** Changes a field of a request or of an answer on its way, or drops it; the name is in small letters. */
   header: ((name: string, value: string) => string | undefined) | undefined;
@@ -61,7 +70,7 @@ export class LossyProxy implements AsyncDisposable {
   }
 
   /** How many requests had this fate. */
-  count(fate: Fate): number {
+  count(fate: Fate | 'stranger'): number {
     return this.seen.filter((one) => one.fate === fate).length;
   }
 
@@ -73,8 +82,14 @@ export class LossyProxy implements AsyncDisposable {
   }
 
   async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const fate = this.fate?.(incoming) ?? this.#chosen();
     const { method = '', url = '' } = incoming;
+    const strange = this.stranger?.(incoming);
+    if (strange) {
+      this.seen.push({ method, path: url, headers: incoming.headers, fate: 'stranger' });
+      incoming.resume();
+      return void response.writeHead(strange.status, strange.headers).end(strange.body);
+    }
+    const fate = this.fate?.(incoming) ?? this.#chosen();
     this.seen.push({ method, path: url, headers: incoming.headers, fate });
     if (fate === 'reset') return void incoming.socket.destroy();
     if (typeof fate === 'number') {

@@ -26,7 +26,7 @@ export interface Example {
   readonly value: unknown;
 }
 
-/** A header of an answer; a reference leads to one that is always there. */
+/** A header of an answer, mostly a reference. */
 export interface Header {
   readonly $ref?: string;
   readonly description?: string;

@@ -8,6 +8,7 @@ import {
   type Header,
 } from './documents.ts';
 import { Schemas } from './schemas.ts';
+import { sentHeadersFault } from './sent-headers.ts';
 
 /*
  * Every answer that the shared client of the tests gets to a documented method and path is held to the committed
@@ -60,10 +61,10 @@ export function judgeAnswer({ method, url }: JudgedRequest, answer: JudgedAnswer
   const { pathname } = new URL(url);
   const name = DOCUMENT_NAMES.find((api) => pathname.startsWith(PREFIXES[api]));
   if (!name) return;
-  const { document, schemas, find } = judgeOf(name);
-  const found = find(method, pathname);
+  const judge = judgeOf(name);
+  const found = judge.find(method, pathname);
   if (!found) return;
-  const fault = faultOf(document, schemas, found, answer);
+  const fault = faultOf(judge, found, answer);
   if (fault === undefined) return;
   throw new Error(
     `${found.operation.operationId}, ${answer.status}: ${fault}. docs/openapi/${name}.json says otherwise.`,
@@ -72,13 +73,18 @@ export function judgeAnswer({ method, url }: JudgedRequest, answer: JudgedAnswer
 
 type Found = ReturnType<typeof operationsOf>[number];
 
-function faultOf(document: Document, schemas: Schemas, { path, method, operation }: Found, answer: JudgedAnswer) {
+function faultOf(
+  { api, document, schemas }: Judge,
+  { path, method, operation }: Found,
+  answer: JudgedAnswer,
+): string | undefined {
   const documented = operation.responses[answer.status];
   if (!documented) return `the status is not documented${codeOf(answer) ? ` (${codeOf(answer)})` : ''}`;
   const place = `/paths/${pointerPart(path)}/${method}/responses/${answer.status}`;
   return (
     codeFault(documented['x-error-codes'], answer) ??
     headersFault(document, schemas, { place, headers: documented.headers ?? {}, answer }) ??
+    sentHeadersFault({ api, status: answer.status, headers: answer.headers, documented: documented.headers ?? {} }) ??
     bodyFault(schemas, { place, types: Object.keys(documented.content ?? {}), answer })
   );
 }
@@ -105,12 +111,9 @@ function headersFault(
   { place, headers, answer }: Place & { readonly headers: Readonly<Record<string, Header>> },
 ): string | undefined {
   for (const [header, { $ref, ...inline }] of Object.entries(headers)) {
-    const { required, schema } = $ref === undefined ? inline : (document.components.headers[header] ?? {});
+    const { schema } = $ref === undefined ? inline : (document.components.headers[header] ?? {});
     const value = answer.headers.get(header);
-    if (value === null) {
-      if (required === true) return `the header ${header} is missing`;
-      continue;
-    }
+    if (value === null) continue;
     const pointer = $ref === undefined ? `${place}/headers/${header}` : `/components/headers/${header}`;
     const fault = schemas.faultOf(`${pointer}/schema`, schema?.type === 'integer' ? Number(value) : value);
     if (fault !== undefined) return `the header ${header}: ${fault}`;
@@ -141,6 +144,7 @@ function parsed(text: string): unknown {
 }
 
 interface Judge {
+  readonly api: DocumentName;
   readonly document: Document;
   readonly schemas: Schemas;
   readonly find: (method: string, pathname: string) => Found | undefined;
@@ -153,7 +157,7 @@ function judgeOf(name: DocumentName): Judge {
   let judge = judges.get(name);
   if (!judge) {
     const document = readDocument(name);
-    judge = { document, schemas: new Schemas(document, 'closed'), find: finder(document) };
+    judge = { api: name, document, schemas: new Schemas(document, 'closed'), find: finder(document) };
     judges.set(name, judge);
   }
   return judge;

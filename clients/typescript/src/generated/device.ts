@@ -2,8 +2,10 @@
 
 /** How many detections were taken. */
 export interface AcceptedDetections {
-  /** The number of events in the request, repeats included. */
+  /** The number of events in the request that were taken, repeats included. */
   readonly accepted: number;
+  /** The events that were not taken, and will not be; absent where there is none. */
+  readonly refused?: readonly RefusedDetection[] | undefined;
 }
 
 /** The outcome of a revision on one machine. */
@@ -72,6 +74,16 @@ export interface Error {
     /** Says what is wrong and what to do, for people. */
     readonly message: string;
   };
+}
+
+/** A detection that was not taken. */
+export interface RefusedDetection {
+  /** The place of the event in the request, from 0 on. */
+  readonly index: number;
+  /** Why it was refused, for programs. */
+  readonly code: 'invalid_request';
+  /** Why it was refused, for people. */
+  readonly message: string;
 }
 
 /** Detections of one machine. */

@@ -22,7 +22,8 @@ const evidenceText = (codePointsMax: number, description: string, example: strin
 
 const instant = givenInstant.refine((at) => at >= 0, 'must not be before 1970');
 
-const event = z.object({
+/** One event, as the handler judges each by itself. */
+export const detectionEvent = z.object({
   id: name('An id that never repeats for this app: random rather than counted', 'd41d8cd98f00b204'),
   at: described(instant, 'When it happened, not before 1970, with `Z` or an offset.', '2026-01-31T09:29:58.120Z'),
   rule: name('The rule that found it', 'secrets-in-prompt'),
@@ -38,6 +39,18 @@ const event = z.object({
   ),
 });
 
+const refusedEvent = z
+  .object({
+    index: count('The place of the event in the request, from 0 on.', 0),
+    code: described(z.literal('invalid_request'), 'Why it was refused, for programs.', 'invalid_request'),
+    message: described(
+      z.string(),
+      'Why it was refused, for people.',
+      'severity: must be low, medium, high or critical',
+    ),
+  })
+  .meta({ id: 'RefusedDetection', description: 'A detection that was not taken.' });
+
 /** POST /device/v1/detections. */
 export const reportDetections = operation({
   id: 'reportDetections',
@@ -46,11 +59,12 @@ export const reportDetections = operation({
   summary: 'Report detections',
   description:
     'Adds entries to the review queue of the account. The same request may be repeated: an event that is known by its ' +
-    '`id` is not added again. Private daemons are refused; their detections go to their own collector.',
+    '`id` is not added again. An event that is wrong is refused alone: `refused` names it, and the others are taken. ' +
+    'Private daemons are refused; their detections go to their own collector.',
   body: z
     .object({
       events: described(
-        z.array(event).max(LIMITS.detectionsPerRequestMax),
+        z.array(detectionEvent).max(LIMITS.detectionsPerRequestMax),
         `The detections, at most ${LIMITS.detectionsPerRequestMax}.`,
         undefined,
       ),
@@ -60,9 +74,16 @@ export const reportDetections = operation({
   answers: [
     {
       status: 202,
-      description: 'The detections are stored.',
+      description: 'The detections are stored, but for those that are refused.',
       schema: z
-        .object({ accepted: count('The number of events in the request, repeats included.', 1) })
+        .object({
+          accepted: count('The number of events in the request that were taken, repeats included.', 1),
+          refused: described(
+            z.array(refusedEvent),
+            'The events that were not taken, and will not be; absent where there is none.',
+            undefined,
+          ).optional(),
+        })
         .meta({ id: 'AcceptedDetections', description: 'How many detections were taken.' }),
     },
   ],

@@ -5,7 +5,11 @@ import { appId, described } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const reported = (what: string, example: string) =>
-  described(asciiText(LIMITS.deviceTextCharactersMax).default(''), `${what}; printable ASCII, empty without it.`, example);
+  described(
+    asciiText(LIMITS.deviceTextCharactersMax).default(''),
+    `${what}; printable ASCII, empty without it.`,
+    example,
+  );
 
 const body = z
   .object({

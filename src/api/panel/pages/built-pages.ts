@@ -39,7 +39,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** A built file never changes under its name. */
-const KEPT = 'public, max-age=31536000, immutable';
+const KEPT = 'public, max-age=31536000, immutable, no-transform';
 const NOT_BUILT = 'The pages of the panel are not built. Run: npm run build:web\n';
 
 /**

@@ -1,7 +1,7 @@
 import { StaleRead } from '../../../domain/mutation/stale-read.ts';
 import type { IsMeant, TaggedConfig } from '../../../domain/otel-config/otel-config.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import { doName, namedTags } from '../../headers/entity-tags.ts';
+import { namesTag } from '../../headers/entity-tags.ts';
 
 /* H22: the preconditions of the configuration. */
 
@@ -11,7 +11,7 @@ export const etagOf = ({ tag }: TaggedConfig): readonly string[] => ['ETag', quo
 
 /** Whether the client has this configuration already. */
 export const isKnown = (ifNoneMatch: string | undefined, { tag }: TaggedConfig): boolean =>
-  ifNoneMatch !== undefined && doName(namedTags(ifNoneMatch), quoted(tag), true);
+  namesTag(ifNoneMatch, quoted(tag));
 
 /**
  * Makes the change that If-Match allows; without the field any is.
@@ -21,9 +21,9 @@ export async function ifMatching<T>(
   ifMatch: string | undefined,
   change: (isMeant: IsMeant | undefined) => Promise<T>,
 ): Promise<T> {
-  const named = ifMatch === undefined ? undefined : namedTags(ifMatch);
+  const isMeant: IsMeant = (tag, isStored) => (ifMatch?.trim() === '*' ? isStored : namesTag(ifMatch, quoted(tag)));
   try {
-    return await change(named && ((tag, isStored) => doName(named, quoted(tag), isStored)));
+    return await change(ifMatch === undefined ? undefined : isMeant);
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('precondition_failed');
     throw error;

@@ -49,7 +49,7 @@ describe('the reference page', () => {
     expect(headers).toMatchObject({
       'content-type': type,
       'content-length': String(content.length),
-      'cache-control': 'no-store',
+      'cache-control': 'no-store, no-transform',
       'x-request-id': expect.stringMatching(/^[A-Za-z0-9._-]{1,128}$/) as string,
       vary: 'Accept-Encoding',
       'content-security-policy':

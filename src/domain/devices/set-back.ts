@@ -1,0 +1,29 @@
+import { expectAsFound, expectUnchanged, StoreUnavailable, type Store } from '../../store/port.ts';
+import type { FoundApp } from '../fleet/reader.ts';
+import { parseRecord } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { ackSchema } from '../records/records.ts';
+
+/**
+ * Forgets that a daemon has applied a revision, where it shows that it has an older one: its machine was set back, as by
+ * a snapshot, and is pending until it acknowledges anew. One that has failed keeps what it had, and says nothing new.
+ * It decides what people see of the rollout alone, so trouble of the store is left to the next such contact.
+ * @param had the revision that the daemon has
+ */
+export async function forgetIfSetBack(
+  { store }: { readonly store: Store },
+  { account, app }: FoundApp,
+  had: number,
+): Promise<void> {
+  const key = KEYS.ack(account.id, app.id);
+  try {
+    const entry = await store.get(key);
+    const kept = entry && parseRecord(ackSchema, entry);
+    if (kept?.record.status !== 'applied' || kept.record.revision <= had) return;
+    // Where it has acknowledged meanwhile, that counts.
+    const expect = [expectUnchanged(app), expectAsFound(key, kept)] as const;
+    await store.commit({ expect, write: [{ remove: key }], quiet: true });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+  }
+}
