@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
+import { SEVERITIES } from '../../domain/records/review-records.ts';
 import { instantOf } from '../../time/rfc3339.ts';
 
 /* The fields that several operations have. Each has a description and an example, from which the examples are made. */
@@ -33,6 +34,17 @@ export const described = <Schema extends z.ZodType>(schema: Schema, description:
       },
     }),
   });
+
+/**
+ * The same with a name of its own in the document, as enums and objects have: generated clients make one type of it, and
+ * name each other one after the place where it stands.
+ */
+export const named = <Schema extends z.ZodType>(
+  id: string,
+  schema: Schema,
+  description: string,
+  example?: unknown,
+): Schema => described(schema, description, example).meta({ id });
 
 const EXAMPLE_APP_ID = 'k3v9x0q2m7t5b8n1c4d6';
 
@@ -112,17 +124,28 @@ export const count = (description: string, example: number): z.ZodInt =>
  */
 export const double = z.number().meta({ format: 'double' });
 
-export const evidenceLevel = described(
-  z.enum(['hashes', 'redacted', 'full']),
+export const evidenceLevel = named(
+  'EvidenceLevel',
+  z.enum(['hashes', 'redacted', 'full'], 'must be hashes, redacted or full'),
   'How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it.',
   'hashes',
 );
 
-export const entitlement = described(
+export const entitlement = named(
+  'Entitlement',
   z.enum(['standard', 'enterprise']),
   'What the account has bought; the OpenTelemetry configuration needs `enterprise`.',
   'enterprise',
 );
+
+export const appStatus = named(
+  'AppStatus',
+  z.enum(['pending', 'active', 'revoked']),
+  '`pending` until the daemon enrolls, then `active`, and `revoked` once it is cut off.',
+  'active',
+);
+
+export const severity = named('Severity', z.enum(SEVERITIES), 'How grave a detection is.', 'high');
 
 export const next = described(
   z.string(),
@@ -169,13 +192,13 @@ export const pageQuery = z.object({ limit, after });
 /** The body of every error. The codes of an operation stand with its answers. */
 export const errorBody = z
   .object({
-    error: described(
+    error: named(
+      'ErrorDetail',
       z.object({
         code: described(z.string(), 'Tells the error apart, for programs.', 'rate_limited'),
         message: described(z.string(), 'Says what is wrong and what to do, for people.', 'Too many requests.'),
       }),
       'What is wrong.',
-      undefined,
     ),
   })
   .meta({ id: 'Error', description: 'An error.' });

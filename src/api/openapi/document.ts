@@ -42,13 +42,11 @@ export function documentOf(name: ApiName): object {
       // A client must not stumble over a field that a later version adds.
       override({ jsonSchema, io }) {
         if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-        // Generators make a field with a default one that is required, or send it where the caller left it out.
-        if (io === 'input') delete jsonSchema.default;
       },
     },
   );
   // Undefined fields go, so that the object is what its JSON says.
-  return withExamples(JSON.parse(JSON.stringify(document)) as Document, api);
+  return withExamples(withoutDefaults(JSON.parse(JSON.stringify(document)) as Document), api);
 }
 
 const schemeOf = ({ format, description }: Api['credential']) =>
@@ -173,6 +171,17 @@ interface OperationObject {
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: { readonly schemas: Schemas };
+}
+
+/**
+ * The document without the defaults of bodies: generators make such a field one that is required, or send it where the
+ * caller left it out. All schemas of bodies are components.
+ */
+function withoutDefaults(document: Document): Document {
+  for (const { properties = {} } of Object.values(document.components.schemas)) {
+    for (const property of Object.values(properties)) delete property.default;
+  }
+  return document;
 }
 
 /** Adds what is made from the examples of the fields: those of whole bodies, and the samples. */

@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly examples?: readonly unknown[];
   readonly const?: unknown;
+  default?: unknown;
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { APIS } from '../../../src/api/openapi/apis.ts';
-import { DOCUMENT_NAMES, readDocument } from '../../support/openapi/documents.ts';
+import { API_NAMES, DOCUMENT_NAMES, readDocument } from '../../support/openapi/documents.ts';
 
 /* What generated clients make of the documents' formats and defaults, and whether the service takes what they send. */
 
@@ -100,6 +100,19 @@ describe.each(DOCUMENT_NAMES)('the document of %s', (name) => {
     expect(NO_DATE_TIMES.filter(takes)).toEqual([]);
   });
 });
+
+test.each(API_NAMES)(
+  'the document of %s names each enum and object: clients name others after the place where they stand',
+  (name) => {
+    const { schemas } = readDocument(name).components;
+    const unnamed = Object.entries(schemas).flatMap(([id, { properties, items, anyOf }]) =>
+      objectsIn([properties, items, anyOf])
+        .filter((schema) => 'enum' in schema || isObject(schema['properties']))
+        .map((schema) => `${id}: ${JSON.stringify(schema).slice(0, 80)}`),
+    );
+    expect(unnamed).toEqual([]);
+  },
+);
 
 test('there are such fields', () => {
   const formats = DOCUMENT_NAMES.flatMap((name) => objectsIn(readDocument(name)).map(({ format }) => format));

@@ -58,13 +58,15 @@ onEachBackend('an API key that expires (A15)', (backend) => {
     const clock = new FakeClock();
     await using muster = await backend.fresh({ clock });
     const { accountId } = await tenant(muster);
-    for (const expiresAt of [iso(clock.now()), '2027-01-31', 'soon', 5, '2027-01-31T00:00:00+01:00']) {
+    for (const expiresAt of [iso(clock.now()), '2027-01-31', 'soon', 5, '2027-02-29T00:00:00Z']) {
       expect(await create(muster, accountId, { expiresAt })).toMatchObject({
         status: 400,
         body: { error: { code: 'invalid_request', message: expect.stringMatching(/^expiresAt/) as string } },
       });
     }
     expect((await create(muster, accountId, { expiresAt: iso(clock.now() + 1) })).status).toBe(201);
+    const abroad = await create(muster, accountId, { expiresAt: '2027-01-31T00:00:00+01:00' });
+    expect(abroad.body).toMatchObject({ expiresAt: '2027-01-30T23:00:00.000Z' });
     expect((await create(muster, accountId, { expiresAt: null })).body['expiresAt']).toBeNull();
   });
 

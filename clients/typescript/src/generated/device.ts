@@ -8,14 +8,42 @@ export interface AcceptedDetections {
   readonly refused?: readonly RefusedDetection[] | undefined;
 }
 
+/** How it went. */
+export type AckStatus = 'applied' | 'failed';
+
 /** The outcome of a revision on one machine. */
 export interface AcknowledgeConfigRequest {
   /** The revision that the daemon applied, or could not; one that it was never given is 400. */
   readonly revision: number;
-  /** How it went. */
-  readonly status: 'applied' | 'failed';
+  readonly status: AckStatus;
   /** What went wrong; cut after 512 characters. No secret belongs here. */
   readonly error?: string | undefined;
+}
+
+/** Only a `cloud` daemon of an Enterprise account receives the configuration; a `private` one, as without this field, is configured locally. */
+export type Connection = 'cloud' | 'private';
+
+/** The export configuration. */
+export interface DeliveredOtelConfig {
+  /** Whether to export at all. */
+  readonly enabled: boolean;
+  /** The OTLP/HTTP address of the collector; empty where none is set. */
+  readonly endpoint: string;
+  /** The headers to send to the collector, secrets among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly evidenceLevel: EvidenceLevel;
+}
+
+/** A detection of a daemon. */
+export interface Detection {
+  /** An id that never repeats for this app: random rather than counted, printable ASCII. */
+  readonly id: string;
+  /** When it happened, not before 1970, with `Z` or an offset. */
+  readonly at: string;
+  /** The rule that found it, printable ASCII. */
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly evidence: ReportedEvidence;
 }
 
 /** The configuration of a daemon. */
@@ -24,17 +52,7 @@ export interface DeviceConfig {
   readonly revision: number;
   /** Seconds from one poll of this app’s daemon to the next; it has a spread of its own, so that a fleet does not poll in step. */
   readonly pollIntervalSeconds: number;
-  /** The export configuration. */
-  readonly otel: {
-    /** Whether to export at all. */
-    readonly enabled: boolean;
-    /** The OTLP/HTTP address of the collector; empty where none is set. */
-    readonly endpoint: string;
-    /** The headers to send to the collector, secrets among them. */
-    readonly headers: Readonly<Record<string, string>>;
-    /** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */
-    readonly evidenceLevel: 'hashes' | 'redacted' | 'full';
-  };
+  readonly otel: DeliveredOtelConfig;
 }
 
 /** What a daemon shows to enroll. */
@@ -47,8 +65,7 @@ export interface EnrollDeviceRequest {
   readonly platform?: string | undefined;
   /** The version of the daemon; printable ASCII, empty without it. */
   readonly agentVersion?: string | undefined;
-  /** Only a `cloud` daemon of an Enterprise account receives the configuration; a `private` one, as without this field, is configured locally. */
-  readonly connection?: 'cloud' | 'private' | undefined;
+  readonly connection?: Connection | undefined;
   /** The SHA-256 of a credential that the daemon made itself, in 64 hex digits. Without it the service makes one, and an answer that is lost costs the code. */
   readonly credentialHash?: string | undefined;
 }
@@ -67,14 +84,19 @@ export interface EnrolledDevice {
 
 /** An error. */
 export interface Error {
-  /** What is wrong. */
-  readonly error: {
-    /** Tells the error apart, for programs. */
-    readonly code: string;
-    /** Says what is wrong and what to do, for people. */
-    readonly message: string;
-  };
+  readonly error: ErrorDetail;
 }
+
+/** What is wrong. */
+export interface ErrorDetail {
+  /** Tells the error apart, for programs. */
+  readonly code: string;
+  /** Says what is wrong and what to do, for people. */
+  readonly message: string;
+}
+
+/** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */
+export type EvidenceLevel = 'hashes' | 'redacted' | 'full';
 
 /** A detection that was not taken. */
 export interface RefusedDetection {
@@ -89,23 +111,18 @@ export interface RefusedDetection {
 /** Detections of one machine. */
 export interface ReportDetectionsRequest {
   /** The detections, at most 100. */
-  readonly events: readonly {
-    /** An id that never repeats for this app: random rather than counted, printable ASCII. */
-    readonly id: string;
-    /** When it happened, not before 1970, with `Z` or an offset. */
-    readonly at: string;
-    /** The rule that found it, printable ASCII. */
-    readonly rule: string;
-    /** How grave it is. */
-    readonly severity: 'low' | 'medium' | 'high' | 'critical';
-    /** What was found. The service cuts what is above the account’s `evidenceLevel` before it stores anything. */
-    readonly evidence: {
-      /** A hash of what was found, printable ASCII. */
-      readonly hash: string;
-      /** What was found, without what is private; cut after 2048 characters. */
-      readonly redacted?: string | undefined;
-      /** All that was found; cut after 4096 characters. */
-      readonly full?: string | undefined;
-    };
-  }[];
+  readonly events: readonly Detection[];
 }
+
+/** What was found. The service cuts what is above the account’s `evidenceLevel` before it stores anything. */
+export interface ReportedEvidence {
+  /** A hash of what was found, printable ASCII. */
+  readonly hash: string;
+  /** What was found, without what is private; cut after 2048 characters. */
+  readonly redacted?: string | undefined;
+  /** All that was found; cut after 4096 characters. */
+  readonly full?: string | undefined;
+}
+
+/** How grave a detection is. */
+export type Severity = 'low' | 'medium' | 'high' | 'critical';

@@ -6,8 +6,7 @@ export interface Account {
   readonly accountId: string;
   /** The name for people. */
   readonly name: string;
-  /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
-  readonly entitlement: 'standard' | 'enterprise';
+  readonly entitlement: Entitlement;
   /** Whether every key and every daemon of the account is refused. */
   readonly disabled: boolean;
   /** When the account was created. UTC with milliseconds. */
@@ -34,8 +33,7 @@ export interface AccountApp {
   readonly appId: string;
   /** The name for people. */
   readonly name: string;
-  /** Whether a daemon is enrolled. */
-  readonly status: 'pending' | 'active' | 'revoked';
+  readonly status: AppStatus;
   /** The FleetApp that may adopt the app, once. */
   readonly adoptableBy?: string | undefined;
   /** When the consent ends, 7 days after it was given. UTC with milliseconds. */
@@ -62,6 +60,30 @@ export interface AccountPage {
   readonly next?: string | undefined;
 }
 
+/** The usage of an account. */
+export interface AccountUsage {
+  /** The id of the account. */
+  readonly accountId: string;
+  /** The name of the account. */
+  readonly name: string;
+  /** Its nights, in order. */
+  readonly nights: readonly UsageNight[];
+  /** The sum of its active daemons over the nights. */
+  readonly daemonNights: number;
+  /** The amount in minor units of the currency, such as cents. */
+  readonly amountMinor: number;
+}
+
+/** A revision with the daemons that acknowledged it last. */
+export interface AcknowledgedRevision {
+  /** The revision. */
+  readonly revision: number;
+  /** Daemons that said last that they applied it. */
+  readonly applied: number;
+  /** Daemons that said last that they could not. */
+  readonly failed: number;
+}
+
 /** An API key, without its text. */
 export interface ApiKey {
   /** The id of the API key; it is no secret. */
@@ -84,6 +106,9 @@ export interface ApiKeyList {
   readonly apiKeys: readonly ApiKey[];
 }
 
+/** `pending` until the daemon enrolls, then `active`, and `revoked` once it is cut off. */
+export type AppStatus = 'pending' | 'active' | 'revoked';
+
 /** An entry of an audit. */
 export interface AuditEntry {
   /** When it happened. UTC with milliseconds. */
@@ -98,6 +123,32 @@ export interface AuditEntry {
   readonly requestId: string;
   /** More of it, by names that depend on the action; never a secret. */
   readonly detail: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A fault of the audit. */
+export interface AuditFault {
+  readonly what: AuditFaultKind;
+  /** The number of the block; absent where no block has the entry. */
+  readonly block?: number | undefined;
+  /** The name of the entry; absent for a fault of the chain. */
+  readonly entry?: string | undefined;
+  /** The instant that the entry claims; null where no date has it. UTC with milliseconds. */
+  readonly at?: string | null | undefined;
+  /** A sentence for people. */
+  readonly says: string;
+}
+
+/** The kind of the fault. */
+export type AuditFaultKind = 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
+
+/** The newest block, absent where there is none: keep it elsewhere, and compare. */
+export interface AuditHead {
+  /** The number of the newest block. */
+  readonly number: number;
+  /** Its digest, SHA-256 in base64url. */
+  readonly digest: string;
+  /** When it was sealed. UTC with milliseconds. */
+  readonly at: string;
 }
 
 /** A page of an audit. */
@@ -120,34 +171,13 @@ export interface AuditVerification {
   readonly firstBlock: number;
   /** How many entries are new; they are sealed within seconds. */
   readonly unsealed: number;
-  /** The newest block, absent where there is none: keep it elsewhere, and compare. */
-  readonly head?:
-    | {
-        /** The number of the newest block. */
-        readonly number: number;
-        /** Its digest, SHA-256 in base64url. */
-        readonly digest: string;
-        /** When it was sealed. UTC with milliseconds. */
-        readonly at: string;
-      }
-    | undefined;
+  readonly head?: AuditHead | undefined;
   /** The bytes of sealed entries that the account's own keys and people have written. */
   readonly ownBytes: number;
   /** The same as the quota goes by them; null while they are not counted, or the oldest ones are being removed. A wrong number is counted anew. */
   readonly notedBytes: number | null;
   /** At most 100 faults. */
-  readonly faults: readonly {
-    /** The kind of the fault. */
-    readonly what: 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
-    /** The number of the block; absent where no block has the entry. */
-    readonly block?: number | undefined;
-    /** The name of the entry; absent for a fault of the chain. */
-    readonly entry?: string | undefined;
-    /** The instant that the entry claims; null where no date has it. UTC with milliseconds. */
-    readonly at?: string | null | undefined;
-    /** A sentence for people. */
-    readonly says: string;
-  }[];
+  readonly faults: readonly AuditFault[];
   /** The number of all faults. */
   readonly faultCount: number;
 }
@@ -164,8 +194,7 @@ export interface ChangeAccountAppRequest {
 export interface ChangeAccountRequest {
   /** A name for people, 1 to 200 characters; it need not be unique. It must not contain control, invisible or direction-changing characters. */
   readonly name?: string | undefined;
-  /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
-  readonly entitlement?: 'standard' | 'enterprise' | undefined;
+  readonly entitlement?: Entitlement | undefined;
   /** Whether every key and every daemon of the account is refused. */
   readonly disabled?: boolean | undefined;
   /** The quota of the account in MiB, 0 for none; null for that of the installation, `MUSTER_ACCOUNT_QUOTA_MB`. */
@@ -192,8 +221,7 @@ export interface ChangeUserRequest {
 export interface CreateAccountRequest {
   /** A name for people, 1 to 200 characters; it need not be unique. It must not contain control, invisible or direction-changing characters. */
   readonly name: string;
-  /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
-  readonly entitlement: 'standard' | 'enterprise';
+  readonly entitlement: Entitlement;
 }
 
 /** An API key to create. */
@@ -237,20 +265,43 @@ export interface CreatedUser {
 /** A decision on a detection. */
 export interface DecideReviewRequest {
   /** The decision. */
-  readonly status: 'open' | 'confirmed' | 'dismissed';
+  readonly status: ReviewStatus;
   /** A note, at most 500 characters; without it the stored one stays, an empty one removes it. */
   readonly note?: string | undefined;
 }
 
+/** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
+export type Entitlement = 'standard' | 'enterprise';
+
 /** An error. */
 export interface Error {
-  /** What is wrong. */
-  readonly error: {
-    /** Tells the error apart, for programs. */
-    readonly code: string;
-    /** Says what is wrong and what to do, for people. */
-    readonly message: string;
-  };
+  readonly error: ErrorDetail;
+}
+
+/** What is wrong. */
+export interface ErrorDetail {
+  /** Tells the error apart, for programs. */
+  readonly code: string;
+  /** Says what is wrong and what to do, for people. */
+  readonly message: string;
+}
+
+/** The evidence that the account’s level allowed when it came. */
+export interface Evidence {
+  /** A hash of what was found. */
+  readonly hash: string;
+  /** What was found, without what is private. */
+  readonly redacted?: string | undefined;
+  /** All that was found. */
+  readonly full?: string | undefined;
+}
+
+/** The agents of OpAMP by their health, as far as they report it. */
+export interface FleetHealth {
+  /** Agents that say they are healthy. */
+  readonly healthy: number;
+  /** Agents that say they are not. */
+  readonly unhealthy: number;
 }
 
 /** The active key, and the one before. */
@@ -268,12 +319,7 @@ export interface KeyStatus {
   /** The keys in the key file of the replica that answers. */
   readonly known: readonly number[];
   /** The live replicas. */
-  readonly replicas: readonly {
-    /** The id of a live replica. */
-    readonly replicaId: string;
-    /** The keys that it knows. */
-    readonly keyNumbers: readonly number[];
-  }[];
+  readonly replicas: readonly ReplicaKeys[];
   /** How many headers and idempotency records each key seals, by the number of the key. */
   readonly sealedUnder: Readonly<Record<string, number>>;
   /** False where there were more idempotency records than were counted. */
@@ -282,6 +328,22 @@ export interface KeyStatus {
   readonly awaitingRetirement: Readonly<Record<string, number>>;
   /** The keys whose lines may be removed from every key file. */
   readonly removable: readonly number[];
+}
+
+/** An account that is limited, or near it. */
+export interface LimitedAccount {
+  /** The id of the account. */
+  readonly accountId: string;
+  /** How full the window is, 0 to 1. */
+  readonly fill: number;
+  /** Requests refused in the last 60 s. */
+  readonly refused: number;
+  /** The same by key and operation, the most first. */
+  readonly refusedBy: readonly RefusedByKey[];
+  /** Since when it is limited; null where it is not. UTC with milliseconds. */
+  readonly limitedSince: string | null;
+  /** When its next request is free; null where it is not limited. UTC with milliseconds. */
+  readonly liftsAt: string | null;
 }
 
 /** An API key with its account, without its text. */
@@ -319,27 +381,25 @@ export interface RateLimits {
   /** Accounts that were refused in the last 60 s. */
   readonly limited: number;
   /** The most refused first, then the fullest. */
-  readonly accounts: readonly {
-    /** The id of the account. */
-    readonly accountId: string;
-    /** How full the window is, 0 to 1. */
-    readonly fill: number;
-    /** Requests refused in the last 60 s. */
-    readonly refused: number;
-    /** The same by key and operation, the most first. */
-    readonly refusedBy: readonly {
-      /** The API key. */
-      readonly keyId: string;
-      /** The method and the template of the path. */
-      readonly operation: string;
-      /** Requests refused in the last 60 s. */
-      readonly refused: number;
-    }[];
-    /** Since when it is limited; null where it is not. UTC with milliseconds. */
-    readonly limitedSince: string | null;
-    /** When its next request is free; null where it is not limited. UTC with milliseconds. */
-    readonly liftsAt: string | null;
-  }[];
+  readonly accounts: readonly LimitedAccount[];
+}
+
+/** Refused requests of a key. */
+export interface RefusedByKey {
+  /** The API key. */
+  readonly keyId: string;
+  /** The method and the template of the path. */
+  readonly operation: string;
+  /** Requests refused in the last 60 s. */
+  readonly refused: number;
+}
+
+/** The keys of a replica. */
+export interface ReplicaKeys {
+  /** The id of a live replica. */
+  readonly replicaId: string;
+  /** The keys that it knows. */
+  readonly keyNumbers: readonly number[];
 }
 
 /** A detection in the review queue. */
@@ -354,19 +414,9 @@ export interface ReviewEntry {
   readonly receivedAt: string;
   /** The rule that found it. */
   readonly rule: string;
-  /** How grave it is. */
-  readonly severity: 'low' | 'medium' | 'high' | 'critical';
-  /** The evidence that the account’s level allowed when it came. */
-  readonly evidence: {
-    /** A hash of what was found. */
-    readonly hash: string;
-    /** What was found, without what is private. */
-    readonly redacted?: string | undefined;
-    /** All that was found. */
-    readonly full?: string | undefined;
-  };
-  /** What was decided; `open` until then. */
-  readonly status: 'open' | 'confirmed' | 'dismissed';
+  readonly severity: Severity;
+  readonly evidence: Evidence;
+  readonly status: ReviewStatus;
   /** The note of the decision. */
   readonly note?: string | undefined;
   /** When it left `open`. UTC with milliseconds. */
@@ -380,6 +430,9 @@ export interface ReviewPage {
   /** The value of `after` for the next page; absent on the last one. */
   readonly next?: string | undefined;
 }
+
+/** What was decided; `open` until then. */
+export type ReviewStatus = 'open' | 'confirmed' | 'dismissed';
 
 /** The rollout of a configuration. */
 export interface Rollout {
@@ -396,48 +449,47 @@ export interface Rollout {
   /** Those that have been silent for three poll intervals, and for two minutes at least. */
   readonly stale: number;
   /** The newest 20 failures. */
-  readonly failures: readonly {
-    /** The app of the daemon. */
-    readonly appId: string;
-    /** What the daemon said. */
-    readonly error: string;
-    /** When it said so. UTC with milliseconds. */
-    readonly at: string;
-    /** Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load. */
-    readonly emptied: boolean;
-  }[];
+  readonly failures: readonly RolloutFailure[];
   /** The failures by what was said, the most frequent first, at most 20. */
-  readonly failuresByError: readonly {
-    /** What daemons said. */
-    readonly error: string;
-    /** Daemons that said so. */
-    readonly devices: number;
-  }[];
+  readonly failuresByError: readonly RolloutError[];
   /** Who runs what: the daemons by the revision that they acknowledged last, the newest first, at most 20. */
-  readonly acknowledged: readonly {
-    /** The revision. */
-    readonly revision: number;
-    /** Daemons that said last that they applied it. */
-    readonly applied: number;
-    /** Daemons that said last that they could not. */
-    readonly failed: number;
-  }[];
-  /** The agents of OpAMP by their health, as far as they report it. */
-  readonly health: {
-    /** Agents that say they are healthy. */
-    readonly healthy: number;
-    /** Agents that say they are not. */
-    readonly unhealthy: number;
-  };
+  readonly acknowledged: readonly AcknowledgedRevision[];
+  readonly health: FleetHealth;
   /** The 20 agents that turned unhealthy last. */
-  readonly unhealthy: readonly {
-    /** The app of the daemon. */
-    readonly appId: string;
-    /** What the daemon said. */
-    readonly error: string;
-    /** When it said so. UTC with milliseconds. */
-    readonly at: string;
-  }[];
+  readonly unhealthy: readonly UnhealthyAgent[];
+}
+
+/** What daemons said of a failure. */
+export interface RolloutError {
+  /** What daemons said. */
+  readonly error: string;
+  /** Daemons that said so. */
+  readonly devices: number;
+}
+
+/** A daemon that could not apply the configuration. */
+export interface RolloutFailure {
+  /** The app of the daemon. */
+  readonly appId: string;
+  /** What the daemon said. */
+  readonly error: string;
+  /** When it said so. UTC with milliseconds. */
+  readonly at: string;
+  /** Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load. */
+  readonly emptied: boolean;
+}
+
+/** How grave a detection is. */
+export type Severity = 'low' | 'medium' | 'high' | 'critical';
+
+/** An agent that is unhealthy. */
+export interface UnhealthyAgent {
+  /** The app of the daemon. */
+  readonly appId: string;
+  /** What the daemon said. */
+  readonly error: string;
+  /** When it said so. UTC with milliseconds. */
+  readonly at: string;
 }
 
 /** The usage of a month. */
@@ -451,34 +503,28 @@ export interface Usage {
   /** Every night of the month that has ended is metered. */
   readonly complete: boolean;
   /** In the order of the ids; also accounts without nights. */
-  readonly accounts: readonly {
-    /** The id of the account. */
-    readonly accountId: string;
-    /** The name of the account. */
-    readonly name: string;
-    /** Its nights, in order. */
-    readonly nights: readonly {
-      /** The UTC day. */
-      readonly day: string;
-      /** Active daemons at its end. */
-      readonly activeDaemons: number;
-      /** Metered more than an hour after its midnight. */
-      readonly late: boolean;
-    }[];
-    /** The sum of its active daemons over the nights. */
-    readonly daemonNights: number;
-    /** The amount in minor units of the currency, such as cents. */
-    readonly amountMinor: number;
-  }[];
-  /** The sums. */
-  readonly total: {
-    /** Over all accounts of the answer. */
-    readonly daemonNights: number;
-    /** The amount in minor units of the currency, such as cents. */
-    readonly amountMinor: number;
-  };
+  readonly accounts: readonly AccountUsage[];
+  readonly total: UsageTotal;
   /** The value of `after` for the next page; absent on the last one. */
   readonly next?: string | undefined;
+}
+
+/** A metered night. */
+export interface UsageNight {
+  /** The UTC day. */
+  readonly day: string;
+  /** Active daemons at its end. */
+  readonly activeDaemons: number;
+  /** Metered more than an hour after its midnight. */
+  readonly late: boolean;
+}
+
+/** The sums. */
+export interface UsageTotal {
+  /** Over all accounts of the answer. */
+  readonly daemonNights: number;
+  /** The amount in minor units of the currency, such as cents. */
+  readonly amountMinor: number;
 }
 
 /** A person who uses the panel. */

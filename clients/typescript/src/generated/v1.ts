@@ -6,8 +6,7 @@ export interface App {
   readonly appId: string;
   /** The name that the owner gave the app, at most 100 characters; it need not be unique. */
   readonly name: string;
-  /** `pending` until the daemon enrolls, then `active`, and `revoked` once it is cut off. */
-  readonly status: 'pending' | 'active' | 'revoked';
+  readonly status: AppStatus;
   /** The platform that the daemon reported; empty until it does. */
   readonly platform: string;
   /** The version that the daemon reported; empty until it does. */
@@ -23,6 +22,9 @@ export interface AppList {
   /** The apps, oldest first. */
   readonly apps: readonly App[];
 }
+
+/** `pending` until the daemon enrolls, then `active`, and `revoked` once it is cut off. */
+export type AppStatus = 'pending' | 'active' | 'revoked';
 
 /** An app to create. */
 export interface CreateAppRequest {
@@ -46,14 +48,19 @@ export interface CreatedApp {
 
 /** An error. */
 export interface Error {
-  /** What is wrong. */
-  readonly error: {
-    /** Tells the error apart, for programs. */
-    readonly code: string;
-    /** Says what is wrong and what to do, for people. */
-    readonly message: string;
-  };
+  readonly error: ErrorDetail;
 }
+
+/** What is wrong. */
+export interface ErrorDetail {
+  /** Tells the error apart, for programs. */
+  readonly code: string;
+  /** Says what is wrong and what to do, for people. */
+  readonly message: string;
+}
+
+/** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */
+export type EvidenceLevel = 'hashes' | 'redacted' | 'full';
 
 /** An enrollment code. */
 export interface IssuedEnrollCode {
@@ -71,8 +78,7 @@ export interface OtelConfig {
   readonly endpoint: string;
   /** Whether a header is stored. Its value is never shown. */
   readonly authHeaderSet: boolean;
-  /** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */
-  readonly evidenceLevel: 'hashes' | 'redacted' | 'full';
+  readonly evidenceLevel: EvidenceLevel;
 }
 
 /** The configuration is purged. */
@@ -98,5 +104,5 @@ export interface StoreOtelConfigRequest {
   /** The value of the `Authorization` header for the collector, or `Name: value` for another header. A secret: it is stored encrypted and never shown. Without this field the stored value stays; an empty text deletes it. */
   readonly authHeader?: string | undefined;
   /** How much of a detection leaves the machine; `hashes` without it. */
-  readonly evidenceLevel?: 'hashes' | 'redacted' | 'full' | undefined;
+  readonly evidenceLevel?: EvidenceLevel | undefined;
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { textFault } from '../../http/text.ts';
-import { described, evidenceLevel } from '../fields.ts';
+import { described, evidenceLevel, named } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { pollIntervalSeconds } from './enrollment.ts';
 
@@ -11,18 +11,22 @@ const revision = described(
   7,
 );
 
-const otel = z.object({
-  enabled: described(z.boolean(), 'Whether to export at all.', true),
-  endpoint: described(
-    z.string(),
-    'The OTLP/HTTP address of the collector; empty where none is set.',
-    'https://otel.example.com',
-  ),
-  headers: described(z.record(z.string(), z.string()), 'The headers to send to the collector, secrets among them.', {
-    Authorization: 'Bearer collector-token',
+const otel = named(
+  'DeliveredOtelConfig',
+  z.object({
+    enabled: described(z.boolean(), 'Whether to export at all.', true),
+    endpoint: described(
+      z.string(),
+      'The OTLP/HTTP address of the collector; empty where none is set.',
+      'https://otel.example.com',
+    ),
+    headers: described(z.record(z.string(), z.string()), 'The headers to send to the collector, secrets among them.', {
+      Authorization: 'Bearer collector-token',
+    }),
+    evidenceLevel,
   }),
-  evidenceLevel,
-});
+  'The export configuration.',
+);
 
 /** GET /device/v1/config. */
 export const pollConfig = operation({
@@ -39,7 +43,7 @@ export const pollConfig = operation({
       status: 200,
       description: 'The configuration, which is another one than the tag stands for.',
       schema: z
-        .object({ revision, pollIntervalSeconds, otel: described(otel, 'The export configuration.', undefined) })
+        .object({ revision, pollIntervalSeconds, otel })
         .meta({ id: 'DeviceConfig', description: 'The configuration of a daemon.' }),
       headers: ['ETag', 'Retry-After'],
     },
@@ -62,7 +66,7 @@ export const acknowledgeConfig = operation({
         'The revision that the daemon applied, or could not; one that it was never given is 400.',
         7,
       ),
-      status: described(z.enum(['applied', 'failed']), 'How it went.', 'applied'),
+      status: named('AckStatus', z.enum(['applied', 'failed']), 'How it went.', 'applied'),
       // A longer error text of a daemon is cut, not refused: the state matters more than the prose.
       error: described(
         z

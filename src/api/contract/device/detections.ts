@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { SEVERITIES } from '../../../domain/records/review-records.ts';
 import { asciiText } from '../../http/fields.ts';
 import { cutText } from '../../http/text.ts';
-import { count, described, givenInstant } from '../fields.ts';
+import { count, described, givenInstant, named, severity } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = (description: string, example: string) =>
@@ -23,21 +22,25 @@ const evidenceText = (codePointsMax: number, description: string, example: strin
 const instant = givenInstant.refine((at) => at >= 0, 'must not be before 1970');
 
 /** One event, as the handler judges each by itself. */
-export const detectionEvent = z.object({
-  id: name('An id that never repeats for this app: random rather than counted', 'd41d8cd98f00b204'),
-  at: described(instant, 'When it happened, not before 1970, with `Z` or an offset.', '2026-01-31T09:29:58.120Z'),
-  rule: name('The rule that found it', 'secrets-in-prompt'),
-  severity: described(z.enum(SEVERITIES), 'How grave it is.', 'high'),
-  evidence: described(
-    z.object({
-      hash: name('A hash of what was found', 'sha256:9f86d081884c7d65'),
-      redacted: evidenceText(LIMITS.redactedCodePointsMax, 'What was found, without what is private', 'key=****'),
-      full: evidenceText(LIMITS.fullCodePointsMax, 'All that was found', 'key=hunter2'),
-    }),
-    'What was found. The service cuts what is above the account’s `evidenceLevel` before it stores anything.',
-    undefined,
-  ),
-});
+export const detectionEvent = named(
+  'Detection',
+  z.object({
+    id: name('An id that never repeats for this app: random rather than counted', 'd41d8cd98f00b204'),
+    at: described(instant, 'When it happened, not before 1970, with `Z` or an offset.', '2026-01-31T09:29:58.120Z'),
+    rule: name('The rule that found it', 'secrets-in-prompt'),
+    severity,
+    evidence: named(
+      'ReportedEvidence',
+      z.object({
+        hash: name('A hash of what was found', 'sha256:9f86d081884c7d65'),
+        redacted: evidenceText(LIMITS.redactedCodePointsMax, 'What was found, without what is private', 'key=****'),
+        full: evidenceText(LIMITS.fullCodePointsMax, 'All that was found', 'key=hunter2'),
+      }),
+      'What was found. The service cuts what is above the account’s `evidenceLevel` before it stores anything.',
+    ),
+  }),
+  'A detection of a daemon.',
+);
 
 const refusedEvent = z
   .object({

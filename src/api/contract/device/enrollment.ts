@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { asciiText } from '../../http/fields.ts';
-import { appId, described } from '../fields.ts';
+import { appId, described, named } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const reported = (what: string, example: string) =>
@@ -26,14 +26,12 @@ const body = z
     platform: reported('The platform of the machine', 'linux/arm64'),
     agentVersion: reported('The version of the daemon', '1.4.2'),
     // O11: a device that does not say how it is connected is private.
-    connection: z
-      .enum(['cloud', 'private'])
-      .default('private')
-      .meta({
-        description:
-          'Only a `cloud` daemon of an Enterprise account receives the configuration; a `private` one, as without this field, is configured locally.',
-        examples: ['cloud'],
-      }),
+    connection: named(
+      'Connection',
+      z.enum(['cloud', 'private']),
+      'Only a `cloud` daemon of an Enterprise account receives the configuration; a `private` one, as without this field, is configured locally.',
+      'cloud',
+    ).default('private'),
     credentialHash: described(
       z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be the SHA-256 of the credential as 64 hex digits'),
       'The SHA-256 of a credential that the daemon made itself, in 64 hex digits. Without it the service makes one, and ' +

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { appId, closedBody, described, next, pageQuery } from '../fields.ts';
+import { appId, appStatus, closedBody, described, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { adoptableBy, adoptableUntil, namespaceUid, offeredNamespaceUid } from './accounts.ts';
 
@@ -10,7 +10,7 @@ const consentedApp = z
   .object({
     appId,
     name: described(z.string().max(LIMITS.nameCodePointsMax), 'The name for people.', 'scanner'),
-    status: described(z.enum(['pending', 'active', 'revoked']), 'Whether a daemon is enrolled.', 'active'),
+    status: appStatus,
     adoptableBy: described(z.string(), 'The FleetApp that may adopt the app, once.', RESOURCE).optional(),
     adoptableUntil,
     namespaceUid: offeredNamespaceUid,

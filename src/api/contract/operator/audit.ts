@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, described, double, instant, instantOrNull, next, pageQuery } from '../fields.ts';
+import { count, described, double, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 /** An entry of an audit. */
@@ -33,17 +33,26 @@ const page = z
   })
   .meta({ id: 'AuditPage', description: 'A page of an audit.' });
 
-const fault = z.object({
-  what: described(
-    z.enum(['removed', 'changed', 'added', 'backdated', 'chain_broken']),
-    'The kind of the fault.',
-    'removed',
-  ),
-  block: described(z.int(), 'The number of the block; absent where no block has the entry.', 3).optional(),
-  entry: described(z.string(), 'The name of the entry; absent for a fault of the chain.', '0mhx4k1qz-3f9a').optional(),
-  at: instantOrNull('The instant that the entry claims; null where no date has it.').optional(),
-  says: described(z.string(), 'A sentence for people.', 'An entry of block 3 is missing.'),
-});
+const fault = named(
+  'AuditFault',
+  z.object({
+    what: named(
+      'AuditFaultKind',
+      z.enum(['removed', 'changed', 'added', 'backdated', 'chain_broken']),
+      'The kind of the fault.',
+      'removed',
+    ),
+    block: described(z.int(), 'The number of the block; absent where no block has the entry.', 3).optional(),
+    entry: described(
+      z.string(),
+      'The name of the entry; absent for a fault of the chain.',
+      '0mhx4k1qz-3f9a',
+    ).optional(),
+    at: instantOrNull('The instant that the entry claims; null where no date has it.').optional(),
+    says: described(z.string(), 'A sentence for people.', 'An entry of block 3 is missing.'),
+  }),
+  'A fault of the audit.',
+);
 
 const verification = z
   .object({
@@ -52,7 +61,8 @@ const verification = z
     blocks: count('How many blocks the chain has.', 14),
     firstBlock: count('The number of the first block: above 1 where the retention has cut the beginning.', 1),
     unsealed: count('How many entries are new; they are sealed within seconds.', 2),
-    head: described(
+    head: named(
+      'AuditHead',
       z.object({
         number: count('The number of the newest block.', 14),
         digest: described(
@@ -63,7 +73,6 @@ const verification = z
         at: instant('When it was sealed.'),
       }),
       'The newest block, absent where there is none: keep it elsewhere, and compare.',
-      undefined,
     ).optional(),
     ownBytes: count("The bytes of sealed entries that the account's own keys and people have written.", 52_428_800),
     notedBytes: described(

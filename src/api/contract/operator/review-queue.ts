@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { REVIEW_STATUSES, SEVERITIES } from '../../../domain/records/review-records.ts';
+import { REVIEW_STATUSES } from '../../../domain/records/review-records.ts';
 import { text } from '../../http/fields.ts';
-import { appId, closedBody, described, entryId, instant, next, pageQuery } from '../fields.ts';
+import { appId, closedBody, described, entryId, instant, named, next, pageQuery, severity } from '../fields.ts';
 import { operation } from '../operation.ts';
 
-const status = described(z.enum(REVIEW_STATUSES), 'What was decided; `open` until then.', 'open');
+const status = named('ReviewStatus', z.enum(REVIEW_STATUSES), 'What was decided; `open` until then.', 'open');
 
 const entry = z
   .object({
@@ -14,15 +14,15 @@ const entry = z
     at: instant('When the daemon says that it happened.'),
     receivedAt: instant('When the service received it.'),
     rule: described(z.string(), 'The rule that found it.', 'secrets-in-prompt'),
-    severity: described(z.enum(SEVERITIES), 'How grave it is.', 'high'),
-    evidence: described(
+    severity,
+    evidence: named(
+      'Evidence',
       z.object({
         hash: described(z.string(), 'A hash of what was found.', 'sha256:9f86d081884c7d65'),
         redacted: described(z.string(), 'What was found, without what is private.', 'key=****').optional(),
         full: described(z.string(), 'All that was found.', 'key=hunter2').optional(),
       }),
       'The evidence that the account’s level allowed when it came.',
-      undefined,
     ),
     status,
     note: described(
@@ -43,7 +43,7 @@ export const listReviewQueue = operation({
   summary: 'List the review queue',
   description: 'Lists the detections of the account’s daemons, page by page.',
   query: pageQuery.extend({
-    status: described(z.enum(REVIEW_STATUSES), 'Only entries of this status; all without it.', 'open').optional(),
+    status: described(status, 'Only entries of this status; all without it.', 'open').optional(),
   }),
   answers: [
     {
@@ -65,7 +65,7 @@ export const decideReview = operation({
   description: 'Sets the status of an entry, and its note.',
   body: closedBody(
     z.object({
-      status: described(z.enum(REVIEW_STATUSES), 'The decision.', 'confirmed'),
+      status: described(status, 'The decision.', 'confirmed'),
       note: described(
         text({ codePointsMax: LIMITS.reviewNoteCodePointsMax }),
         `A note, at most ${LIMITS.reviewNoteCodePointsMax} characters; without it the stored one stays, an empty one removes it.`,

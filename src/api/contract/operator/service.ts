@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { accountId, count, described, double, instant, instantOrNull, keyId, numberInQuery } from '../fields.ts';
+import { accountId, count, described, double, instant, instantOrNull, keyId, named, numberInQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const keyNumber = z.int().min(1);
@@ -12,10 +12,14 @@ const keyStatus = z
     known: described(z.array(keyNumber), 'The keys in the key file of the replica that answers.', [1, 2]),
     replicas: described(
       z.array(
-        z.object({
-          replicaId: described(z.string(), 'The id of a live replica.', 'f3b1c9d2a7e4'),
-          keyNumbers: described(z.array(keyNumber), 'The keys that it knows.', [1, 2]),
-        }),
+        named(
+          'ReplicaKeys',
+          z.object({
+            replicaId: described(z.string(), 'The id of a live replica.', 'f3b1c9d2a7e4'),
+            keyNumbers: described(z.array(keyNumber), 'The keys that it knows.', [1, 2]),
+          }),
+          'The keys of a replica.',
+        ),
       ),
       'The live replicas.',
       undefined,
@@ -84,47 +88,63 @@ const rollout = z
     stale: count('Those that have been silent for three poll intervals, and for two minutes at least.', 1),
     failures: described(
       z.array(
-        device.extend({
-          emptied: described(
-            z.boolean(),
-            'Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load.',
-            false,
-          ),
-        }),
+        named(
+          'RolloutFailure',
+          device.extend({
+            emptied: described(
+              z.boolean(),
+              'Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load.',
+              false,
+            ),
+          }),
+          'A daemon that could not apply the configuration.',
+        ),
       ),
       'The newest 20 failures.',
       undefined,
     ),
     failuresByError: described(
       z.array(
-        z.object({
-          error: described(z.string(), 'What daemons said.', 'the collector does not answer'),
-          devices: count('Daemons that said so.', 1),
-        }),
+        named(
+          'RolloutError',
+          z.object({
+            error: described(z.string(), 'What daemons said.', 'the collector does not answer'),
+            devices: count('Daemons that said so.', 1),
+          }),
+          'What daemons said of a failure.',
+        ),
       ),
       'The failures by what was said, the most frequent first, at most 20.',
       undefined,
     ),
     acknowledged: described(
       z.array(
-        z.object({
-          revision: count('The revision.', 7),
-          applied: count('Daemons that said last that they applied it.', 96),
-          failed: count('Daemons that said last that they could not.', 1),
-        }),
+        named(
+          'AcknowledgedRevision',
+          z.object({
+            revision: count('The revision.', 7),
+            applied: count('Daemons that said last that they applied it.', 96),
+            failed: count('Daemons that said last that they could not.', 1),
+          }),
+          'A revision with the daemons that acknowledged it last.',
+        ),
       ),
       'Who runs what: the daemons by the revision that they acknowledged last, the newest first, at most 20.',
       undefined,
     ),
-    health: described(
+    health: named(
+      'FleetHealth',
       z.object({
         healthy: count('Agents that say they are healthy.', 97),
         unhealthy: count('Agents that say they are not.', 1),
       }),
       'The agents of OpAMP by their health, as far as they report it.',
+    ),
+    unhealthy: described(
+      z.array(named('UnhealthyAgent', device, 'An agent that is unhealthy.')),
+      'The 20 agents that turned unhealthy last.',
       undefined,
     ),
-    unhealthy: described(z.array(device), 'The 20 agents that turned unhealthy last.', undefined),
   })
   .meta({ id: 'Rollout', description: 'The rollout of a configuration.' });
 export type Rollout = z.infer<typeof rollout>;
@@ -154,25 +174,33 @@ export const limitsQuery = z.object({
   top: numberInQuery(TOP_MAX, TOP_MAX, `The most accounts that are listed; ${TOP_MAX} without it.`),
 });
 
-const refusedBy = z.object({
-  keyId: keyId.meta({ description: 'The API key.' }),
-  operation: described(z.string(), 'The method and the template of the path.', 'POST /v1/apps'),
-  refused: count('Requests refused in the last 60 s.', 12),
-});
+const refusedBy = named(
+  'RefusedByKey',
+  z.object({
+    keyId: keyId.meta({ description: 'The API key.' }),
+    operation: described(z.string(), 'The method and the template of the path.', 'POST /v1/apps'),
+    refused: count('Requests refused in the last 60 s.', 12),
+  }),
+  'Refused requests of a key.',
+);
 
 const rateLimits = z
   .object({
     limited: count('Accounts that were refused in the last 60 s.', 1),
     accounts: described(
       z.array(
-        z.object({
-          accountId,
-          fill: described(double.min(0).max(1), 'How full the window is, 0 to 1.', 1),
-          refused: count('Requests refused in the last 60 s.', 12),
-          refusedBy: described(z.array(refusedBy), 'The same by key and operation, the most first.', undefined),
-          limitedSince: instantOrNull('Since when it is limited; null where it is not.'),
-          liftsAt: instantOrNull('When its next request is free; null where it is not limited.'),
-        }),
+        named(
+          'LimitedAccount',
+          z.object({
+            accountId,
+            fill: described(double.min(0).max(1), 'How full the window is, 0 to 1.', 1),
+            refused: count('Requests refused in the last 60 s.', 12),
+            refusedBy: described(z.array(refusedBy), 'The same by key and operation, the most first.', undefined),
+            limitedSince: instantOrNull('Since when it is limited; null where it is not.'),
+            liftsAt: instantOrNull('When its next request is free; null where it is not limited.'),
+          }),
+          'An account that is limited, or near it.',
+        ),
       ),
       'The most refused first, then the fullest.',
       undefined,

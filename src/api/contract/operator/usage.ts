@@ -1,15 +1,19 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { ACCOUNT_ID, accountId, count, described, next, pageQuery } from '../fields.ts';
+import { ACCOUNT_ID, accountId, count, described, named, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const amountMinor = described(z.int(), 'The amount in minor units of the currency, such as cents.', 1550);
 
-const night = z.object({
-  day: described(z.string().regex(/^\d{4}-\d{2}-\d{2}$/), 'The UTC day.', '2026-01-30'),
-  activeDaemons: count('Active daemons at its end.', 31),
-  late: described(z.boolean(), 'Metered more than an hour after its midnight.', false),
-});
+const night = named(
+  'UsageNight',
+  z.object({
+    day: described(z.string().regex(/^\d{4}-\d{2}-\d{2}$/), 'The UTC day.', '2026-01-30'),
+    activeDaemons: count('Active daemons at its end.', 31),
+    late: described(z.boolean(), 'Metered more than an hour after its midnight.', false),
+  }),
+  'A metered night.',
+);
 
 /** Which month, and of which account; the page is judged apart. */
 export const monthQuery = z.object({
@@ -43,21 +47,25 @@ const usage = z
     complete: described(z.boolean(), 'Every night of the month that has ended is metered.', true),
     accounts: described(
       z.array(
-        z.object({
-          accountId,
-          name: described(z.string().max(LIMITS.accountNameCodePointsMax), 'The name of the account.', 'Example Ltd'),
-          nights: described(z.array(night), 'Its nights, in order.', undefined),
-          daemonNights: count('The sum of its active daemons over the nights.', 961),
-          amountMinor,
-        }),
+        named(
+          'AccountUsage',
+          z.object({
+            accountId,
+            name: described(z.string().max(LIMITS.accountNameCodePointsMax), 'The name of the account.', 'Example Ltd'),
+            nights: described(z.array(night), 'Its nights, in order.', undefined),
+            daemonNights: count('The sum of its active daemons over the nights.', 961),
+            amountMinor,
+          }),
+          'The usage of an account.',
+        ),
       ),
       'In the order of the ids; also accounts without nights.',
       undefined,
     ),
-    total: described(
+    total: named(
+      'UsageTotal',
       z.object({ daemonNights: count('Over all accounts of the answer.', 961), amountMinor }),
       'The sums.',
-      undefined,
     ),
     next,
   })

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { text } from '../../http/fields.ts';
-import { appId, described, instant, instantOrNull } from '../fields.ts';
+import { appId, appStatus, described, instant, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(
@@ -16,11 +16,7 @@ const app = z
   .object({
     appId,
     name,
-    status: described(
-      z.enum(['pending', 'active', 'revoked']),
-      '`pending` until the daemon enrolls, then `active`, and `revoked` once it is cut off.',
-      'active',
-    ),
+    status: appStatus,
     platform: reported('The platform that the daemon reported; empty until it does.', 'linux/arm64'),
     agentVersion: reported('The version that the daemon reported; empty until it does.', '1.4.2'),
     lastSeenAt: instantOrNull('The last contact of the daemon, at most a minute behind; null where there was none.'),

@@ -39,13 +39,11 @@ const shape = z.object({
   )
     .meta({ maxLength: LIMITS.authHeaderCharactersMax, pattern: AUTH_HEADER })
     .optional(),
-  evidenceLevel: z
-    .enum(['hashes', 'redacted', 'full'], 'must be hashes, redacted or full')
-    .default('hashes')
-    .meta({
-      description: 'How much of a detection leaves the machine; `hashes` without it.',
-      examples: ['hashes'],
-    }),
+  evidenceLevel: described(
+    evidenceLevel.default('hashes'),
+    'How much of a detection leaves the machine; `hashes` without it.',
+    'hashes',
+  ),
 });
 
 /** O2: judged even when other fields are wrong, so that the first wrong field in the table's order is told (O3). */
