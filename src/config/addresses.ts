@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import * as z from 'zod';
+import { newFileFault } from './rules.ts';
 
 /** A range of addresses, as in `10.0.0.0/8`. */
 export interface AddressRange {
@@ -40,13 +42,21 @@ function canonicalHost(host: string): string {
 /** The store: a path, or the members of an etcd. */
 export const store = z.string().transform((value, ctx) => {
   const sqlite = /^sqlite:(.*)$/s.exec(value);
-  if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
+  if (sqlite) return ofFile(sqlite[1] ?? '', ctx);
   const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
   const broken = brokenEndpointRule(urls);
   if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
   ctx.addIssue(broken);
   return z.NEVER;
 });
+
+/** @param text of the path; an empty one is the file in the data directory */
+function ofFile(text: string, ctx: z.RefinementCtx<string>) {
+  const fault = text === '' ? undefined : newFileFault(text);
+  if (fault === undefined) return { kind: 'sqlite' as const, path: text === '' ? '' : resolve(text) };
+  ctx.addIssue(`sqlite:PATH ${fault}`);
+  return z.NEVER;
+}
 
 /** Checks the addresses by the rules of the etcd back-end, before it is opened. @returns the rule that is broken */
 function brokenEndpointRule(urls: readonly string[]): string | undefined {

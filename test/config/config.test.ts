@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, type Config } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
@@ -37,8 +37,8 @@ function refusal(env: Record<string, string>): string {
 
 test('without a variable it is an embedded store in ./.muster, on this machine alone', () => {
   expect(readConfig({ UNRELATED: 'x' })).toEqual({
-    store: { kind: 'sqlite', path: '.muster/muster.db' },
-    dataDir: './.muster',
+    store: { kind: 'sqlite', path: resolve('.muster/muster.db') },
+    dataDir: resolve('.muster'),
     listen: {
       api: { host: '127.0.0.1', port: 8080 },
       device: { host: '127.0.0.1', port: 8081 },
@@ -92,8 +92,14 @@ test('an empty variable is one that is not set, but for the panel, which it turn
 describe('a good value is taken', () => {
   test.each<[Record<string, string>, object]>([
     [{ MUSTER_STORE: 'sqlite:/var/lib/m.db' }, { store: { kind: 'sqlite', path: '/var/lib/m.db' } }],
-    [{ MUSTER_STORE: 'sqlite:' }, { store: { kind: 'sqlite', path: '.muster/muster.db' } }],
+    [{ MUSTER_STORE: 'sqlite:' }, { store: { kind: 'sqlite', path: resolve('.muster/muster.db') } }],
+    [{ MUSTER_STORE: 'sqlite:data/m.db' }, { store: { kind: 'sqlite', path: resolve('data/m.db') } }],
+    [{ MUSTER_STORE: 'sqlite:../file' }, { store: { kind: 'sqlite', path: resolve('../file') } }],
+    [{ MUSTER_STORE: 'sqlite:/a b/ü#1%20~/memory:$1' }, { store: { path: '/a b/ü#1%20~/memory:$1' } }],
+    [{ MUSTER_STORE: 'sqlite:/data/x/../m.db' }, { store: { path: '/data/m.db' } }],
     [{ MUSTER_DATA_DIR: '/data' }, { dataDir: '/data', store: { path: '/data/muster.db' } }],
+    [{ MUSTER_DATA_DIR: '/data/' }, { dataDir: '/data', store: { path: '/data/muster.db' } }],
+    [{ MUSTER_DATA_DIR: '.' }, { dataDir: resolve('.') }],
     [{ MUSTER_API_LISTEN: '0.0.0.0:80' }, { listen: { api: { host: '0.0.0.0', port: 80 } } }],
     [{ MUSTER_DEVICE_LISTEN: '[::1]:0' }, { listen: { device: { host: '::1', port: 0 } } }],
     [{ MUSTER_OPS_LISTEN: 'ops.internal:65535' }, { listen: { ops: { host: 'ops.internal', port: 65_535 } } }],
