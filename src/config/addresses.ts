@@ -88,3 +88,26 @@ function rangeOf(text: string): AddressRange | undefined {
   const range = { address, bits: bits === undefined ? width : Number(bits) };
   return family !== 0 && range.bits <= width ? range : undefined;
 }
+
+/** A proxy: no path, and a port of its own; it may ask for a user and a password. */
+const proxy = z.string().transform((value, ctx) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isBare =
+    /^https?:\/\/(?:[^/?#\s@:]+(?::[^/?#\s@]*)?@)?(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?$/.test(value);
+  if (url && isBare) return url.href;
+  ctx.addIssue(
+    'must be http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before the host where it asks for them',
+  );
+  return z.NEVER;
+});
+
+export const egressVariables = {
+  MUSTER_EGRESS_PROXY: proxy.optional().meta({
+    unset: 'directly; `http_proxy` and the like do not count',
+    description:
+      'The proxy of every call that the service itself makes to the world outside, such as those to the OpenID Connect ' +
+      'provider. The proxy then resolves the names, and decides which addresses may be reached. etcd and the API server of ' +
+      'Kubernetes are always reached directly.',
+    secret: true,
+  }),
+};

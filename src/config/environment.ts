@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
-import { listen, ranges, store } from './addresses.ts';
+import { egressVariables, listen, ranges, store } from './addresses.ts';
 import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
 import { DATA_DIR, directory, file, whole, words } from './rules.ts';
@@ -269,6 +269,7 @@ export const SECTIONS = {
   'Tokens and bounds': guarding,
   'OpAMP, for collectors': opampVariables,
   'The panel': panelVariables,
+  'Calls to the outside': egressVariables,
   'What the process does': working,
   'Custom resources, with the role `kubernetes`': following,
 } as const;
@@ -281,6 +282,7 @@ export const environment = z.object({
   ...guarding,
   ...opampVariables,
   ...panelVariables,
+  ...egressVariables,
   ...working,
   ...following,
 });

@@ -331,4 +331,20 @@ describeWithHelm('the network policy', () => {
     ).toEqual([{ ipBlock: { cidr: '10.0.0.0/8' } }]);
     expect(at(await policy({ egress: false }), 'policyTypes')).toEqual(['Ingress']);
   });
+
+  test.each([
+    ['', 8443],
+    ['http://proxy.example:3128', 3128],
+    ['https://proxy.example', 443],
+    ['http://proxy.example/', 80],
+  ])('lets it to the provider of sign-ins, through the proxy %j', async (egressProxy, port) => {
+    const oidc = { issuer: 'https://id.example.com:8443', clientId: 'muster', existingSecret: 'oidc' };
+    const panel = { enabled: true, url: 'https://muster.example.com', oidc };
+    const tls = { panel: { existingSecret: 'panel' } };
+    const spec = at(
+      one(await render({ values: { ...ON_ETCD, config: { egressProxy }, panel, tls } }), 'NetworkPolicy', 'muster'),
+      'spec',
+    );
+    expect(listAt(spec, 'egress', 3, 'ports')).toEqual([{ port }]);
+  });
 });

@@ -35,6 +35,14 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/sqlite/files.test.ts', 'test/service/store-trouble.test.ts'],
   },
   {
+    name: 'etcd is reached through the proxy of the environment',
+    file: 'src/store/etcd/wire/channel-sockets.ts',
+    search: "'grpc.enable_http_proxy': 0,",
+    replacement: "'grpc.enable_http_proxy': 1,",
+    rule: 'ADR 0061: etcd is reached directly, whatever http_proxy says.',
+    caughtBy: ['test/store/etcd/proxy-variables.test.ts'],
+  },
+  {
     name: 'SQLite is given a path that it reads as a URI',
     file: 'src/store/sqlite/location.ts',
     search: 'if (!isAbsolute(path)) throw',
