@@ -43,7 +43,7 @@ function canonicalHost(host: string): string {
 export const store = z.string().transform((value, ctx) => {
   const sqlite = /^sqlite:(.*)$/s.exec(value);
   if (sqlite) return ofFile(sqlite[1] ?? '', ctx);
-  const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
+  const urls = (/^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? []).map(plainly);
   const broken = brokenEndpointRule(urls);
   if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
   ctx.addIssue(broken);
@@ -57,6 +57,9 @@ function ofFile(text: string, ctx: z.RefinementCtx<string>) {
   ctx.addIssue(`sqlite:PATH ${fault}`);
   return z.NEVER;
 }
+
+/** A URL without what people and other programs write around it: blanks, capitals of scheme and host, and a slash. */
+const plainly = (url: string): string => url.trim().toLowerCase().replace(/\/$/, '');
 
 /** Checks the addresses by the rules of the etcd back-end, before it is opened. @returns the rule that is broken */
 function brokenEndpointRule(urls: readonly string[]): string | undefined {

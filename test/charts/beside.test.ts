@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readStoreConfig } from '../../src/config/config.ts';
 import { environment } from '../../src/config/environment.ts';
 import { musterCommand } from '../support/service/muster-command.ts';
 import {
@@ -330,6 +331,17 @@ describeWithHelm('the network policy', () => {
       at(rule(await policy({ etcdPorts: [1], etcdTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }), 'egress', 1), 'to'),
     ).toEqual([{ ipBlock: { cidr: '10.0.0.0/8' } }]);
     expect(at(await policy({ egress: false }), 'policyTypes')).toEqual(['Ingress']);
+  });
+
+  test('lets it to etcd also where its addresses have a slash, blanks or capitals', async () => {
+    const store = { type: 'etcd', etcd: { endpoints: ['HTTP://Etcd-0:2379/', ' http://etcd-1:2380 '] } };
+    const objects = await render({ values: { ...ON_ETCD, store } });
+    const spec = at(one(objects, 'NetworkPolicy', 'muster'), 'spec');
+    expect(listAt(spec, 'egress', 2, 'ports')).toEqual([{ port: 2379 }, { port: 2380 }]);
+    const [{ spec: pod } = { spec: undefined }] = podsOf(objects);
+    const variable = listAt(pod, 'containers', 0, 'env').find((each) => at(each, 'name') === 'MUSTER_STORE');
+    const env = { MUSTER_STORE: String(at(variable, 'value')) };
+    expect(readStoreConfig(env)).toMatchObject({ store: { endpoints: ['http://etcd-0:2379', 'http://etcd-1:2380'] } });
   });
 
   test.each([
