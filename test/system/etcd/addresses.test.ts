@@ -20,11 +20,11 @@ import { until } from '../../support/time/until.ts';
 const binary = findEtcd();
 
 const OWN_HOSTS = 'mount --bind "$0" /etc/hosts && exec "$@"';
-const UNSHARE = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c'];
+const UNSHARE: readonly [string, ...string[]] = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c'];
 
 function whyNot(): string | undefined {
   if (binary === undefined) return NO_ETCD;
-  const [command = '', ...words] = [...UNSHARE, OWN_HOSTS, '/etc/hosts', 'true'];
+  const [command, ...words] = [...UNSHARE, OWN_HOSTS, '/etc/hosts', 'true'];
   const { status } = spawnSync(command, words, { stdio: 'ignore' });
   return status === 0 ? undefined : 'files cannot be mounted in a user namespace here';
 }
