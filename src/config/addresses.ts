@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import * as z from 'zod';
+import { newFileFault } from './rules.ts';
 
 /** A range of addresses, as in `10.0.0.0/8`. */
 export interface AddressRange {
@@ -40,13 +42,24 @@ function canonicalHost(host: string): string {
 /** The store: a path, or the members of an etcd. */
 export const store = z.string().transform((value, ctx) => {
   const sqlite = /^sqlite:(.*)$/s.exec(value);
-  if (sqlite) return { kind: 'sqlite' as const, path: sqlite[1] ?? '' };
-  const urls = /^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? [];
+  if (sqlite) return ofFile(sqlite[1] ?? '', ctx);
+  const urls = (/^etcd:(.+)$/s.exec(value)?.[1]?.split(',') ?? []).map(plainly);
   const broken = brokenEndpointRule(urls);
   if (broken === undefined) return { kind: 'etcd' as const, endpoints: urls };
   ctx.addIssue(broken);
   return z.NEVER;
 });
+
+/** @param text of the path; an empty one is the file in the data directory */
+function ofFile(text: string, ctx: z.RefinementCtx<string>) {
+  const fault = text === '' ? undefined : newFileFault(text);
+  if (fault === undefined) return { kind: 'sqlite' as const, path: text === '' ? '' : resolve(text) };
+  ctx.addIssue(`sqlite:PATH ${fault}`);
+  return z.NEVER;
+}
+
+/** A URL without what people and other programs write around it: blanks, capitals of scheme and host, and a slash. */
+const plainly = (url: string): string => url.trim().toLowerCase().replace(/\/$/, '');
 
 /** Checks the addresses by the rules of the etcd back-end, before it is opened. @returns the rule that is broken */
 function brokenEndpointRule(urls: readonly string[]): string | undefined {
@@ -78,3 +91,26 @@ function rangeOf(text: string): AddressRange | undefined {
   const range = { address, bits: bits === undefined ? width : Number(bits) };
   return family !== 0 && range.bits <= width ? range : undefined;
 }
+
+/** A proxy: no path, and a port of its own; it may ask for a user and a password. */
+const proxy = z.string().transform((value, ctx) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isBare =
+    /^https?:\/\/(?:[^/?#\s@:]+(?::[^/?#\s@]*)?@)?(?:[^/@?#\s:]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?$/.test(value);
+  if (url && isBare) return url.href;
+  ctx.addIssue(
+    'must be http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before the host where it asks for them',
+  );
+  return z.NEVER;
+});
+
+export const egressVariables = {
+  MUSTER_EGRESS_PROXY: proxy.optional().meta({
+    unset: 'directly; `http_proxy` and the like do not count',
+    description:
+      'The proxy of every call that the service itself makes to the world outside, such as those to the OpenID Connect ' +
+      'provider. The proxy then resolves the names, and decides which addresses may be reached. etcd and the API server of ' +
+      'Kubernetes are always reached directly.',
+    secret: true,
+  }),
+};

@@ -86,6 +86,8 @@ export interface Config {
   /** The settings of the panel; undefined where it is off. */
   readonly panel: PanelConfig | undefined;
   readonly sessions: SessionConfig;
+  /** The proxy of the service's own calls to the outside, which may hold a password. */
+  readonly egressProxy: string | undefined;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
   /** The names of variables that begin with `MUSTER_` and are none of Muster's. */
   readonly unknownVariables: readonly string[];
@@ -157,6 +159,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       authority: contentOf(values, 'MUSTER_OPAMP_CA_FILE'),
     }),
     sessions: sessionsOf(values),
+    egressProxy: values.MUSTER_EGRESS_PROXY,
     panel: panelOf(values, (name) => secretOf(values, name)?.toString()),
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
-import { listen, ranges, store } from './addresses.ts';
+import { egressVariables, listen, ranges, store } from './addresses.ts';
 import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
-import { file, whole, words } from './rules.ts';
+import { DATA_DIR, directory, file, whole, words } from './rules.ts';
 
 /*
  * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
@@ -40,10 +40,11 @@ const storing = {
   MUSTER_STORE: store.optional().meta({
     unset: '`sqlite:` in the data directory',
     description:
-      'The store. `sqlite:PATH` is the embedded one, for a single process. `etcd:URL,URL,…` names the members of an ' +
+      'The store. `sqlite:PATH` is the embedded one, for a single process: the path of a file, never `:memory:`, a `file:` ' +
+      'URI or one with `?` or `~`. `etcd:URL,URL,…` names the members of an ' +
       'etcd that replicas share; their URLs are all `http://HOST:PORT` or all `https://HOST:PORT`.',
   }),
-  MUSTER_DATA_DIR: z.string().min(1, 'must be a directory').prefault('./.muster').meta({
+  MUSTER_DATA_DIR: directory.prefault(DATA_DIR).meta({
     description: 'Holds the embedded store, and the operator token and the key file that it generates for itself.',
   }),
   MUSTER_STORE_ID: z
@@ -268,6 +269,7 @@ export const SECTIONS = {
   'Tokens and bounds': guarding,
   'OpAMP, for collectors': opampVariables,
   'The panel': panelVariables,
+  'Calls to the outside': egressVariables,
   'What the process does': working,
   'Custom resources, with the role `kubernetes`': following,
 } as const;
@@ -280,6 +282,7 @@ export const environment = z.object({
   ...guarding,
   ...opampVariables,
   ...panelVariables,
+  ...egressVariables,
   ...working,
   ...following,
 });

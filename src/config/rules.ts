@@ -1,5 +1,7 @@
+import { resolve } from 'node:path';
 import * as z from 'zod';
 import { DURATION_FORMS, durationWithin } from '../time/duration.ts';
+import { ConfigError } from './config-error.ts';
 
 /* Rules that several variables have. The message of a rule is also its text in docs/CONFIGURATION.md. */
 
@@ -35,3 +37,47 @@ export const words = (max: number): z.ZodString => {
   const rule = `must have 1 to ${max} characters`;
   return z.string().min(1, rule).max(max, rule);
 };
+
+/**
+ * Forms of a path that mean something to SQLite, to a shell or to another program's settings. SQLite keeps a `:memory:`
+ * store nowhere, and opens a `file:` URI by the options in it, past the mode, the lock and the watch of the file; anything
+ * else would be a file or a directory of that very name, where nobody looks for the data.
+ */
+const NO_PATHS: readonly (readonly [form: RegExp, fault: string])[] = [
+  [/^\s*$/, 'must be a path'],
+  [/\p{Cc}/u, 'must be a path without control characters'],
+  [/^\s|\s$/, 'must be a path without blanks around it'],
+  [/^["'`]/, 'must be a path without quotation marks around it'],
+  [/^:memory:/i, 'must be a path: `:memory:` loses everything at a restart; write /PATH in its place'],
+  [/^[A-Za-z][A-Za-z0-9+.-]+:/, 'must be a path, not a URI: write /PATH without `file:`'],
+  [/\?/, 'must be a path without options: leave out the `?` and what follows'],
+  [/^~/, 'must be a path from / on: `~` is not replaced here; write the home directory itself'],
+  [/(?:^|\/)\$[A-Za-z_]|\$[{(]/, 'must be a path from / on: variables are not replaced here; write their values'],
+  [/^\/\//, 'must be a path with a single slash at its beginning'],
+];
+
+/** @returns the rule that the text breaks; undefined for a path */
+const pathFault = (text: string): string | undefined => NO_PATHS.find(([form]) => form.test(text))?.[1];
+
+/** The whole path of a directory that is written to. */
+export const directory = z.string().transform((text, ctx) => {
+  const fault = pathFault(text);
+  if (fault === undefined) return resolve(text);
+  ctx.addIssue(fault);
+  return z.NEVER;
+});
+
+/** The fault of the text as the path of a file that is made where there is none; undefined where it is one. */
+export const newFileFault = (text: string): string | undefined =>
+  pathFault(text) ??
+  (/(?:^|\/)\.{0,2}$/.test(text) ? 'must be the path of a file: add its name, as in PATH/muster.db' : undefined);
+
+/** The data directory where MUSTER_DATA_DIR is not set. */
+export const DATA_DIR = './.muster';
+
+/** The whole path of the data directory, for whoever needs nothing else of the configuration. @throws ConfigError */
+export function dataDirectoryOf(env: Readonly<Record<string, string | undefined>>): string {
+  const { success, data, error } = directory.safeParse(env['MUSTER_DATA_DIR'] || DATA_DIR);
+  if (success) return data;
+  throw new ConfigError(`MUSTER_DATA_DIR: ${error.issues[0]?.message}`);
+}

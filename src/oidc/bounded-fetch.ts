@@ -1,4 +1,5 @@
 import { isLoopbackUrl } from '../config/panel-variables.ts';
+import type { Egress } from '../outgoing/egress.ts';
 
 /** What the libraries ask of a fetch. */
 export type FetchOptions = Pick<RequestInit, 'method' | 'headers' | 'signal'> & { readonly body?: unknown };
@@ -11,17 +12,17 @@ const ANSWER_BYTES_MAX = 1_048_576;
 /**
  * A fetch for the libraries that speak to the provider: bounded in time and in bytes, without redirects, and by https
  * unless the provider is on this machine.
- * @throws TypeError for an address that must not be asked; RangeError for an answer that is too large; whatever `fetch`
+ * @throws TypeError for an address that must not be asked; RangeError for an answer that is too large; whatever `egress`
  * throws
  */
 export const boundedFetch =
-  (issuer: URL) =>
+  (issuer: URL, egress: Egress) =>
   async (address: string, { signal, body, ...options }: FetchOptions = {}): Promise<Response> => {
     const url = new URL(address);
     const isLocal = url.protocol === 'http:' && issuer.protocol === 'http:' && isLoopbackUrl(url);
     if (url.protocol !== 'https:' && !isLocal) throw new TypeError('The provider names an address that is not https.');
     const timeout = AbortSignal.timeout(PROVIDER_CALL_MS);
-    const response = await fetch(url, {
+    const response = await egress(url, {
       ...options,
       ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
       redirect: 'manual',

@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch as josesFetch, type JWTVerifyGetKey } from 'jose';
 import * as oidc from 'openid-client';
 import type { ProviderConfig } from '../config/panel.ts';
+import type { Egress } from '../outgoing/egress.ts';
 import type { Clock } from '../time/clock.ts';
 import { boundedFetch, PROVIDER_CALL_MS } from './bounded-fetch.ts';
 import { guarded, ProviderFault } from './provider-fault.ts';
@@ -12,6 +13,12 @@ export interface Discovered {
   readonly keys: JWTVerifyGetKey;
   /** For tokens that anybody may send: an unknown key is asked for every half minute at most. */
   readonly strangersKeys: JWTVerifyGetKey;
+}
+
+/** What the discovery is made with. */
+export interface DiscoveryDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly egress: Egress;
 }
 
 /** The skew of the provider's clock that is put up with. */
@@ -28,13 +35,13 @@ const RETRY_MS_MAX = 30_000;
  */
 export function createDiscovery(
   provider: Pick<ProviderConfig, 'issuer' | 'clientId' | 'clientSecret'>,
-  clock: Pick<Clock, 'monotonic'>,
+  { clock, egress }: DiscoveryDeps,
 ): () => Promise<Discovered> {
   let known: { readonly outcome: Promise<Discovered>; readonly until: number } | undefined;
   let failures = 0;
   return () => {
     if (known && clock.monotonic() < known.until) return known.outcome;
-    const outcome = guarded('unavailable', () => discover(provider));
+    const outcome = guarded('unavailable', () => discover(provider, egress));
     known = { outcome, until: clock.monotonic() + DISCOVERED_MS };
     outcome.then(
       () => {
@@ -50,9 +57,12 @@ export function createDiscovery(
   };
 }
 
-async function discover(provider: Pick<ProviderConfig, 'issuer' | 'clientId' | 'clientSecret'>): Promise<Discovered> {
+async function discover(
+  provider: Pick<ProviderConfig, 'issuer' | 'clientId' | 'clientSecret'>,
+  egress: Egress,
+): Promise<Discovered> {
   const issuer = new URL(provider.issuer);
-  const ask = boundedFetch(issuer);
+  const ask = boundedFetch(issuer, egress);
   const configuration = await oidc.discovery(
     issuer,
     provider.clientId,

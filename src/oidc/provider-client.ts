@@ -4,6 +4,7 @@ import type { ProviderConfig } from '../config/panel.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Identity } from '../domain/records/user-records.ts';
+import type { Egress } from '../outgoing/egress.ts';
 import type { Clock } from '../time/clock.ts';
 import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 import { CLOCK_TOLERANCE_SECONDS, createDiscovery, type Discovered } from './discovery.ts';
@@ -58,13 +59,14 @@ export interface ProviderClientDeps {
   /** The public origin of the panel. */
   readonly panelUrl: () => string;
   readonly clock: Pick<Clock, 'monotonic' | 'now'>;
+  readonly egress: Egress;
 }
 
 export const CALLBACK_PATH = '/panel/v1/sign-in/provider/callback';
 
 /** Creates the client; the provider is asked when somebody first signs in. */
-export function createProviderClient({ provider, panelUrl, clock }: ProviderClientDeps): ProviderClient {
-  const discovered = createDiscovery(provider, clock);
+export function createProviderClient({ provider, panelUrl, clock, egress }: ProviderClientDeps): ProviderClient {
+  const discovered = createDiscovery(provider, { clock, egress });
   const logoutTokens = new LogoutTokens();
 
   return {

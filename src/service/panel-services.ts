@@ -24,6 +24,7 @@ import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
 import { createProviderUsers } from '../domain/users/provider-users.ts';
 import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
+import { createEgress } from '../outgoing/egress.ts';
 import { createAddressRates, createPanelRate } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
@@ -98,7 +99,11 @@ export function panelDeps(
   const providerUsers = createProviderUsers(userDeps);
   const refreshTokens = createRefreshTokens(core);
   const settings = panel.provider;
-  const provider = settings && { client: createProviderClient({ provider: settings, panelUrl: url, clock }), settings };
+  const egress = createEgress(core.config.egressProxy);
+  const provider = settings && {
+    client: createProviderClient({ provider: settings, panelUrl: url, clock, egress }),
+    settings,
+  };
   const { sessions } = shared.domain;
   return {
     renewRoles:

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readStoreConfig } from '../../src/config/config.ts';
 import { environment } from '../../src/config/environment.ts';
 import { musterCommand } from '../support/service/muster-command.ts';
 import {
@@ -330,5 +331,32 @@ describeWithHelm('the network policy', () => {
       at(rule(await policy({ etcdPorts: [1], etcdTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }), 'egress', 1), 'to'),
     ).toEqual([{ ipBlock: { cidr: '10.0.0.0/8' } }]);
     expect(at(await policy({ egress: false }), 'policyTypes')).toEqual(['Ingress']);
+  });
+
+  test('lets it to etcd also where its addresses have a slash, blanks or capitals', async () => {
+    const store = { type: 'etcd', etcd: { endpoints: ['HTTP://Etcd-0:2379/', ' http://etcd-1:2380 '] } };
+    const objects = await render({ values: { ...ON_ETCD, store } });
+    const spec = at(one(objects, 'NetworkPolicy', 'muster'), 'spec');
+    expect(listAt(spec, 'egress', 2, 'ports')).toEqual([{ port: 2379 }, { port: 2380 }]);
+    const [{ spec: pod } = { spec: undefined }] = podsOf(objects);
+    const variable = listAt(pod, 'containers', 0, 'env').find((each) => at(each, 'name') === 'MUSTER_STORE');
+    const env = { MUSTER_STORE: String(at(variable, 'value')) };
+    expect(readStoreConfig(env)).toMatchObject({ store: { endpoints: ['http://etcd-0:2379', 'http://etcd-1:2380'] } });
+  });
+
+  test.each([
+    ['', 8443],
+    ['http://proxy.example:3128', 3128],
+    ['https://proxy.example', 443],
+    ['http://proxy.example/', 80],
+  ])('lets it to the provider of sign-ins, through the proxy %j', async (egressProxy, port) => {
+    const oidc = { issuer: 'https://id.example.com:8443', clientId: 'muster', existingSecret: 'oidc' };
+    const panel = { enabled: true, url: 'https://muster.example.com', oidc };
+    const tls = { panel: { existingSecret: 'panel' } };
+    const spec = at(
+      one(await render({ values: { ...ON_ETCD, config: { egressProxy }, panel, tls } }), 'NetworkPolicy', 'muster'),
+      'spec',
+    );
+    expect(listAt(spec, 'egress', 3, 'ports')).toEqual([{ port }]);
   });
 });

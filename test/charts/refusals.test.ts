@@ -47,6 +47,12 @@ describeWithHelm('a mistake in the values', () => {
       etcd({ endpoints: ['https://[::1]:1'] }),
     ],
     [
+      'a password in the address of a proxy, which many could read in the pod',
+      { config: { egressProxy: 'http://user:password@proxy:3128' } },
+      /config\/egressProxy/,
+      { config: { egressProxy: 'http://proxy:3128' } },
+    ],
+    [
       'a namespace that can be none',
       { networkPolicy: { monitoringNamespace: 'Prometheus' } },
       /networkPolicy\/monitoringNamespace/,

@@ -67,6 +67,7 @@ describeWithHelm('the product', () => {
       ops: { existingSecret: 'ops' },
       panel: { existingSecret: 'panel' },
     },
+    config: { egressProxy: 'http://proxy.example:3128' },
     operator: { namespaceSelector: 'team' },
     opamp: {
       template: 'a: $(MUSTER_ENDPOINT)\nb: $(MUSTER_HEADERS)\n',

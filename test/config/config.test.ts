@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, type Config } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
@@ -37,8 +37,8 @@ function refusal(env: Record<string, string>): string {
 
 test('without a variable it is an embedded store in ./.muster, on this machine alone', () => {
   expect(readConfig({ UNRELATED: 'x' })).toEqual({
-    store: { kind: 'sqlite', path: '.muster/muster.db' },
-    dataDir: './.muster',
+    store: { kind: 'sqlite', path: resolve('.muster/muster.db') },
+    dataDir: resolve('.muster'),
     listen: {
       api: { host: '127.0.0.1', port: 8080 },
       device: { host: '127.0.0.1', port: 8081 },
@@ -60,6 +60,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     opamp: { path: '/v1/opamp', template: undefined, bootstrap: false, url: undefined, authority: undefined },
     panel: { url: undefined, passwords: true, signInsPerAddress: 20, secondFactor: 'off', provider: undefined },
     roles: new Set(['api', 'device', 'controller']),
+    egressProxy: undefined,
     sessions: { maxMs: 7 * 86_400_000, idleMs: 12 * 3_600_000 },
     metering: { delaySeconds: 300, pricePerDaemonMonth: '0.00', currency: 'EUR' },
     accountQuotaMb: 1024,
@@ -92,8 +93,14 @@ test('an empty variable is one that is not set, but for the panel, which it turn
 describe('a good value is taken', () => {
   test.each<[Record<string, string>, object]>([
     [{ MUSTER_STORE: 'sqlite:/var/lib/m.db' }, { store: { kind: 'sqlite', path: '/var/lib/m.db' } }],
-    [{ MUSTER_STORE: 'sqlite:' }, { store: { kind: 'sqlite', path: '.muster/muster.db' } }],
+    [{ MUSTER_STORE: 'sqlite:' }, { store: { kind: 'sqlite', path: resolve('.muster/muster.db') } }],
+    [{ MUSTER_STORE: 'sqlite:data/m.db' }, { store: { kind: 'sqlite', path: resolve('data/m.db') } }],
+    [{ MUSTER_STORE: 'sqlite:../file' }, { store: { kind: 'sqlite', path: resolve('../file') } }],
+    [{ MUSTER_STORE: 'sqlite:/a b/ü#1%20~/memory:$1' }, { store: { path: '/a b/ü#1%20~/memory:$1' } }],
+    [{ MUSTER_STORE: 'sqlite:/data/x/../m.db' }, { store: { path: '/data/m.db' } }],
     [{ MUSTER_DATA_DIR: '/data' }, { dataDir: '/data', store: { path: '/data/muster.db' } }],
+    [{ MUSTER_DATA_DIR: '/data/' }, { dataDir: '/data', store: { path: '/data/muster.db' } }],
+    [{ MUSTER_DATA_DIR: '.' }, { dataDir: resolve('.') }],
     [{ MUSTER_API_LISTEN: '0.0.0.0:80' }, { listen: { api: { host: '0.0.0.0', port: 80 } } }],
     [{ MUSTER_DEVICE_LISTEN: '[::1]:0' }, { listen: { device: { host: '::1', port: 0 } } }],
     [{ MUSTER_OPS_LISTEN: 'ops.internal:65535' }, { listen: { ops: { host: 'ops.internal', port: 65_535 } } }],
@@ -122,6 +129,9 @@ describe('a good value is taken', () => {
         ],
       },
     ],
+    [{ MUSTER_EGRESS_PROXY: 'http://proxy.example:3128' }, { egressProxy: 'http://proxy.example:3128/' }],
+    [{ MUSTER_EGRESS_PROXY: 'https://[fd00::1]:3128/' }, { egressProxy: 'https://[fd00::1]:3128/' }],
+    [{ MUSTER_EGRESS_PROXY: 'http://me:p%40ss@proxy' }, { egressProxy: 'http://me:p%40ss@proxy/' }],
     [{ MUSTER_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
     [{ MUSTER_RATE_WINDOW: 'local' }, { rateWindow: 'local' }],
     [{ MUSTER_ROLES: 'api' }, { roles: new Set(['api']) }],
@@ -139,6 +149,10 @@ describe('a good value is taken', () => {
 
   test.each<[Record<string, string>, object]>([
     [{ MUSTER_STORE: 'etcd:https://a:2379,https://b:2379' }, { endpoints: ['https://a:2379', 'https://b:2379'] }],
+    [{ MUSTER_STORE: 'etcd:http://a:2379/' }, { endpoints: ['http://a:2379'] }],
+    [{ MUSTER_STORE: 'etcd: http://a:2379 ,\n  http://b:2379/ ' }, { endpoints: ['http://a:2379', 'http://b:2379'] }],
+    [{ MUSTER_STORE: 'etcd:HTTPS://Etcd-0.Etcd:2379' }, { endpoints: ['https://etcd-0.etcd:2379'] }],
+    [{ MUSTER_STORE: 'etcd:HTTP://[FD00::A]:2379/' }, { endpoints: ['http://[fd00::a]:2379'] }],
     [{ MUSTER_ETCD_COMPACT: 'never' }, { compact: false }],
     [{ MUSTER_ETCD_PREFIX: 'team-a/muster_1.2/' }, { prefix: 'team-a/muster_1.2/' }],
     [{ MUSTER_ETCD_QUOTA_BYTES: '8589934592' }, { quotaBytes: 8_589_934_592 }],
@@ -170,14 +184,25 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_STORE', 'etcd:http://a:1,', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://root:hunter2@a:1', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://a:1/path', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://a:1//', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://a b:1', /sqlite:PATH or etcd:URL/],
+    ['MUSTER_STORE', 'etcd:http://a:1, ,http://b:1', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://a:1?x', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://:2379', /sqlite:PATH or etcd:URL/],
     ['MUSTER_STORE', 'etcd:http://etcd', /end in a port/],
     ['MUSTER_STORE', 'etcd:http://a:1,http://b', /end in a port/],
     ['MUSTER_STORE', 'etcd:http://a:65536', /end in a port/],
     ['MUSTER_STORE', 'etcd:http://a:0', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://etcd/', /end in a port/],
+    ['MUSTER_STORE', 'etcd:http://a:1,HTTPS://b:1', /all http:\/\/ or all https:\/\//],
     ['MUSTER_STORE', 'etcd:http://a:1,https://b:1', /all http:\/\/ or all https:\/\//],
     ['MUSTER_ETCD_CA_FILE', file('CA'), /need https:\/\/ URLs/],
+    ['MUSTER_EGRESS_PROXY', 'proxy.example:3128', /http:\/\/HOST:PORT or https:\/\/HOST:PORT/],
+    ['MUSTER_EGRESS_PROXY', 'socks5://hunter2@proxy.example:1080', /http:\/\/HOST:PORT/],
+    ['MUSTER_EGRESS_PROXY', 'http://me:hunter2@', /http:\/\/HOST:PORT/],
+    ['MUSTER_EGRESS_PROXY', 'http://proxy.example:3128/path', /http:\/\/HOST:PORT/],
+    ['MUSTER_EGRESS_PROXY', 'http://proxy.example:3128?x', /http:\/\/HOST:PORT/],
+    ['MUSTER_EGRESS_PROXY', 'http://proxy.example:99999', /http:\/\/HOST:PORT/],
     ['MUSTER_API_LISTEN', '8080', /host:port/],
     ['MUSTER_API_LISTEN', ':8080', /host:port/],
     ['MUSTER_DEVICE_LISTEN', '127.0.0.1:65536', /at most 65535/],

@@ -3,6 +3,22 @@ import type { Mutant } from './mutant.ts';
 /** The collector's address and header, and what must not be told. */
 export const SECRETS: readonly Mutant[] = [
   {
+    name: 'a proxy is shown the secret of a service of this machine',
+    file: 'src/outgoing/proxy-variables.ts',
+    search: 'if (isLoopbackHost(hostOf(hostname))) return undefined;',
+    replacement: 'if (hostOf(hostname) === "") return undefined;',
+    rule: 'ADR 0061: the command line asks this machine directly.',
+    caughtBy: ['test/outgoing/proxy-variables.test.ts', 'test/cli/connection/proxies.test.ts'],
+  },
+  {
+    name: 'the service calls the outside past its proxy',
+    file: 'src/outgoing/proxied-agents.ts',
+    search: 'proxy === undefined ? {} : { http_proxy: proxy, https_proxy: proxy }',
+    replacement: 'proxy === undefined ? {} : { http_proxy: proxy }',
+    rule: 'ADR 0061: MUSTER_EGRESS_PROXY is the one way to the outside.',
+    caughtBy: ['test/outgoing/egress.test.ts'],
+  },
+  {
     name: 'a lost key file is made anew over a store that was used',
     file: 'src/service/files/generated-secrets.ts',
     search: 'if (!existsSync(path) && !(await isUnused(store))) {',

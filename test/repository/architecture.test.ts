@@ -31,7 +31,7 @@ const RANKS: readonly (readonly string[])[] = [
     'controller/kubernetes/schema',
     'opamp',
   ],
-  ['store', 'controller/kubernetes/client'],
+  ['store', 'outgoing', 'controller/kubernetes/client'],
   ['store/etcd/wire', 'store/sqlite', 'store/watch-cache', 'domain/records'],
   ['store/etcd/lease', 'domain/fleet', 'domain/rate-window', 'domain/fullness'],
   ['store/etcd', 'domain/rate-window/shared', 'domain/keys', 'domain/status-history', 'domain/audit'],
@@ -334,7 +334,8 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'src/cli/commands/doctor/service.ts': 'asks a probe, once and without a secret',
   'src/cli/commands/service/status.ts': 'asks probes and metrics, once and without a secret',
   'src/cli/simulation/opamp-exchange.ts': 'speaks OpAMP, which is none of the APIs of the client',
-  'src/oidc/bounded-fetch.ts': 'is the fetch that openid-client and jose are given: it bounds what a provider answers',
+  'src/outgoing/agent-fetch.ts':
+    'is the one way of the service to the outside, and of the command line through a proxy or to one certificate',
   'bench/load.ts': 'must cost less than the service that it measures',
   'bench/million-fleet.ts': 'asks a probe, so often that a start is measured by it',
   'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',
@@ -343,6 +344,9 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'src/store/etcd/wire/channel-sockets.ts': 'opens the TCP connections of gRPC, to be able to close them',
   'fleet/figures.ts': 'scrapes as Prometheus does, etcd as well',
 };
+
+/** Calls of the service that no proxy of the outside may see. */
+const INSIDE: readonly string[] = ['src/service/etcd-probe.ts', 'src/store/etcd/wire/channel-sockets.ts'];
 
 test('no second HTTP client is in the repository', () => {
   const files = globSync('{src,demo,fleet,bench,scripts,deploy}/**/*.{ts,mjs}', { cwd: ROOT });
@@ -355,6 +359,9 @@ test('no second HTTP client is in the repository', () => {
   });
   expect(senders.length).toBeGreaterThan(3);
   expect(senders.filter((path) => !(path in OTHER_CLIENTS))).toEqual([]);
+  const ofService = senders.filter((path) => path.startsWith('src/') && !path.startsWith('src/cli/'));
+  expect(ofService).toEqual(expect.arrayContaining([...INSIDE]));
+  expect(ofService.filter((path) => !INSIDE.includes(path))).toEqual(['src/outgoing/agent-fetch.ts']);
 });
 
 /** Folders of tests that mirror no room of `src`: of whole processes, of what lies outside of `src`, and supports. */

@@ -43,15 +43,15 @@ test('a store in a directory that is a file names the other variable', () => {
 });
 
 test.each([
-  ['EROFS', /^MUSTER_DATA_DIR: data lies on a read-only file system: mount it writable/],
-  ['EACCES', /^MUSTER_DATA_DIR: data may not be written by this user: change its owner or its mode/],
-  ['EPERM', /^MUSTER_DATA_DIR: data may not be written by this user/],
-  ['EIO', /^MUSTER_DATA_DIR: data cannot be made or written \(EIO\)/],
+  ['EROFS', /^MUSTER_DATA_DIR: \/muster-data lies on a read-only file system: mount it writable/],
+  ['EACCES', /^MUSTER_DATA_DIR: \/muster-data may not be written by this user: change its owner or its mode/],
+  ['EPERM', /^MUSTER_DATA_DIR: \/muster-data may not be written by this user/],
+  ['EIO', /^MUSTER_DATA_DIR: \/muster-data cannot be made or written \(EIO\)/],
 ])('%s is told in words', (code, words) => {
   const failing = (): never => {
     throw Object.assign(new Error('as the system says it'), { code });
   };
-  const act = (): void => prepareDataDirectory(readConfig({ MUSTER_DATA_DIR: './data' }), failing);
+  const act = (): void => prepareDataDirectory(readConfig({ MUSTER_DATA_DIR: '/muster-data' }), failing);
   expect(act).toThrow(ConfigError);
   expect(act).toThrow(words);
 });

@@ -223,6 +223,10 @@
   value: {{ .accountQuotaMb | int | quote }}
 - name: MUSTER_AUDIT_RETENTION_DAYS
   value: {{ .auditRetentionDays | int | quote }}
+{{- if .egressProxy }}
+- name: MUSTER_EGRESS_PROXY
+  value: {{ .egressProxy | quote }}
+{{- end }}
 - name: MUSTER_LOG_LEVEL
   value: {{ .logLevel | quote }}
 - name: MUSTER_DRAIN_DELAY_SECONDS

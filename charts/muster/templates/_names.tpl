@@ -163,9 +163,9 @@ imagePullSecrets:
   verbs: [create]
 {{- end }}
 
-{{/* The port of the provider at which people sign in. */}}
+{{/* The port of the provider at which people sign in, or of the proxy through which it is asked. */}}
 {{- define "muster.issuerPort" -}}
-{{- $url := urlParse .Values.panel.oidc.issuer -}}
+{{- $url := urlParse (default .Values.panel.oidc.issuer .Values.config.egressProxy) -}}
 {{- $port := regexFind ":[0-9]+$" $url.host -}}
 {{- default (ternary "443" "80" (eq $url.scheme "https")) (trimPrefix ":" $port) -}}
 {{- end }}

@@ -83,7 +83,7 @@
 
 {{- define "muster.schemes" -}}
 {{- $schemes := list -}}
-{{- range .Values.store.etcd.endpoints }}{{ $schemes = append $schemes (urlParse .).scheme }}{{ end -}}
+{{- range .Values.store.etcd.endpoints }}{{ $schemes = append $schemes (urlParse (lower (trim .))).scheme }}{{ end -}}
 {{- if gt (len (uniq $schemes)) 1 }}{{ fail "store.etcd.endpoints: all http:// or all https://" }}{{ end -}}
 {{- toYaml (uniq $schemes) -}}
 {{- end }}

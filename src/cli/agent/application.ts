@@ -12,6 +12,9 @@ export interface Target {
   readonly command: readonly string[];
 }
 
+/** A file that is mounted by itself, as a container's volume may be, cannot be replaced by another one. */
+const MOUNTED = 'EBUSY: it is mounted by itself; mount its folder in its place';
+
 /** Carries configurations out, one after the other. */
 export class Application {
   readonly #target: Target;
@@ -53,7 +56,7 @@ export class Application {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === undefined) throw error;
-      return `the file cannot be written (${code})`;
+      return `the file cannot be written (${code === 'EBUSY' ? MOUNTED : code})`;
     }
   }
 

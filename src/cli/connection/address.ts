@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { ConfigError } from '../../config/config-error.ts';
+import { proxyFor, type Proxy } from '../../outgoing/proxy-variables.ts';
 import { chosenContext, given, type Asked, type ChosenContext } from './chosen-context.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';
 import { keptAddress } from './kept-addresses.ts';
@@ -22,6 +23,7 @@ export interface Address {
   readonly caFile?: string;
   /** PEM: the certificate that the listener presents, the only one that is believed then; of this machine alone. */
   readonly certificateFile?: string;
+  readonly proxy?: Proxy;
   /** Whether the service listens there still, asked before each request; absent where only an answer tells. */
   readonly isThere?: () => boolean;
 }
@@ -77,26 +79,28 @@ export function addressOf(plane: Plane, asked: Asked, chosen = chosenContext(ask
   // The authority of a context is trusted for its own services alone.
   const authority = given(env, 'MUSTER_CA_FILE');
   if (globals.url !== undefined) {
-    return remote(globals.url, '--url', (chosen?.byOption ? chosen.context.caFile : undefined) ?? authority);
+    return remote(globals.url, '--url', (chosen?.byOption ? chosen.context.caFile : undefined) ?? authority, env);
   }
-  if (chosen?.byOption) return ofContext(plane, chosen);
+  if (chosen?.byOption) return ofContext(plane, chosen, env);
   const named = given(env, variable);
-  if (named !== undefined) return remote(named, variable, authority);
-  return chosen ? ofContext(plane, chosen) : listening(plane, asked);
+  if (named !== undefined) return remote(named, variable, authority, env);
+  return chosen ? ofContext(plane, chosen, env) : listening(plane, asked);
 }
 
-function ofContext(plane: Plane, chosen: ChosenContext): Address {
+function ofContext(plane: Plane, chosen: ChosenContext, env: Asked['env']): Address {
   const { inContext, option } = SOURCES[plane];
   const url = chosen.context[inContext];
-  if (url !== undefined) return remote(url, `the context ${chosen.name}`, chosen.context.caFile);
+  if (url !== undefined) return remote(url, `the context ${chosen.name}`, chosen.context.caFile, env);
   throw new ConfigError(`the context ${chosen.name}: it has no address of this listener; add it with ${option}`);
 }
 
 /** @throws ConfigError that does not repeat the text, which may hold a secret */
-function remote(text: string, from: string, caFile: string | undefined): Address {
+function remote(text: string, from: string, caFile: string | undefined, env: Asked['env']): Address {
   if (!isServiceUrl(text)) throw new ConfigError(`${from}: must be http://HOST:PORT or https://HOST:PORT`);
   const isLocal = isLoopback(new URL(text).hostname);
-  return { url: text.replace(/\/+$/, ''), from, isLocal, ...(caFile !== undefined && { caFile }) };
+  const proxy = proxyFor(text, env);
+  const url = text.replace(/\/+$/, '');
+  return { url, from, isLocal, ...(caFile !== undefined && { caFile }), ...(proxy && { proxy }) };
 }
 
 /**

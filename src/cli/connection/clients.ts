@@ -65,7 +65,7 @@ function optionsOf(call: Invocation, connection: Connection, { patient = false }
 }
 
 /* Failures that a repetition would only meet again: nobody listens, the name is wrong, or the certificate. */
-const LASTING = /^(?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH)/;
+const LASTING = /^(?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ERR_PROXY_TUNNEL)/;
 const CERTIFICATE = /^(?:ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 /** Failures to reach a service that may pass by themselves. */
 const PASSING = /^(?:EAI_AGAIN|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)/;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ConfigError } from '../../config/config-error.ts';
 import { parseOperatorTokens } from '../../config/operator-tokens.ts';
+import { dataDirectoryOf } from '../../config/rules.ts';
 import { Secret } from '../../domain/credentials/secret.ts';
 import { apiKeyId } from '../../domain/credentials/tokens.ts';
 import { addressOf, trustAuthority, type Address } from './address.ts';
@@ -91,7 +92,7 @@ function secretFor(plane: SecuredPlane, { env }: Asked, chosen: ChosenContext | 
 
 /** Where a service on this machine keeps the secret that opens a listener. */
 export const localSecretFile = (plane: SecuredPlane, env: Asked['env']): string =>
-  join(given(env, 'MUSTER_DATA_DIR') ?? './.muster', SOURCES[plane].local);
+  join(dataDirectoryOf(env), SOURCES[plane].local);
 
 /**
  * Whether a secret may be sent to the address of a command before somebody has said so by Enter: to this machine, and to

@@ -1,8 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
-import { Readable } from 'node:stream';
+import { Agent } from 'node:https';
+import type { PeerCertificate } from 'node:tls';
 import { ConfigError } from '../../config/config-error.ts';
+import { fetchBy } from '../../outgoing/agent-fetch.ts';
+import { proxiedAgents } from '../../outgoing/proxied-agents.ts';
+import type { Proxy } from '../../outgoing/proxy-variables.ts';
 import { boundedText } from './context-file.ts';
 
 /** The code of an error where a listener presents another certificate than its file has. */
@@ -19,27 +21,37 @@ const OTHERS: ReadonlySet<string> = new Set([
 /** As the service bounds it (tls-certificate.ts). */
 const FILE_BYTES_MAX = 1_048_576;
 
-/** Statuses of a response that never has a body (WHATWG fetch, null body status). */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
-
 /** The parts of an Address that tell how it is asked. */
 interface Asked {
   readonly certificateFile?: string;
   readonly isThere?: () => boolean;
+  readonly proxy?: Proxy | undefined;
 }
+
+/** How long a proxy has to make a tunnel. */
+const TUNNEL_MS = 30_000;
 
 /**
  * `fetch` for an address. One that somebody keeps while a service listens there is asked so long only: once that is over,
  * whoever takes the port would be sent the secret, so it is a refused connection then, until the service is back.
  */
-export function fetchTo({ isThere, certificateFile }: Asked): typeof fetch {
-  const own = certificateFile === undefined ? fetch : fetchByCertificate(certificateFile);
+export function fetchTo({ isThere, certificateFile, proxy }: Asked): typeof fetch {
+  const own = certificateFile === undefined ? fetchThrough(proxy) : fetchByCertificate(certificateFile);
   if (!isThere) return own;
   return async (input, init) => {
     if (isThere()) return await own(input, init);
     throw new TypeError('fetch failed', {
       cause: Object.assign(new Error('nobody keeps it'), { code: 'ECONNREFUSED' }),
     });
+  };
+}
+
+function fetchThrough(proxy: Proxy | undefined): typeof fetch {
+  if (!proxy) return fetch;
+  const agentOf = proxiedAgents(proxy.url, { keepAlive: true, tunnelMs: TUNNEL_MS });
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    return await fetchBy({ agent: agentOf(url) }, input, init);
   };
 }
 
@@ -55,38 +67,20 @@ export function fetchByCertificate(path: string): typeof fetch {
   return async (input, init) => {
     const certificate = certificateIn(path);
     const { fingerprint256 } = certificate;
-    const asked = new Request(input, { ...init, signal: null });
-    const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
-    const signal = init?.signal ?? undefined;
-    const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    const sent = request(asked.url, {
+    const choice = {
       agent,
-      method: asked.method,
-      headers: Object.fromEntries(asked.headers),
       ca: certificate.toString(),
       allowPartialTrustChain: true,
-      checkServerIdentity: (_host, peer) => (peer.fingerprint256 === fingerprint256 ? undefined : another(path)),
-      ...(signal && { signal }),
-    });
-    sent.once('response', (response) => resolve(responseOf(response)));
-    sent.once('error', (error: NodeJS.ErrnoException) => {
-      const cause = OTHERS.has(error.code ?? '') ? another(path) : error;
-      reject(signal?.aborted ? (signal.reason as Error) : new TypeError('fetch failed', { cause }));
-    });
-    sent.end(body);
-    return await promise;
+      checkServerIdentity: (_host: string, peer: PeerCertificate) =>
+        peer.fingerprint256 === fingerprint256 ? undefined : another(path),
+    };
+    try {
+      return await fetchBy(choice, input, init);
+    } catch (error) {
+      const { code = '' } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+      throw OTHERS.has(code) ? new TypeError('fetch failed', { cause: another(path) }) : error;
+    }
   };
-}
-
-function responseOf(answer: IncomingMessage): Response {
-  const { statusCode: status = 0, statusMessage: statusText = '', headersDistinct } = answer;
-  const headers = new Headers();
-  for (const [name, values = []] of Object.entries(headersDistinct)) {
-    for (const value of values) headers.append(name, value);
-  }
-  if (!BODILESS.has(status)) return new Response(Readable.toWeb(answer), { status, statusText, headers });
-  answer.resume();
-  return new Response(null, { status, statusText, headers });
 }
 
 const another = (path: string): Error =>

@@ -1,11 +1,11 @@
 import { lstatSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import * as z from 'zod';
 import { ConfigError } from '../../config/config-error.ts';
+import { dataDirectoryOf } from '../../config/rules.ts';
 import { plantedByOthers } from '../../config/trusted-file.ts';
 import { writeNewFile } from '../../service/files/new-file.ts';
 import type { Environment } from '../terminal/terminal.ts';
-import { given } from './chosen-context.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';
 import { isRunning, thisProcess } from './living-process.ts';
 import { isLoopback, type Urls } from './service-urls.ts';
@@ -63,7 +63,7 @@ export interface KeptAddress {
  * @throws ConfigError that names the file and the rule
  */
 export function keptAddress(plane: keyof Urls, env: Environment): KeptAddress | undefined {
-  const path = resolve(given(env, 'MUSTER_DATA_DIR') ?? './.muster', ADDRESSES_FILE);
+  const path = join(dataDirectoryOf(env), ADDRESSES_FILE);
   const address = addressIn(path, plane);
   if (address === undefined) return undefined;
   const isThere = (): boolean => {

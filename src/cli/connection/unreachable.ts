@@ -10,6 +10,7 @@ const WHY: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no machine has that name',
   [BAD_PORT]: 'the port is one of another protocol, which `fetch` asks nothing of',
   TimeoutError: 'it did not respond in time',
+  ERR_PROXY_TUNNEL: 'the proxy makes no tunnel to it',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
@@ -18,10 +19,11 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /** Tells in words why there was no response. */
-export function unreachable({ url, from }: Address, error: unknown): string {
+export function unreachable({ url, from, proxy }: Address, error: unknown): string {
   const { name, cause = error } = error as Error;
   const { code, message } = cause as NodeJS.ErrnoException;
   // The code of an exception of the web platform is a number.
   const slip = typeof code === 'string' ? code : message === BAD_PORT ? message : name;
-  return `The service at ${url} cannot be reached (${WHY[slip] ?? slip}): start it, or change the address, which is from ${from}.`;
+  const way = proxy === undefined ? '' : `; the way there is the proxy of ${proxy.from}`;
+  return `The service at ${url} cannot be reached (${WHY[slip] ?? slip}${way}): start it, or change the address, which is from ${from}.`;
 }

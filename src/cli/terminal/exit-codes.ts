@@ -81,6 +81,8 @@ export const FILE_TROUBLE: Readonly<Record<string, string>> = {
   EFBIG: 'it is larger than a file may be here',
   ENOSPC: 'no space left on the disk',
   EROFS: 'the file system is read-only',
+  // No file can take the place of one that is mounted by itself, as `docker run -v FILE:FILE` does it.
+  EBUSY: 'it is mounted by itself, and cannot be replaced: mount its folder in its place',
 };
 
 /** The system's code of a file's fault in words; the code itself where there are none. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '../../config/config-error.ts';
-import { environment } from '../../config/environment.ts';
+import { dataDirectoryOf } from '../../config/rules.ts';
 import { plantedByOthers, writableByOthers } from '../../config/trusted-file.ts';
 import { parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
 import { naming } from './file-error.ts';
@@ -18,9 +18,9 @@ export interface KeyFile {
 
 /** The path of the key file that a service with this environment would read. */
 export function keyFilePath(env: Environment): { readonly path: string; readonly isConfigured: boolean } {
-  const { MUSTER_KEY_FILE: configured, MUSTER_DATA_DIR: dataDir } = env;
+  const { MUSTER_KEY_FILE: configured } = env;
   if (configured) return { path: configured, isConfigured: true };
-  return { path: generatedKeyPath(environment.shape.MUSTER_DATA_DIR.parse(dataDir || undefined)), isConfigured: false };
+  return { path: generatedKeyPath(dataDirectoryOf(env)), isConfigured: false };
 }
 
 /**

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Entry, StoreTrouble } from '../port.ts';
 import { ABSENT, StoreUnavailable } from '../port.ts';
+import { MEMORY } from './location.ts';
 import { markingOf, refuseForeign, refuseForeignFile } from './ownership.ts';
 
 /** With SQLite's own 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
@@ -223,7 +224,7 @@ function entryOf([key, value, revision]: Row): Entry {
 export const pagesIn = (bytes: number): number => Math.max(16, Math.floor(bytes / PAGE_BYTES));
 
 function opened(path: string, pagesMax: number | undefined, checked: boolean): DatabaseSync {
-  if (path !== ':memory:') {
+  if (path !== MEMORY) {
     refuseForeignFile(path);
     makePrivate(path);
   }
@@ -233,7 +234,7 @@ function opened(path: string, pagesMax: number | undefined, checked: boolean): D
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     refuseForeign(database, path);
     // The index of the log, as a reader before it made it; with the lock this process keeps its own in memory.
-    if (path !== ':memory:') rmSync(`${path}-shm`, { force: true });
+    if (path !== MEMORY) rmSync(`${path}-shm`, { force: true });
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');

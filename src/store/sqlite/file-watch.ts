@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../port.ts';
+import { MEMORY } from './location.ts';
 import { WatchedFile } from './watched-file.ts';
 
 /** How often a store without commits looks whether its file is still there. */
@@ -14,9 +15,12 @@ export class FileWatch {
   readonly #looking: NodeJS.Timeout;
   #replaced = false;
 
-  /** @param path of a database that is open, so that its write-ahead log is there */
-  constructor(path: string) {
-    const paths = path === ':memory:' ? [] : [path, `${path}-wal`];
+  /**
+   * @param path of a database that is open, so that its write-ahead log is there
+   * @param file to which the path leads; a link that leads elsewhere now is a replaced file, too
+   */
+  constructor(path: string, file = path) {
+    const paths = path === MEMORY ? [] : [path, `${file}-wal`];
     this.#files = paths.map((file) => new WatchedFile(file));
     this.#looking = setInterval(() => this.#look('idly'), LOOK_EVERY_MS).unref();
   }

@@ -27,6 +27,7 @@ import { FileWatch } from './file-watch.ts';
 import { bytesOf, Group, groupSize, isUrgent, withoutHeld, type PendingCommit, type Position } from './group-commit.ts';
 import { History } from './history.ts';
 import { type HolderNote, SqliteHolds } from './holds.ts';
+import { fileOf, MEMORY } from './location.ts';
 import { pageNow, pageThen } from './pages.ts';
 import { Watches } from './watches.ts';
 
@@ -79,9 +80,10 @@ class SqliteStore implements Store {
       checked = false,
     } = options;
     this.pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
-    this.database = new Database(path, this.pagesMax, checked);
-    this.file = new FileWatch(path);
-    if (path !== ':memory:' && this.pagesMax === undefined) this.room = new DiskRoom(path, this.database, this.file);
+    const file = fileOf(path);
+    this.database = new Database(file, this.pagesMax, checked);
+    this.file = new FileWatch(path, file);
+    if (path !== MEMORY && this.pagesMax === undefined) this.room = new DiskRoom(file, this.database, this.file);
     const revision = this.database.revision();
     const { revision: headRevision, value } = this.database.get(HEAD_KEY) ?? { revision: ABSENT, value: '' };
     this.position = { revision, head: { revision: headRevision, epochId: value } };

@@ -1,7 +1,8 @@
 import { SignJWT } from 'jose';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
+import { ConnectProxy } from '../../support/http/connect-proxy.ts';
 import { ask, panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { forgingProvider, type Forgery } from '../../support/panel/forging-provider.ts';
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
@@ -47,6 +48,28 @@ describe('sign-in at a provider', () => {
     await it.provider.set({ user: 'bob', groups: ['staff'] });
     const bob = await meOf(it, (await it.signIn()).token);
     expect(bob.body['userId']).not.toBe(me.body['userId']);
+  });
+
+  test('goes by the proxy of MUSTER_EGRESS_PROXY with every call; a proxy that refuses is a provider that is away', async () => {
+    await using proxy = await ConnectProxy.start();
+    await using it = await signing({ env: { MUSTER_EGRESS_PROXY: proxy.url } });
+    await it.provider.set({ user: 'ann', groups: ['platform'] });
+    const { token } = await it.signIn();
+    expect((await meOf(it, token)).body).toMatchObject({ operator: true });
+    const paths = proxy.seen.map(({ target }) => target.replace(it.provider.issuer, ''));
+    expect(new Set(paths)).toEqual(new Set(['/.well-known/openid-configuration', '/token', '/jwks']));
+    proxy.instead = 403;
+    expect(problemOf((await it.signIn()).at)).not.toBeNull();
+  });
+
+  test.each(['http_proxy', 'HTTP_PROXY', 'https_proxy'])('asks no proxy of %s', async (variable) => {
+    await using proxy = await ConnectProxy.start();
+    vi.stubEnv(variable, proxy.url);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await using it = await signing({ env: { [variable]: proxy.url } });
+    await it.provider.set({ user: 'ann', groups: ['platform'] });
+    expect((await meOf(it, (await it.signIn()).token)).body).toMatchObject({ operator: true });
+    expect(proxy.seen).toEqual([]);
   });
 
   test('a missing or over-long groups claim refuses, and says so; an empty one is a user without roles', async () => {

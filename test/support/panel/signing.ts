@@ -30,6 +30,8 @@ export interface SigningOptions {
   readonly wrapStore?: MusterOptions['wrapStore'];
   /** Everybody by default. */
   readonly newcomers?: 'roles' | 'all';
+  /** Further variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Writes the client's secret into a file of its own. @returns its path */
@@ -40,7 +42,13 @@ export function secretFile(folder = scratchDirectory('oidc')): string {
 }
 
 /** Starts both. The groups `platform`, `owners` and `staff` give the roles of operator, owner and viewer. */
-export async function signing({ clock, backend, wrapStore, newcomers = 'all' }: SigningOptions = {}): Promise<Signing> {
+export async function signing({
+  clock,
+  backend,
+  wrapStore,
+  newcomers = 'all',
+  env,
+}: SigningOptions = {}): Promise<Signing> {
   const folder = scratchDirectory('oidc');
   // The provider must know the panel's address before the panel has one.
   const [port = 0] = await freePorts(1);
@@ -64,6 +72,7 @@ export async function signing({ clock, backend, wrapStore, newcomers = 'all' }: 
       MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile(folder),
       MUSTER_OIDC_GROUPS_FILE: groupsFile,
       MUSTER_OIDC_NEWCOMERS: newcomers,
+      ...env,
     },
   });
   const panel = await panelMuster(backend, optionsAt(port));

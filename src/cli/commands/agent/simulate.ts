@@ -1,6 +1,7 @@
 import type { OtelConfig, OwnerClient } from '#client';
 import { Slots } from '../../../concurrency/slots.ts';
 import { systemRandom } from '../../../domain/credentials/random-ids.ts';
+import { proxyFor } from '../../../outgoing/proxy-variables.ts';
 import { jitter } from '../../../time/jitter.ts';
 import { trustAuthority, type Address } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
@@ -52,7 +53,7 @@ export async function agentSimulate(call: Invocation, options: SimulateOptions):
   const owner = ownerOf(call, { patient: true });
   const address = deviceAddress(call, options.deviceUrl);
   trustAuthority(address);
-  const opamp = opampOf(address, options);
+  const opamp = opampOf(address, call.env, options);
   const before = options.changeEvery === undefined ? undefined : await agreedConfig(call, owner);
   const random = systemRandom();
   const counters = new FleetCounters();
@@ -105,12 +106,18 @@ function refuseOfOpamp({ protocol, interval, endpoint }: SimulateOptions): void 
   throw new CommandFault('--interval and --endpoint are for --protocol opamp.', EXIT.usage);
 }
 
-function opampOf(address: Address, options: SimulateOptions): OpampSurroundings | undefined {
+function opampOf(address: Address, env: Invocation['env'], options: SimulateOptions): OpampSurroundings | undefined {
   if (options.protocol !== 'opamp') return undefined;
   const { endpoint = `${address.url}${OPAMP_PATH}`, interval: intervalSeconds } = options;
   // The certificate and the keeper of the device listener are those of its own address alone.
   const isThere = new URL(endpoint).origin === new URL(address.url).origin;
-  return { endpoint, fetch: isThere ? fetchTo(address) : fetch, intervalSeconds, slots: new Slots(MESSAGES_AT_ONCE) };
+  const elsewhere = { proxy: proxyFor(endpoint, env) };
+  return {
+    endpoint,
+    fetch: fetchTo(isThere ? address : elsewhere),
+    intervalSeconds,
+    slots: new Slots(MESSAGES_AT_ONCE),
+  };
 }
 
 async function simulated(

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { ConfigError } from '../../../config/config-error.ts';
+import { dataDirectoryOf } from '../../../config/rules.ts';
 import { listening, variableOf, type Plane } from '../../connection/address.ts';
 import { localSecretFile, type SecuredPlane } from '../../connection/connection.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
@@ -25,7 +25,7 @@ export async function env(call: Invocation, { shell, dataDir }: EnvOptions): Pro
   const lines = PLANES.map((plane) => setting(shell, variableOf(plane), addressOf(plane, environment)));
   let found = 0;
   for (const [plane, variable] of Object.entries(SECRETS) as [SecuredPlane, string][]) {
-    const file = resolve(localSecretFile(plane, environment));
+    const file = localSecretFile(plane, environment);
     if (!existsSync(file)) continue;
     found += 1;
     lines.push(setting(shell, `${variable}_FILE`, file));
@@ -33,7 +33,7 @@ export async function env(call: Invocation, { shell, dataDir }: EnvOptions): Pro
     if (call.env[variable]) lines.push(unsetting(shell, variable));
   }
   if (found === 0) {
-    const where = resolve(environment['MUSTER_DATA_DIR'] || './.muster');
+    const where = dataDirectoryOf(environment);
     throw new CommandFault(`No embedded service has been started in ${where}: \`muster dev\` starts one.`, EXIT.failed);
   }
   await call.terminal.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -5,9 +5,9 @@ import type { ICallable, IOptions } from 'etcd3';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { systemClock } from '../../../time/clock.ts';
 import type { Session } from './auth-token.ts';
-import { ChannelSockets, SOCKETS } from './channel-sockets.ts';
+import { CHANNEL_OPTIONS, ChannelSockets, SOCKETS } from './channel-sockets.ts';
 import { DeadlineExceeded, deadlineIn, halfOf, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
-import { isGrpcTrouble, refusesToken } from './errors.ts';
+import { detailsOf, isGrpcTrouble, refusesToken } from './errors.ts';
 
 /** The certificates of a connection to etcd, as PEM. */
 export interface Tls {
@@ -46,26 +46,6 @@ const HANGS = 'the endpoint accepts connections and does not answer, or drops th
 const ATTEMPT_MS_MIN = 1000;
 /** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};
-
-const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
-  // A watch whose flow is dropped silently ends within 9 s; etcd bars clients that ping more often than every 5 s.
-  // Pings without calls stay off: etcd counts them as an attack, hangs up after 24 s, and the interval doubles each
-  // time. A connection without a watch needs none, since a call that meets silence renews it.
-  'grpc.keepalive_time_ms': 6000,
-  'grpc.keepalive_timeout_ms': 3000,
-  // A connection for each service: a watch that catches up does not stand in the way of the small reads.
-  'grpc.use_local_subchannel_pool': 1,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1000,
-  // Unbounded: what bounds an answer is the page limit. etcd does not fragment what it sends first to a watch that
-  // resumes, up to 1000 revisions at once, and a client with a limit would fail there for ever.
-  'grpc.max_receive_message_length': -1,
-  // A commit is sent once; reads are repeated by our own rules. Without retries and channelz a call took 391 instead of
-  // 592 µs of processor time, measured once.
-  'grpc.enable_retries': 0,
-  'grpc.enable_channelz': 0,
-  'grpc.service_config_disable_resolution': 1,
-};
 
 /**
  * One connection to one endpoint for one service, and the calls over it, each under the deadline of its options.
@@ -184,7 +164,7 @@ export class Connection implements ICallable<undefined> {
     try {
       await this.call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
     } catch (error) {
-      if (isGrpcTrouble(error)) return error.details;
+      if (isGrpcTrouble(error)) return detailsOf(error);
     }
     return 'the connection failed';
   }

@@ -58,8 +58,14 @@ export function unavailable(operation: string, error: unknown): StoreUnavailable
     const words = `its address answers with HTTP status ${status}: what listens there is no etcd, or a proxy before it fails`;
     return new StoreUnavailable(reason, `${operation}: ${words}`, { cause: error });
   }
-  return new StoreUnavailable(reason, `${operation}: ${SENTENCES[reason]} (${error.details})`, { cause: error });
+  return new StoreUnavailable(reason, `${operation}: ${SENTENCES[reason]} (${detailsOf(error)})`, { cause: error });
 }
+
+/** What gRPC says of a failure, without the notes and JavaScript values that say nothing. */
+export const detailsOf = ({ details }: Pick<GrpcTrouble, 'details'>): string =>
+  details
+    .replace(/Last error: (?:undefined|null)?(?=\.|$)/, 'No reason is known')
+    .replace(/\.? *Resolution note: *$/, '');
 
 const SENTENCES: Record<StoreTrouble, string> = {
   timeout: 'etcd did not answer in time',

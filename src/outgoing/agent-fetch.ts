@@ -1,0 +1,54 @@
+import { request as overHttp, type Agent, type IncomingMessage } from 'node:http';
+import { request as overTls, type RequestOptions } from 'node:https';
+import { Readable } from 'node:stream';
+
+/** Statuses of a response that never has a body (WHATWG fetch, null body status). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** The parts of a request that Node's own client decides, and its `fetch` does not let be decided. */
+export type Choice = RequestOptions & { readonly agent: Agent };
+
+/**
+ * A request as `fetch` makes it, by Node's own HTTP client: over an agent, and with certificates, of the caller's choice.
+ * No redirect is followed: it is the answer, or, where the caller says `error`, a failure.
+ * @throws TypeError `fetch failed` with the cause, as `fetch` does; the reason of the signal
+ */
+export async function fetchBy(choice: Choice, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const asked = new Request(input, { ...init, signal: null });
+  const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
+  const signal = init?.signal ?? undefined;
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const sent = (asked.url.startsWith('https:') ? overTls : overHttp)(asked.url, {
+    ...choice,
+    method: asked.method,
+    headers: Object.fromEntries(asked.headers),
+    ...(signal && { signal }),
+  });
+  // A request that waits for a tunnel through a proxy does not hear of its signal.
+  const aborted = (): void => reject(signal?.reason as Error);
+  signal?.addEventListener('abort', aborted, { once: true });
+  sent.once('close', () => signal?.removeEventListener('abort', aborted));
+  sent.once('response', (answer) => {
+    const isRefused = asked.redirect === 'error' && answer.headers.location !== undefined;
+    if (!isRefused) return resolve(responseOf(answer));
+    answer.destroy();
+    reject(new TypeError('fetch failed', { cause: new Error('unexpected redirect') }));
+  });
+  sent.once('error', (error) => {
+    reject(signal?.aborted ? (signal.reason as Error) : new TypeError('fetch failed', { cause: error }));
+  });
+  sent.end(body);
+  return await promise;
+}
+
+function responseOf(answer: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '', headersDistinct } = answer;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    for (const value of values) headers.append(name, value);
+  }
+  if (!BODILESS.has(status)) return new Response(Readable.toWeb(answer), { status, statusText, headers });
+  answer.resume();
+  return new Response(null, { status, statusText, headers });
+}

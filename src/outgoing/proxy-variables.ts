@@ -1,0 +1,63 @@
+import { BlockList, isIP } from 'node:net';
+import { ConfigError } from '../config/config-error.ts';
+import { isLoopbackHost } from '../config/panel.ts';
+
+/** The proxy by which a service is asked. */
+export interface Proxy {
+  readonly url: string;
+  /** The variable that names it. */
+  readonly from: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy by which a command asks a service, as curl and most programs find it: `http_proxy` or `https_proxy` by the
+ * scheme, in small letters first, but for the hosts of `no_proxy`. This machine is always asked directly: a proxy would
+ * look for its own, and would be shown the secret on the way.
+ * @returns undefined where none is set for it
+ * @throws ConfigError that names the variable, and repeats none of it: it may hold a password
+ */
+export function proxyFor(url: string, env: Environment): Proxy | undefined {
+  const { protocol, hostname } = new URL(url);
+  if (isLoopbackHost(hostOf(hostname))) return undefined;
+  const [from, value] = spelled(protocol === 'https:' ? 'https_proxy' : 'http_proxy', env);
+  if (value === undefined || isExcepted(new URL(url), spelled('no_proxy', env)[1] ?? '')) return undefined;
+  // Without a scheme it is one of HTTP, as curl takes it. Another scheme would be passed over by Node without a word.
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return { url: text, from };
+  throw new ConfigError(`${from}: must be http://HOST:PORT or https://HOST:PORT`);
+}
+
+function spelled(name: string, env: Environment): [variable: string, value: string | undefined] {
+  if (env[name]) return [name, env[name]];
+  return [name.toUpperCase(), env[name.toUpperCase()] || undefined];
+}
+
+const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
+
+/** Whether an entry of `no_proxy` is the host, a domain or a range above it, as curl and Go read it; or a star. */
+function isExcepted({ protocol, hostname, port }: URL, list: string): boolean {
+  const host = hostOf(hostname);
+  const used = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+  return list.split(/[\s,]+/).some((entry) => {
+    if (entry === '*') return true;
+    const [, name = '', only] = /^(.*?[^:])(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? [];
+    if (only !== undefined && only !== used) return false;
+    const bare = hostOf(name);
+    if (isIP(host) !== 0) return isInRange(host, bare);
+    const domain = bare.replace(/^\*?\./, '').toLowerCase();
+    return domain !== '' && (host === domain || host.endsWith(`.${domain}`));
+  });
+}
+
+function isInRange(host: string, entry: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+  const family = isIP(address);
+  const width = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? width : Number(bits);
+  if (family === 0 || prefix > width) return false;
+  const range = new BlockList();
+  range.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
+  return range.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
+}
