@@ -110,6 +110,8 @@ test('help, a version and wrong usage load commander and the declarations, and n
       'cli/terminal/printable.ts',
       'cli/terminal/terminal.ts',
       'service/start-deadline.ts',
+      'time/rfc3339.ts',
+      'time/utc-days.ts',
     ]);
   }
 });
