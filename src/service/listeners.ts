@@ -39,6 +39,8 @@ export interface ListenerBounds {
   readonly connectionsMax: number;
   /** Those of one address that have not authenticated; 0 is no bound. */
   readonly strangersPerAddressMax?: number;
+  /** How long, in milliseconds, a connection stays open without a request. */
+  readonly keepAliveMs?: number;
 }
 
 /** A connection costs memory and a file descriptor even while it is idle. */
@@ -226,6 +228,7 @@ async function listen(
     belowRouting: fixed(belowRouting),
     overloaded: fixed(overloaded),
     trustedProxies,
+    keepAliveMs: config.idleSeconds[name] * 1000,
     ...(bounds[name] ?? {
       concurrencyMax: config.concurrencyMax[name],
       connectionsMax: CONNECTIONS_MAX[name],

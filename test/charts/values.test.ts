@@ -68,6 +68,7 @@ describeWithHelm('the product', () => {
       panel: { existingSecret: 'panel' },
     },
     operator: { namespaceSelector: 'team' },
+    config: { apiIdleSeconds: 70, deviceIdleSeconds: 140, opsIdleSeconds: 70 },
     opamp: {
       template: 'a: $(MUSTER_ENDPOINT)\nb: $(MUSTER_HEADERS)\n',
       bootstrap: 'on',
@@ -77,6 +78,7 @@ describeWithHelm('the product', () => {
     panel: {
       enabled: true,
       url: 'https://muster.example.com',
+      idleSeconds: 70,
       oidc: {
         issuer: 'https://id.example.com',
         clientId: 'muster',

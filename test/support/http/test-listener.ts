@@ -30,6 +30,7 @@ export async function openTestListener(options: Partial<ListenerOptions> = {}): 
     host: '127.0.0.1',
     port: 0,
     concurrencyMax: 1_000,
+    keepAliveMs: 65_000,
     belowRouting: { status: 404, body: NOT_FOUND },
     overloaded: { status: 503, body: OVERLOADED },
     ...options,
