@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { pollIntervalAt } from '../time/poll-interval.ts';
 import { ConfigError } from './config-error.ts';
 import type { panelVariables } from './panel-variables.ts';

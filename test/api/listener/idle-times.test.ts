@@ -49,8 +49,9 @@ describe('behind proxies that are named', () => {
 
   test('each listener has a setting of its own', async () => {
     const seconds = { api: 601, device: 602, ops: 603, panel: 604 };
-    const own = LISTENERS.map((name) => [`MUSTER_${name.toUpperCase()}_IDLE_SECONDS`, String(seconds[name])]);
-    await using muster = await Muster.start({ env: { ...PROXIED, ...Object.fromEntries(own) } });
+    const env: Record<string, string> = { ...PROXIED };
+    for (const name of LISTENERS) env[`MUSTER_${name.toUpperCase()}_IDLE_SECONDS`] = String(seconds[name]);
+    await using muster = await Muster.start({ env });
     for (const name of LISTENERS) expect([name, await told(muster, name, 'none')]).toEqual([name, seconds[name]]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import { pollIntervalAt } from '../../src/time/poll-interval.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import { pollIntervalAt } from '../../../src/time/poll-interval.ts';
 import {
   ALL_ANSWERED,
   aroundCaddy,
@@ -8,8 +8,8 @@ import {
   findPrograms,
   sideBySide,
   toldIntervals,
-} from '../support/kept/side-by-side.ts';
-import { Muster } from '../support/service/muster.ts';
+} from '../../support/kept/side-by-side.ts';
+import { Muster } from '../../support/service/muster.ts';
 
 /*
  * Idle connections of clients that send once in an interval, with all times a twentieth of the service's own. The test
