@@ -208,9 +208,9 @@ async function listen(
   name: ListenerName,
   { belowRouting, overloaded, ...kind }: ListenerKind,
 ): Promise<Listener> {
-  const fixed = (code: ErrorCode): FixedResponse => ({
+  const fixed = (code: ErrorCode, message?: string): FixedResponse => ({
     status: ERRORS[code].status,
-    body: errorBody(code),
+    body: errorBody(code, message),
   });
   const { config, metrics } = core;
   let listener: Listener | undefined;
@@ -222,6 +222,7 @@ async function listen(
     ...(config.listen[name] ?? { host: '', port: 0 }),
     ...kind,
     belowRouting: fixed(belowRouting),
+    otherScheme: fixed(belowRouting, `This port speaks ${certificate ? 'HTTPS: use https:' : 'HTTP: use http:'}//.`),
     overloaded: fixed(overloaded),
     trustedProxies,
     keepAliveMs: config.idleSeconds[name] * 1000,
