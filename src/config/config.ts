@@ -4,7 +4,7 @@ import { excludeEachOther } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 import { environment, VARIABLES, type Environment, type Role } from './environment.ts';
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
-import { concurrencyMax, connectionsPerAddressMax, type PerListener } from './listener-bounds.ts';
+import { concurrencyMax, connectionsPerAddressMax, idleSecondsOf, type PerListener } from './listener-bounds.ts';
 import { opampOf, type OpampConfig } from './opamp.ts';
 import { panelListen, panelOf, sessionsOf, type PanelConfig, type SessionConfig } from './panel.ts';
 import { OFF } from './panel-variables.ts';
@@ -57,6 +57,8 @@ export interface Config {
   readonly concurrencyMax: PerListener;
   /** Connections of one address that have not authenticated a request; 0 is no bound. */
   readonly connectionsPerAddressMax: PerListener;
+  /** How long a connection stays open without a request. */
+  readonly idleSeconds: PerListener;
   /** The proxies whose word on their clients is taken. */
   readonly trustedProxies: NonNullable<Environment['MUSTER_TRUSTED_PROXIES']>;
   /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
@@ -131,6 +133,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     },
     concurrencyMax: concurrencyMax(values),
     connectionsPerAddressMax: connectionsPerAddressMax(values),
+    idleSeconds: idleSecondsOf(values),
     trustedProxies: values.MUSTER_TRUSTED_PROXIES ?? [],
     tls: {
       api: certificatePaths(values, 'API'),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { egressVariables, listen, ranges, store } from './addresses.ts';
+import { boundVariables } from './listener-bounds.ts';
 import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
 import { DATA_DIR, directory, file, whole, words } from './rules.ts';
@@ -141,33 +142,7 @@ const guarding = {
       'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. A line ' +
       '`name:token` names the token, for the audit. It is read at the start.',
   }),
-  MUSTER_API_CONCURRENCY: whole(1, 1_000_000).prefault('2000').meta({
-    description: 'Requests in flight on the API listener. One more is refused with 502 and `Retry-After`.',
-  }),
-  MUSTER_DEVICE_CONCURRENCY: whole(1, 1_000_000).prefault('10000').meta({
-    description: 'Requests in flight on the device listener, held polls not counted. One more is refused with 503.',
-  }),
-  MUSTER_OPS_CONCURRENCY: whole(1, 1_000_000)
-    .prefault('200')
-    .meta({
-      description:
-        'Requests in flight on the ops listener. One more is refused with 503. Probes and `/metrics` have as many slots ' +
-        'of their own.',
-    }),
-  MUSTER_API_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
-    .prefault('5000')
-    .meta({
-      description:
-        'Connections of one address (of a /64 in IPv6) to the API listener that have not authenticated a request. At the ' +
-        'bound the one that has been idle longest is closed. 0 is no bound: for a listener whose clients all come from ' +
-        'the address of a proxy or a load balancer.',
-    }),
-  MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
-    .prefault('50000')
-    .meta({ description: 'The same for the device listener.' }),
-  MUSTER_OPS_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
-    .prefault('500')
-    .meta({ description: 'The same for the ops listener.' }),
+  ...boundVariables,
   MUSTER_TRUSTED_PROXIES: ranges.optional().meta({
     unset: 'none',
     description:

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { listen } from './addresses.ts';
-import { duration, file, whole, words } from './rules.ts';
+import { duration, file, IDLE_UNSET, idleSeconds, whole, words } from './rules.ts';
 
 /* The variables of the panel, and of the OpenID Connect provider by which people sign in to it. */
 
@@ -50,6 +50,10 @@ export const panelVariables = {
   MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
     .prefault('500')
     .meta({ description: "The same as for the API listener, for the panel's." }),
+  MUSTER_PANEL_IDLE_SECONDS: idleSeconds.optional().meta({
+    unset: IDLE_UNSET,
+    description: "The same as for the API listener, for the panel's.",
+  }),
   MUSTER_PANEL_PASSWORDS: z
     .enum(['on', 'off'], 'must be on or off')
     .prefault('on')

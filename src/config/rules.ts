@@ -31,6 +31,16 @@ export const duration = (min: string, max: string): z.ZodPipe<z.ZodString, z.Zod
     return z.NEVER;
   });
 
+/** The seconds that a connection stays open without a request. A stranger's, which is told 5, is never kept longer. */
+export const idleSeconds = whole(5, 604_800);
+
+/** Longer than the 60 s for which most clients and load balancers keep a connection. */
+export const IDLE_SECONDS = 65;
+/** Longer than the proxies keep one that have no setting for it: 600 s at Google's load balancers. */
+export const IDLE_BEHIND_PROXIES_SECONDS = 620;
+/** The idle time of a listener that none is set for. */
+export const IDLE_UNSET = `\`${IDLE_SECONDS}\`, and \`${IDLE_BEHIND_PROXIES_SECONDS}\` with \`MUSTER_TRUSTED_PROXIES\``;
+
 export const file = z.string().min(1, 'must be the path of a file');
 
 export const words = (max: number): z.ZodString => {

@@ -1,3 +1,4 @@
+import { halfAtMost, type ConnectionBounds } from './bounds/connection-bounds.ts';
 import { TurnQueue } from '../concurrency/turn-queue.ts';
 import type { Config } from '../config/config.ts';
 import { createAuditedExport, type AuditedExport } from '../domain/access-audit/audited-exports.ts';
@@ -11,7 +12,7 @@ import { createBackups, type Backups } from '../domain/backup/backup.ts';
 import type { RandomSource } from '../domain/credentials/random-ids.ts';
 import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { createHeartbeats, type Heartbeats } from '../domain/devices/heartbeats.ts';
-import { createHeldPolls, type HeldPolls } from '../domain/devices/held-polls.ts';
+import { createHeldPolls, heldPollBounds, type HeldPolls } from '../domain/devices/held-polls.ts';
 import { createRecentlyRejected, type RecentlyRejected } from '../domain/devices/recently-rejected.ts';
 import { createSilentWatchCheck } from '../domain/devices/silent-watch.ts';
 import { createVersionReports } from '../domain/devices/version-reports.ts';
@@ -21,7 +22,7 @@ import { createPulse, type Pulse } from '../domain/fleet/pulse.ts';
 import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-rotation.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
-import type { Deadlines } from '../domain/limits.ts';
+import { LIMITS, type Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
 import { createUsages, type Usages } from '../domain/metering/usage.ts';
 import { createAccountQueues, type AccountQueues } from '../domain/mutation/account-queue.ts';
@@ -215,20 +216,28 @@ export interface DeviceServices {
   readonly turns: TurnQueue;
 }
 
-/**
- * The services of the device plane.
- * @param turnsMax how many requests that waited together go on in one turn of the event loop
- * @param stopping ends every held poll
- */
+interface DeviceServiceOptions {
+  /** How many requests that waited together go on in one turn of the event loop. */
+  readonly turnsMax: number;
+  /** A held poll has a connection of its own, which does not give way. */
+  readonly connections: ConnectionBounds;
+  /** Ends every held poll. */
+  readonly stopping: AbortSignal;
+}
+
+/** The services of the device plane. */
 export function createDeviceServices(
   { store, fleet, clock, log, metrics, envelope, config, replicas }: Foundation,
   { mutations }: Pick<DomainServices, 'mutations'>,
-  { turnsMax, stopping }: { readonly turnsMax: number; readonly stopping: AbortSignal },
+  { turnsMax, connections, stopping }: DeviceServiceOptions,
 ): DeviceServices {
   const turns = new TurnQueue(turnsMax);
   const pulse = createPulse({ fleet, clock, log, stopping });
   const check = createSilentWatchCheck({ store, fleet, pulse }, () => heldPolls);
-  const heldPolls = createHeldPolls({ memory: fleet.memory, turns, metrics, stopping, begun: check });
+  const heldPolls = createHeldPolls(
+    { memory: fleet.memory, turns, metrics, stopping, begun: check },
+    heldPollBounds(halfAtMost(LIMITS.heldPollsMax, connections.device)),
+  );
   return {
     turns,
     pulse,

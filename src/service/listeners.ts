@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { DeviceDeps } from '../api/device/deps.ts';
 import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';
-import { AwaitedBodies } from '../api/http/awaited-bodies.ts';
+import { AwaitedBodies, BODY_BYTES_MIN } from '../api/http/awaited-bodies.ts';
 import type { Pool } from '../api/listener/admission.ts';
 import { TrustedProxies } from '../api/http/client-address.ts';
 import { errorBody, ERRORS, type ErrorCode } from '../api/http/errors.ts';
+import type { FixedResponse } from '../api/listener/fixed-response.ts';
 import type { TlsPair } from '../api/listener/http-server.ts';
+import { inProportion, type ConnectionBounds } from './bounds/connection-bounds.ts';
 import { openListener, type Listener, type ListenerOptions } from '../api/listener/listener.ts';
 import { createOpsServer } from '../api/operator/ops-server.ts';
 import { OwedBytes } from '../api/http/pieces/owed-bytes.ts';
@@ -39,15 +41,9 @@ export interface ListenerBounds {
   readonly connectionsMax: number;
   /** Those of one address that have not authenticated; 0 is no bound. */
   readonly strangersPerAddressMax?: number;
+  /** How long, in milliseconds, a connection stays open without a request. */
+  readonly keepAliveMs?: number;
 }
-
-/** A connection costs memory and a file descriptor even while it is idle. */
-const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = {
-  api: 10_000,
-  device: 100_000,
-  ops: 1_000,
-  panel: 5_000,
-};
 
 /**
  * The requests of a kubelet and of Prometheus take none of the others' slots: an overload must neither get the replica
@@ -104,6 +100,7 @@ export interface ListenerDeps {
   /** Tells in words what is wrong although the replica serves; undefined when nothing is. */
   readonly degraded: () => string | undefined;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
+  readonly connections: ConnectionBounds;
 }
 
 /**
@@ -144,7 +141,7 @@ export async function openListeners(
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),
     setBackReads: new Semaphore(LIMITS.deviceStoreReadsMax),
     enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
-    enrollmentBodies: new AwaitedBodies(LIMITS.bodyBytesAwaitedMax),
+    enrollmentBodies: new AwaitedBodies(enrollmentBytesMax(shared.connections)),
   };
   const devicePlane = createDevicePlane(deviceDeps, [opampRoute(core, deviceDeps, shared.template)]);
   let panelPort = 0;
@@ -158,7 +155,7 @@ export async function openListeners(
     publicFiles: referenceFiles(),
   });
   const certificates: CertificateFiles[] = [];
-  const to: ListenTo = { core, bounds, trustedProxies, certificates };
+  const to: ListenTo = { core, bounds, connections: shared.connections, trustedProxies, certificates };
   const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(to, name, kind);
   const device: ListenerKind = {
     handle: devicePlane,
@@ -203,17 +200,18 @@ interface ListenTo {
   readonly core: Core;
   readonly trustedProxies: TrustedProxies;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
+  readonly connections: ConnectionBounds;
   readonly certificates: CertificateFiles[];
 }
 
 async function listen(
-  { core, bounds, trustedProxies, certificates }: ListenTo,
+  { core, bounds, connections, trustedProxies, certificates }: ListenTo,
   name: ListenerName,
   { belowRouting, overloaded, ...kind }: ListenerKind,
 ): Promise<Listener> {
-  const fixed = (code: ErrorCode): { status: number; body: string } => ({
+  const fixed = (code: ErrorCode, message?: string): FixedResponse => ({
     status: ERRORS[code].status,
-    body: errorBody(code),
+    body: errorBody(code, message),
   });
   const { config, metrics } = core;
   let listener: Listener | undefined;
@@ -225,12 +223,14 @@ async function listen(
     ...(config.listen[name] ?? { host: '', port: 0 }),
     ...kind,
     belowRouting: fixed(belowRouting),
+    otherScheme: fixed(belowRouting, `This port speaks ${certificate ? 'HTTPS: use https:' : 'HTTP: use http:'}//.`),
     overloaded: fixed(overloaded),
     trustedProxies,
+    keepAliveMs: config.idleSeconds[name] * 1000,
     ...(bounds[name] ?? {
       concurrencyMax: config.concurrencyMax[name],
-      connectionsMax: CONNECTIONS_MAX[name],
-      strangersPerAddressMax: config.connectionsPerAddressMax[name],
+      connectionsMax: connections[name],
+      strangersPerAddressMax: perAddressMax(config.connectionsPerAddressMax[name], name, connections),
     }),
     onRejected: (reason) => metrics.requestRejected(name, reason),
   });
@@ -256,6 +256,17 @@ function certificateOf(
   exposeExpiry(files.current);
   return files;
 }
+
+/** 0 is no bound. */
+const perAddressMax = (max: number, name: ListenerName, connections: ConnectionBounds): number =>
+  max === 0 ? 0 : inProportion(max, name, connections);
+
+/**
+ * Strangers whose bodies are on their way do not give way: they have a quarter of the connections at most, where these
+ * are so few.
+ */
+const enrollmentBytesMax = ({ device }: ConnectionBounds): number =>
+  Math.min(LIMITS.bodyBytesAwaitedMax, Math.floor(device / 4) * BODY_BYTES_MIN);
 
 /** A full store is ready: it is read, and takes revocations. */
 function degradedInWords({ store }: Core, { degraded }: Pick<ListenerDeps, 'degraded'>): string | undefined {

@@ -1,3 +1,4 @@
+import { halfAtMost, type ConnectionBounds } from './bounds/connection-bounds.ts';
 import { builtPages } from '../api/panel/pages/built-pages.ts';
 import { createLiveHub } from '../api/panel/live/live-hub.ts';
 import { linkBody } from '../api/operator/users.ts';
@@ -12,6 +13,7 @@ import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts
 import { createNewestAudit } from '../domain/audit/newest.ts';
 import { generateMarker } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { argon2IsThere, createPasswords } from '../domain/passwords/password-hash.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
@@ -76,6 +78,7 @@ export function panelDeps(
     readonly rateWindow: RateWindow;
     readonly leaving: AbortSignal;
     readonly device: Pick<DeviceServices, 'pulse'>;
+    readonly connections: ConnectionBounds;
   },
   panel: PanelConfig,
   port: () => number,
@@ -150,6 +153,7 @@ export function panelDeps(
       watched,
       sessionUses: shared.domain.sessionUses,
       revision: () => core.watchCache.applied,
+      streamsMax: halfAtMost(LIMITS.eventStreamsMax, shared.connections.panel),
       leaving: shared.leaving,
       pulse: shared.device.pulse,
       secondFactor: panel.secondFactor,

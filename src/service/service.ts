@@ -1,4 +1,13 @@
 import type { ListenAddress } from '../config/config.ts';
+import {
+  connectionBounds,
+  fewerInWords,
+  hasFew,
+  listenersOf,
+  OPEN_FILES_ENOUGH,
+  openFilesMax,
+  type ConnectionBounds,
+} from './bounds/connection-bounds.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { runLoop } from '../controller/loop.ts';
 import { KEY_USES_EVERY_MS } from '../domain/accounts/key-uses.ts';
@@ -71,6 +80,8 @@ const DRAIN_MS = 10_000;
  * the signal's reason when it aborted meanwhile
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
+  const openMax = openFilesMax();
+  const connections = connectionBounds(listenersOf(options.config), openMax);
   await using opened = new AsyncDisposableStack();
   const core = await openCore(options, opened);
   // The process may have been asked to end while it waited for the store.
@@ -82,6 +93,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const domain = createDomainServices(core);
   const device = createDeviceServices(core, domain, {
     turnsMax: LIMITS.devicesPerTurnMax,
+    connections,
     stopping: stopping.signal,
   });
   const { heartbeats, heldPolls } = device;
@@ -99,6 +111,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       stopping: stopping.signal,
       degraded: () => operator?.health.trouble() ?? template.trouble(),
       bounds: options.bounds ?? {},
+      connections,
     },
     opened,
   );
@@ -149,7 +162,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       : []),
   ]);
   const whole = opened.move();
-  log.info({ version: VERSION, store: store.backend, ...addressesOf(listeners) }, 'muster is listening');
+  log.info(
+    { version: VERSION, store: store.backend, ...addressesOf(listeners), openFilesMax: openMax, connections },
+    'muster is listening',
+  );
+  tellFewer(core, connections, openMax);
 
   async function leave(): Promise<void> {
     log.info({ delayMs: config.drainDelayMs }, 'muster leaves the rotation');
@@ -182,6 +199,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     firstLink: () => firstLink(core, domain, addressesOf(listeners).panel),
     stop: (atOnce = false) => (closing ??= close(atOnce)),
   };
+}
+
+function tellFewer({ log }: Core, connections: ConnectionBounds, openMax: number | undefined): void {
+  const fewer = fewerInWords(connections);
+  if (fewer === undefined) return;
+  const level = hasFew(connections) ? 'warn' : 'info';
+  log[level](
+    { openFilesMax: openMax, enough: OPEN_FILES_ENOUGH },
+    `the limit of open files leaves fewer connections: ${fewer}`,
+  );
 }
 
 function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners): void {

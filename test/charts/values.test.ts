@@ -67,8 +67,13 @@ describeWithHelm('the product', () => {
       ops: { existingSecret: 'ops' },
       panel: { existingSecret: 'panel' },
     },
-    config: { egressProxy: 'http://proxy.example:3128' },
     operator: { namespaceSelector: 'team' },
+    config: {
+      egressProxy: 'http://proxy.example:3128',
+      apiIdleSeconds: 70,
+      deviceIdleSeconds: 140,
+      opsIdleSeconds: 70,
+    },
     opamp: {
       template: 'a: $(MUSTER_ENDPOINT)\nb: $(MUSTER_HEADERS)\n',
       bootstrap: 'on',
@@ -78,6 +83,7 @@ describeWithHelm('the product', () => {
     panel: {
       enabled: true,
       url: 'https://muster.example.com',
+      idleSeconds: 70,
       oidc: {
         issuer: 'https://id.example.com',
         clientId: 'muster',

@@ -46,6 +46,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
       panel: { host: '127.0.0.1', port: 8083 },
     },
     connectionsPerAddressMax: { api: 5000, device: 50_000, ops: 500, panel: 500 },
+    idleSeconds: { api: 65, device: 132, ops: 65, panel: 65 },
     trustedProxies: [],
     tls: { api: undefined, device: undefined, ops: undefined, panel: undefined },
     drainDelayMs: 0,
@@ -132,6 +133,10 @@ describe('a good value is taken', () => {
     [{ MUSTER_EGRESS_PROXY: 'http://proxy.example:3128' }, { egressProxy: 'http://proxy.example:3128/' }],
     [{ MUSTER_EGRESS_PROXY: 'https://[fd00::1]:3128/' }, { egressProxy: 'https://[fd00::1]:3128/' }],
     [{ MUSTER_EGRESS_PROXY: 'http://me:p%40ss@proxy' }, { egressProxy: 'http://me:p%40ss@proxy/' }],
+    [{ MUSTER_API_IDLE_SECONDS: '5' }, { idleSeconds: { api: 5, device: 132, ops: 65, panel: 65 } }],
+    [{ MUSTER_DEVICE_IDLE_SECONDS: '132' }, { idleSeconds: { device: 132 } }],
+    [{ MUSTER_OPS_IDLE_SECONDS: '604800' }, { idleSeconds: { ops: 604_800 } }],
+    [{ MUSTER_PANEL_IDLE_SECONDS: '120' }, { idleSeconds: { panel: 120 } }],
     [{ MUSTER_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
     [{ MUSTER_RATE_WINDOW: 'local' }, { rateWindow: 'local' }],
     [{ MUSTER_ROLES: 'api' }, { roles: new Set(['api']) }],
@@ -238,6 +243,9 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_ACCOUNT_QUOTA_MB', '1.5', /from 0 to 1000000/],
     ['MUSTER_AUDIT_RETENTION_DAYS', '0', /from 1 to 36500/],
     ['MUSTER_OPS_CONNECTIONS_PER_ADDRESS', '-1', /from 0 to 1000000/],
+    ['MUSTER_API_IDLE_SECONDS', '4', /from 5 to 604800/],
+    ['MUSTER_PANEL_IDLE_SECONDS', '604801', /from 5 to 604800/],
+    ['MUSTER_DEVICE_IDLE_SECONDS', '131', /at least 132, twice the longest poll interval/],
     ['MUSTER_TRUSTED_PROXIES', '10.0.0.0/33', /10\.0\.0\.0\/8/],
     ['MUSTER_TRUSTED_PROXIES', 'fd00::/129', /addresses or ranges/],
     ['MUSTER_TRUSTED_PROXIES', '10.0.0.0/8,', /addresses or ranges/],
@@ -436,4 +444,35 @@ test.each<readonly [Record<string, string>, string]>([
   [{ MUSTER_DEVICE_LISTEN: '127.0.0.1:8080', MUSTER_ROLES: 'api' }, 'a listener that is not opened'],
 ])('%j is taken: %s', (env) => {
   expect(() => readConfig(env)).not.toThrow();
+});
+
+describe('idle times', () => {
+  test.each([
+    ['1', 65],
+    ['29', 65],
+    ['30', 66],
+    ['60', 132],
+    ['600', 1320],
+    ['86400', 190_080],
+  ])('with the poll interval %s daemons’ connections are kept for %i s: twice the longest interval', (poll, device) => {
+    expect(readConfig({ MUSTER_POLL_INTERVAL_SECONDS: poll }).idleSeconds).toEqual({
+      api: 65,
+      device,
+      ops: 65,
+      panel: 65,
+    });
+  });
+
+  test('behind proxies they are longer than those of the proxies, and still twice the longest poll interval', () => {
+    const proxied = { MUSTER_TRUSTED_PROXIES: '10.0.0.0/8' };
+    expect(readConfig(proxied).idleSeconds).toEqual({ api: 620, device: 620, ops: 620, panel: 620 });
+    expect(readConfig({ ...proxied, MUSTER_POLL_INTERVAL_SECONDS: '600' }).idleSeconds.device).toBe(1320);
+    expect(readConfig({ ...proxied, MUSTER_API_IDLE_SECONDS: '70' }).idleSeconds.api).toBe(70);
+  });
+
+  test('a poll interval whose daemons would meet closed connections is refused, and a longer idle time is taken', () => {
+    const env = { MUSTER_POLL_INTERVAL_SECONDS: '600', MUSTER_DEVICE_IDLE_SECONDS: '1000' };
+    expect(refusal(env)).toMatch(/^MUSTER_DEVICE_IDLE_SECONDS: must be at least 1320/);
+    expect(readConfig({ ...env, MUSTER_DEVICE_IDLE_SECONDS: '1400' }).idleSeconds.device).toBe(1400);
+  });
 });

@@ -85,7 +85,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['api/panel/operations', 'api/panel/sign-in', 'api/panel/live'],
   ['api/panel'],
   ['controller/kubernetes', 'api/openapi', 'api/openapi/page'],
-  ['metrics', 'service/files'],
+  ['metrics', 'service/bounds', 'service/files'],
   ['service', 'cli/terminal'],
   ['cli/output', 'cli/connection', 'cli/agent'],
   ['cli/simulation'],

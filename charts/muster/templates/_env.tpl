@@ -110,6 +110,10 @@
   value: {{ $values.panel.concurrency | int | quote }}
 - name: MUSTER_PANEL_CONNECTIONS_PER_ADDRESS
   value: {{ $values.panel.connectionsPerAddress | int | quote }}
+{{- with $values.panel.idleSeconds }}
+- name: MUSTER_PANEL_IDLE_SECONDS
+  value: {{ . | int | quote }}
+{{- end }}
 - name: MUSTER_SIGN_INS_PER_ADDRESS
   value: {{ $values.panel.signInsPerAddress | int | quote }}
 {{- if include "muster.oidcOf" . }}
@@ -209,6 +213,18 @@
   value: {{ .deviceConnectionsPerAddress | int | quote }}
 - name: MUSTER_OPS_CONNECTIONS_PER_ADDRESS
   value: {{ .opsConnectionsPerAddress | int | quote }}
+{{- with .apiIdleSeconds }}
+- name: MUSTER_API_IDLE_SECONDS
+  value: {{ . | int | quote }}
+{{- end }}
+{{- with .deviceIdleSeconds }}
+- name: MUSTER_DEVICE_IDLE_SECONDS
+  value: {{ . | int | quote }}
+{{- end }}
+{{- with .opsIdleSeconds }}
+- name: MUSTER_OPS_IDLE_SECONDS
+  value: {{ . | int | quote }}
+{{- end }}
 - name: MUSTER_RATE_WINDOW
   value: {{ .rateWindow | quote }}
 - name: MUSTER_METRICS_ACCOUNTS

@@ -141,11 +141,18 @@ const stalled = (ms: number, requestId: string): MusterError =>
 /** What Node's `fetch` says of a port to which it sends nothing; it has no code for that. */
 const BAD_PORT = 'bad port';
 
+/** What OpenSSL says of an answer that is no TLS, such as that of a port for HTTP. */
+const NO_TLS = 'wrong version number';
+
 /** The words of `fetch` are mostly "fetch failed"; the code below says more. */
 function noAnswer(error: unknown, requestId: string): MusterError {
   if (error instanceof MusterError) return error;
   const { code, message } = ((error as { cause?: unknown } | undefined)?.cause ?? {}) as Record<string, unknown>;
   if (message === BAD_PORT) return invalidArgument('`fetch` sends nothing to the port of the address.', error);
+  if (typeof message === 'string' && message.includes(NO_TLS)) {
+    const words = 'The port does not speak TLS: use http:// in place of https:// in the address.';
+    return new MusterError(words, { code: 'bad_answer', requestId, cause: error });
+  }
   const why = typeof code === 'string' ? ` (${code})` : '';
   return new MusterError(`The connection failed, or broke off${why}.`, { code: 'network', requestId, cause: error });
 }

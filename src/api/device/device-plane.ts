@@ -4,6 +4,7 @@ import * as config from '../contract/device/config.ts';
 import { reportDetections as reportDetectionsOperation } from '../contract/device/detections.ts';
 import { enrollDevice as enrollDeviceOperation } from '../contract/device/enrollment.ts';
 import type { Operation } from '../contract/operation.ts';
+import { otherDoor } from '../http/errors.ts';
 import { Exchange } from '../http/exchange.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
 import type { DeviceDeps } from './deps.ts';
@@ -64,7 +65,7 @@ export function createDevicePlane(
   return (request, response) => {
     const exchange = new Exchange('device', request, response, deps);
     const found = byPath.get(pathOf(request.url ?? ''));
-    if (!found) return exchange.refuse('not_found');
+    if (!found) return exchange.refuse('not_found', otherDoor('device', pathOf(request.url ?? '')));
     const { handled, route, method } = found;
     exchange.route = route;
     if (request.method !== method && !(request.method === 'HEAD' && method === 'GET')) {

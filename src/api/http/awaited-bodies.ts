@@ -1,5 +1,5 @@
 /** What a body that is waited for costs at least: its connection, its request, and what is kept of both. */
-const BODY_BYTES_MIN = 16_384;
+export const BODY_BYTES_MIN = 16_384;
 
 /** A body that is waited for. */
 interface Body {

@@ -131,3 +131,28 @@ export function outageOf(error: unknown): string | undefined {
   if (error instanceof Busy) return `busy: ${error.reason}`;
   return error instanceof ConfigurationFault ? `configuration: ${error.message}` : undefined;
 }
+
+type Door = 'api' | 'device' | 'ops' | 'panel';
+
+/** The listeners as people know them, with what each speaks. */
+const DOORS: Readonly<Record<Door, { readonly name: string; readonly paths: readonly string[] }>> = {
+  api: { name: 'API', paths: ['/v1'] },
+  device: { name: 'device', paths: ['/device/v1'] },
+  ops: { name: 'ops', paths: ['/operator/v1', '/livez', '/readyz', '/metrics'] },
+  panel: { name: "panel's", paths: ['/panel/v1'] },
+};
+
+/**
+ * The words of `not_found` for a path that is another listener's: a client with the address of the wrong one is told so.
+ * Undefined for any other path.
+ */
+export function otherDoor(here: Door, target: string): string | undefined {
+  const [path = ''] = target.split('?', 1);
+  for (const [door, { name, paths }] of Object.entries(DOORS)) {
+    const theirs = paths.find((one) => path === one || path.startsWith(`${one}/`));
+    if (theirs === undefined || door === here) continue;
+    const speaks = `this is the ${DOORS[here].name} listener, which speaks ${DOORS[here].paths[0]}`;
+    return `No such endpoint here: ${speaks}. Use the address of the ${name} listener (MUSTER_${door.toUpperCase()}_LISTEN) for ${theirs}.`;
+  }
+  return undefined;
+}

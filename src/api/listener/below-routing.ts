@@ -31,3 +31,19 @@ function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   }
   return hosts > 1;
 }
+
+/** A request has not come in time. */
+export const NOT_IN_TIME = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** Whether a fault is one of HTTP, so that an answer can still be sent. */
+export const isProtocolError = ({ code }: NodeJS.ErrnoException): boolean =>
+  code === NOT_IN_TIME || code?.startsWith('HPE_') === true;
+
+/** Whether the bytes that are no request begin a handshake of TLS: the client was told `https://`. */
+export function isTlsHello(error: NodeJS.ErrnoException): boolean {
+  const { rawPacket } = error as { readonly rawPacket?: Buffer };
+  return rawPacket?.[0] === 0x16 && rawPacket[1] === 0x03;
+}
+
+/** Whether a handshake failed since the client speaks HTTP without TLS. */
+export const isPlainHttp = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_SSL_HTTP_REQUEST';

@@ -9,7 +9,7 @@ export interface TlsPair {
   readonly key: Buffer;
 }
 
-/** The settings of a server; each has a default. */
+/** The settings of a server; those that are optional have defaults. */
 export interface HttpServerOptions {
   /** HTTPS with this certificate; HTTP where it is absent. */
   readonly tls?: TlsPair;
@@ -18,10 +18,10 @@ export interface HttpServerOptions {
   /** How often the heads are checked, in milliseconds; a head is refused at most this much late. */
   readonly headerCheckMs?: number;
   /**
-   * Milliseconds that an idle connection stays open. It is longer than the 60 s of common load balancers: the side that
-   * sends must be the side that closes first.
+   * Milliseconds that an idle connection stays open; node closes it a second later than that, which clients are told.
+   * It is longer than the other side keeps it: the side that sends must be the side that closes first.
    */
-  readonly keepAliveMs?: number;
+  readonly keepAliveMs: number;
 }
 
 const HEADER_BYTES_MAX = 16_384;
@@ -61,7 +61,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     headersTimeout: options.headerTimeoutMs ?? 10_000,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: options.headerCheckMs ?? 1_000,
-    keepAliveTimeout: options.keepAliveMs ?? 65_000,
+    keepAliveTimeout: options.keepAliveMs,
     keepAlive: true,
     // This saves a fifth of the cost of a small GET. Such a request has ended before it is handled and emits nothing
     // when its client leaves: its response does.

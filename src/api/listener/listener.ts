@@ -4,13 +4,15 @@ import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { jitter } from '../../time/jitter.ts';
+import { isEncrypted } from '../headers/security-headers.ts';
 import { ANSWER_WRITTEN, BODY_AWAITED, type BodyWait } from '../http/exchange-events.ts';
 import { bodyIsOnItsWay } from '../http/response.ts';
 import { AdmissionSlots, type AdmissionOptions, type Slot } from './admission.ts';
 import { Backlog } from './backlog.ts';
-import { asksForAnother, isBelowRouting } from './below-routing.ts';
+import { asksForAnother, isBelowRouting, isProtocolError, isTlsHello, NOT_IN_TIME } from './below-routing.ts';
 import { Connection } from './connection.ts';
-import { sendFixedResponse, type FixedResponse } from './fixed-response.ts';
+import { rawResponse, sendFixedResponse, type FixedResponse } from './fixed-response.ts';
+import { Handshakes } from './handshakes.ts';
 import { createHttpServer, listen, TLS, type HttpServerOptions, type TlsPair } from './http-server.ts';
 import type { Rejection } from './metrics.ts';
 import { CHECKS } from './progress.ts';
@@ -27,6 +29,8 @@ export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, St
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** The response to bytes that are no request (H21). */
   readonly belowRouting: FixedResponse;
+  /** The response to HTTP where TLS is spoken, or to TLS where HTTP is. */
+  readonly otherScheme: FixedResponse;
   /** The response to a request above the bound, sent with a Retry-After that is spread over 1–5 s. */
   readonly overloaded: FixedResponse;
   /**
@@ -93,8 +97,7 @@ class HttpListener implements Listener {
   readonly #arrivals: TurnQueue;
   readonly #unreadMs: number;
   readonly #rejections = new TurnQueue(REJECTIONS_PER_TURN_MAX);
-  /** TLS connections whose handshake is not over, by the peer's address and port. */
-  readonly #handshakes = new Map<string, { readonly socket: Socket; readonly seat: Seat }>();
+  readonly #handshakes: Handshakes | undefined;
   #leaving = false;
   #progressTimer: NodeJS.Timeout | undefined;
   #port = 0;
@@ -111,13 +114,17 @@ class HttpListener implements Listener {
     this.#arrivals = new TurnQueue(options.perTurnMax ?? Number.POSITIVE_INFINITY);
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#serve(request, response);
     if (server instanceof TlsServer) {
-      server.on('connection', (socket: Socket) => this.#trackHandshake(socket));
-      server.on('secureConnection', (socket: Socket) => {
-        const handshake = this.#handshakes.get(peerOf(socket));
-        this.#handshakes.delete(peerOf(socket));
-        this.#accept(socket, handshake?.socket, handshake?.seat);
+      this.#handshakes = new Handshakes(this.#server, {
+        seat: (raw) => this.#seat(raw),
+        done: (socket, raw, seat) => this.#accept(socket, raw, seat),
+        plain: (raw) => this.#answerPlainly(raw),
       });
-    } else server.on('connection', (socket: Socket) => this.#accept(socket, socket, this.#seat(socket)));
+    } else {
+      server.on('connection', (socket: Socket) => {
+        const seat = this.#seat(socket);
+        if (seat !== undefined) this.#accept(socket, socket, seat);
+      });
+    }
     server.on('listening', () => {
       this.#port = (server.address() as AddressInfo).port;
       this.#progressTimer = setInterval(() => this.#checkProgress(), this.#unreadMs / CHECKS).unref();
@@ -129,6 +136,7 @@ class HttpListener implements Listener {
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#refuseConnect(socket));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (!isProtocolError(error)) socket.destroy();
+      else if (isTlsHello(error) && !isEncrypted(socket)) this.#refuse(socket, this.#options.otherScheme);
       else if (error.code !== NOT_IN_TIME || !this.#excusesLate(socket)) this.#refuse(socket);
     });
     // Called by close(). Node's own function would cut off a response that is complete but not yet flushed.
@@ -174,7 +182,7 @@ class HttpListener implements Listener {
 
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const { socket } of this.#handshakes.values()) socket.destroy();
+    this.#handshakes?.destroyAll();
     await closed;
     // The server is closed when it has let go of its sockets, and they close their responses somewhat later.
     for (const socket of this.#connections.keys()) await new Promise((resolve) => socket.once('close', resolve));
@@ -196,20 +204,7 @@ class HttpListener implements Listener {
     return seat;
   }
 
-  #trackHandshake(socket: Socket): void {
-    const seat = this.#seat(socket);
-    if (seat === undefined) return;
-    const peer = peerOf(socket);
-    this.#handshakes.set(peer, { socket, seat });
-    socket.on('close', () => {
-      // A peer that was gone when it was accepted has no address: another one may have this place in the map.
-      if (this.#handshakes.get(peer)?.socket === socket) this.#handshakes.delete(peer);
-      seat.leave();
-    });
-  }
-
-  #accept(socket: Socket, raw: Socket | undefined, seat: Seat | undefined): void {
-    if (!seat || !raw) return void socket.destroy();
+  #accept(socket: Socket, raw: Socket, seat: Seat): void {
     const connection = new Connection({ socket, raw, seat, backlog: this.#backlog, unreadMs: this.#unreadMs });
     if (this.#leaving) connection.leave();
     this.#connections.set(socket, connection);
@@ -275,9 +270,14 @@ class HttpListener implements Listener {
     sendFixedResponse(request, response, this.#options.belowRouting, this.#strangers.connectionOf(request));
   }
 
-  #refuse(socket: Socket): void {
-    const refused = this.#connections.get(socket)?.refuse(this.#options.belowRouting);
+  #refuse(socket: Socket, response = this.#options.belowRouting): void {
+    const refused = this.#connections.get(socket)?.refuse(response);
     if (refused === true) this.#options.onRejected?.('below_routing');
+  }
+
+  #answerPlainly(raw: Socket): void {
+    this.#options.onRejected?.('below_routing');
+    raw.end(rawResponse(this.#options.otherScheme, false));
   }
 
   #excusesLate(socket: Socket): boolean {
@@ -289,12 +289,4 @@ class HttpListener implements Listener {
     this.#connections.get(socket)?.destroyResponsesOnClose();
     this.#refuse(socket);
   }
-}
-
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-
-const NOT_IN_TIME = 'ERR_HTTP_REQUEST_TIMEOUT';
-
-function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
-  return code === NOT_IN_TIME || code?.startsWith('HPE_') === true;
 }

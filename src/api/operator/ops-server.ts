@@ -7,7 +7,7 @@ import { SharedRuns } from '../../concurrency/shared-runs.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
 import { readBackup } from '../contract/operator/service.ts';
 import { takesGzip } from '../headers/accepted-encoding.ts';
-import { NotAuthenticated } from '../http/errors.ts';
+import { NotAuthenticated, otherDoor } from '../http/errors.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
@@ -110,7 +110,7 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
   app.get(readBackup.path, backup);
   for (const route of ROUTES) app[route.method](route.path, operation(route));
   refuseOtherMethods(app, ALL_ROUTES, exchangeOf);
-  app.use((_request: Request, response: Response) => exchangeOf(response).refuse('not_found'));
+  app.use(({ path }: Request, response: Response) => exchangeOf(response).refuse('not_found', otherDoor('ops', path)));
   app.use(failed);
   return servedBy(app);
 

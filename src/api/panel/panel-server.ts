@@ -6,6 +6,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
+import { otherDoor } from '../http/errors.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
 import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
@@ -80,7 +81,8 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   app.use((request: Request, response: Response) => {
     const isApi = request.path === '/panel/v1' || request.path.startsWith('/panel/v1/');
     const exchange = exchangeOf(response);
-    if (isApi || !pages.serve(exchange)) exchange.refuse('not_found');
+    const other = otherDoor('panel', request.path);
+    if (isApi || other !== undefined || !pages.serve(exchange)) exchange.refuse('not_found', other);
   });
   app.use(failed);
   return servedBy(app);

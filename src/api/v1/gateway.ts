@@ -6,6 +6,7 @@ import type { KeyUses } from '../../domain/accounts/key-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { APP_ID } from '../contract/fields.ts';
+import { otherDoor } from '../http/errors.ts';
 import { Exchange, HttpRefusal, type ExchangeDeps, type Reply } from '../http/exchange.ts';
 import { bareExpress, pathAndQuery, refuseOtherMethods, templateFinder } from '../http/express-app.ts';
 import { readJson } from '../http/json-body.ts';
@@ -80,7 +81,7 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
   function serve(request: IncomingMessage, response: ServerResponse): void {
     const exchange = new Exchange('api', request, response, deps);
     request.url = pathAndQuery(request.url ?? '');
-    if (!isUnderV1(request.url)) return exchange.refuse('not_found');
+    if (!isUnderV1(request.url)) return exchange.refuse('not_found', otherDoor('api', request.url));
     const found = table.find(request.method ?? '', request.url);
     exchange.route = found?.path ?? templateOf(request.url) ?? exchange.route;
     let admitted: MaybePromise<Authenticated>;

@@ -64,16 +64,16 @@ function optionsOf(call: Invocation, connection: Connection, { patient = false }
   };
 }
 
-/* Failures that a repetition would only meet again: nobody listens, the name is wrong, or the certificate. */
+/* Failures that a repetition would only meet again: nobody listens, the name or the certificate is wrong, or no TLS. */
 const LASTING = /^(?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ERR_PROXY_TUNNEL)/;
-const CERTIFICATE = /^(?:ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const TLS = /^(?:EPROTO$|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 /** Failures to reach a service that may pass by themselves. */
 const PASSING = /^(?:EAI_AGAIN|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)/;
 
 /** The client's own words of a service that is not reached tell neither the address nor where it is from. */
 function namingAddress(connection: Connection, patient: boolean): typeof fetch {
   const own = fetchTo(connection);
-  // A certificate that has expired since is renewed; one that was never right does not become so.
+  // A certificate that has expired since is renewed; what was never right does not become so.
   let wasReached = false;
   return async (input, init) => {
     try {
@@ -83,11 +83,11 @@ function namingAddress(connection: Connection, patient: boolean): typeof fetch {
     } catch (error) {
       const { code: told, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: unknown };
       const slip = typeof told === 'string' ? told : '';
-      const isOfCertificate = CERTIFICATE.test(slip);
-      const isLasting = slip === '' ? message === BAD_PORT : isOfCertificate || LASTING.test(slip);
+      const isOfTls = TLS.test(slip);
+      const isLasting = slip === '' ? message === BAD_PORT : isOfTls || LASTING.test(slip);
       if (!isLasting && !PASSING.test(slip)) throw error;
       // What is `network` is sent again; but to such a port nothing ever is.
-      const isFinal = isLasting && (!patient || slip === '' || (isOfCertificate && !wasReached));
+      const isFinal = isLasting && (!patient || slip === '' || (isOfTls && !wasReached));
       const code = isFinal ? 'unreachable' : 'network';
       throw new MusterError(unreachable(connection, error), { code, cause: error });
     }

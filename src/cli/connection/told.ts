@@ -11,6 +11,8 @@ export interface Told {
    * does not lead, and 0 where there is no backup.
    */
   readonly lastBackupAt: number | undefined;
+  /** Files and connections that its process may have open at once; undefined where its system does not tell. */
+  readonly openFilesMax: number | undefined;
 }
 
 export interface Asking {
@@ -33,6 +35,7 @@ export async function toldBy(address: Address, { timeoutMs, requestId }: Asking)
   return {
     version: build.get('version') ?? '',
     node: (build.get('node') ?? '').replace(/^v/, ''),
+    openFilesMax: named('process_max_fds')?.value,
     lastBackupAt: backup === undefined || Number.isNaN(backup) ? undefined : backup * 1000,
   };
 }

@@ -61,15 +61,15 @@ export interface HeldPollsDeps {
   readonly begun?: () => void;
 }
 
-const BOUNDS: HeldPollBounds = {
-  pollsMax: LIMITS.heldPollsMax,
+/** The bounds of a replica. @param pollsMax fewer where there are fewer connections; then accounts share less */
+export const heldPollBounds = (pollsMax: number = LIMITS.heldPollsMax): HeldPollBounds => ({
+  pollsMax,
   perCredentialMax: LIMITS.heldPollsPerCredentialMax,
-  perAccountMin: LIMITS.heldPollsPerAccountMin,
-};
+  perAccountMin: Math.ceil((LIMITS.heldPollsPerAccountMin * pollsMax) / LIMITS.heldPollsMax),
+});
 
 /** Creates the places of a replica; see `HeldPolls`. */
-export const createHeldPolls = (deps: HeldPollsDeps, bounds: HeldPollBounds = BOUNDS): HeldPolls =>
-  new Places(deps, bounds);
+export const createHeldPolls = (deps: HeldPollsDeps, bounds = heldPollBounds()): HeldPolls => new Places(deps, bounds);
 
 class Place implements HeldPoll {
   readonly appId: string;

@@ -1,4 +1,5 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { pollIntervalAt } from '../../time/poll-interval.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import type { Versioned } from '../records/codec.ts';
@@ -54,8 +55,6 @@ export interface DeviceConfigs {
   pollIntervalSeconds(appId: string): number;
 }
 
-const SPREAD = 0.1;
-
 /** Creates the configurations of daemons, with the poll interval in seconds from which each one's own is spread. */
 export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: number): DeviceConfigs {
   /** The delivered part of a configuration, by its record; it is dropped when the keys change. */
@@ -76,7 +75,7 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
   function pollIntervalSeconds(appId: string): number {
     // The id is random, and so is its beginning.
     const spread = (Number.parseInt(appId.slice(0, 5), 36) / 36 ** 5) * 2 - 1;
-    return Math.max(1, Math.round(baseIntervalSeconds * (1 + SPREAD * spread)));
+    return pollIntervalAt(baseIntervalSeconds, spread);
   }
 
   /** Devices with the same interval share one object, as there are few intervals: most polls only compare its ETag. */

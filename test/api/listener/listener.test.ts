@@ -10,6 +10,7 @@ import {
   endPatience,
   hold,
   NOT_FOUND,
+  OTHER_SCHEME,
   openTestListener,
   OVERLOADED,
   ownTime,
@@ -26,22 +27,22 @@ const TLS_CLIENT_HELLO = Buffer.from(
 /** A head whose header section is about that many bytes. */
 const headOf = (bytes: number): string => `GET /long HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(bytes)}\r\n\r\n`;
 
-async function expectRefusal(connection: RawConnection): Promise<void> {
+async function expectRefusal(connection: RawConnection, body = NOT_FOUND): Promise<void> {
   const refusal = await connection.answer();
   expect(refusal.status).toBe(404);
-  expect(refusal.body).toBe(NOT_FOUND);
+  expect(refusal.body).toBe(body);
   expect(header(refusal, 'content-type')).toBe('application/json');
   expect(header(refusal, 'cache-control')).toBe('no-store, no-transform');
   expect(header(refusal, 'connection')).toBe('close');
-  expect(header(refusal, 'content-length')).toBe(String(NOT_FOUND.length));
+  expect(header(refusal, 'content-length')).toBe(String(body.length));
   expect(header(refusal, 'x-request-id')).toMatch(FRESH_ID);
   expect(await connection.rest()).toBe('');
 }
 
 describe('refused below routing (H21)', () => {
-  test.each<[string, string | Buffer]>([
+  test.each<[string, string | Buffer, body?: string]>([
     ['random bytes', Buffer.from([0, 1, 2, 255, 254, 13, 10, 13, 10])],
-    ['a TLS client hello', TLS_CLIENT_HELLO],
+    ['a TLS client hello, whose client is told the scheme', TLS_CLIENT_HELLO, OTHER_SCHEME],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['HTTP/0.9', 'GET /\r\n\r\n'],
     ['HTTP/2 in a request line', 'GET / HTTP/2.0\r\n\r\n'],
@@ -89,12 +90,12 @@ describe('refused below routing (H21)', () => {
       'CONNECT with bytes for the other side',
       Buffer.concat([Buffer.from('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'), TLS_CLIENT_HELLO]),
     ],
-  ])('%s', async (_what, bytes) => {
+  ])('%s', async (_what, bytes, body) => {
     const rejected: Rejection[] = [];
     await using service = await openTestListener({ onRejected: (reason) => rejected.push(reason) });
     await using connection = await connectRaw(service.port);
     await connection.send(bytes);
-    await expectRefusal(connection);
+    await expectRefusal(connection, body);
     expect(service.handled).toEqual([]);
     expect(rejected).toEqual(['below_routing']);
   });

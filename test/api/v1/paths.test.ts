@@ -129,7 +129,7 @@ describe('paths of /v1', () => {
 
   test.each([
     ['/', 'the root'],
-    ['/metrics', 'a path of another listener'],
+    ['/metric', 'a path of nobody'],
     ['/V1/apps', 'H12: the prefix in another case'],
     ['//v1/apps', 'a double slash in front'],
     ['/v1apps', 'a path that only begins like the prefix'],

@@ -7,6 +7,8 @@ import { openListener, type Listener, type ListenerOptions } from '../../../src/
 export const NOT_FOUND = '{"error":{"code":"not_found","message":"Not found."}}';
 export const OVERLOADED = '{"error":{"code":"overloaded","message":"Retry later."}}';
 
+export const OTHER_SCHEME = '{"error":{"code":"not_found","message":"Another scheme."}}';
+
 /** One request as the handler got it. */
 export interface Handled {
   readonly request: IncomingMessage;
@@ -30,7 +32,9 @@ export async function openTestListener(options: Partial<ListenerOptions> = {}): 
     host: '127.0.0.1',
     port: 0,
     concurrencyMax: 1_000,
+    keepAliveMs: 65_000,
     belowRouting: { status: 404, body: NOT_FOUND },
+    otherScheme: { status: 404, body: OTHER_SCHEME },
     overloaded: { status: 503, body: OVERLOADED },
     ...options,
     handle(request, response) {

@@ -127,6 +127,7 @@ export const QUICK: readonly string[] = [
   'test/repository/opamp-document.test.ts',
   'test/repository/security.test.ts',
   'test/scripts/registry.test.ts',
+  'test/service/bounds/connection-bounds.test.ts',
   'test/service/open-store.test.ts',
   'test/store/etcd/batch.test.ts',
   'test/store/fullness.test.ts',

@@ -20,13 +20,15 @@ export interface Ended {
 /**
  * `muster …` as a process of its own, with nothing in its environment that it reads but what is given.
  * @param stdin all of its input; without it there is none
+ * @param under a command that ends by running what follows it in its own place
  */
 export function musterProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  { stdin }: { readonly stdin?: string } = {},
+  { stdin, under = [] }: { readonly stdin?: string; readonly under?: readonly string[] } = {},
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const [command = '', ...words] = [...under, process.execPath, MAIN, ...args];
+  const child = spawn(command, words, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...COMPILED, ...env },
   });
@@ -43,6 +45,9 @@ export function musterProcess(
   }));
   return { child, ended };
 }
+
+/** A command that runs what follows it with a limit of open files, soft and hard. */
+export const withOpenFiles = (max: number): readonly string[] => ['/bin/sh', '-c', `ulimit -n ${max}; exec "$0" "$@"`];
 
 export const musterCommand = (args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended> =>
   musterProcess(args, env).ended;
@@ -75,6 +80,16 @@ function caught(stream: NodeJS.WriteStream): Disposable & { readonly text: () =>
   });
   return { text: () => Buffer.concat(chunks).toString(), [Symbol.dispose]: () => spy.mockRestore() };
 }
+
+/** The environment of a service that was not started: nobody listens at port 9, and `0` is always free. */
+export const notStarted = (dataDir: string): Record<string, string> => ({
+  MUSTER_DATA_DIR: dataDir,
+  MUSTER_OPS_URL: 'http://127.0.0.1:9',
+  MUSTER_API_LISTEN: '127.0.0.1:0',
+  MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
+  MUSTER_OPS_LISTEN: '127.0.0.1:0',
+  MUSTER_PANEL_LISTEN: '127.0.0.1:0',
+});
 
 /** The environment that leads the command to a running service. */
 export const connectedTo = ({ ops }: Pick<Muster, 'ops'>): Record<string, string> => ({

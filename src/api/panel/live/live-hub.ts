@@ -19,6 +19,8 @@ export interface LiveHubDeps extends WatchedRoundsDeps, StreamPolicy {
   /** The store revision that memory has reached. */
   readonly revision: () => number;
   readonly pulse: Pulse;
+  /** Streams at once: each has a connection of its own. */
+  readonly streamsMax: number;
   /** Aborts when the replica leaves: every stream ends, and browsers find another replica. */
   readonly leaving: AbortSignal;
 }
@@ -32,7 +34,7 @@ export interface LiveHub {
    * @param lastEventId where the browser's last stream ended
    */
   join(follower: Follower, response: ServerResponse, lastEventId: string | undefined): void;
-  /** @throws HttpRefusal `overloaded` where there are `LIMITS.eventStreamsMax` */
+  /** @throws HttpRefusal `overloaded` where there are `streamsMax` */
   refuseMany(): void;
 }
 
@@ -93,7 +95,7 @@ class Hub implements LiveHub {
   }
 
   refuseMany(): void {
-    if (this.#streams.size >= LIMITS.eventStreamsMax) throw new HttpRefusal('overloaded');
+    if (this.#streams.size >= this.#deps.streamsMax) throw new HttpRefusal('overloaded');
   }
 
   join(follower: Follower, response: ServerResponse, lastEventId: string | undefined): void {

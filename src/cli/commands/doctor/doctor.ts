@@ -7,6 +7,7 @@ import { printable } from '../../terminal/printable.ts';
 import { checkThroughService } from './deep.ts';
 import { finding, type Finding, type Report } from './finding.ts';
 import { checkMachine } from './machine.ts';
+import { checkOpenFiles } from './open-files.ts';
 import { checkService } from './service.ts';
 import { checkStore } from './store.ts';
 
@@ -44,6 +45,7 @@ export async function doctor(call: Invocation, { running, deep }: DoctorOptions)
   if (config) {
     const serviceRuns = running || service.runs;
     const keyRing = await checkMachine(config, { serviceRuns, elsewhere: running }, report);
+    await checkOpenFiles(call, config, { responds: service.runs, runs: serviceRuns }, report);
     await checkStore(call, config, { keyRing, serviceRuns, serviceResponds: service.runs, deep }, report);
   }
   if (deep && service.runs) await checkThroughService(call, report);

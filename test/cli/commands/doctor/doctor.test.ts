@@ -11,7 +11,7 @@ import { StoreIdentity } from '../../../../src/domain/replicas/store-identity.ts
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { selfSigned } from '../../../support/http/certificates.ts';
 import { putAll } from '../../../support/records/backups.ts';
-import { connectedTo, musterCommand, musterHere } from '../../../support/service/muster-command.ts';
+import { connectedTo, musterCommand, musterHere, notStarted } from '../../../support/service/muster-command.ts';
 import { KEY_FILE_TEXT, Muster } from '../../../support/service/muster.ts';
 
 let dataDir: string;
@@ -19,15 +19,7 @@ let env: Record<string, string>;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'muster-'));
   writeFileSync(join(dataDir, 'keys'), KEY_FILE_TEXT, { mode: 0o600 });
-  env = {
-    MUSTER_DATA_DIR: dataDir,
-    // Nobody listens there, and `0` is always free.
-    MUSTER_OPS_URL: 'http://127.0.0.1:9',
-    MUSTER_API_LISTEN: '127.0.0.1:0',
-    MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
-    MUSTER_OPS_LISTEN: '127.0.0.1:0',
-    MUSTER_PANEL_LISTEN: '127.0.0.1:0',
-  };
+  env = notStarted(dataDir);
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
