@@ -83,9 +83,14 @@ export class Rounds<Scene> {
   }
 }
 
-/** What a place logged as an error: a conflict is none, however often it came. */
+/**
+ * What a place logged as an error: a conflict is none, however often it came. Nor is an outage of the store, which a machine
+ * that is busy elsewhere brings about: what it gave up is counted.
+ */
 export const faultsOf = ({ one, other }: Place): readonly string[] =>
-  [...new Set([one, other])].flatMap(({ logged }) => logged.filter((line) => line.includes('"level":"error"')));
+  [...new Set([one, other])].flatMap(({ logged }) =>
+    logged.filter((line) => line.includes('"level":"error"') && !line.includes('are refused with 502 until it does')),
+  );
 
 /** Each mutation of a list with itself, and with those that stand behind it. */
 export const pairsOf = <Scene>(mutations: readonly Mutation<Scene>[], a: Mutation<Scene>): readonly Pair<Scene>[] =>
