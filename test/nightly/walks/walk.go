@@ -73,7 +73,7 @@ func main() {
 	))
 	accounts := must(team.CreateAccountWithResponse(ctx, nil, operator.CreateAccountRequest{
 		Name:        "walk",
-		Entitlement: operator.CreateAccountRequestEntitlementEnterprise,
+		Entitlement: operator.Enterprise,
 	}))
 	account := typed(accounts.JSON201, accounts.HTTPResponse, "create the account")
 	expect(account.Name == "walk" && !account.Disabled, "operator: created an account")
@@ -133,7 +133,7 @@ func main() {
 	expect(used.Error.Code == "invalid_code", "device: the code is used up: 401 invalid_code")
 
 	endpoint, authHeader, level := "https://otel.example.com", "Bearer collector-token",
-		v1.StoreOtelConfigRequestEvidenceLevelRedacted
+		v1.Redacted
 	stored := must(owner.StoreOtelConfigWithResponse(ctx, nil, v1.StoreOtelConfigRequest{
 		Enabled: true, Endpoint: &endpoint, AuthHeader: &authHeader, EvidenceLevel: &level,
 	}))
@@ -150,9 +150,9 @@ func main() {
 			received.Otel.Headers["Authorization"] == authHeader,
 		"device: polled: 200 with the configuration",
 	)
-	unchanged := must(daemon.PollConfigWithResponse(ctx, &device.PollConfigParams{IfNoneMatch: &poll.Headers200.ETag}))
+	unchanged := must(daemon.PollConfigWithResponse(ctx, &device.PollConfigParams{IfNoneMatch: poll.Headers200.ETag}))
 	expect(
-		unchanged.StatusCode() == http.StatusNotModified && unchanged.Headers304.ETag == poll.Headers200.ETag,
+		unchanged.StatusCode() == http.StatusNotModified && *unchanged.Headers304.ETag == *poll.Headers200.ETag,
 		"device: polled by its tag: 304",
 	)
 	acknowledged := must(daemon.AcknowledgeConfigWithResponse(ctx, nil, device.AcknowledgeConfigRequest{

@@ -15,11 +15,11 @@ from muster.device import Client as EnrollingClient
 from muster.device.api.configuration import acknowledge_config, poll_config
 from muster.device.api.enrollment import enroll_device
 from muster.device.models import (
+    AckStatus,
     AcknowledgeConfigRequest,
-    AcknowledgeConfigRequestStatus,
+    Connection,
     DeviceConfig,
     EnrollDeviceRequest,
-    EnrollDeviceRequestConnection,
     EnrolledDevice,
 )
 from muster.device.models import Error as DeviceError
@@ -33,9 +33,9 @@ from muster.operator.models import (
     ApiKeyList,
     AuditPage,
     CreateAccountRequest,
-    CreateAccountRequestEntitlement,
     CreateApiKeyRequest,
     CreatedApiKey,
+    Entitlement,
     Rollout,
 )
 from muster.v1 import AuthenticatedClient as OwnerClient
@@ -48,10 +48,10 @@ from muster.v1.models import (
     CreateAppRequest,
     CreatedApp,
     Error,
+    EvidenceLevel,
     OtelConfig,
     RevokedApp,
     StoreOtelConfigRequest,
-    StoreOtelConfigRequestEvidenceLevel,
 )
 
 
@@ -76,7 +76,7 @@ operator = OperatorClient(base_url=os.environ["MUSTER_OPS_URL"], token=token, ra
 account = parsed(
     create_account.sync_detailed(
         client=operator,
-        body=CreateAccountRequest(name="walk", entitlement=CreateAccountRequestEntitlement.ENTERPRISE),
+        body=CreateAccountRequest(name="walk", entitlement=Entitlement.ENTERPRISE),
     ),
     HTTPStatus.CREATED,
     Account,
@@ -127,7 +127,7 @@ enrolled = parsed(
         body=EnrollDeviceRequest(
             app_id=app.app_id,
             enroll_code=app.enroll_code,
-            connection=EnrollDeviceRequestConnection.CLOUD,
+            connection=Connection.CLOUD,
             platform="linux",
             agent_version="1.0",
         ),
@@ -159,7 +159,7 @@ config = parsed(
             enabled=True,
             endpoint="https://otel.example.com",
             auth_header="Bearer collector-token",
-            evidence_level=StoreOtelConfigRequestEvidenceLevel.REDACTED,
+            evidence_level=EvidenceLevel.REDACTED,
         ),
     ),
     HTTPStatus.OK,
@@ -186,7 +186,7 @@ expect(
 )
 acknowledged = acknowledge_config.sync_detailed(
     client=device,
-    body=AcknowledgeConfigRequest(revision=received.revision, status=AcknowledgeConfigRequestStatus.APPLIED),
+    body=AcknowledgeConfigRequest(revision=received.revision, status=AckStatus.APPLIED),
 )
 expect(acknowledged.status_code == HTTPStatus.NO_CONTENT, "device: acknowledged")
 rollout = parsed(
