@@ -1,13 +1,13 @@
 import { expectAsFound, expectUnchanged, StoreUnavailable, type Store } from '../../store/port.ts';
 import type { FoundApp } from '../fleet/reader.ts';
-import { parseRecord } from '../records/codec.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { ackSchema } from '../records/records.ts';
 
 /**
  * Forgets that a daemon has applied a revision, where it shows that it has an older one: its machine was set back, as by
  * a snapshot, and is pending until it acknowledges anew. One that has failed keeps what it had, and says nothing new.
- * It decides what people see of the rollout alone, so trouble of the store is left to the next such contact.
+ * It decides what people see of the rollout alone, so trouble of the store or its record is left to the next such contact.
  * @param had the revision that the daemon has
  */
 export async function forgetIfSetBack(
@@ -24,6 +24,6 @@ export async function forgetIfSetBack(
     const expect = [expectUnchanged(app), expectAsFound(key, kept)] as const;
     await store.commit({ expect, write: [{ remove: key }], quiet: true });
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
+    if (!(error instanceof StoreUnavailable || error instanceof BadRecord)) throw error;
   }
 }
