@@ -48,6 +48,8 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringContaining(`'${value}' is invalid`)]);
 });
 
+const OF_DEVICES = 'asks the device listener: --device-url names it';
+
 test.each([
   ['--url', 'http://h:1', 'asks no service'],
   ['--context', 'prod', 'asks no service'],
@@ -57,16 +59,19 @@ test.each([
   const calls = (call: readonly string[]) => [[option, value, ...call]];
   const isShown = (leaf: (typeof leaves)[number]): boolean =>
     leaf.options.some(({ long, hidden }) => long === option && !hidden);
+  const isOfDevices = (leaf: (typeof leaves)[number]): boolean =>
+    option === '--url' && leaf.options.some(({ long }) => long === '--device-url');
   const wordsFor = (leaf: (typeof leaves)[number]): RegExp =>
     isShown(leaf)
       ? new RegExp(`${TOO_MUCH.source}|${own.source}`)
-      : new RegExp(`muster ${wordsOf(leaf).join(' ')} ${reason}\\.`);
+      : new RegExp(`muster ${wordsOf(leaf).join(' ')} ${isOfDevices(leaf) ? OF_DEVICES : reason}\\.`);
   expect(await refusedOtherwise(calls, wordsFor)).toEqual([]);
 });
 
 test.each([
   [['restore', 'x', '--context', 'prod'], /muster restore asks no service\./],
   [['serve', '--url', 'http://h:1'], /muster serve asks no service\./],
+  [['agent', 'run', '--url', 'http://h:1'], /muster agent run asks the device listener: --device-url names it\./],
   [['init-store', '-o', 'json'], /muster init-store has one form of stdout\./],
 ])('muster %j: nothing is done elsewhere than the line says', async (args, words) => {
   expect(await musterHere(args)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(words) as string });

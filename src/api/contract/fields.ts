@@ -95,7 +95,7 @@ const ANSWERED = z.string().meta({ format: 'date-time' });
 
 const DATE_TIME = 'must be a date-time of RFC 3339 with Z or an offset, such as 2027-01-31T00:00:00Z';
 
-/** An instant of a request, as whole milliseconds since 1970: any date-time of RFC 3339. */
+/** An instant of a request, as whole milliseconds since 1970. Every date-time of RFC 3339 is taken. */
 export const givenInstant = z
   .string()
   .max(64, DATE_TIME)

@@ -2,7 +2,7 @@ import { MusterError, type DeviceClient } from '#client';
 import { credentialHash, identityText, makeCredential, readIdentity, type Identity } from './credential.ts';
 import { outageBackoffMs } from './pace.ts';
 import { AgentFault, type Surroundings } from './surroundings.ts';
-import { isFinal, isRefusal, metWords } from './verdicts.ts';
+import { isRefusal, isWrongFromTheStart, metWords } from './verdicts.ts';
 
 export interface Enrollment {
   readonly credentialFile: string;
@@ -96,7 +96,7 @@ async function insist(
     } catch (error) {
       if (!(error instanceof MusterError) || error.code === 'aborted') throw error;
       if (isRefusal(error)) return error;
-      if (isFinal(error) || error.code === 'invalid_argument')
+      if (isWrongFromTheStart(error) || error.code === 'invalid_argument')
         throw new AgentFault('failed', `The enrollment failed: ${metWords(error)}`);
       if (once)
         throw new AgentFault('failed', `The enrollment has no answer: ${metWords(error)} Run it again to go on.`);

@@ -1,7 +1,7 @@
 import { DeviceClient, MusterError } from '#client';
 import { credentialHash, makeCredential } from '../agent/credential.ts';
 import { outageBackoffMs } from '../agent/pace.ts';
-import { isFinal, isRefusal } from '../agent/verdicts.ts';
+import { isRefusal, isWrongFromTheStart } from '../agent/verdicts.ts';
 import { DevicePolling, PLATFORM } from './device-polling.ts';
 import { OpampPolling } from './opamp-polling.ts';
 import type { DaemonSurroundings, Polling } from './surroundings.ts';
@@ -56,7 +56,7 @@ export class SimulatedDaemon {
       } catch (error) {
         if (!(error instanceof MusterError) || signal.aborted) throw error;
         if (isRefusal(error) && isEnrolled) return;
-        if (!isEnrolled && (isRefusal(error) || isFinal(error))) throw error;
+        if (!isEnrolled && (isRefusal(error) || isWrongFromTheStart(error))) throw error;
         failures += 1;
         counters.failed += 1;
         await clock.sleep(outageBackoffMs(failures, error.retryAfterSeconds, jitter), signal);

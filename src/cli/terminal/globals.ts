@@ -65,7 +65,7 @@ export function addGlobals(command: Command, names: readonly GlobalName[]): Comm
   return command;
 }
 
-/** What of the global options a command without a use for them refuses, and why. */
+/** The global options that a command without a use for them refuses, each with the reason. */
 const REFUSED: Partial<Record<GlobalName, string>> = {
   url: 'asks no service.',
   context: 'asks no service.',
@@ -84,7 +84,8 @@ export function takeOtherGlobals(command: Command, path: string): void {
   for (const name of GLOBAL_NAMES) {
     const option = MAKE[name]();
     if (taken.has(option.long)) continue;
-    const reason = REFUSED[name];
+    const isOfDevices = name === 'url' && taken.has('--device-url');
+    const reason = isOfDevices ? 'asks the device listener: --device-url names it.' : REFUSED[name];
     const { parseArg } = option;
     if (reason !== undefined) {
       option.default(undefined).argParser(() => {

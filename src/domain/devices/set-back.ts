@@ -1,8 +1,15 @@
 import { expectAsFound, expectUnchanged, StoreUnavailable, type Store } from '../../store/port.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { ackSchema } from '../records/records.ts';
+
+/**
+ * A proxy may send a request twice, and the second one may come after the daemon has acknowledged what the first one brought;
+ * it comes within the time of a request. Nobody acknowledges anew after it.
+ */
+const LATE_MS = 120_000;
 
 /**
  * Forgets that a daemon has applied a revision, where it shows that it has an older one: its machine was set back, as by
@@ -11,7 +18,7 @@ import { ackSchema } from '../records/records.ts';
  * @param had the revision that the daemon has
  */
 export async function forgetIfSetBack(
-  { store }: { readonly store: Store },
+  { store, clock }: { readonly store: Store; readonly clock: Pick<Clock, 'now'> },
   { account, app }: FoundApp,
   had: number,
 ): Promise<void> {
@@ -20,6 +27,7 @@ export async function forgetIfSetBack(
     const entry = await store.get(key);
     const kept = entry && parseRecord(ackSchema, entry);
     if (kept?.record.status !== 'applied' || kept.record.revision <= had) return;
+    if (clock.now() - kept.record.at < LATE_MS) return;
     // Where it has acknowledged meanwhile, that counts.
     const expect = [expectUnchanged(app), expectAsFound(key, kept)] as const;
     await store.commit({ expect, write: [{ remove: key }], quiet: true });

@@ -7,14 +7,16 @@ import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
 import { changeAccount, issueCode, purgeOtel, setOtel } from '../../support/service/daemon.ts';
 import { enroll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const { APPLYING, APPLIED, FAILED } = RemoteConfigStatuses;
 
 onEachBackend('the configuration of an agent', (backend) => {
+  const clock = new FakeClock();
   let muster: Muster;
   let owner: Tenant;
   beforeAll(async () => {
-    muster = await backend.fresh();
+    muster = await backend.fresh({ clock });
   });
   afterAll(() => muster[Symbol.asyncDispose]());
   const enterprise = async (): Promise<Tenant> => (owner = await tenant(muster));
@@ -53,6 +55,7 @@ onEachBackend('the configuration of an agent', (backend) => {
     const second = await agent.say();
     await agent.acknowledge(second);
     expect(await rolloutOf(muster, owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+    clock.jump(120_000);
     const again = await agent.acknowledge(first);
     expect(hashOf(again)).toBe(hashOf(second));
     expect(await rolloutOf(muster, owner)).toMatchObject({ revision: 2, applied: 0, pending: 1 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { expectUnchanged } from '../../../src/store/port.ts';
 import { changeAccount, deleteApp, issueCode, metric, revoke, setOtel } from '../../support/service/daemon.ts';
 import {
   call,
@@ -109,7 +111,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
 
   describe('a machine that was set back, as by a snapshot', () => {
     /** A daemon that has acknowledged the second revision, with the tags of both. */
-    async function ofTwo(status: 'applied' | 'failed' = 'applied') {
+    async function ofTwo(status: 'applied' | 'failed' = 'applied', laterMs = 120_000) {
       const owner = await tenant(muster);
       const one = await daemon(owner);
       const polled = (headers: Record<string, string> = {}) => poll(muster, one.credential, headers);
@@ -118,6 +120,7 @@ onEachBackend('the rollout of a configuration', (backend) => {
       await setOtel(muster, owner.apiKey, { evidenceLevel: 'full' });
       const second = (await polled({ 'if-none-match': first })).headers.get('etag') ?? '';
       await acknowledge(one, { revision: 2, status });
+      clock.jump(laterMs);
       return { owner, one, first, second, polled };
     }
 
@@ -144,6 +147,21 @@ onEachBackend('the rollout of a configuration', (backend) => {
       const { owner, polled, ...tags } = await ofTwo();
       await polled(headers(tags));
       expect(await rollout(owner)).toMatchObject({ applied: 1, pending: 0 });
+    });
+
+    test('is not one whose poll comes once more, later than its acknowledgement, as from a proxy', async () => {
+      const { owner, first, second, polled } = await ofTwo('applied', 119_999);
+      expect((await polled({ 'if-none-match': first })).status).toBe(200);
+      expect((await polled({ 'if-none-match': second })).status).toBe(304);
+      expect(await rollout(owner)).toMatchObject({ revision: 2, applied: 1, pending: 0 });
+    });
+
+    test('is told its configuration also where the record of the acknowledgement is broken', async () => {
+      const { one, first, polled } = await ofTwo();
+      const key = KEYS.ack(one.accountId, one.appId);
+      const kept = (await store.get(key)) ?? expect.unreachable();
+      await store.commit({ expect: [expectUnchanged(kept)], write: [{ put: key, value: '{"another":"shape"}' }] });
+      expect((await polled({ 'if-none-match': first })).status).toBe(200);
     });
 
     test('is not one that failed and keeps what it had', async () => {

@@ -13,6 +13,8 @@ const SHARE = 0.8;
 const HELD_SECONDS_MIN = 5;
 /** What fails sooner was not held. */
 const CUT_MS_MIN = 1500;
+/** A proxy that cuts after the very time that is asked for is faster than the service, whose answer has a way to come. */
+const LATE_MS = 5000;
 /** Two polls were cut after the same time where the times differ by no more than this, or by this part. */
 const ALIKE_MS = 500;
 const ALIKE_PART = 0.1;
@@ -62,7 +64,7 @@ export class HeldWait {
 }
 
 function isCut({ status, code, cause }: MusterError, tookMs: number, askedSeconds: number): boolean {
-  if (tookMs < CUT_MS_MIN || tookMs >= askedSeconds * 1000) return false;
+  if (tookMs < CUT_MS_MIN || tookMs >= askedSeconds * 1000 + LATE_MS) return false;
   if (status !== 0) return CUTTING.has(status);
   const { cause: broken } = (cause ?? {}) as { readonly cause?: { readonly code?: unknown } };
   return code === 'network' && BROKEN.has(broken?.code);

@@ -54,7 +54,7 @@ function refuseFaults(judged: readonly Judged[], what: string): void {
 /** Controls, the ends of lines of other systems among them, and halves of pairs: in a file of names they are damage. */
 const DAMAGE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** What is wrong with the name of an app (A1, and what nobody means by a name); undefined where nothing is. */
+/** Says what is wrong with the name of an app, by A1 and by what nobody means as a name; undefined where nothing is. */
 function faultOf(name: string): string | undefined {
   if (name.trim() === '') return 'it has no name';
   const length = Array.from(name).length;
@@ -94,11 +94,15 @@ function* judgedRows(text: string, { line, fields: head }: CsvRow): Generator<Ju
   }
 }
 
-/** Of `Rome, Italy` without quotation marks, `Rome` would be left. */
+/** A row with more fields than titles would lose some: `Rome, Italy` without quotation marks would be `Rome`. */
 function fieldsFault(fields: number, titles: number): string {
   const has = `it has ${fields} ${fields === 1 ? 'field' : 'fields'}, and the titles are ${titles}`;
   return fields < titles ? has : `${has}: a text with a comma stands in quotation marks, as in "Rome, Italy"`;
 }
+
+/** The marks of a CSV would become a part of the name. */
+const QUOTED = /^"|"$/;
+const QUOTED_FAULT = 'quotation marks belong to a CSV, whose first row has the title name';
 
 function judgedLines(text: string, what: string): Judged[] {
   const lines = text
@@ -118,7 +122,7 @@ function judgedLines(text: string, what: string): Judged[] {
       EXIT.usage,
     );
   }
-  return lines.map(({ line, name }) => judgedName(line, name));
+  return lines.map(({ line, name }) => (QUOTED.test(name) ? { line, fault: QUOTED_FAULT } : judgedName(line, name)));
 }
 
 /** A spreadsheet takes one of these, by the country where it runs. */
