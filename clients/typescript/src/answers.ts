@@ -101,6 +101,14 @@ export async function doneOf(answer: Promise<Answer>): Promise<void> {
   if (known.status !== 204) throw badAnswer("The answer is not one of Muster's.", known, { mayBeDone: true });
 }
 
+const TAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;
+
+/** The tag of an answer; undefined where a proxy has dropped it, or there is none that may be sent back. */
+export function tagOf(headers: Headers): string | undefined {
+  const tag = headers.get('etag') ?? '';
+  return TAG.test(tag) ? tag : undefined;
+}
+
 /** An answer that is not as the document says. */
 export const badAnswer = (
   words: string,

@@ -1,6 +1,6 @@
-import { anyBodyOf, badAnswer, doneOf, jsonOf, retryAfterOf } from './answers.ts';
+import { anyBodyOf, badAnswer, doneOf, jsonOf, retryAfterOf, tagOf } from './answers.ts';
 import { checked, Connection } from './connection.ts';
-import { configOf, enrolledOf, isSameTag, tagOf } from './device/answers.ts';
+import { configOf, enrolledOf, isSameTag } from './device/answers.ts';
 import { invalidArgument, type MusterError } from './errors.ts';
 import type {
   AcceptedDetections,

@@ -1,4 +1,4 @@
-import { anyBodyOf, doneOf, jsonOf, listOf } from './answers.ts';
+import { anyBodyOf, doneOf, jsonOf, listOf, tagOf } from './answers.ts';
 import { Connection, segment } from './connection.ts';
 import type {
   App,
@@ -90,7 +90,7 @@ export class OwnerClient {
   /** The configuration with the `etag` for the `ifMatch` of a change. */
   async readTaggedOtelConfig(options?: CallOptions): Promise<TaggedOtelConfig> {
     const answer = await this.#transport.send({ method: 'GET', path: OTEL, repeatable: true }, options);
-    return { config: await jsonOf(answer, 'endpoint'), etag: answer.headers.get('etag') ?? undefined };
+    return { config: await jsonOf(answer, 'endpoint'), etag: tagOf(answer.headers) };
   }
 
   /** Stores the configuration as a whole; without `authHeader` the stored header stays, `''` deletes it. */
@@ -101,21 +101,28 @@ export class OwnerClient {
 
   /**
    * Changes the configuration from what is stored: it reads, asks for the change, and stores that over what it has read and
-   * nothing else; where somebody else was faster, it begins anew. So none of several changes of different fields is lost.
+   * nothing else; where somebody else was faster, it begins anew. So none of several changes of different fields is lost,
+   * but where a proxy removes the `ETag`: then it stores over whatever is there.
    * @param change is called once for each attempt, and says the same of the same configuration
-   * @throws MusterError `precondition_failed` where others were faster 50 times; whatever `change` throws
+   * @throws MusterError `precondition_failed` where others were faster 50 times; the same with `mayBeDone` where an answer was
+   *   lost and the change is not to be seen: somebody may have changed it since; whatever `change` throws
    */
   async changeOtelConfig(
     change: (stored: OtelConfig) => StoreOtelConfigRequest,
     options: CallOptions = {},
   ): Promise<OtelConfig> {
+    let lost: { readonly error: MusterError; readonly body: StoreOtelConfigRequest } | undefined;
     for (let attempts = 1; ; attempts += 1) {
       const { config, etag } = await this.readTaggedOtelConfig(options);
+      if (lost && !shows(config, lost.body)) throw lost.error;
+      const body = change(config);
       try {
-        return await this.storeOtelConfig(change(config), { ...options, ifMatch: etag });
+        return await this.storeOtelConfig(body, { ...options, ifMatch: etag });
       } catch (error) {
         const isLate = error instanceof MusterError && error.code === 'precondition_failed';
         if (!isLate || attempts >= CHANGE_ATTEMPTS_MAX) throw error;
+        // It may be refused for the change itself, whose answer was lost.
+        lost = error.mayBeDone ? { error, body } : undefined;
       }
     }
   }
@@ -151,6 +158,12 @@ export class OwnerClient {
     return this.toString();
   }
 }
+
+/** Whether a configuration is what a change asks for, as far as it shows. */
+const shows = (
+  stored: OtelConfig,
+  { enabled, endpoint = '', evidenceLevel = 'hashes' }: StoreOtelConfigRequest,
+): boolean => stored.enabled === enabled && stored.endpoint === endpoint && stored.evidenceLevel === evidenceLevel;
 
 const conditionOf = ({ ifMatch }: ConditionalOptions): Record<string, string> =>
   ifMatch === undefined ? {} : { 'if-match': ifMatch };

@@ -122,6 +122,17 @@ describe('an acknowledgement', () => {
       expect(agent.said.filter((text) => text.startsWith('The acknowledgement is not taken'))).toHaveLength(1);
     },
   );
+
+  test('that a proxy leads to another listener for a moment is sent again', async () => {
+    await configure();
+    const body = '{"error":{"code":"not_found","message":"No such endpoint here."}}';
+    strangerAt(ACK, { status: 404, headers: { 'content-type': 'application/json' }, body }, 1);
+    await using agent = start();
+    await applied(1);
+    expect(agent.said).toContainEqual(
+      expect.stringMatching(/^The acknowledgement is not taken: .* \(404 not_found\)$/),
+    );
+  });
 });
 
 test.each([

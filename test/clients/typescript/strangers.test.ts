@@ -122,7 +122,7 @@ describe('a page with 200', () => {
 
 describe('a proxy that cuts held polls', () => {
   type Cut = 'reset' | 'refused' | 502 | 503 | 504;
-  /** A proxy that ends polls which are to be held for longer than it waits; the service ends the others after their wait. */
+  /** A proxy that ends polls which are to be held for as long as it waits; the service ends the others after their wait. */
   function behind(cutSeconds: number, as: Cut = 'reset') {
     const world = new SimulatedWorld();
     const asked: number[] = [];
@@ -130,7 +130,7 @@ describe('a proxy that cuts held polls', () => {
     const fetch: typeof globalThis.fetch = async (_url, init) => {
       const wait = Number(/wait=(\d+)/.exec(new Headers(init?.headers).get('prefer') ?? '')?.[1] ?? 0);
       asked.push(wait);
-      const isCut = wait > proxy.cutSeconds;
+      const isCut = wait >= proxy.cutSeconds;
       await world.sleep((isCut ? proxy.cutSeconds : wait) * 1000);
       proxy.cutSeconds += proxy.laterBy;
       if (!isCut) return new Response(null, { status: 304, headers: { etag: '"a"' } });
@@ -154,6 +154,14 @@ describe('a proxy that cuts held polls', () => {
     await poll();
     await poll(3);
     expect(asked.slice(3)).toEqual([less, 3]);
+  });
+
+  test('after the very time that is asked for is learnt too, by the next poll at the latest', async () => {
+    const { asked, poll } = behind(50, 504);
+    await poll().catch(() => undefined);
+    asked.length = 0;
+    await poll();
+    expect(asked).toEqual([40]);
   });
 
   test('after 2 s is asked for no wait: polls that are held so shortly would be too many', async () => {

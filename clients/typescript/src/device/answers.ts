@@ -37,14 +37,6 @@ export async function enrolledOf(
   throw badAnswer("The answer is not that of the enrollment, and not Muster's.", answer, { mayBeDone: true });
 }
 
-const TAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;
-
-/** The tag of an answer; undefined where a proxy has dropped it, or there is none that may be sent back. */
-export function tagOf(headers: Headers): string | undefined {
-  const tag = headers.get('etag') ?? '';
-  return TAG.test(tag) ? tag : undefined;
-}
-
 /** Compares as the service does: a proxy that compresses answers makes their tags weak, or adds a suffix to them. */
 export const isSameTag = (one: string, other: string): boolean => opaque(one) === opaque(other);
 const opaque = (tag: string): string => tag.replace(/^W\//, '').replace(/--?(?:gzip|br|zstd|deflate)"$/, '"');

@@ -101,7 +101,7 @@ function fieldsFault(fields: number, titles: number): string {
 }
 
 /** The marks of a CSV would become a part of the name. */
-const QUOTED = /^"|"$/;
+const QUOTED = /^".*"$/;
 const QUOTED_FAULT = 'quotation marks belong to a CSV, whose first row has the title name';
 
 function judgedLines(text: string, what: string): Judged[] {

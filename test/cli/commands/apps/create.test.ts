@@ -285,6 +285,8 @@ describe('wrong usage: exit code 2, and nothing is created', () => {
     ['name\na,b\n\nc\n\u0007\n', /: line 2: it has 2 fields,.* line 5: the name has the character U\+0007/],
     [`name\n${',\n'.repeat(8)}`, /(?: line \d: it has 2 fields[^.]*\.){5} 3 further lines are wrong\n/],
     ['name,site\n"a\n', /line 2: a quotation mark is in a wrong place/],
+    ['edge\n"Rome"\n', /: line 2: quotation marks belong to a CSV, whose first row has the title name\n/],
+    ['"Rome, Italy"\n"Paris, France"\n', /: line 1: quotation marks belong to a CSV.*line 2: quotation marks/],
     ['name;site\na;b\n', /columns must be separated by commas/],
     ['Name;site\na;b\n', /columns must be separated by commas/],
     ['name\tsite\na\tb\n', /columns must be separated by commas/],
@@ -352,7 +354,7 @@ describe('many apps', () => {
     ['a CSV with blank lines', '\r\nname\r\n\r\na\r\n  \r\nb\r\n', ['a', 'b']],
     ['the longest names', `name\n${'😀'.repeat(100)}\n`, ['😀'.repeat(100)]],
     ['names with other numbers of commas', 'a, b\nc, d, e\n', ['a, b', 'c, d, e']],
-    ['names with quotation marks within', 'say "hi", a\nsay "ho", b\n', ['say "hi", a', 'say "ho", b']],
+    ['names with quotation marks within', 'say "hi", a\n24"\n', ['24"', 'say "hi", a']],
   ])('of %s', async (_what, text, expected) => {
     const created = await run('create', '--from', file('names', text), '--save-codes', at('codes'), '--quiet');
     expect([created.code, created.stderr]).toEqual([0, '']);
