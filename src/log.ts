@@ -1,7 +1,7 @@
 import { constants, openSync, writevSync } from 'node:fs';
 import process from 'node:process';
 import { isatty } from 'node:tty';
-import { pino, stdTimeFunctions, type DestinationStream, type LogFn, type Logger } from 'pino';
+import { pino, stdTimeFunctions, symbols, type DestinationStream, type LogFn, type Logger } from 'pino';
 import { systemClock, type Clock } from './time/clock.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -56,6 +56,10 @@ export function createLog(
 
 /** The bytes of lines that wait while stdout takes none; lines beyond them are dropped. */
 const WAITING_BYTES_MAX = 1024 * 1024;
+/** Errors have so much more: the one that ends the process must not be dropped for what came before it. */
+const ERROR_BYTES_MAX = 64 * 1024;
+/** pino's number of `error`. */
+const ERROR_LEVEL = 50;
 const RETRY_MS = 100;
 /** The time that the end of the process waits for a reader that stands still. */
 const LAST_WORDS_MS = 1000;
@@ -69,8 +73,13 @@ const LINES_AT_ONCE = 500;
  */
 export class LogOutput implements DestinationStream {
   readonly #fd = unblocked();
+  /** pino tells the level of each line by it. */
+  readonly [symbols.needsMetadataGsym] = true;
+  lastLevel = 0;
   #waiting: Buffer[] = [];
   #bytes = 0;
+  /** Whether stdout may take the rest soon: a full disk and a reader that is gone do not. */
+  #isBusy = false;
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
   #tell: ((lines: number) => void) | undefined;
@@ -82,7 +91,8 @@ export class LogOutput implements DestinationStream {
 
   write(line: string): void {
     const bytes = Buffer.from(line);
-    if (this.#bytes + bytes.length > WAITING_BYTES_MAX) {
+    const more = this.lastLevel >= ERROR_LEVEL ? ERROR_BYTES_MAX : 0;
+    if (this.#bytes + bytes.length > WAITING_BYTES_MAX + more) {
       this.#dropped += 1;
       return this.#tell?.(1);
     }
@@ -112,8 +122,8 @@ export class LogOutput implements DestinationStream {
     try {
       while (this.#waiting.length > 0) this.#took(writevSync(this.#fd, this.#waiting.slice(0, LINES_AT_ONCE)));
       return true;
-    } catch {
-      // Nobody reads, the disk is full, or the reader is gone.
+    } catch (error) {
+      this.#isBusy = (error as NodeJS.ErrnoException).code === 'EAGAIN';
       return false;
     }
   }
@@ -135,15 +145,15 @@ export class LogOutput implements DestinationStream {
   #end(): void {
     this.#lastWords();
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
-    for (let waitedMs = 0; !this.#writeAll() && waitedMs < LAST_WORDS_MS; waitedMs += RETRY_MS) {
+    for (let waitedMs = 0; !this.#writeAll() && this.#isBusy && waitedMs < LAST_WORDS_MS; waitedMs += RETRY_MS) {
       Atomics.wait(sleeper, 0, 0, RETRY_MS);
     }
   }
 }
 
 /**
- * A descriptor of stdout for which no write waits. Node sets a pipe and a socket so when it opens its own stream. A terminal it
- * leaves as it is, since others write there, too: it is opened once more.
+ * A descriptor of stdout for which no write waits. Node sets a pipe and a socket so when it opens its own stream. It leaves a
+ * terminal as it is, since others write there, too: that is opened once more.
  */
 function unblocked(): number {
   if (!isatty(1)) return process.stdout.fd;

@@ -6,14 +6,16 @@ import { LIMITS } from '../../domain/limits.ts';
  * weak (`W/"a"`), Apache's mod_deflate and mod_brotli, Caddy and Jetty add a suffix to it (`"a-gzip"`).
  */
 
-const TAG = /"[^"]*"/g;
+/** One tag of a list, with the comma behind it. */
+const TAG = /[\s,]*(?:W\/)?("[^"]*")\s*(?:,|$)/y;
 const SUFFIX = /--?(?:gzip|br|zstd|deflate)"$/;
 
-/** The first tags of a field, with their quotes and without their weakness. `*` is none. */
+/** The first tags of a field, up to what is none, with their quotes and without their weakness. `*` is none. */
 export function entityTags(field: string): readonly string[] {
   const tags: string[] = [];
-  for (const [tag] of field.matchAll(TAG)) {
-    if (tags.push(tag) === LIMITS.entityTagsMax) break;
+  TAG.lastIndex = 0;
+  for (let found = TAG.exec(field); found?.[1] !== undefined; found = TAG.exec(field)) {
+    if (tags.push(found[1]) === LIMITS.entityTagsMax) break;
   }
   return tags;
 }

@@ -96,6 +96,7 @@ const PROGRAM = `
     for (let line = from; line < from + lines; line += 1) log.info({ line, text: 'x'.repeat(100) }, 'a night is metered');
   };
   write(0, 20_000);
+  log.error({ line: -1 }, 'the last error');
   output.onDropped((lines) => (dropped += lines));
   process.once('message', () => {
     write(20_000, 1);
@@ -116,7 +117,7 @@ function program(stdout: Pipe): ChildProcess {
   return child;
 }
 
-test('1 MiB of lines waits and the others are dropped and counted; what waits comes in order', async () => {
+test('1 MiB of lines waits and the others, but for errors, are dropped and counted; what waits comes in order', async () => {
   using stdout = new Pipe();
   const child = program(stdout);
   const end = ended(child);
@@ -135,7 +136,7 @@ test('1 MiB of lines waits and the others are dropped and counted; what waits co
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { readonly line: number }).line);
-  expect(lines).toEqual([...Array.from({ length: 20_000 - dropped }, (_, line) => line), 20_000]);
+  expect(lines).toEqual([...Array.from({ length: 20_000 - dropped }, (_, line) => line), -1, 20_000]);
 });
 
 test('a process whose log nobody reads ends all the same', async () => {
