@@ -78,8 +78,6 @@ export class LogOutput implements DestinationStream {
   lastLevel = 0;
   #waiting: Buffer[] = [];
   #bytes = 0;
-  /** Whether stdout may take the rest soon: a full disk and a reader that is gone do not. */
-  #isBusy = false;
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
   #tell: ((lines: number) => void) | undefined;
@@ -98,7 +96,7 @@ export class LogOutput implements DestinationStream {
     }
     this.#waiting.push(bytes);
     this.#bytes += bytes.length;
-    this.#retry ??= this.#writeAll() ? undefined : setTimeout(() => this.#again(), RETRY_MS).unref();
+    this.#retry ??= this.#writeAll() === 'done' ? undefined : setTimeout(() => this.#again(), RETRY_MS).unref();
   }
 
   /** @param tell is told how many lines were dropped, those of before at once; it must not throw */
@@ -113,18 +111,17 @@ export class LogOutput implements DestinationStream {
   }
 
   #again(): void {
-    if (this.#writeAll()) this.#retry = undefined;
+    if (this.#writeAll() === 'done') this.#retry = undefined;
     else this.#retry?.refresh();
   }
 
-  /** @returns false where something still waits */
-  #writeAll(): boolean {
+  /** @returns `busy` where stdout may take the rest soon; `stuck` for a full disk, and a reader that is gone */
+  #writeAll(): 'done' | 'busy' | 'stuck' {
     try {
       while (this.#waiting.length > 0) this.#took(writevSync(this.#fd, this.#waiting.slice(0, LINES_AT_ONCE)));
-      return true;
+      return 'done';
     } catch (error) {
-      this.#isBusy = (error as NodeJS.ErrnoException).code === 'EAGAIN';
-      return false;
+      return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 'busy' : 'stuck';
     }
   }
 
@@ -145,7 +142,7 @@ export class LogOutput implements DestinationStream {
   #end(): void {
     this.#lastWords();
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
-    for (let waitedMs = 0; !this.#writeAll() && this.#isBusy && waitedMs < LAST_WORDS_MS; waitedMs += RETRY_MS) {
+    for (let waitedMs = 0; this.#writeAll() === 'busy' && waitedMs < LAST_WORDS_MS; waitedMs += RETRY_MS) {
       Atomics.wait(sleeper, 0, 0, RETRY_MS);
     }
   }

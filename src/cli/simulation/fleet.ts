@@ -1,4 +1,4 @@
-import { MusterError, type OwnerClient, type StoreOtelConfigRequest } from '#client';
+import { MusterError, type OtelConfig, type OwnerClient, type StoreOtelConfigRequest } from '#client';
 import { SimulatedDaemon, type Enrollment } from './daemon.ts';
 import type { DaemonSurroundings } from './surroundings.ts';
 
@@ -23,6 +23,10 @@ const CHANGES_END_WITHIN_MS = 5000;
 /** Only somebody else who makes apps of the same names needs so many. */
 const REMOVALS_MAX = 10;
 
+/** Whether a configuration is one that a simulated fleet has stored: nobody else exports to such an address. */
+export const isSimulated = ({ enabled, endpoint }: OtelConfig): boolean =>
+  enabled && /^https:\/\/otel-\d+\.example\.com$/.test(endpoint);
+
 interface Member {
   readonly name: string;
   appId: string;
@@ -38,6 +42,7 @@ export class SimulatedFleet {
   readonly #surroundings: DaemonSurroundings;
   readonly #members: Member[];
   #changeIsUncertain = false;
+  #hasChanged = false;
 
   constructor(owner: OwnerClient, plan: FleetPlan, surroundings: DaemonSurroundings) {
     this.#owner = owner;
@@ -130,8 +135,11 @@ export class SimulatedFleet {
     }
   }
 
+  /** A configuration that somebody else has stored meanwhile is left as it is. */
   async #change(signal: AbortSignal): Promise<void> {
     const { clock, counters } = this.#surroundings;
+    const { config, etag } = await this.#owner.readTaggedOtelConfig({ signal });
+    if (this.#hasChanged && !isSimulated(config)) return;
     const endpoint = `https://otel-${counters.changes + 1}.example.com`;
     // Without `authHeader`: a header that is stored stays.
     const body: StoreOtelConfigRequest = {
@@ -141,8 +149,10 @@ export class SimulatedFleet {
     };
     counters.changing(endpoint, clock.monotonic());
     try {
-      await this.#ending(signal, (late) => this.#owner.storeOtelConfig(body, { signal: late }));
+      await this.#ending(signal, (late) => this.#owner.storeOtelConfig(body, { signal: late, ifMatch: etag }));
+      this.#hasChanged = true;
     } catch (error) {
+      if (error instanceof MusterError && error.code === 'precondition_failed') return;
       this.#changeIsUncertain ||= error instanceof MusterError && error.mayBeDone;
       throw error;
     }

@@ -1,4 +1,5 @@
-import type { OtelConfig, OwnerClient } from '#client';
+import { isDeepStrictEqual } from 'node:util';
+import { MusterError, type OtelConfig, type OwnerClient } from '#client';
 import { Slots } from '../../../concurrency/slots.ts';
 import { systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { proxyFor } from '../../../outgoing/proxy-variables.ts';
@@ -9,7 +10,7 @@ import { fetchTo } from '../../connection/fetch-to.ts';
 import type { Column } from '../../output/columns.ts';
 import { printOne, refuseId } from '../../output/print.ts';
 import { FleetCounters } from '../../simulation/counters.ts';
-import { SimulatedFleet } from '../../simulation/fleet.ts';
+import { isSimulated, SimulatedFleet } from '../../simulation/fleet.ts';
 import { LiveLine } from '../../simulation/live-line.ts';
 import type { OpampSurroundings } from '../../simulation/surroundings.ts';
 import { confirmed } from '../../terminal/confirmation.ts';
@@ -138,18 +139,19 @@ async function simulated(
 
 /** Leaves the account as it was; the apps are deleted also where the configuration cannot be put back. */
 async function settled(
-  { clock, say }: Invocation,
+  call: Invocation,
   owner: OwnerClient,
   fleet: SimulatedFleet,
   before: OtelConfig | undefined,
   { keep }: SimulateOptions,
 ): Promise<void> {
+  const { clock, say } = call;
   try {
-    if (before) await putBack(owner, before);
+    if (before) await putBack(call, owner, before);
     if (before && fleet.changeIsUncertain) {
       say(`A change of the configuration had no answer: it is put back again in ${PUT_BACK_AGAIN_MS / 1000} s.`);
       await clock.sleep(PUT_BACK_AGAIN_MS);
-      await putBack(owner, before);
+      await putBack(call, owner, before);
       say('The configuration is put back; `muster otel get` shows whether it stays so.');
     }
   } catch (error) {
@@ -163,10 +165,24 @@ async function settled(
   }
 }
 
-/** A header that is stored was not touched. */
-async function putBack(owner: OwnerClient, { enabled, endpoint, authHeaderSet, evidenceLevel }: OtelConfig) {
-  if (!enabled && endpoint === '' && !authHeaderSet) await owner.purgeOtelConfig();
-  else await owner.storeOtelConfig({ enabled, endpoint, evidenceLevel });
+/**
+ * Puts a configuration back in the place of a simulated one; what somebody else has stored meanwhile stays. A header that is
+ * stored was not touched.
+ */
+async function putBack({ say }: Pick<Invocation, 'say'>, owner: OwnerClient, before: OtelConfig): Promise<void> {
+  const { enabled, endpoint, authHeaderSet, evidenceLevel } = before;
+  const { config, etag } = await owner.readTaggedOtelConfig();
+  if (!isSimulated(config)) {
+    if (!isDeepStrictEqual(config, before)) say('Somebody else has changed the configuration: it stays as it is.');
+    return;
+  }
+  try {
+    if (!enabled && endpoint === '' && !authHeaderSet) await owner.purgeOtelConfig({ ifMatch: etag });
+    else await owner.storeOtelConfig({ enabled, endpoint, evidenceLevel }, { ifMatch: etag });
+  } catch (error) {
+    if (!(error instanceof MusterError) || error.code !== 'precondition_failed') throw error;
+    await putBack({ say }, owner, before);
+  }
 }
 
 /** The other daemons of the account receive the changes, too, and would send what they export elsewhere. */

@@ -146,12 +146,35 @@ test('a change that nobody has answered is told, and the configuration is put ba
   expect(words.join('')).toMatch(/had no answer: it is put back again in 10 s\.\n.*`muster otel get` shows/);
 });
 
-test('the apps are deleted also where the configuration cannot be put back', async () => {
-  const before = await config();
+test('what somebody else has stored meanwhile is neither changed nor put back', async () => {
+  await setOtel(muster, owner.apiKey);
+  const emergency = { enabled: false, endpoint: 'https://emergency.example.com', evidenceLevel: 'hashes' };
   await using proxy = await LossyProxy.before(muster.api);
+  let changes = 0;
+  proxy.fate = ({ method, url }) => {
+    if (url === '/v1/otel-config' && method === 'PUT') changes += 1;
+    return 'through';
+  };
+  const simulating = musterHere(
+    ['agent', 'simulate', '--count', '1', '--duration', '4s', '--change-every', '1s', '--yes'],
+    { MUSTER_URL: proxy.url, MUSTER_DEVICE_URL: muster.device, MUSTER_API_KEY: owner.apiKey },
+  );
+  await until(() => changes > 0);
+  await until(async () => String((await config())['endpoint']).includes('otel-'));
+  await setOtel(muster, owner.apiKey, emergency);
+  const { code, stderr } = await simulating;
+  expect([code, await config()]).toEqual([0, expect.objectContaining(emergency)]);
+  expect(stderr).toContain('Somebody else has changed the configuration: it stays as it is.');
+});
+
+test('the apps are deleted also where the configuration cannot be put back', async () => {
+  await using proxy = await LossyProxy.before(muster.api);
+  let changes = 0;
   let isRefused = false;
   proxy.fate = ({ method, url }) => {
-    isRefused = url === '/v1/otel-config' && method !== 'GET';
+    const isChange = url === '/v1/otel-config' && method !== 'GET';
+    if (isChange) changes += 1;
+    isRefused = isChange && changes > 1;
     return 'through';
   };
   proxy.header = (name, value) => (isRefused && name === 'authorization' ? undefined : value);
@@ -162,7 +185,10 @@ test('the apps are deleted also where the configuration cannot be put back', asy
   });
   expect(code).toBe(5);
   expect(stderr).toMatch(/could not be put back\.\n.* are deleted\.\nmuster: /);
-  expect([await apps(), await config()]).toEqual([[], before]);
+  expect([await apps(), await config()]).toEqual([
+    [],
+    expect.objectContaining({ endpoint: 'https://otel-1.example.com' }),
+  ]);
 });
 
 test('-o id is refused before an app is made', async () => {
