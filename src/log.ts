@@ -67,9 +67,9 @@ const LAST_WORDS_MS = 1000;
 const LINES_AT_ONCE = 500;
 
 /**
- * Stdout as the log of a process. A line is written at once where it is taken, and waits otherwise: a reader that stands
- * still, a terminal that is halted and a full disk stop nothing. When the process ends, what waits is written as far as it
- * is taken. A stream of pino's waits for ever then.
+ * Stdout as the log of a process. A line is written at once where it is taken, and waits otherwise: a reader that
+ * stands still, a terminal that is halted and a full disk stop nothing. When the process ends, what waits is written as
+ * far as it is taken. A stream of pino's waits for ever then.
  */
 export class LogOutput implements DestinationStream {
   readonly #fd = unblocked();
@@ -149,8 +149,8 @@ export class LogOutput implements DestinationStream {
 }
 
 /**
- * A descriptor of stdout for which no write waits. Node sets a pipe and a socket so when it opens its own stream. It leaves a
- * terminal as it is, since others write there, too: that is opened once more.
+ * A descriptor of stdout for which no write waits. Node sets a pipe and a socket so when it opens its own stream. It
+ * leaves a terminal as it is, since others write there, too: that is opened once more.
  */
 function unblocked(): number {
   if (!isatty(1)) return process.stdout.fd;

@@ -50,8 +50,8 @@ export const words = (max: number): z.ZodString => {
 
 /**
  * Forms of a path that mean something to SQLite, to a shell or to another program's settings. SQLite keeps a `:memory:`
- * store nowhere, and opens a `file:` URI by the options in it, past the mode, the lock and the watch of the file; anything
- * else would be a file or a directory of that very name, where nobody looks for the data.
+ * store nowhere, and opens a `file:` URI by the options in it, past the mode, the lock and the watch of the file;
+ * anything else would be a file or a directory of that very name, where nobody looks for the data.
  */
 const NO_PATHS: readonly (readonly [form: RegExp, fault: string])[] = [
   [/^\s*$/, 'must be a path'],

@@ -42,9 +42,9 @@ export interface RunOptions {
 }
 
 /**
- * Runs the service until SIGTERM, SIGINT, SIGHUP, an uncaught fault, or a store that a newer Muster has taken over; then lets
- * the requests in flight complete and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and where the
- * program is outdated, 2 when the configuration turns out to be wrong.
+ * Runs the service until SIGTERM, SIGINT, SIGHUP, an uncaught fault, or a store that a newer Muster has taken over;
+ * then lets the requests in flight complete and closes. Never rejects. Exit codes: 0 after a drain, 1 after a fault and
+ * where the program is outdated, 2 when the configuration turns out to be wrong.
  */
 export async function run(config: Config, work?: Work, { inWords = false }: RunOptions = {}): Promise<void> {
   const replicaId = generateMarker(systemRandom());
@@ -61,8 +61,8 @@ export async function run(config: Config, work?: Work, { inWords = false }: RunO
     ending.abort();
   };
   const failed = (what: string, error: unknown): undefined => end(what, { err: error });
-  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already. SIGHUP: the terminal is
-  // closed.
+  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already. A terminal that is
+  // closed sends SIGHUP.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => ending.abort());
   // As in bin/muster.mjs, however the service is started.
   process.on('SIGUSR1', () => undefined);

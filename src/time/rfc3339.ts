@@ -7,8 +7,8 @@ const YEAR_0 = Date.parse('0000-01-01T00:00:00Z');
 const YEAR_10000 = Date.UTC(10_000, 0);
 
 /**
- * Reads a date-time of RFC 3339 (its `date-time`), as a client of any language writes it: with every offset, `t` and `z` too,
- * a fraction of any length, and second 60 at the end of a UTC day, which is the first of the next one.
+ * Reads a date-time of RFC 3339 (its `date-time`), as a client of any language writes it: with every offset, `t` and
+ * `z` too, a fraction of any length, and second 60 at the end of a UTC day, which is the first of the next one.
  * @returns whole milliseconds since 1970; undefined for anything else
  */
 export function instantOf(text: string): number | undefined {

@@ -95,7 +95,10 @@ export async function listOf<T extends object>(answer: Answer | Promise<Answer>,
   throw badAnswer(`The ${field} of the answer are no list, and not Muster's.`, known, { mayBeDone: true });
 }
 
-/** Holds that a request was carried out whose answer has nothing to tell. @throws MusterError `bad_answer`, as of a page */
+/**
+ * Holds that a request was carried out whose answer has nothing to tell.
+ * @throws MusterError `bad_answer`, as of a page
+ */
 export async function doneOf(answer: Promise<Answer>): Promise<void> {
   const known = await answer;
   if (known.status !== 204) throw badAnswer("The answer is not one of Muster's.", known, { mayBeDone: true });

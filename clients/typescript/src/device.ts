@@ -31,8 +31,8 @@ export interface PollOptions extends CallOptions {
   /** The configuration that the daemon has: an answer without a tag is compared with it. */
   readonly config?: DeviceConfig | undefined;
   /**
-   * Seconds for which the service may hold the poll until something changes; it takes 50 at most. Where a proxy cuts polls
-   * off sooner, the client asks for less.
+   * Seconds for which the service may hold the poll until something changes; it takes 50 at most. Where a proxy cuts
+   * polls off sooner, the client asks for less.
    */
   readonly waitSeconds?: number | undefined;
   readonly platform?: string | undefined;
@@ -136,8 +136,8 @@ export class DeviceClient {
   }
 
   /**
-   * Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them. Those
-   * in `refused` were wrong, and are refused again.
+   * Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them.
+   * Those in `refused` were wrong, and are refused again.
    */
   async reportDetections(body: ReportDetectionsRequest, options?: CallOptions): Promise<AcceptedDetections> {
     const operation = { method: 'POST', path: '/device/v1/detections', body, repeatable: false };

@@ -100,12 +100,12 @@ export class OwnerClient {
   }
 
   /**
-   * Changes the configuration from what is stored: it reads, asks for the change, and stores that over what it has read and
-   * nothing else; where somebody else was faster, it begins anew. So none of several changes of different fields is lost,
-   * but where a proxy removes the `ETag`: then it stores over whatever is there.
+   * Changes the configuration from what is stored: it reads, asks for the change, and stores that over what it has read
+   * and nothing else; where somebody else was faster, it begins anew. So none of several changes of different fields is
+   * lost, but where a proxy removes the `ETag`: then it stores over whatever is there.
    * @param change is called once for each attempt, and says the same of the same configuration
-   * @throws MusterError `precondition_failed` where others were faster 50 times; the same with `mayBeDone` where an answer was
-   *   lost and the change is not to be seen: somebody may have changed it since; whatever `change` throws
+   * @throws MusterError `precondition_failed` where others were faster 50 times; the same with `mayBeDone` where an
+   *   answer was lost and the change is not to be seen: somebody may have changed it since; whatever `change` throws
    */
   async changeOtelConfig(
     change: (stored: OtelConfig) => StoreOtelConfigRequest,

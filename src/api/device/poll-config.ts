@@ -5,6 +5,7 @@ import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { StoreUnavailable } from '../../store/port.ts';
 import { entityTags, namesTag } from '../headers/entity-tags.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { fieldsOf } from '../http/request-headers.ts';
@@ -55,7 +56,12 @@ function showSetBack(
   const had = olderThan(config, known);
   if (had === undefined) return undefined;
   const shown = deps.setBackReads.tryRun(() => forgetIfSetBack(deps, found, had));
-  return shown && exchange.inTime(shown);
+  // It is about what people see: where the store is slow, memory answers all the same.
+  return shown && exchange.inTime(shown).catch(passOutage);
+}
+
+function passOutage(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error;
 }
 
 /** Counts a poll that ends in an error, by its reason. */

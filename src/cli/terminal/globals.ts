@@ -73,9 +73,9 @@ const REFUSED: Partial<Record<GlobalName, string>> = {
 };
 
 /**
- * Gives each command the global options that it has no use for as well, so that a script can give all commands the same; no
- * help and no completion shows them. A bound or a consent without a use changes nothing. An address and a form are refused
- * in words: a restore that takes `--context prod` for nothing works on another store than its line says.
+ * Gives each command the global options that it has no use for as well, so that a script can give all commands the
+ * same; no help and no completion shows them. A bound or a consent without a use changes nothing. An address and a form
+ * are refused in words: a restore that takes `--context prod` for nothing works on another store than its line says.
  */
 export function takeOtherGlobals(command: Command, path: string): void {
   for (const sub of command.commands) takeOtherGlobals(sub, `${path} ${sub.name()}`);

@@ -6,15 +6,16 @@ import { KEYS } from '../records/keys.ts';
 import { ackSchema } from '../records/records.ts';
 
 /**
- * A proxy may send a request twice, and the second one may come after the daemon has acknowledged what the first one brought;
- * it comes within the time of a request. Nobody acknowledges anew after it.
+ * A proxy may send a request twice, and the second one may come after the daemon has acknowledged what the first one
+ * brought; it comes within the time of a request. Nobody acknowledges anew after it.
  */
 const LATE_MS = 120_000;
 
 /**
- * Forgets that a daemon has applied a revision, where it shows that it has an older one: its machine was set back, as by
- * a snapshot, and is pending until it acknowledges anew. One that has failed keeps what it had, and says nothing new.
- * It decides what people see of the rollout alone, so trouble of the store or its record is left to the next such contact.
+ * Forgets that a daemon has applied a revision, where it shows that it has an older one: its machine was set back, as
+ * by a snapshot, and is pending until it acknowledges anew. One that has failed keeps what it had, and says nothing
+ * new. It decides what people see of the rollout alone, so trouble of the store or its record is left to the next such
+ * contact.
  * @param had the revision that the daemon has
  */
 export async function forgetIfSetBack(

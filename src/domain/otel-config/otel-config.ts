@@ -73,8 +73,8 @@ export interface OtelConfigs {
   read(account: AccountReader): Promise<TaggedConfig>;
   /**
    * Section 4.8: stores a configuration.
-   * @throws Refusal `enterprise_required`, `proof_required`, or as `authorisedBy`; StaleRead where the change is not meant for
-   *   what is there; StoreUnavailable; Busy
+   * @throws Refusal `enterprise_required`, `proof_required`, or as `authorisedBy`; StaleRead where the change is not
+   *   meant for what is there; StoreUnavailable; Busy
    */
   store(caller: Caller, change: OtelChange, conditions?: StoreConditions): Promise<TaggedConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */

@@ -122,7 +122,9 @@ describe('a page with 200', () => {
 
 describe('a proxy that cuts held polls', () => {
   type Cut = 'reset' | 'refused' | 502 | 503 | 504;
-  /** A proxy that ends polls which are to be held for as long as it waits; the service ends the others after their wait. */
+  /**
+   * A proxy that ends polls which are to be held for as long as it waits; the service ends the others after their wait.
+   */
   function behind(cutSeconds: number, as: Cut = 'reset') {
     const world = new SimulatedWorld();
     const asked: number[] = [];

@@ -84,8 +84,8 @@ export class Rounds<Scene> {
 }
 
 /**
- * What a place logged as an error: a conflict is none, however often it came. Nor is an outage of the store, which a machine
- * that is busy elsewhere brings about: what it gave up is counted.
+ * What a place logged as an error: a conflict is none, however often it came. Nor is an outage of the store, which a
+ * machine that is busy elsewhere brings about: what it gave up is counted.
  */
 export const faultsOf = ({ one, other }: Place): readonly string[] =>
   [...new Set([one, other])].flatMap(({ logged }) =>

@@ -10,7 +10,10 @@ import { until } from '../time/until.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../../.ci/build-caddy.sh');
 
-/** The Caddy that .ci/build-caddy.sh built, or builds now; undefined where there is no Go. @throws Error in CI, where there is none */
+/**
+ * The Caddy that .ci/build-caddy.sh built, or builds now; undefined where there is no Go.
+ * @throws Error in CI, where there is none
+ */
 export function findCaddy(): string | undefined {
   try {
     return execFileSync(SCRIPT, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();

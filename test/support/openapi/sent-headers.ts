@@ -1,8 +1,8 @@
 import type { DocumentName, Header } from './documents.ts';
 
 /*
- * The headers that the service sends, and in which form. No document promises them, since a proxy may drop or change them;
- * what the service itself sends is held by this table.
+ * The headers that the service sends, and in which form. No document promises them, since a proxy may drop or change
+ * them; what the service itself sends is held by this table.
  */
 
 interface Answered {

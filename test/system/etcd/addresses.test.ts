@@ -30,7 +30,10 @@ function whyNot(): string | undefined {
 }
 
 const why = whyNot();
-/** How soon a member that is back must be found: 10 to 500 ms were measured, and 27 s with gRPC's own 30 s between lookups. */
+/**
+ * How soon a member that is back must be found: 10 to 500 ms were measured, and 27 s with gRPC's own 30 s between
+ * lookups.
+ */
 const FOUND_MS_MAX = 8000;
 const PAUSE_MS = 100;
 

@@ -26,7 +26,10 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The answer to an enrollment: of that app, and with a credential where the service makes it. @throws MusterError `bad_answer` */
+/**
+ * The answer to an enrollment: of that app, and with a credential where the service makes it.
+ * @throws MusterError `bad_answer`
+ */
 export async function enrolledOf(
   answer: Answer,
   { appId, credentialHash }: EnrollDeviceRequest,

@@ -166,8 +166,8 @@ async function settled(
 }
 
 /**
- * Puts a configuration back in the place of a simulated one; what somebody else has stored meanwhile stays. A header that is
- * stored was not touched.
+ * Puts a configuration back in the place of a simulated one; what somebody else has stored meanwhile stays. A header
+ * that is stored was not touched.
  */
 async function putBack({ say }: Pick<Invocation, 'say'>, owner: OwnerClient, before: OtelConfig): Promise<void> {
   const { enabled, endpoint, authHeaderSet, evidenceLevel } = before;

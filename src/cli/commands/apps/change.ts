@@ -61,7 +61,8 @@ const COLUMNS: readonly Column<Changed>[] = [
 ];
 
 /**
- * Judges all words before the first app is changed: a list of ids that holds something else is another list than was meant.
+ * Judges all words before the first app is changed: a list of ids that holds something else is another list than was
+ * meant.
  * @throws CommandFault with exit code 2
  */
 function refuseOthers(words: readonly string[]): void {

@@ -25,8 +25,8 @@ export function numbered(prefix: string, count: number): string[] {
 type Judged = { readonly name: string } | { readonly line: number; readonly fault: string };
 
 /**
- * The names in a CSV with a column `name`, or else one a line. Every line is judged before the first name is used: a table
- * without that column, and a line that is no whole row or has no sound name, refuse the file.
+ * The names in a CSV with a column `name`, or else one a line. Every line is judged before the first name is used: a
+ * table without that column, and a line that is no whole row or has no sound name, refuse the file.
  * @param path `-` is stdin
  * @throws CommandFault with exit code 2
  */

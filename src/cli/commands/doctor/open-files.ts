@@ -13,7 +13,9 @@ import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
 
-/** The service that is judged: one that responds, one that is to be started here, or one that is known to run elsewhere. */
+/**
+ * The service that is judged: one that responds, one that is to be started here, or one that is known to run elsewhere.
+ */
 export interface JudgedService {
   readonly responds: boolean;
   readonly runs: boolean;

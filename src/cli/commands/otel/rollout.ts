@@ -35,8 +35,8 @@ const LOOK_EVERY_MS = 2000;
 
 /**
  * With `wait` it looks until no device is pending. Those that have been silent for long are not waited for.
- * @throws CommandFault with exit code 3 where a device could not apply it, with or without `wait`, and 1 where the time is
- * up; MusterError
+ * @throws CommandFault with exit code 3 where a device could not apply it, with or without `wait`, and 1 where the time
+ *   is up; MusterError
  */
 export async function rolloutStatus(call: Invocation, options: RolloutOptions): Promise<void> {
   const { account, wait = false, timeout = TIMEOUT_SECONDS } = options;
