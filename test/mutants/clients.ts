@@ -243,4 +243,28 @@ export const CLIENTS: readonly Mutant[] = [
     rule: 'Documents: a release breaks no client of the one before.',
     caughtBy: ['test/api/openapi/breaking-changes.test.ts'],
   },
+  {
+    name: 'a change whose answer was lost is made over a later one',
+    file: 'clients/typescript/src/owner.ts',
+    search: 'if (lost && !shows(config, lost.body)) throw lost.error;',
+    replacement: '',
+    rule: 'H22: a client undoes nothing that somebody else has stored.',
+    caughtBy: ['test/clients/typescript/change-config.test.ts'],
+  },
+  {
+    name: 'a simulated fleet changes what somebody else has stored',
+    file: 'src/cli/simulation/fleet.ts',
+    search: 'if (this.#hasChanged && !isSimulated(config)) return;',
+    replacement: '',
+    rule: 'H22: a client undoes nothing that somebody else has stored.',
+    caughtBy: ['test/cli/commands/agent/simulate.test.ts'],
+  },
+  {
+    name: 'one wrong 404 ends an acknowledgement',
+    file: 'src/cli/agent/verdicts.ts',
+    search: "new Set(['400 invalid_request', '413 payload_too_large'])",
+    replacement: "new Set(['400 invalid_request', '404 not_found', '413 payload_too_large'])",
+    rule: 'CLI: an acknowledgement that meets trouble on the way is sent again.',
+    caughtBy: ['test/cli/agent/strangers.test.ts'],
+  },
 ];

@@ -194,4 +194,12 @@ export const DEVICES: readonly Mutant[] = [
     rule: 'Device plane: a credential has at most MUSTER_DEVICE_RATE_PER_MINUTE requests a minute.',
     caughtBy: ['test/api/device/rate-limit.test.ts', 'test/domain/devices/device-rate-limit.test.ts'],
   },
+  {
+    name: 'a poll that comes once more makes a machine pending for good',
+    file: 'src/domain/devices/set-back.ts',
+    search: 'if (clock.now() - kept.record.at < LATE_MS) return;',
+    replacement: '',
+    rule: 'Rollout: a request that a proxy repeats late shows no machine as set back.',
+    caughtBy: ['test/api/operator/rollout.test.ts'],
+  },
 ];
