@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request as requestOf, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -40,9 +40,10 @@ function siteOf(folder: string, api: string): Server {
       });
       request.pipe(passed);
     } else if (url.startsWith('/client/')) {
-      const name = url.slice('/client/'.length);
-      const path = name.startsWith('generated/') ? join('generated', basename(name)) : basename(name);
-      response.writeHead(200, { 'content-type': 'text/javascript' }).end(readFileSync(join(folder, path)));
+      const file = join(folder, url.slice('/client/'.length));
+      const found = file.startsWith(folder + sep) && existsSync(file);
+      response.writeHead(found ? 200 : 404, { 'content-type': 'text/javascript' });
+      response.end(found ? readFileSync(file) : undefined);
     } else {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>page</title>');
     }
