@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { proxyFor, type Proxy } from '../../outgoing/proxy-variables.ts';
 import { chosenContext, given, type Asked, type ChosenContext } from './chosen-context.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';

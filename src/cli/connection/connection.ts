@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError, named } from '../../config/files/config-error.ts';
 import { parseOperatorTokens } from '../../config/operator-tokens.ts';
 import { dataDirectoryOf } from '../../config/rules.ts';
 import { Secret } from '../../domain/credentials/secret.ts';
@@ -51,7 +51,7 @@ const SOURCES: Readonly<Record<SecuredPlane, Sources>> = {
     option: '--operator-token-file',
     local: 'operator-token',
     kept: 'token of an embedded store',
-    parse: (text, name) => parseOperatorTokens(text, name)[0]?.token ?? '',
+    parse: (text, name) => named(name, () => parseOperatorTokens(text))[0]?.token ?? '',
   },
 };
 

@@ -1,9 +1,9 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../config/rules.ts';
-import { plantedByOthers } from '../../config/trusted-file.ts';
+import { plantedByOthers } from '../../config/files/trusted-file.ts';
 import { writeNewFile } from '../../service/files/new-file.ts';
 import type { Environment } from '../terminal/terminal.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';

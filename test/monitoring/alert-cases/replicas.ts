@@ -1,5 +1,7 @@
 import { API, gauge, JOB, REPLICA, type AlertCases } from './case.ts';
 
+const CERTIFICATE = { ...JOB, file: 'MUSTER_API_TLS_CERT_FILE' };
+
 const build = (value: string, instance = 'a'): Record<string, string> =>
   gauge('muster_build_info', value, `instance="${instance}"`);
 /** In steps of a minute, which begin at 0. */
@@ -235,14 +237,22 @@ export const REPLICAS_CASES: AlertCases = {
   MusterCertificateExpiresSoon: {
     fires: {
       why: 'five days from now',
-      series: gauge('muster_tls_certificate_expiry_timestamp_seconds', `${5 * 86_400}x200`, 'listener="api"'),
+      series: gauge(
+        'muster_certificate_expiry_timestamp_seconds',
+        `${5 * 86_400}x200`,
+        'file="MUSTER_API_TLS_CERT_FILE"',
+      ),
       at: '2h',
     },
-    labels: API,
+    labels: CERTIFICATE,
     quiet: [
       {
         why: 'a month from now',
-        series: gauge('muster_tls_certificate_expiry_timestamp_seconds', `${30 * 86_400}x200`, 'listener="api"'),
+        series: gauge(
+          'muster_certificate_expiry_timestamp_seconds',
+          `${30 * 86_400}x200`,
+          'file="MUSTER_API_TLS_CERT_FILE"',
+        ),
         at: '2h',
       },
     ],
@@ -251,17 +261,43 @@ export const REPLICAS_CASES: AlertCases = {
     fires: {
       why: 'of one of two replicas in some hours',
       series: {
-        ...gauge('muster_tls_certificate_expiry_timestamp_seconds', '40000x60', 'instance="a",listener="api"'),
-        ...gauge('muster_tls_certificate_expiry_timestamp_seconds', '4000000x60', 'instance="b",listener="api"'),
+        ...gauge(
+          'muster_certificate_expiry_timestamp_seconds',
+          '40000x60',
+          'instance="a",file="MUSTER_API_TLS_CERT_FILE"',
+        ),
+        ...gauge(
+          'muster_certificate_expiry_timestamp_seconds',
+          '4000000x60',
+          'instance="b",file="MUSTER_API_TLS_CERT_FILE"',
+        ),
       },
       at: '20m',
     },
-    labels: API,
+    labels: CERTIFICATE,
     quiet: [
       {
         why: 'in two days',
-        series: gauge('muster_tls_certificate_expiry_timestamp_seconds', '180000x60', 'listener="api"'),
+        series: gauge('muster_certificate_expiry_timestamp_seconds', '180000x60', 'file="MUSTER_API_TLS_CERT_FILE"'),
         at: '20m',
+      },
+    ],
+  },
+  MusterFileUnusable: {
+    fires: {
+      why: 'on one of two replicas',
+      series: {
+        ...gauge('muster_file_unusable', '1x20', 'instance="a",file="MUSTER_OPERATOR_TOKEN_FILE"'),
+        ...gauge('muster_file_unusable', '0x20', 'instance="b",file="MUSTER_OPERATOR_TOKEN_FILE"'),
+      },
+      at: '5m',
+    },
+    labels: { ...JOB, file: 'MUSTER_OPERATOR_TOKEN_FILE' },
+    quiet: [
+      {
+        why: 'for one look, while it was being replaced',
+        series: gauge('muster_file_unusable', '0 1 0x20', 'file="MUSTER_OPERATOR_TOKEN_FILE"'),
+        at: '5m',
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ConfigError } from '../../../config/config-error.ts';
+import { ConfigError } from '../../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../../config/rules.ts';
 import { listening, variableOf, type Plane } from '../../connection/address.ts';
 import { localSecretFile, type SecuredPlane } from '../../connection/connection.ts';
