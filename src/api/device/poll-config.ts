@@ -24,6 +24,7 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
   return andThen(authenticated(exchange, deps), (found) => {
     deps.heartbeats.seen(found.app, deps.clock.now());
     recordReport(exchange, deps, found);
+    noteSender(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = namesTag(known, config.etag) ? waitOf(exchange) : 0;
@@ -155,17 +156,24 @@ function waitOf(exchange: Exchange): number {
 
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 
+function reported({ request }: Exchange, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' && REPORTED.test(value) ? value : undefined;
+}
+
+/** A poll tells who uses the credential: one that waits for its turn, or is held, does so when it comes. */
+function noteSender(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+  const sender = { instance: reported(exchange, 'muster-instance-id'), network: deps.siteOf(exchange.request) };
+  deps.sharedCredentials.polled(found, sender, () => exchange.origin(`device:${found.app.id}`));
+}
+
 /**
  * Records Muster-Platform and Muster-Agent-Version. Both are optional, and ignored where enrollment would not accept
  * them.
  */
 function recordReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
-  const report = (name: string): string | undefined => {
-    const value = exchange.request.headers[name];
-    return typeof value === 'string' && REPORTED.test(value) ? value : undefined;
-  };
-  const platform = report('muster-platform');
-  const agentVersion = report('muster-agent-version');
+  const platform = reported(exchange, 'muster-platform');
+  const agentVersion = reported(exchange, 'muster-agent-version');
   if (platform === undefined && agentVersion === undefined) return;
   deps.reportVersion(found, { platform, agentVersion }, exchange.origin(`device:${found.app.id}`));
 }

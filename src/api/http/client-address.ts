@@ -7,6 +7,9 @@ import { isEncrypted } from '../headers/security-headers.ts';
 /** Entries of X-Forwarded-For that are looked at, from the right: a chain of proxies is shorter. */
 const HOPS_MAX = 16;
 
+/** The headers by which proxies show that they are between. */
+const FORWARDING = ['x-forwarded-for', 'forwarded', 'via'] as const;
+
 /** The proxies whose X-Forwarded-For is believed (`MUSTER_TRUSTED_PROXIES`). */
 export class TrustedProxies {
   readonly #list = new BlockList();
@@ -39,6 +42,17 @@ export class TrustedProxies {
       if (!this.has(client)) return client;
     }
     return client;
+  }
+
+  /**
+   * The widest network of the client, a /24 or a /48; undefined where its address is not known: a proxy stands between
+   * that is not trusted, or that names nobody.
+   */
+  siteOf(request: IncomingMessage): string | undefined {
+    const client = this.clientOf(request);
+    if (isIP(client) === 0 || this.has(client)) return undefined;
+    const isForwarded = FORWARDING.some((name) => request.headers[name] !== undefined);
+    return isForwarded && !this.has(request.socket.remoteAddress) ? undefined : networksOf(client).at(-1);
   }
 
   /** Whether the client's connection is encrypted: this one is, or a trusted proxy says so of the one before it. */

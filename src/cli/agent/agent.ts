@@ -17,6 +17,7 @@ export interface AgentOptions extends Enrollment, Target {
   readonly fetch?: typeof fetch;
 }
 
+const INSTANCE_BYTES = 16;
 /** How long the service may hold a poll: the most that it takes. */
 const WAIT_SECONDS = 50;
 /** The codes of the client that no later try mends. */
@@ -74,6 +75,8 @@ class Daemon {
   readonly #surroundings: Surroundings;
   readonly #outage: Outage;
   readonly #application: Application;
+  /** Made at each start and kept nowhere, so that a cloned machine has another one. */
+  readonly #instanceId: string;
   #etag: string | undefined;
   #config: DeviceConfig | undefined;
   /** The acknowledgement of the configuration; undefined while its outcome is not known. */
@@ -94,6 +97,7 @@ class Daemon {
     this.#options = options;
     this.#surroundings = surroundings;
     this.#outage = outage;
+    this.#instanceId = surroundings.randomBytes(INSTANCE_BYTES).toString('hex');
     this.#application = new Application(options, surroundings);
   }
 
@@ -136,6 +140,7 @@ class Daemon {
       waitSeconds,
       platform,
       agentVersion,
+      instanceId: this.#instanceId,
       signal,
       ...(this.#etag !== undefined && { etag: this.#etag }),
       ...(this.#config && { config: this.#config }),
