@@ -80,6 +80,8 @@ export const LIMITS = {
   sharingTakersMax: 8,
   /** Credentials that a replica remembers the turns of; those of all others have one sender. */
   sharingSuspectsMax: 10_000,
+  /** Senders of an account that replicas tell each other. */
+  sharingSendersMax: 64,
 
   detectionsPerRequestMax: 100,
   detectionNameCharactersMax: 128,

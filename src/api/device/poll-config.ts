@@ -2,6 +2,7 @@ import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { HeldPoll } from '../../domain/devices/held-polls.ts';
 import { forgetIfSetBack } from '../../domain/devices/set-back.ts';
 import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
+import type { Origin } from '../../domain/mutation/step.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -22,9 +23,8 @@ export const HELD_ROUTE = '/device/v1/config (held)';
  */
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
   return andThen(authenticated(exchange, deps), (found) => {
-    deps.heartbeats.seen(found.app, deps.clock.now());
+    noteContact(exchange, deps, found);
     recordReport(exchange, deps, found);
-    noteSender(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
       const waitMs = namesTag(known, config.etag) ? waitOf(exchange) : 0;
@@ -162,9 +162,11 @@ function reported({ request }: Exchange, name: string): string | undefined {
 }
 
 /** A poll tells who uses the credential: one that waits for its turn, or is held, does so when it comes. */
-function noteSender(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+function noteContact(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+  const now = deps.clock.now();
   const sender = { instance: reported(exchange, 'muster-instance-id'), network: deps.siteOf(exchange.request) };
-  deps.sharedCredentials.polled(found, sender, () => exchange.origin(`device:${found.app.id}`));
+  const originOf = (): Origin => exchange.origin(`device:${found.app.id}`);
+  deps.heartbeats.seen(found.app, now, deps.sharedCredentials.polled(found, sender, now, originOf));
 }
 
 /**

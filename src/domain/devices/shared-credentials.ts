@@ -1,6 +1,7 @@
 import { ABSENT, expectUnchanged } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
-import type { FoundApp } from '../fleet/reader.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import type { AppEntry, FoundApp } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
@@ -8,7 +9,7 @@ import { KEYS } from '../records/keys.ts';
 import { opampAgentIn, type OpampAgentRecord } from '../records/opamp-records.ts';
 import { stillBound } from './authenticate.ts';
 import type { SharingMetrics } from './metrics.ts';
-import { createSharingWatch, type Sender } from './sharing-watch.ts';
+import { createSharingWatch, type Sender, type StoredContact } from './sharing-watch.ts';
 
 /** The services, clock and metrics of what is told of shared credentials. */
 export interface SharedCredentialsDeps extends Omit<MutationDeps, 'metrics'> {
@@ -19,8 +20,13 @@ export interface SharedCredentialsDeps extends Omit<MutationDeps, 'metrics'> {
 
 /** Finds the credentials that machines share on the device plane, and tells of them. */
 export interface SharedCredentials {
-  /** Notes a poll. @param origin is asked for the poll's origin where there is something to tell */
-  polled(found: FoundApp, sender: Sender, origin: () => Origin): void;
+  /**
+   * Notes a poll.
+   * @param at on the wall clock, in milliseconds since 1970
+   * @param originOf is asked for the poll's origin where there is something to tell
+   * @returns the sender that other replicas are to know (`Heartbeats.seen`)
+   */
+  polled(found: FoundApp, sender: Sender, at: number, originOf: () => Origin): number | undefined;
 }
 
 /** Whether the audit was told within the hour. */
@@ -73,8 +79,14 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
   }
 
   return {
-    polled(found, sender, originOf) {
-      if (!watch.polled(found.app.id, sender, deps.clock.now())) return;
+    polled(found, sender, at, originOf) {
+      const { isShared, toOthers } = watch.polled(
+        found.app.id,
+        sender,
+        at,
+        storedContact(deps.fleet.memory, found.app),
+      );
+      if (!isShared) return toOthers;
       const origin = originOf();
       tell(found, origin).catch((error: unknown) => {
         watch.untold(found.app.id);
@@ -83,6 +95,14 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
           'a shared credential was not told',
         );
       });
+      return toOthers;
     },
   };
+}
+
+/** The last contact that memory knows to be written. */
+function storedContact(memory: FleetMemory, { accountId, slot }: AppEntry): StoredContact | undefined {
+  const account = memory.account(accountId);
+  const at = account?.lastSeen().record.get(slot);
+  return at === undefined ? undefined : { at, sender: account?.senders().get(slot) };
 }

@@ -12,10 +12,24 @@ export interface Sender {
   readonly network: string | undefined;
 }
 
+/** The last contact of an app in the store, perhaps with another replica. */
+export interface StoredContact {
+  readonly at: number;
+  /** Packed, where that replica has told it. */
+  readonly sender: number | undefined;
+}
+
+/** What follows from a poll. */
+export interface Polled {
+  /** Machines share the credential; once an hour at most. */
+  readonly isShared: boolean;
+  /** The sender that other replicas are to know, packed; undefined where they need not. */
+  readonly toOthers: number | undefined;
+}
+
 /** Looks at who polls with each credential. */
 export interface SharingWatch {
-  /** Notes a poll. @returns whether it shows that machines share the credential; once an hour at most */
-  polled(appId: string, sender: Sender, at: number): boolean;
+  polled(appId: string, sender: Sender, at: number, stored?: StoredContact): Polled;
   /** What was found could not be told: it is to be found again. */
   untold(appId: string): void;
 }
@@ -43,58 +57,74 @@ function packedSender(appId: string, { instance, network }: Sender): number {
  * between them as it likes.
  */
 const KINDS = ['instance', 'ipv4', 'ipv6'] as const;
+type ByKind<Value> = Readonly<Record<(typeof KINDS)[number], Value>>;
 
-function takersOf(sender: number): Readonly<Record<(typeof KINDS)[number], number>> {
+/** Whoever a sender shows of each kind; 0 is nobody. */
+function takersOf(sender: number): ByKind<number> {
   const [network, rest] = [sender % PART, Math.floor(sender / PART)];
-  const [instance, isIPv6] = [rest % PART, rest >= PART];
-  return { instance, ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0 };
+  const isIPv6 = rest >= PART;
+  return { instance: rest % PART, ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0 };
 }
 
-/** What is known of a credential whose senders are not all the same one. */
-interface Suspect {
-  readonly instance: readonly Turn[];
-  readonly ipv4: readonly Turn[];
-  readonly ipv6: readonly Turn[];
-  /** Until when nothing is told. */
+/** A credential whose senders are not all the same one: its turns by kind. */
+interface Suspect extends ByKind<readonly Turn[]> {
+  /** Until then nothing more is told. */
   readonly quietUntil: number;
+  /** Its last poll that was looked at. */
+  readonly at: number;
 }
 
-const UNSUSPECTED: Suspect = { instance: [], ipv4: [], ipv6: [], quietUntil: 0 };
+const UNSUSPECTED: Suspect = { instance: [], ipv4: [], ipv6: [], quietUntil: 0, at: 0 };
+const NOTHING: Polled = { isShared: false, toOthers: undefined };
 
 /**
  * Each credential that polls takes one number, of 20 to 30 bytes. Only those whose sender has changed within 10 minutes
- * take more, and of these the latest are kept.
+ * take more, and of these so many at most.
+ *
+ * Where another replica has heard of an app since this one did, they tell each other who that was, with the last contacts
+ * that they write anyway: machines that stay with one replica each are found, too. A daemon that stays with one replica
+ * costs nothing by that.
  * @param appCount how many apps there are
  */
 export function createSharingWatch(
   appCount: () => number,
   suspectsMax: number = LIMITS.sharingSuspectsMax,
 ): SharingWatch {
-  /** By app, its last sender and when that was. */
+  /** By app, its last sender here and when that was. */
   const last = new ForgetfulNumbers(appCount);
   /** By app; the one that has polled last is last. */
   const suspects = new Map<number, Suspect>();
 
-  function keep(app: number, suspect: Suspect): void {
-    suspects.delete(app);
-    suspects.set(app, suspect);
-    const [oldest] = suspects.keys();
-    if (suspects.size > suspectsMax && oldest !== undefined) suspects.delete(oldest);
+  /** Where there is no room, whoever has not polled for as long as turns count goes. */
+  function keep(app: number, suspect: Suspect, at: number): void {
+    if (!suspects.delete(app) && suspects.size >= suspectsMax) {
+      const [oldest] = suspects;
+      if (!oldest || at - oldest[1].at < LIMITS.sharingWindowMs) return;
+      suspects.delete(oldest[0]);
+    }
+    suspects.set(app, { ...suspect, at });
   }
 
   return {
-    polled(appId, from, at) {
+    polled(appId, from, at, stored) {
       const app = fingerprintOf(appId);
       const sender = packedSender(appId, from);
       const before = last.get(app);
       last.set(app, (Math.floor(at / 1000) % SECONDS) * SENDERS + sender);
       const known = suspects.get(app);
-      if (known ? at < known.quietUntil : before === undefined || before % SENDERS === sender) return false;
-      const former = known ?? taken(UNSUSPECTED, (before ?? 0) % SENDERS, instantOf(before ?? 0, at)).suspect;
-      const { suspect, isShared } = taken(former, sender, at);
-      if (isOneSender(suspect, sender)) suspects.delete(app);
-      else keep(app, isShared ? { ...UNSUSPECTED, quietUntil: at + HOUR_MS } : suspect);
-      return isShared;
+      if (known ? at < known.quietUntil : before === undefined) return NOTHING;
+      const former = before === undefined ? undefined : { sender: before % SENDERS, at: instantOf(before, at) };
+      const elsewhere = former && stored && stored.at >= former.at + 1000 ? stored : undefined;
+      const isSame = former?.sender === sender && (elsewhere?.sender ?? sender) === sender;
+      if (!known && isSame) return elsewhere ? { isShared: false, toOthers: sender } : NOTHING;
+      let next = { suspect: known ?? UNSUSPECTED, isShared: false };
+      if (!known && former) next = taken(next.suspect, former.sender, former.at);
+      if (elsewhere?.sender !== undefined) next = taken(next.suspect, elsewhere.sender, Math.min(elsewhere.at, at));
+      next = taken(next.suspect, sender, at, next.isShared);
+      if (next.isShared) keep(app, { ...UNSUSPECTED, quietUntil: at + HOUR_MS }, at);
+      else if (isOneSender(next.suspect, sender)) suspects.delete(app);
+      else keep(app, next.suspect, at);
+      return { isShared: next.isShared, toOthers: elsewhere && sender };
     },
     untold: (appId) => void suspects.delete(fingerprintOf(appId)),
   };
@@ -106,15 +136,19 @@ function instantOf(number: number, now: number): number {
   return (second - ((second - Math.floor(number / SENDERS) + SECONDS) % SECONDS)) * 1000;
 }
 
-function taken(former: Suspect, sender: number, at: number): { readonly suspect: Suspect; readonly isShared: boolean } {
+function taken(
+  former: Suspect,
+  sender: number,
+  at: number,
+  wasShared = false,
+): { readonly suspect: Suspect; readonly isShared: boolean } {
   const takers = takersOf(sender);
   const next: { -readonly [Field in keyof Suspect]: Suspect[Field] } = { ...former };
-  let isShared = false;
+  let isShared = wasShared;
   for (const kind of KINDS) {
+    const taker = takers[kind];
     const noted =
-      takers[kind] === 0
-        ? { turns: recentTurns(former[kind], at), isShared: false }
-        : withTurn(former[kind], { taker: takers[kind], at });
+      taker === 0 ? { turns: recentTurns(former[kind], at), isShared: false } : withTurn(former[kind], { taker, at });
     next[kind] = noted.turns;
     isShared ||= noted.isShared;
   }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
-import { auditOf, metric, readApp, revoke } from '../../support/service/daemon.ts';
+import { auditOf, metric, readApp, requestsInFlight, revoke } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
@@ -161,11 +161,14 @@ onEachBackend('machines that share a credential', (backend) => {
     const own = await daemon();
     const etag = (await poll(muster, own.credential)).headers.get('etag') ?? '';
     const ended = new AbortController();
-    const held = [ONE, TWO, ONE, TWO].map(async (machine) => {
+    const held: Promise<unknown>[] = [];
+    for (const machine of [ONE, TWO]) {
       const headers = { ...headersOf(machine), 'if-none-match': etag, prefer: 'wait=50' };
       const url = `${muster.device}/device/v1/config`;
-      return await call(url, { token: own.credential, headers, signal: ended.signal }).catch(() => undefined);
-    });
+      held.push(call(url, { token: own.credential, headers, signal: ended.signal }).catch(() => undefined));
+      await until(async () => (await requestsInFlight(muster)).device === held.length);
+    }
+    for (const machine of [ONE, TWO]) await polled(own, machine);
     await becomesTold(own.appId);
     ended.abort();
     await Promise.all(held);
