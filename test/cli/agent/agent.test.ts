@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -16,7 +17,7 @@ import { systemClock } from '../../../src/time/clock.ts';
 import { startAgent, type AgentPlan, type StartedAgent } from '../../support/cli/agent.ts';
 import { LossyProxy, type Fate } from '../../support/http/lossy-proxy.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
-import { readApp, revoke, setOtel } from '../../support/service/daemon.ts';
+import { auditOf, readApp, revoke, setOtel } from '../../support/service/daemon.ts';
 import { call, createApp, Muster, tenant, type CreatedApp, type Tenant } from '../../support/service/muster.ts';
 import { asOperator } from '../../support/service/v1.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -98,6 +99,28 @@ describe('a daemon', () => {
       'Configuration 1 is applied.',
       'Configuration 2 is applied.',
     ]);
+  });
+
+  test('that was cloned with its credential is found, one that has started anew is not', async () => {
+    await configure();
+    const audited = async (): Promise<readonly string[]> =>
+      (await auditOf(muster, owner.accountId)).map(({ action }) => action);
+    for (let starts = 0; starts < 5; starts += 1) {
+      await using once = start({ once: true });
+      await once.ended;
+    }
+    expect(await audited()).not.toContain('credential.shared');
+    const clone = mkdtempSync(join(root, 'clone-'));
+    cpSync(join(folder, 'credential'), join(clone, 'credential'));
+    const applying = [start(), start({ folder: clone })];
+    await using _ = applying[0];
+    await using __ = applying[1];
+    // Each change lets both of them poll again.
+    for (let change = 0; change < 3; change += 1) {
+      await until(() => applying.every(({ said }) => said.length > change));
+      await configure({ enabled: change % 2 === 1 });
+    }
+    await until(async () => (await audited()).includes('credential.shared'));
   });
 
   test('has an empty file where the configuration is disabled, set again, and purged', async () => {
