@@ -73,8 +73,8 @@ export const DEVICES: readonly Mutant[] = [
   {
     name: 'replicas keep to themselves who polled',
     file: WATCH,
-    search: 'toOthers: elsewhere && sender };',
-    replacement: 'toOthers: undefined };',
+    search: 'stored.at >= former.at + 1000 ? stored : undefined',
+    replacement: 'stored.at >= former.at + 1000 ? undefined : undefined',
     rule: 'Shared credentials: machines that each stay with one replica are found.',
     caughtBy: ['test/domain/devices/sharing-watch.test.ts', 'test/service/replicas/shared-credentials.test.ts'],
   },

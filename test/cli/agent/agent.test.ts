@@ -112,12 +112,11 @@ describe('a daemon', () => {
     expect(await audited()).not.toContain('credential.shared');
     const clone = mkdtempSync(join(root, 'clone-'));
     cpSync(join(folder, 'credential'), join(clone, 'credential'));
-    const applying = [start(), start({ folder: clone })];
-    await using _ = applying[0];
-    await using __ = applying[1];
+    await using original = start();
+    await using cloned = start({ folder: clone });
     // Each change lets both of them poll again.
     for (let change = 0; change < 3; change += 1) {
-      await until(() => applying.every(({ said }) => said.length > change));
+      await until(() => [original, cloned].every(({ said }) => said.length > change));
       await configure({ enabled: change % 2 === 1 });
     }
     await until(async () => (await audited()).includes('credential.shared'));

@@ -6,10 +6,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW = Date.UTC(2026, 5, 1);
 const APP = 'k3v9x0q2m7t5b8n1c4d6';
-const machine = (instance: string | undefined, network: string | undefined = undefined): Sender => ({
-  instance,
-  network,
-});
+const machine = (instance?: string, network?: string): Sender => ({ instance, network });
 const [A, B] = [machine('a'), machine('b')];
 
 interface Contact {
