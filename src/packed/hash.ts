@@ -14,8 +14,11 @@ export const hashOfText = (text: string): number => hashFrom(SEED, text);
 export const fingerprintOf = (text: string): number =>
   (hashFrom(OTHER_SEED, text) >>> 11) * 2 ** 32 + hashFrom(SEED, text);
 
-/** 32 bits of a text, the same in every process: for what replicas tell each other, and nobody gains by a collision. */
-export const hashOfShared = (text: string): number => hashFrom(FNV_BASIS, text);
+/**
+ * 32 bits of a text, the same in every process: for what replicas tell each other, and nobody gains by a collision.
+ * @param seed the hash of the text before it, where it is one of several
+ */
+export const hashOfShared = (text: string, seed = FNV_BASIS): number => hashFrom(seed, text);
 
 function hashFrom(seed: number, text: string): number {
   let hash = seed;

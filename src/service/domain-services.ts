@@ -14,7 +14,7 @@ import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate
 import { createHeartbeats, type Heartbeats } from '../domain/devices/heartbeats.ts';
 import { createHeldPolls, heldPollBounds, type HeldPolls } from '../domain/devices/held-polls.ts';
 import { createRecentlyRejected, type RecentlyRejected } from '../domain/devices/recently-rejected.ts';
-import { createSharedCredentials, type SharedCredentials } from '../domain/devices/shared-credentials.ts';
+import { createSharedCredentials, type SharedCredentials } from '../domain/shared-credentials/shared-credentials.ts';
 import { createSilentWatchCheck } from '../domain/devices/silent-watch.ts';
 import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';

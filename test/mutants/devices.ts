@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
-const TURNS = 'src/domain/devices/turn-taking.ts';
-const WATCH = 'src/domain/devices/sharing-watch.ts';
+const TURNS = 'src/domain/shared-credentials/turn-taking.ts';
+const WATCH = 'src/domain/shared-credentials/sharing-watch.ts';
 const SHARED = 'test/api/device/shared-credentials.test.ts';
 
 /** The device plane. */
@@ -36,7 +36,7 @@ export const DEVICES: readonly Mutant[] = [
     search: 'const TURNS = 4;',
     replacement: 'const TURNS = 3;',
     rule: 'Shared credentials: A, B, A and B are two machines; less is a restart or a move.',
-    caughtBy: [SHARED, 'test/domain/devices/turn-taking.test.ts'],
+    caughtBy: [SHARED, 'test/domain/shared-credentials/turn-taking.test.ts'],
   },
   {
     name: 'turns of longer ago count',
@@ -44,7 +44,7 @@ export const DEVICES: readonly Mutant[] = [
     search: 'at >= now - LIMITS.sharingWindowMs && at <= now',
     replacement: 'at <= now',
     rule: 'Shared credentials: turns of 10 minutes count.',
-    caughtBy: [SHARED, 'test/domain/devices/turn-taking.test.ts'],
+    caughtBy: [SHARED, 'test/domain/shared-credentials/turn-taking.test.ts'],
   },
   {
     name: 'machines in a circle push each other out',
@@ -52,7 +52,7 @@ export const DEVICES: readonly Mutant[] = [
     search: 'return { turns: recent, isShared: false };',
     replacement: 'return { turns: [...recent.slice(1), { taker, at }], isShared: false };',
     rule: 'Shared credentials: of many takers the first are remembered.',
-    caughtBy: ['test/domain/devices/turn-taking.test.ts'],
+    caughtBy: ['test/domain/shared-credentials/turn-taking.test.ts'],
   },
   {
     name: 'a machine that changes between IPv4 and IPv6 passes for two',
@@ -60,7 +60,7 @@ export const DEVICES: readonly Mutant[] = [
     search: 'ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0',
     replacement: 'ipv4: network, ipv6: 0',
     rule: 'Shared credentials: networks are compared with those of their family.',
-    caughtBy: [SHARED, 'test/domain/devices/sharing-watch.test.ts'],
+    caughtBy: [SHARED, 'test/domain/shared-credentials/sharing-watch.test.ts'],
   },
   {
     name: 'machines that share a credential are told with every turn',
@@ -68,7 +68,7 @@ export const DEVICES: readonly Mutant[] = [
     search: 'quietUntil: at + HOUR_MS }',
     replacement: 'quietUntil: at }',
     rule: 'Shared credentials: they are told once an hour, and cost no read of the store with a poll.',
-    caughtBy: [SHARED, 'test/domain/devices/sharing-watch.test.ts'],
+    caughtBy: [SHARED, 'test/domain/shared-credentials/sharing-watch.test.ts'],
   },
   {
     name: 'replicas keep to themselves who polled',
@@ -76,13 +76,16 @@ export const DEVICES: readonly Mutant[] = [
     search: 'stored.at >= former.at + 1000 ? stored : undefined',
     replacement: 'stored.at >= former.at + 1000 ? undefined : undefined',
     rule: 'Shared credentials: machines that each stay with one replica are found.',
-    caughtBy: ['test/domain/devices/sharing-watch.test.ts', 'test/service/replicas/shared-credentials.test.ts'],
+    caughtBy: [
+      'test/domain/shared-credentials/sharing-watch.test.ts',
+      'test/service/replicas/shared-credentials.test.ts',
+    ],
   },
   {
     name: 'a proxy that nobody trusts passes for the machine',
     file: 'src/api/http/client-address.ts',
-    search: 'return isForwarded && !this.has(request.socket.remoteAddress) ? undefined : ',
-    replacement: 'return ',
+    search: 'if (FORWARDING.some((name) => request.headers[name] !== undefined)) return undefined;',
+    replacement: '',
     rule: 'Shared credentials: an address that a proxy hides is not judged.',
     caughtBy: ['test/api/http/client-address.test.ts'],
   },

@@ -60,7 +60,7 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/sign-ins',
     'api/listener',
   ],
-  ['api/contract'],
+  ['api/contract', 'domain/shared-credentials'],
   ['api/contract/v1', 'api/contract/device', 'api/contract/operator'],
   ['api/contract/panel'],
   [

@@ -5,7 +5,7 @@ import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
 import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
 import type { HeldPolls } from '../../domain/devices/held-polls.ts';
-import type { SharedCredentials } from '../../domain/devices/shared-credentials.ts';
+import type { SharedCredentials } from '../../domain/shared-credentials/shared-credentials.ts';
 import type { RecentlyRejected } from '../../domain/devices/recently-rejected.ts';
 import type { Reported } from '../../domain/devices/version-reports.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import type { AddressRange } from '../../config/addresses.ts';
 import { fieldsOf } from './request-headers.ts';
 import { isEncrypted } from '../headers/security-headers.ts';
@@ -14,6 +14,7 @@ const FORWARDING = ['x-forwarded-for', 'forwarded', 'via'] as const;
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
+  readonly #sites = new WeakMap<Socket, string>();
 
   constructor(ranges: readonly AddressRange[]) {
     for (const { address, bits } of ranges) this.#list.addSubnet(address, bits, familyOf(address));
@@ -49,10 +50,20 @@ export class TrustedProxies {
    * that is not trusted, or that names nobody.
    */
   siteOf(request: IncomingMessage): string | undefined {
-    const client = this.clientOf(request);
-    if (isIP(client) === 0 || this.has(client)) return undefined;
-    const isForwarded = FORWARDING.some((name) => request.headers[name] !== undefined);
-    return isForwarded && !this.has(request.socket.remoteAddress) ? undefined : networksOf(client).at(-1);
+    const { socket } = request;
+    if (this.has(socket.remoteAddress)) {
+      const client = this.clientOf(request);
+      return this.has(client) ? undefined : networksOf(client).at(-1);
+    }
+    if (FORWARDING.some((name) => request.headers[name] !== undefined)) return undefined;
+    // A connection has one site, and may bring very many polls.
+    const known = this.#sites.get(socket);
+    if (known !== undefined) return known;
+    const site = networksOf(socket.remoteAddress ?? '').at(-1) ?? '';
+    // A connection that is gone has none.
+    if (!site.includes('/')) return undefined;
+    this.#sites.set(socket, site);
+    return site;
   }
 
   /** Whether the client's connection is encrypted: this one is, or a trusted proxy says so of the one before it. */

@@ -19,7 +19,7 @@ export interface Heartbeats {
   /**
    * Notes a contact.
    * @param at milliseconds since 1970
-   * @param sender who that was, where other replicas are to know (devices/sharing-watch.ts)
+   * @param sender who that was, where other replicas are to know (shared-credentials/sharing-watch.ts)
    */
   seen(app: AppEntry, at: number, sender?: number): void;
   /** Writes one round; it begins no further account once the signal aborts. @returns the bytes written */

@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../time/utc-days.ts';
-import { isToldOfSharing } from '../devices/shared-credentials.ts';
-import { takesTurns } from '../devices/turn-taking.ts';
+import { isToldOfSharing } from '../shared-credentials/shared-credentials.ts';
+import { takesTurns } from '../shared-credentials/turn-taking.ts';
 import { LIMITS } from '../limits.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { isEmptied, offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';

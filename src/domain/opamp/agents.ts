@@ -1,7 +1,7 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
 import { fingerprintOf } from '../../packed/hash.ts';
-import { tellShared } from '../devices/shared-credentials.ts';
+import { tellShared } from '../shared-credentials/shared-credentials.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Origin } from '../mutation/step.ts';

@@ -159,7 +159,7 @@ export type StoredRecord = z.infer<typeof storedSchema>;
 
 /**
  * Last contact by slot, packed (domain/fleet/last-seen-codec.ts). `senders` has who that was, packed alike, for some of
- * those whom several replicas hear of (domain/devices/sharing-watch.ts); absent where there is none.
+ * those whom several replicas hear of (domain/shared-credentials/sharing-watch.ts); absent where there is none.
  */
 export const lastSeenSchema = z.looseObject({ packed: z.string(), senders: z.string().optional() });
 

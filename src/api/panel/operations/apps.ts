@@ -1,4 +1,4 @@
-import { sharedAtOf } from '../../../domain/devices/shared-credentials.ts';
+import { sharedAtOf } from '../../../domain/shared-credentials/shared-credentials.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from '../../../domain/fleet/reader.ts';
 import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';

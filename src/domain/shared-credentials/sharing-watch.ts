@@ -30,8 +30,8 @@ export interface Polled {
 /** Looks at who polls with each credential. */
 export interface SharingWatch {
   polled(appId: string, sender: Sender, at: number, stored?: StoredContact): Polled;
-  /** What was found could not be told: it is to be found again. */
-  untold(appId: string): void;
+  /** What was found could not be told: it is to be found again after a minute. */
+  untold(appId: string, at: number): void;
 }
 
 /**
@@ -44,12 +44,13 @@ const SENDERS = PART * PART * FAMILIES;
 /** Beside it a number has the second of the last poll, of 12 days. */
 const SECONDS = 2 ** 20;
 
-const partOf = (appId: string, text: string | undefined): number =>
-  text === undefined ? 0 : 1 + (hashOfShared(`${appId} ${text}`) % (PART - 1));
+const partOf = (app: number, text: string | undefined): number =>
+  text === undefined ? 0 : 1 + (hashOfShared(text, app) % (PART - 1));
 
 function packedSender(appId: string, { instance, network }: Sender): number {
+  const app = hashOfShared(appId);
   const isIPv6 = network?.includes(':') === true;
-  return ((isIPv6 ? 1 : 0) * PART + partOf(appId, instance)) * PART + partOf(appId, network);
+  return ((isIPv6 ? 1 : 0) * PART + partOf(app, instance)) * PART + partOf(app, network);
 }
 
 /**
@@ -74,6 +75,8 @@ interface Suspect extends ByKind<readonly Turn[]> {
   readonly at: number;
 }
 
+/** A store that is full or away is not asked with each turn. */
+const UNTOLD_MS = 60_000;
 const UNSUSPECTED: Suspect = { instance: [], ipv4: [], ipv6: [], quietUntil: 0, at: 0 };
 const NOTHING: Polled = { isShared: false, toOthers: undefined };
 
@@ -126,7 +129,7 @@ export function createSharingWatch(
       else keep(app, next.suspect, at);
       return { isShared: next.isShared, toOthers: elsewhere && sender };
     },
-    untold: (appId) => void suspects.delete(fingerprintOf(appId)),
+    untold: (appId, at) => keep(fingerprintOf(appId), { ...UNSUSPECTED, quietUntil: at + UNTOLD_MS }, at),
   };
 }
 

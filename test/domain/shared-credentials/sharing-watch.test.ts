@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSharingWatch, type Sender, type StoredContact } from '../../../src/domain/devices/sharing-watch.ts';
+import {
+  createSharingWatch,
+  type Sender,
+  type StoredContact,
+} from '../../../src/domain/shared-credentials/sharing-watch.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -67,14 +71,15 @@ describe('one replica', () => {
     expect(one(four!, six!, other!, six!, four!, six!, other!)).toEqual([6]);
   });
 
-  test('finds again what could not be told', () => {
+  test('finds again what could not be told, after a minute', () => {
     const watch = createSharingWatch(() => 10);
     const polled = (sender: Sender, at: number): boolean => watch.polled(APP, sender, NOW + at).isShared;
     const turns = (from: number): readonly boolean[] => [A, B, A, B].map((sender, turn) => polled(sender, from + turn));
     expect(turns(0).at(-1)).toBe(true);
     expect(turns(10)).toEqual([false, false, false, false]);
-    watch.untold(APP);
-    expect(turns(20)).toContain(true);
+    watch.untold(APP, NOW + 20);
+    expect(turns(30)).not.toContain(true);
+    expect(turns(20 + MINUTE_MS)).toEqual([false, false, false, true]);
   });
 
   test('remembers the turns of so many credentials; one that no longer polls makes room', () => {

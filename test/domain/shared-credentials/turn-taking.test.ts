@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { takesTurns, withTurn, type Turn } from '../../../src/domain/devices/turn-taking.ts';
+import { takesTurns, withTurn, type Turn } from '../../../src/domain/shared-credentials/turn-taking.ts';
 
 const WINDOW_MS = 600_000;
 const TAKERS_MAX = 8;

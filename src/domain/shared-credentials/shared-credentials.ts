@@ -7,8 +7,8 @@ import { requestFields, type MutationDeps, type Origin } from '../mutation/step.
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { opampAgentIn, type OpampAgentRecord } from '../records/opamp-records.ts';
-import { stillBound } from './authenticate.ts';
-import type { SharingMetrics } from './metrics.ts';
+import { stillBound } from '../devices/authenticate.ts';
+import type { SharingMetrics } from '../devices/metrics.ts';
 import { createSharingWatch, type Sender, type StoredContact } from './sharing-watch.ts';
 
 /** The services, clock and metrics of what is told of shared credentials. */
@@ -89,7 +89,7 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
       if (!isShared) return toOthers;
       const origin = originOf();
       tell(found, origin).catch((error: unknown) => {
-        watch.untold(found.app.id);
+        watch.untold(found.app.id, at);
         deps.log.info(
           { err: error, appId: found.app.id, ...requestFields(origin) },
           'a shared credential was not told',
