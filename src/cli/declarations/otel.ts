@@ -29,7 +29,7 @@ export function addOtel(program: Command, env: Environment): void {
       .addOption(
         set.createOption('--enabled <boolean>', 'whether daemons export to the collector').choices(['true', 'false']),
       ),
-    [...CONNECTED, 'output'],
+    [...CONNECTED, 'output', 'yes'],
   ).action(async (options: SetOptions & GlobalOptions) => {
     const { setOtelConfig } = await import('../commands/otel/otel.ts');
     await setOtelConfig(invocation(env, options), options);

@@ -35,7 +35,8 @@ export interface SetOptions {
 }
 
 /**
- * Changes what is given and leaves the rest. The first configuration of an account is enabled, unless it says otherwise.
+ * Changes what is given and leaves the rest; the stored header is deleted once a person has agreed. The first
+ * configuration of an account is enabled, unless it says otherwise.
  * @throws CommandFault, ConfigError, MusterError
  */
 export async function setOtelConfig(call: Invocation, options: SetOptions): Promise<void> {
@@ -47,6 +48,10 @@ export async function setOtelConfig(call: Invocation, options: SetOptions): Prom
     throw new CommandFault('Give only one of --auth-header-file and --no-auth-header.', EXIT.usage);
   }
   const authHeader = keepsHeader ? await headerIn(authHeaderFile) : '';
+  if (!keepsHeader) {
+    const what = 'Delete the stored header, which nothing shows any more, so that daemons send none';
+    await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  }
   const change = (stored: OtelConfig): StoreOtelConfigRequest => {
     const isFirst = stored.endpoint === '';
     return {

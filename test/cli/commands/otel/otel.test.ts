@@ -59,7 +59,9 @@ describe('set', () => {
     expect(await stored('set', '--enabled', 'true')).toEqual({ ...moved, enabled: true });
     expect(await stored('get')).toEqual({ ...moved, enabled: true });
     expect(JSON.stringify(await delivered())).toContain('"Bearer hunter2"');
-    expect(await stored('set', '--no-auth-header')).toEqual({ ...moved, enabled: true, authHeaderSet: false });
+    expect(await stored('set', '--no-auth-header')).toMatch(/^muster: Delete the stored header.* say so with --yes/);
+    expect(await stored('get')).toMatchObject({ authHeaderSet: true });
+    expect(await stored('set', '--no-auth-header', '--yes')).toEqual({ ...moved, enabled: true, authHeaderSet: false });
     expect(JSON.stringify(await delivered())).not.toContain('hunter2');
   });
 
