@@ -20,6 +20,14 @@ export function addOtel(program: Command, env: Environment): void {
     set
       .option('--endpoint <url>', 'the OTLP/HTTP address of the collector')
       .option('--auth-header-file <file>', 'the value of its Authorization header, or `Name: value`; - is stdin')
+      .addOption(
+        set
+          .createOption(
+            '--auth-header-form <form>',
+            'of that file: as it stands, or as OTEL_EXPORTER_OTLP_HEADERS has it',
+          )
+          .choices(['plain', 'otlp']),
+      )
       .option('--no-auth-header', 'delete the stored header')
       .addOption(
         set
