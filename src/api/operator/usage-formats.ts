@@ -47,12 +47,9 @@ const COLUMNS = 'month accountId name day activeDaemons late price currency amou
  */
 export async function usageCsv({ month, currency, final, accounts }: Usage): Promise<string> {
   const rows = await eachNight(accounts, ({ accountId, name, nights }) => {
-    const amounts = amountsOfNights(month, currency, nights);
+    const amounts = amountsOfNights(month, currency, nights).map((minor) => money(minor, currency));
     return ({ day, activeDaemons, late, price }, at) =>
-      csvRow([
-        ...[month, accountId, name, day, activeDaemons, String(late), price, currency],
-        ...[money(amounts[at] ?? 0, currency), String(final)],
-      ]);
+      csvRow([month, accountId, name, day, activeDaemons, `${late}`, price, currency, amounts[at] ?? '', `${final}`]);
   });
   return [csvRow(COLUMNS), ...rows, ''].join('\r\n');
 }
