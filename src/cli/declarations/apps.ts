@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { DeleteOptions } from '../commands/apps/change.ts';
 import type { AdoptAppsOptions } from '../commands/apps/adopt.ts';
+import type { ApplyOptions } from '../commands/apps/apply.ts';
 import type { CodeOptions } from '../commands/apps/code.ts';
 import type { CreateOptions } from '../commands/apps/create.ts';
 import type { Selection } from '../commands/apps/list.ts';
@@ -15,6 +16,7 @@ import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts'
 export function addApps(program: Command, env: Environment): void {
   const apps = program.command('apps').description('the apps of an account, one a daemon');
   addCreate(apps, env);
+  addApply(apps, env);
   addCode(apps, env);
   addReads(apps, env);
   addChanges(apps, env);
@@ -43,6 +45,21 @@ function addCreate(apps: Command, env: Environment): void {
   ).action(async (options: CreateOptions & GlobalOptions) => {
     const { createApps } = await import('../commands/apps/create.ts');
     await createApps(invocation(env, options), options);
+  });
+}
+
+function addApply(apps: Command, env: Environment): void {
+  addGlobals(
+    apps
+      .command('apply')
+      .description('create the apps of a file that are missing, by name, and tell which are too many; none is deleted')
+      .requiredOption('--from <file>', 'a CSV with a column `name`, or one name a line, each once; - is stdin')
+      .option('--save-codes <file>', 'a new file for the codes of those that are created, made readable for you alone')
+      .option('--dry-run', 'list what is missing and what is too much, and create nothing', false),
+    [...CONNECTED, 'output', 'quiet'],
+  ).action(async (options: ApplyOptions & GlobalOptions) => {
+    const { applyApps } = await import('../commands/apps/apply.ts');
+    await applyApps(invocation(env, options), options);
   });
 }
 

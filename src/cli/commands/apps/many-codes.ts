@@ -56,13 +56,19 @@ export async function saveMany(call: Invocation, things: Things, codesPath: stri
 
 /** Refuses a place for the codes that is taken, before anything is asked. @throws CommandFault with exit code 2 */
 export async function refuseTakenPlace(codesPath: string): Promise<void> {
-  const isThere = await lstat(codesPath).then(
+  if (!(await isThere(codesPath))) return;
+  const plan = `${codesPath}.resume`;
+  const left = (await isThere(plan))
+    ? ` A command that has not ended left ${plan} beside it: go on with --resume.`
+    : '';
+  throw new CommandFault(`${codesPath} is there already: name a new file, none is overwritten.${left}`, EXIT.usage);
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
     () => true,
     () => false,
   );
-  if (!isThere) return;
-  throw new CommandFault(`${codesPath} is there already: name a new file, none is overwritten.`, EXIT.usage);
-}
 
 async function begun(call: Invocation, things: Things, codesPath: string): Promise<Outcome> {
   // Before the first file is made: somebody who stops the command is told of what stays.
