@@ -58,7 +58,14 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     pollIntervalSeconds: 60,
     deviceRatePerMinute: 60,
     concurrencyMax: { api: 2_000, device: 10_000, ops: 200, panel: 500 },
-    opamp: { path: '/v1/opamp', template: undefined, bootstrap: false, url: undefined, authority: undefined },
+    opamp: {
+      path: '/v1/opamp',
+      template: undefined,
+      exporter: 'otlp_http',
+      bootstrap: false,
+      url: undefined,
+      authority: undefined,
+    },
     panel: { url: undefined, passwords: true, signInsPerAddress: 20, secondFactor: 'off', provider: undefined },
     roles: new Set(['api', 'device', 'controller']),
     egressProxy: undefined,
@@ -109,6 +116,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_POLL_INTERVAL_SECONDS: '1' }, { pollIntervalSeconds: 1 }],
     [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
     [{ MUSTER_OPAMP_PATH: '/fleet/opamp' }, { opamp: { path: '/fleet/opamp' } }],
+    [{ MUSTER_OPAMP_EXPORTER: 'otlphttp' }, { opamp: { exporter: 'otlphttp' } }],
     [
       { MUSTER_OPAMP_BOOTSTRAP: 'on', MUSTER_OPAMP_URL: 'https://fleet.example.com/v1/opamp' },
       { opamp: { bootstrap: true, url: 'https://fleet.example.com/v1/opamp' } },

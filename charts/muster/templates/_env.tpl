@@ -69,6 +69,9 @@
 {{- if trim .template }}
 - name: MUSTER_OPAMP_TEMPLATE_FILE
   value: /etc/muster/opamp/template.yaml
+{{- else }}
+- name: MUSTER_OPAMP_EXPORTER
+  value: {{ .exporter | quote }}
 {{- end }}
 {{- if trim .ca }}
 - name: MUSTER_OPAMP_CA_FILE

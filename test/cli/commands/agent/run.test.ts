@@ -51,6 +51,18 @@ describe('muster agent run', () => {
     expect(quiet).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
+  test('names the exporter as the collector knows it, in a file alone', async () => {
+    const old = ['--exporter', 'otlphttp'];
+    await run(...enrolling('--otel-config', at('collector.yaml'), '--once', ...old));
+    expect(text('collector.yaml').match(/otlp_?http/g)).toEqual(['otlphttp', 'otlphttp', 'otlphttp', 'otlphttp']);
+    const withoutFile = await run(...words('--once', ...old));
+    expect(withoutFile.code).toBe(2);
+    expect(withoutFile.stderr).toContain('give --otel-config');
+    const unheardOf = await run(...words('--once', '--exporter', 'otlp'));
+    expect(unheardOf.code).toBe(2);
+    expect(unheardOf.stderr).toContain('otlp_http, otlphttp');
+  });
+
   test('reports the platform and the version that it is told', async () => {
     await run(...enrolling('--once', '--platform', 'plan9/mips', '--agent-version', '7.1'));
     expect(await readApp(muster, owner.apiKey, app.appId)).toMatchObject({
