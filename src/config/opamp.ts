@@ -4,6 +4,9 @@ import { file } from './rules.ts';
 
 /* The variables of OpAMP, the protocol by which collectors are daemons of the fleet. */
 
+/** Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. */
+const EXPORTER_TYPES = ['otlp_http', 'otlphttp'] as const;
+
 const onOrOff = z.enum(['on', 'off'], 'must be on or off');
 
 export const opampVariables = {
@@ -22,6 +25,14 @@ export const opampVariables = {
       "YAML: the configuration that collectors get, with placeholders for the account's endpoint and headers " +
       '([OPAMP.md](OPAMP.md)). Collectors get a change at their next poll.',
   }),
+  MUSTER_OPAMP_EXPORTER: z
+    .enum(EXPORTER_TYPES, `must be ${EXPORTER_TYPES.join(' or ')}`)
+    .prefault('otlp_http')
+    .meta({
+      description:
+        'The name of the exporter of OTLP over HTTP in the built-in template: `otlphttp` is for collectors before ' +
+        '0.144, which do not know the other. A template of its own names its exporters itself.',
+    }),
   MUSTER_OPAMP_BOOTSTRAP: onOrOff.prefault('off').meta({
     description:
       'With `on`, an agent may come with an enrollment code in place of a credential, and is offered a credential. It ' +
@@ -45,6 +56,8 @@ export const opampVariables = {
 /** The endpoint of OpAMP, and what its agents are offered. */
 export interface OpampConfig {
   readonly path: string;
+  /** The exporter of the built-in template. */
+  readonly exporter: (typeof EXPORTER_TYPES)[number];
   readonly bootstrap: boolean;
   /** The public URL; undefined where none is offered. */
   readonly url: string | undefined;
@@ -56,11 +69,12 @@ type Values = z.infer<z.ZodObject<typeof opampVariables>>;
 export function opampOf({
   MUSTER_OPAMP_PATH: path,
   MUSTER_OPAMP_BOOTSTRAP: mode,
+  MUSTER_OPAMP_EXPORTER: exporter,
   MUSTER_OPAMP_URL: url,
 }: Values): OpampConfig {
   const bootstrap = mode === 'on';
   if (bootstrap && url === undefined) {
     throw new ConfigError('MUSTER_OPAMP_URL: set it with MUSTER_OPAMP_BOOTSTRAP=on: the agents need an address');
   }
-  return { path, bootstrap, url };
+  return { path, exporter, bootstrap, url };
 }

@@ -27,7 +27,10 @@ export interface OpampFiles {
 export function opampFiles({ config, files, clock }: Pick<Core, 'config' | 'files' | 'clock'>): OpampFiles {
   const { MUSTER_OPAMP_TEMPLATE_FILE: template, MUSTER_OPAMP_CA_FILE: ca } = config.files;
   const authorities = ca && files.add(authoritiesUse(ca));
-  return { template: watchedTemplate(files, template, clock), authority: () => authorities?.current.pem };
+  return {
+    template: watchedTemplate(files, { file: template, exporter: config.opamp.exporter }, clock),
+    authority: () => authorities?.current.pem,
+  };
 }
 
 /** The endpoint of OpAMP as the device listener serves it. */

@@ -1,5 +1,6 @@
+import type { OpampConfig } from '../../config/config.ts';
 import type { ConfiguredFile } from '../../config/files/configured-file.ts';
-import { collectorTemplate, DEFAULT_TEMPLATE } from '../../domain/opamp/collector-template.ts';
+import { collectorTemplate, defaultTemplate } from '../../domain/opamp/collector-template.ts';
 import type { TemplateInUse } from '../../domain/opamp/remote-config.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { WatchedFiles } from './watched-file.ts';
@@ -12,11 +13,11 @@ import type { WatchedFiles } from './watched-file.ts';
  */
 export function watchedTemplate(
   files: WatchedFiles,
-  file: ConfiguredFile | undefined,
+  { file, exporter }: { readonly file: ConfiguredFile | undefined; readonly exporter: OpampConfig['exporter'] },
   clock: Pick<Clock, 'now'>,
 ): () => TemplateInUse {
   if (!file) {
-    const builtIn = { template: collectorTemplate(DEFAULT_TEMPLATE), since: clock.now() };
+    const builtIn = { template: collectorTemplate(defaultTemplate(exporter)), since: clock.now() };
     return () => builtIn;
   }
   const watched = files.add<TemplateInUse>({

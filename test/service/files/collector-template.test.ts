@@ -30,11 +30,11 @@ interface Opened {
   readonly reread: () => Promise<void>;
   readonly trouble: () => string | undefined;
 }
-function watched(isConfigured: boolean): Opened {
+function watched(isConfigured: boolean, exporter: 'otlp_http' | 'otlphttp' = 'otlp_http'): Opened {
   const { files, clock } = watching;
   const inUse = watchedTemplate(
     files,
-    isConfigured ? configuredFile('MUSTER_OPAMP_TEMPLATE_FILE', path) : undefined,
+    { file: isConfigured ? configuredFile('MUSTER_OPAMP_TEMPLATE_FILE', path) : undefined, exporter },
     clock,
   );
   return { inUse, reread: () => files.round(), trouble: () => files.trouble() };
@@ -105,6 +105,20 @@ test('at a start a wrong one is refused, without what stands in it', () => {
   expect(start).toThrow(ConfigError);
   expect(start).toThrow(/^MUSTER_OPAMP_TEMPLATE_FILE: the template has no \$\(MUSTER_ENDPOINT\)$/);
 });
+
+test.each(['otlp_http', 'otlphttp'] as const)(
+  'the built-in one exports by %s where the service is told so',
+  (exporter) => {
+    const { template } = watched(false, exporter).inUse();
+    const configuration = template.render({
+      enabled: true,
+      endpoint: 'http://a',
+      headers: {},
+      evidenceLevel: 'hashes',
+    });
+    expect(configuration.match(/otlp_?http\/muster/g)).toEqual(Array<string>(4).fill(`${exporter}/muster`));
+  },
+);
 
 test('without a file the built-in one is in use, and stays', async () => {
   const file = watched(false);
