@@ -20,11 +20,6 @@ export class MountedSecret {
     return join(this.#directory, name);
   }
 
-  /** The folder of the present content. */
-  get folder(): string {
-    return join(this.#directory, `..${this.#version}`);
-  }
-
   renew(content: Readonly<Record<string, string>>): void {
     const version = `..${(this.#version += 1)}`;
     mkdirSync(join(this.#directory, version));
