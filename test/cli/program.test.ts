@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { money } from '../../src/cli/commands/usage.ts';
+import { money } from '../../src/domain/metering/amount.ts';
 import { printable } from '../../src/cli/terminal/printable.ts';
 import { COMPILED } from '../support/service/compiled.ts';
 import type { Store } from '../../src/store/port.ts';
@@ -25,11 +25,12 @@ beforeAll(async () => {
 afterAll(() => muster[Symbol.asyncDispose]());
 
 const run = (...args: string[]): Promise<Ended> => musterHere(args, connectedTo(muster));
+const USAGE_TITLES = '"month","accountId","name","day","activeDaemons","late","price","currency","amount","final"\r\n';
 
 test('a process writes data to stdout and messages to stderr, and its exit code says which of them count', async () => {
   expect(await musterCommand(['usage', '-o', 'csv'], connectedTo(muster))).toEqual({
     code: 0,
-    stdout: '"month","accountId","name","day","activeDaemons","late"\r\n',
+    stdout: USAGE_TITLES,
     stderr: '',
   });
   const stderr = expect.stringMatching(/unknown command/) as string;
@@ -57,7 +58,7 @@ describe('usage', () => {
     const json = await run('usage', '-o', 'json', '-a', owner.accountId, '-m', '2026-01');
     expect(JSON.parse(json.stdout)).toMatchObject({ month: '2026-01', accounts: [{ accountId: owner.accountId }] });
     const csv = await run('usage', '--output', 'csv');
-    expect(csv).toMatchObject({ code: 0, stdout: '"month","accountId","name","day","activeDaemons","late"\r\n' });
+    expect(csv).toMatchObject({ code: 0, stdout: USAGE_TITLES });
   });
 });
 

@@ -80,6 +80,7 @@ test.each(leaves.filter((leaf) => !takesAll(leaf)).map((leaf) => [wordsOf(leaf).
 
 test('the commands that take any number of words', () => {
   expect(leaves.filter((leaf) => takesAll(leaf)).map((leaf) => wordsOf(leaf).join(' '))).toEqual([
+    'apps code',
     'apps revoke',
     'apps delete',
     'apps adopt',

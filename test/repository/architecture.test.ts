@@ -227,6 +227,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   '@zxcvbn-ts/language-common': { from: ['domain/passwords/password-strength.ts'] },
   '@bomb.sh/tab': { from: ['cli/commands/completion'] },
   'cli-progress': { from: ['cli/terminal'] },
+  'string-width': { from: ['cli/output/width.ts'] },
   commander: {
     from: ['cli/program.ts', 'cli/terminal/exit-codes.ts', 'cli/terminal/globals.ts'],
     types: ['cli/commands/completion', 'cli/declarations'],

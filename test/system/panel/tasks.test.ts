@@ -128,6 +128,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.getByLabel('Endpoint').fill('http://otel.example.com');
     await expect.poll(() => page.locator('.fault').first().innerText()).toMatch(/Plain http: is for loopback/);
     await page.getByLabel('Endpoint').fill('https://other.example.com');
+    await page.getByLabel('Set another one').check();
+    const header = page.getByLabel('The header', { exact: true });
+    await header.fill('a=1,b=2');
+    await expect.poll(() => page.locator('fieldset .note').innerText()).toMatch(/with 2 headers. One can be stored/);
+    await header.fill('Authorization=Basic%20dXNlcg%3D%3D');
+    await press(button('Use the decoded value'));
+    expect(await header.inputValue()).toBe('Basic dXNlcg==');
+    await expect.poll(() => page.locator('fieldset .note').count()).toBe(0);
     await press(button('Review the change'));
     expect(await dialog().innerText()).toContain('https://other.example.com');
     await press(dialog().getByRole('button', { name: 'Save' }));

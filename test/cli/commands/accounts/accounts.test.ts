@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account, ApiKey, ReviewEntry } from '#client';
-import { disableAccount } from '../../../../src/cli/commands/accounts/accounts.ts';
+import { disableAccount, updateAccount } from '../../../../src/cli/commands/accounts/accounts.ts';
 import { revokeApiKey } from '../../../../src/cli/commands/accounts/api-keys.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { csvRows } from '../../../../src/text/csv.ts';
@@ -126,6 +126,23 @@ describe('accounts', () => {
     expect(await list()).toBe(401);
     expect((await json<Account>('accounts', 'enable', owner.accountId)).disabled).toBe(false);
     expect(await list()).toBe(200);
+  });
+
+  test('taking the Enterprise entitlement away asks, giving it does not; where nobody is, --yes says it', async () => {
+    const owner = await tenant(muster);
+    const read = async () => (await call(`${muster.api}/v1/otel-config`, { token: owner.apiKey })).status;
+    const set = (...args: string[]) => run('accounts', 'update', owner.accountId, '--entitlement', ...args);
+    const refused = await set('standard');
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining('--yes')]);
+    const no = recordedTerminal({ answers: ['n'] });
+    const update = updateAccount(invocation(env, {}, { terminal: no }), owner.accountId, { entitlement: 'standard' });
+    await expect(update).rejects.toThrow('Nothing was done.');
+    expect(no.questions.join()).toContain(`Take the Enterprise entitlement from the account ${owner.accountId}`);
+    expect([await read(), (await set('enterprise')).code]).toEqual([200, 0]);
+    expect(await set('standard', '--yes', '-o', 'id')).toMatchObject({ code: 0, stdout: `${owner.accountId}\n` });
+    // The account has nothing any more that the same command would take away.
+    expect([await read(), (await set('standard')).code]).toEqual([403, 0]);
+    expect([(await set('enterprise')).code, await read()]).toEqual([0, 200]);
   });
 
   test('every form, and --limit', async () => {

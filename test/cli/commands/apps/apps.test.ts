@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deleteApps, revokeApps } from '../../../../src/cli/commands/apps/change.ts';
-import { fits, listApps, type ListOptions } from '../../../../src/cli/commands/apps/list.ts';
+import { fits, listApps, type Selection } from '../../../../src/cli/commands/apps/list.ts';
 import { watchApps } from '../../../../src/cli/commands/apps/watch.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import type { GlobalOptions } from '../../../../src/cli/terminal/globals.ts';
@@ -85,7 +85,7 @@ describe('list and get', () => {
 
   test('--stale: active, and not seen for so long; who was never seen counts by the creation', async () => {
     const [pending, seen] = [await create('pending'), await active('seen')];
-    const later = async (ms: number, options: ListOptions): Promise<string[]> => {
+    const later = async (ms: number, options: Selection): Promise<string[]> => {
       const terminal = recordedTerminal();
       const clock = { ...systemClock, now: () => systemClock.now() + ms };
       await listApps(invocation(env, { output: 'id' }, { terminal, clock }), options);

@@ -17,9 +17,9 @@ import { createApps } from '../../../../src/cli/commands/apps/create.ts';
 import { lockBeside } from '../../../../src/cli/commands/apps/resume-lock.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { systemClock } from '../../../../src/time/clock.ts';
-import { csvRows } from '../../../../src/text/csv.ts';
 import { failingCreate } from '../../../support/cli/failing-create.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
+import { savedCodes, type SavedCode } from '../../../support/cli/saved-codes.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { freePorts } from '../../../support/service/free-ports.ts';
 import { MAIN, musterHere, musterProcess, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
@@ -63,20 +63,6 @@ async function listed(): Promise<readonly Listed[]> {
   return body['apps'] as readonly Listed[];
 }
 const names = async (): Promise<string[]> => (await listed()).map(({ name }) => name).toSorted();
-
-interface Saved extends Listed {
-  readonly number: number;
-  readonly enrollCode: string;
-}
-/** The rows of a file of codes, in the order of their numbers. */
-function saved(path: string): Saved[] {
-  const rows = [...csvRows(readFileSync(path, 'utf8'))].map(({ fields }) => fields);
-  expect(rows[0]).toEqual(['number', 'name', 'appId', 'enrollCode', 'enrollCodeExpiresAt']);
-  return rows
-    .slice(1)
-    .map(([number, name = '', appId = '', enrollCode = '']) => ({ number: Number(number), name, appId, enrollCode }))
-    .toSorted((a, b) => a.number - b.number);
-}
 
 /** Where nothing listens. */
 async function nowhere(): Promise<string> {
@@ -182,7 +168,7 @@ describe('a create of one app that nobody knows the end of', () => {
     expect(await names()).toEqual(['']);
     const code = ['code', (await listed())[0]?.appId ?? '', '--idempotency-key', 'my-own-2', '-o', 'json'];
     const codes = [await run(...code), await run(...code)].map(
-      ({ stdout }) => (JSON.parse(stdout) as Saved).enrollCode,
+      ({ stdout }) => (JSON.parse(stdout) as SavedCode).enrollCode,
     );
     expect(codes[0]).toBe(codes[1]);
   });
@@ -334,7 +320,7 @@ describe('many apps', () => {
       'json',
     );
     expect([created.code, created.stderr]).toEqual([0, `The codes are in ${at('codes')}.\n12 apps created.\n`]);
-    const rows = saved(at('codes'));
+    const rows = savedCodes(at('codes'));
     const expected = Array.from({ length: 12 }, (_, index) => `edge-${String(index + 1).padStart(2, '0')}`);
     expect(rows.map(({ name }) => name)).toEqual(expected);
     expect(await names()).toEqual(expected);
@@ -386,7 +372,7 @@ describe('many apps', () => {
     expect(created.stderr).toContain(`Go on with: muster apps create --resume ${at('codes.resume')}\n`);
     expect(created.stderr).toContain('2 of 3 apps created; 1 failed.');
     expect(await names()).toEqual(['a', 'b']);
-    expect(created.stdout.trim().split('\n')).toEqual(saved(at('codes')).map(({ appId }) => appId));
+    expect(created.stdout.trim().split('\n')).toEqual(savedCodes(at('codes')).map(({ appId }) => appId));
     expect(modeOf(at('codes.resume'))).toBe(0o600);
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(await names()).toEqual(['a', 'b']);
@@ -415,13 +401,13 @@ describe('many apps', () => {
 
   test('--resume writes a row anew that was cut off, and the whole file where it is lost', async () => {
     await interrupted();
-    const before = saved(at('codes'));
+    const before = savedCodes(at('codes'));
     const text = readFileSync(at('codes'), 'utf8');
     for (const cut of [text.slice(0, -20), text.slice(0, 10), '', undefined]) {
       if (cut === undefined) rmSync(at('codes'));
       else writeFileSync(at('codes'), cut);
       expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
-      expect(saved(at('codes'))).toEqual(before);
+      expect(savedCodes(at('codes'))).toEqual(before);
       expect(modeOf(at('codes'))).toBe(0o600);
     }
     expect(await names()).toEqual(['a', 'b']);
@@ -480,7 +466,7 @@ describe('many apps', () => {
       env,
     );
     await until(() => proxy.count('hung') === 6);
-    await until(() => saved(at('codes')).length === 3);
+    await until(() => savedCodes(at('codes')).length === 3);
     proxy.fate = undefined;
     // As a row is while it is written: the second one would cut it off.
     appendFileSync(at('codes'), '"9","e');
@@ -499,7 +485,7 @@ describe('many apps', () => {
     await ended;
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(0);
     expect(await names()).toHaveLength(9);
-    expect([saved(at('codes')).length, readdirSync(directory)]).toEqual([9, ['codes']]);
+    expect([savedCodes(at('codes')).length, readdirSync(directory)]).toEqual([9, ['codes']]);
   });
 
   test('of many that find the lock of a dead process, one takes it over', async () => {
@@ -612,7 +598,7 @@ describe('many apps', () => {
     proxy.fate = () => (proxy.seen.length % 7 === 0 ? 'lost' : 'through');
     const resumed = await run('create', '--resume', at('codes.resume'), '-o', 'id');
     expect(resumed.code).toBe(0);
-    const rows = saved(at('codes'));
+    const rows = savedCodes(at('codes'));
     expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
     const there = await listed();
     expect(new Set(there.map(({ name }) => name)).size).toBe(60);
