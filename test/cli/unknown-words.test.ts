@@ -29,10 +29,10 @@ beforeAll(async () => {
   env = {
     HOME: home,
     MUSTER_DATA_DIR: home,
-    MUSTER_URL: url,
-    MUSTER_OPS_URL: url,
-    MUSTER_DEVICE_URL: url,
-    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    MUSTER_CLIENT_URL: url,
+    MUSTER_CLIENT_OPS_URL: url,
+    MUSTER_CLIENT_DEVICE_URL: url,
+    MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
   };
 });
 afterAll(() => {

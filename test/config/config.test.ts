@@ -398,7 +398,7 @@ describe('variables that begin with MUSTER_ and mean nothing', () => {
     ['MUSTER_LOG_LVELE', 'MUSTER_LOG_LEVEL', 'two such swaps'],
     ['MUSTER_STOER', 'MUSTER_STORE', 'a short one'],
     ['MUSTER_ROLE', 'MUSTER_ROLES', 'the singular'],
-    ['MUSTER_OPS_URI', 'MUSTER_OPS_URL', 'one that the command reads'],
+    ['MUSTER_CLIENT_OPS_URI', 'MUSTER_CLIENT_OPS_URL', 'one that the command reads'],
   ])('%s stops the start, and %s is named (%s)', (name, nearest) => {
     const message = refusal({ [name]: 'hunter2' });
     expect(message).toBe(`${name}: there is no such variable; it is ${nearest} that was meant, or remove it`);
@@ -412,7 +412,7 @@ describe('variables that begin with MUSTER_ and mean nothing', () => {
     ['MUSTER_COLOUR', 'blue', ['MUSTER_COLOUR'], 'far from every name'],
     ['MUSTER_LGO_LVEEEL', 'x', ['MUSTER_LGO_LVEEEL'], 'three letters away'],
     ['MUSTER_COLOUR', '', [], 'empty is as not set'],
-    ['MUSTER_OPS_URL', 'http://127.0.0.1:8082', [], 'the command reads it'],
+    ['MUSTER_CLIENT_OPS_URL', 'http://127.0.0.1:8082', [], 'the command reads it'],
     ['MUSTERING', 'x', [], "not Muster's"],
     ['MUSTER_SERVICE_HOST', '10.0.0.1', [], 'a service link'],
     ['MUSTER_SERVICE_PORT', '8080', [], 'a service link'],

@@ -95,10 +95,10 @@ for (const language of ['python', 'go'] as const) {
         const tokenFile = join(folder, 'operator-token');
         writeFileSync(tokenFile, `${OPERATOR_TOKEN}\n`, { mode: 0o600 });
         const walked = await run(walk, {
-          MUSTER_URL: muster.api,
-          MUSTER_DEVICE_URL: muster.device,
-          MUSTER_OPS_URL: muster.ops,
-          MUSTER_OPERATOR_TOKEN_FILE: tokenFile,
+          MUSTER_CLIENT_URL: muster.api,
+          MUSTER_CLIENT_DEVICE_URL: muster.device,
+          MUSTER_CLIENT_OPS_URL: muster.ops,
+          MUSTER_CLIENT_OPERATOR_TOKEN_FILE: tokenFile,
           NO_PROXY: '127.0.0.1',
           no_proxy: '127.0.0.1',
         });

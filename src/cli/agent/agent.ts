@@ -108,7 +108,10 @@ class Daemon {
       await this.#work(signal);
     } catch (error) {
       if (!(error instanceof MusterError)) throw error;
-      throw new AgentFault(isRefusal(error) ? 'refused' : 'failed', metWords(error));
+      if (!isRefusal(error)) throw new AgentFault('failed', metWords(error));
+      const isOfFile = error.code === 'invalid_credential';
+      const from = isOfFile ? ` The credential is from ${this.#options.credentialFile}.` : '';
+      throw new AgentFault('refused', `${metWords(error)}${from}`);
     }
     if (this.#outcome?.status === 'failed') throw new AgentFault('failed', failedWords(this.#outcome));
   }
@@ -220,7 +223,7 @@ const failedWords = ({ revision, error }: AcknowledgeConfigRequest): string =>
 function refusedWords({ code }: MusterError, { credentialFile }: AgentOptions): string {
   if (code === 'account_disabled') return 'The account is disabled. The daemon asks again now and then.';
   return (
-    'The service refuses the credential: the app was revoked, deleted or enrolled anew. The daemon asks again now and ' +
-    `then. To enroll it anew, stop it, remove ${credentialFile} and start it with a new code.`
+    `The service refuses the credential of ${credentialFile}: the app was revoked, deleted or enrolled anew. The daemon asks ` +
+    'again now and then. To enroll it anew, stop it, remove that file and start it with a new code.'
   );
 }

@@ -267,10 +267,11 @@ describe('an enrollment', () => {
     expect(file('credential')).toBe(text);
     writeFileSync(join(folder, 'credential'), JSON.stringify({ ...known, enrolled: false }));
     let reads = 0;
-    const code = async () => {
+    const read = async () => {
       reads += 1;
       return app.enrollCode;
     };
+    const code = { from: '--code-stdin', read };
     await start({ code, once: true }).ended;
     expect(reads).toBe(0);
   });
@@ -335,10 +336,13 @@ describe('a refused credential', () => {
     await until(async () => (await statusOf()) === 'active' && agent.said.length === 2);
     await revoke(muster, owner.apiKey, app.appId);
     await until(() => agent.said.length === 3);
-    expect(agent.said[2]).toMatch(/refuses the credential: the app was revoked.*remove .*credential/);
+    expect(agent.said[2]).toMatch(/refuses the credential of .*credential: the app was revoked.*remove that file/);
     await agent.stop();
     expect(agent.said).toHaveLength(3);
-    await expect(start({ once: true }).ended).rejects.toMatchObject({ kind: 'refused' });
+    await expect(start({ once: true }).ended).rejects.toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(/ The credential is from \S+\/credential\.$/) as string,
+    });
   });
 
   test('of a disabled account has words of its own', async () => {
@@ -438,7 +442,12 @@ describe('the command on a change', () => {
       '$(touch planted) `x` ; "',
       join(folder, 'ran'),
     );
-    const env = { PATH: process.env['PATH'], HOME: '/root', MUSTER_API_KEY: 'leaked', AWS_SECRET_ACCESS_KEY: 'leaked' };
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/root',
+      MUSTER_CLIENT_API_KEY: 'leaked',
+      AWS_SECRET_ACCESS_KEY: 'leaked',
+    };
     await using agent = start({ command, surroundings: { env } });
     await applied(1);
     // The evidence level is not in the file, so that nothing is to be loaded again.

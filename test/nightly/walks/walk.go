@@ -56,7 +56,7 @@ func bearer(secret string) func(context.Context, *http.Request) error {
 }
 
 func ownerBy(secret string) *v1.ClientWithResponses {
-	return must(v1.NewClientWithResponses(os.Getenv("MUSTER_URL"), v1.WithRequestEditorFn(bearer(secret))))
+	return must(v1.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_URL"), v1.WithRequestEditorFn(bearer(secret))))
 }
 
 func randomKey() string {
@@ -67,9 +67,9 @@ func randomKey() string {
 
 func main() {
 	ctx := context.Background()
-	token := strings.TrimSpace(string(must(os.ReadFile(os.Getenv("MUSTER_OPERATOR_TOKEN_FILE")))))
+	token := strings.TrimSpace(string(must(os.ReadFile(os.Getenv("MUSTER_CLIENT_OPERATOR_TOKEN_FILE")))))
 	team := must(operator.NewClientWithResponses(
-		os.Getenv("MUSTER_OPS_URL"), operator.WithRequestEditorFn(bearer(token)),
+		os.Getenv("MUSTER_CLIENT_OPS_URL"), operator.WithRequestEditorFn(bearer(token)),
 	))
 	accounts := must(team.CreateAccountWithResponse(ctx, nil, operator.CreateAccountRequest{
 		Name:        "walk",
@@ -117,7 +117,7 @@ func main() {
 		"owner: has one app, which is pending",
 	)
 
-	enrolling := must(device.NewClientWithResponses(os.Getenv("MUSTER_DEVICE_URL")))
+	enrolling := must(device.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_DEVICE_URL")))
 	platform, agentVersion, connection := "linux", "1.0", device.Cloud
 	enrollment := must(enrolling.EnrollDeviceWithResponse(ctx, nil, device.EnrollDeviceRequest{
 		AppId: app.AppId, EnrollCode: app.EnrollCode, Connection: &connection, Platform: &platform, AgentVersion: &agentVersion,
@@ -141,7 +141,7 @@ func main() {
 	expect(config.Enabled && config.AuthHeaderSet, "owner: set the configuration")
 
 	daemon := must(device.NewClientWithResponses(
-		os.Getenv("MUSTER_DEVICE_URL"), device.WithRequestEditorFn(bearer(*enrolled.Credential)),
+		os.Getenv("MUSTER_CLIENT_DEVICE_URL"), device.WithRequestEditorFn(bearer(*enrolled.Credential)),
 	))
 	poll := must(daemon.PollConfigWithResponse(ctx, nil))
 	received := typed(poll.JSON200, poll.HTTPResponse, "poll")

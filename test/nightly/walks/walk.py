@@ -70,8 +70,8 @@ def parsed(answer, status: HTTPStatus, kind: type, step: str):
     return answer.parsed
 
 
-token = Path(os.environ["MUSTER_OPERATOR_TOKEN_FILE"]).read_text(encoding="utf-8").strip()
-operator = OperatorClient(base_url=os.environ["MUSTER_OPS_URL"], token=token, raise_on_unexpected_status=True)
+token = Path(os.environ["MUSTER_CLIENT_OPERATOR_TOKEN_FILE"]).read_text(encoding="utf-8").strip()
+operator = OperatorClient(base_url=os.environ["MUSTER_CLIENT_OPS_URL"], token=token, raise_on_unexpected_status=True)
 
 account = parsed(
     create_account.sync_detailed(
@@ -97,11 +97,11 @@ expect(
     "operator: created an API key that does not expire",
 )
 
-stranger = OwnerClient(base_url=os.environ["MUSTER_URL"], token="no key", raise_on_unexpected_status=True)
+stranger = OwnerClient(base_url=os.environ["MUSTER_CLIENT_URL"], token="no key", raise_on_unexpected_status=True)
 refused = parsed(list_apps.sync_detailed(client=stranger), HTTPStatus.UNAUTHORIZED, Error, "list by no key")
 expect(refused.error.code == "invalid_key", "stranger: 401 invalid_key")
 
-owner = OwnerClient(base_url=os.environ["MUSTER_URL"], token=key.api_key, raise_on_unexpected_status=True)
+owner = OwnerClient(base_url=os.environ["MUSTER_CLIENT_URL"], token=key.api_key, raise_on_unexpected_status=True)
 idempotency_key = secrets.token_hex(16)
 create = {"client": owner, "body": CreateAppRequest(name="edge 1"), "idempotency_key": idempotency_key}
 first = create_app.sync_detailed(**create)
@@ -120,7 +120,7 @@ expect(
     "owner: has one app, which is pending",
 )
 
-enrolling = EnrollingClient(base_url=os.environ["MUSTER_DEVICE_URL"], raise_on_unexpected_status=True)
+enrolling = EnrollingClient(base_url=os.environ["MUSTER_CLIENT_DEVICE_URL"], raise_on_unexpected_status=True)
 enrolled = parsed(
     enroll_device.sync_detailed(
         client=enrolling,
@@ -169,7 +169,7 @@ config = parsed(
 expect(config.enabled and config.auth_header_set, "owner: set the configuration")
 
 device = DeviceClient(
-    base_url=os.environ["MUSTER_DEVICE_URL"], token=enrolled.credential, raise_on_unexpected_status=True
+    base_url=os.environ["MUSTER_CLIENT_DEVICE_URL"], token=enrolled.credential, raise_on_unexpected_status=True
 )
 poll = poll_config.sync_detailed(client=device)
 received = parsed(poll, HTTPStatus.OK, DeviceConfig, "poll")

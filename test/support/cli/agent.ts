@@ -33,7 +33,7 @@ export function startAgent({ folder, app, surroundings, ...options }: AgentPlan)
       credentialFile: join(folder, 'credential'),
       configFile: join(folder, 'collector.yaml'),
       appId: app?.appId,
-      code: app && (async () => app.enrollCode),
+      code: app && { from: '--code-stdin', read: async () => app.enrollCode },
       connection: 'cloud',
       platform: 'linux/test',
       agentVersion: '1.0.0',

@@ -229,7 +229,7 @@ describe('API keys', () => {
 
   test('where an answer is lost, the error tells the key of the request, and no file stays', async () => {
     await using proxy = await LossyProxy.before(muster.ops);
-    const behind = { ...env, MUSTER_OPS_URL: proxy.url };
+    const behind = { ...env, MUSTER_CLIENT_OPS_URL: proxy.url };
     proxy.fate = ({ method }) => (method === 'POST' ? 'lost' : 'through');
     const lost = async (...args: string[]): Promise<string> => {
       const { code, stdout, stderr } = await musterHere([...args, '--timeout', '1s'], behind);
@@ -253,7 +253,7 @@ describe('API keys', () => {
     await using proxy = await LossyProxy.before(muster.ops);
     proxy.fate = ({ method }) => (method === 'POST' ? 'lost' : 'through');
     const key = ['api-keys', 'create', '-a', 'lost, expiring'];
-    const behind = { ...env, MUSTER_OPS_URL: proxy.url };
+    const behind = { ...env, MUSTER_CLIENT_OPS_URL: proxy.url };
     const { stderr } = await musterHere([...key, '--expires', '90d', '--timeout', '1s'], behind);
     const [, again = '', until = ''] = /--idempotency-key (\S+) and --expires (\S+),/.exec(stderr) ?? [];
     const made = await json<ApiKey>(...key, '--idempotency-key', again, '--expires', until);

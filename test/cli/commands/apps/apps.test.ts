@@ -219,7 +219,7 @@ describe('revoke and delete', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = ({ headers }) =>
       proxy.seen.some((one) => one.headers['x-request-id'] === headers['x-request-id']) ? 'through' : 'lost';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     expect((await run('delete', ids[0] ?? '', '--yes')).code).toBe(0);
     expect((await run('revoke', ids[1] ?? '')).code).toBe(0);
     expect(proxy.count('lost')).toBe(2);
@@ -232,7 +232,7 @@ describe('revoke and delete', () => {
     const ids = await Promise.all(Array.from({ length: 40 }, (_, at) => create(`n${at}`)));
     await using proxy = await LossyProxy.before(muster.api);
     await revokeKey();
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { code, stdout, stderr } = await run('revoke', '--yes', '-o', 'id', ...ids);
     expect([code, stdout]).toEqual([5, '']);
     expect(stderr).toMatch(/0 of 40 apps revoked; 40 failed, 20 of them not listed/);

@@ -111,7 +111,7 @@ describe('one app', () => {
   test('where nothing is created, no file stays', async () => {
     const long = await run('create', '--name', 'a'.repeat(101), '--save-codes', at('code'));
     expect([long.code, long.stderr]).toEqual([1, expect.stringMatching(/at most 100 characters.* \(request [\w-]+\)/)]);
-    env = { ...env, MUSTER_API_KEY: `${owner.apiKey.slice(0, -1)}${owner.apiKey.endsWith('0') ? '1' : '0'}` };
+    env = { ...env, MUSTER_CLIENT_API_KEY: `${owner.apiKey.slice(0, -1)}${owner.apiKey.endsWith('0') ? '1' : '0'}` };
     expect(await run('create', '--save-codes', at('code'))).toMatchObject({ code: 2, stdout: '' });
     expect(readdirSync(directory)).toEqual([]);
     expect(await names()).toEqual([]);
@@ -124,9 +124,9 @@ describe('one app', () => {
     env = ownedBy(muster, other.apiKey);
     const refused = await run('create', '--save-codes', at('code'));
     expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('(request ')]);
-    env = { ...env, MUSTER_URL: await nowhere() };
+    env = { ...env, MUSTER_CLIENT_URL: await nowhere() };
     const unreached = await run('create', '--save-codes', at('code'));
-    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('which is from MUSTER_URL')]);
+    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('which is from MUSTER_CLIENT_URL')]);
     expect(readdirSync(directory)).toEqual([]);
   });
 });
@@ -137,7 +137,7 @@ describe('a create of one app that nobody knows the end of', () => {
   test('the error tells the key, and the same command with it finds the app, its code included', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'lost';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const args = ['create', '--name', 'edge', '--save-codes', at('code'), '-o', 'id'];
     const lost = await run(...args, '--timeout', '1s');
     expect([lost.code, lost.stdout, readdirSync(directory)]).toEqual([1, '', []]);
@@ -155,7 +155,7 @@ describe('a create of one app that nobody knows the end of', () => {
   test('a key of one’s own is told again; a refusal tells none', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'lost';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const lost = await run('create', '--timeout', '1s', '--idempotency-key', 'my-own-1');
     expect(keyIn(lost.stderr)).toBe('my-own-1');
     proxy.fate = () => 429;
@@ -181,7 +181,7 @@ describe('a create of one app that nobody knows the end of', () => {
       command === 'code' ? await run('create', '--save-codes', at('first'), '-o', 'id') : { stdout: '' };
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'hung';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const args = ['apps', command, ...stdout.split('\n').filter(Boolean), option, at('code')];
     const { child, ended } = musterProcess(args, env);
     await until(() => proxy.count('hung') > 0);
@@ -360,7 +360,7 @@ describe('many apps', () => {
   async function thirdFails(): Promise<string> {
     const proxy = await failingCreate(muster.api, 3);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     return proxy.url;
   }
 
@@ -437,7 +437,7 @@ describe('many apps', () => {
   test('--resume goes on with another key of the same account, which lists an app that is saved', async () => {
     const url = await interrupted();
     const { apiKey } = await secondKey();
-    env = { MUSTER_URL: url, MUSTER_API_KEY: apiKey };
+    env = { MUSTER_CLIENT_URL: url, MUSTER_CLIENT_API_KEY: apiKey };
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(await names()).toEqual(['a', 'b']);
     // Where none is saved yet, nothing shows that it is the same account.
@@ -445,7 +445,7 @@ describe('many apps', () => {
     writeFileSync(at('codes'), text.slice(0, text.indexOf('\n') + 1));
     const unknown = await run('create', '--resume', at('codes.resume'));
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('compare `muster apps list` with')]);
-    env = { MUSTER_URL: url, MUSTER_API_KEY: owner.apiKey };
+    env = { MUSTER_CLIENT_URL: url, MUSTER_CLIENT_API_KEY: owner.apiKey };
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(readFileSync(at('codes'), 'utf8').split('\n')).toHaveLength(text.split('\n').length);
     expect(await names()).toEqual(['a', 'b']);
@@ -460,7 +460,7 @@ describe('many apps', () => {
   test('a second --resume is refused while the first works, and takes its place once it was killed', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 3 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { child, ended } = musterProcess(
       ['apps', 'create', '--count', '9', '--prefix', 'e', '--save-codes', at('codes')],
       env,
@@ -545,7 +545,7 @@ describe('many apps', () => {
       return call(key, { method: 'DELETE', token: OPERATOR_TOKEN });
     };
     await using proxy = await LossyProxy.before(muster.api);
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const create = ['create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes')];
     // The answer of one is lost, and it may be there: the plan knows its key.
     proxy.fate = () => (proxy.seen.length === 0 ? 'lost' : 'through');
@@ -569,7 +569,7 @@ describe('many apps', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 5 ? 'through' : 502);
     proxy.retryAfterSeconds = 61;
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const ended = await run('create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes'));
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/not tried/);
@@ -584,7 +584,7 @@ describe('many apps', () => {
     await using proxy = await LossyProxy.before(muster.api);
     // Those that hang are carried out, and the command never learns of it.
     proxy.fate = () => (proxy.seen.length < 20 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     let carriedOut = 0;
     proxy.hung = () => (carriedOut += 1);
     const args = ['apps', 'create', '--count', '60', '--prefix', 'edge-', '--save-codes', at('codes')];
@@ -615,7 +615,7 @@ describe('many apps', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'hung';
     proxy.hung = () => process.emit('SIGINT', 'SIGINT');
-    env = { MUSTER_URL: proxy.url, MUSTER_API_KEY: apiKey };
+    env = { MUSTER_CLIENT_URL: proxy.url, MUSTER_CLIENT_API_KEY: apiKey };
     const stopped = await run('create', '--resume', at('codes.resume'));
     expect(stopped).toEqual({ code: 1, stdout: '', stderr: 'muster: interrupted\n' });
     expect(readdirSync(directory).toSorted()).toEqual(['codes', 'codes.resume', 'names']);
@@ -642,7 +642,7 @@ describe('many apps', () => {
   test('SIGINT in the midst of them does so as well', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 3 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { child, ended } = musterProcess(
       ['apps', 'create', '--count', '30', '--prefix', 'e', '--save-codes', at('codes')],
       env,
