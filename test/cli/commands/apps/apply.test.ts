@@ -160,7 +160,7 @@ test('killed in the midst of it: the same command says how to go on, and --resum
   proxy.fate = () => (proxy.seen.length < 8 ? 'through' : 'hung');
   let carriedOut = 0;
   proxy.hung = () => (carriedOut += 1);
-  env = { ...env, MUSTER_URL: proxy.url };
+  env = { ...env, MUSTER_CLIENT_URL: proxy.url };
   const text = `${Array.from({ length: 30 }, (_, index) => `edge ${index}`).join('\n')}\n`;
   const args = ['apps', 'apply', '--from', file(text), '--save-codes', at('codes')];
   const { child, ended } = musterProcess(args, env);

@@ -113,7 +113,7 @@ describe('many', () => {
     const ids = await made(...numbered(30));
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = ({ method }) => (method === 'POST' && proxy.seen.length % 3 === 0 ? 429 : 'through');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const ended = await run('code', '--status', 'pending', '--save-codes', at('codes'), '-o', 'id');
     expect([ended.code, ended.stdout.trimEnd().split('\n').toSorted()]).toEqual([0, ids.toSorted()]);
     expect(proxy.count(429)).toBeGreaterThan(5);
@@ -125,7 +125,7 @@ describe('many', () => {
     await using proxy = await LossyProxy.before(muster.api);
     // Those that hang are carried out, and the command never learns of it.
     proxy.fate = () => (proxy.seen.length < 21 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     let carriedOut = 0;
     proxy.hung = () => (carriedOut += 1);
     const { child, ended } = musterProcess(['apps', 'code', '--status', 'pending', '--save-codes', at('codes')], env);
@@ -192,7 +192,7 @@ describe('--resume', () => {
     proxy.retryAfterSeconds = 61;
     const ended = await musterHere(['apps', 'code', ...ids, '--save-codes', at('codes')], {
       ...env,
-      MUSTER_URL: proxy.url,
+      MUSTER_CLIENT_URL: proxy.url,
     });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(`Go on with: muster apps code --resume ${at('codes.resume')}\n`);
