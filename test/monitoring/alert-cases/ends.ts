@@ -107,7 +107,11 @@ export const COURSES: Readonly<Record<string, Course>> = {
     '220m',
     gauge(EXPIRY, '40000x20 4000000x20', `instance="a",${API_CERTIFICATE}`),
   ),
-  MusterFileUnusable: minutes('8m', '12m', gauge('muster_file_unusable', '1x10 0x30', 'file="MUSTER_KEY_FILE"')),
+  MusterFileUnusable: minutes(
+    '8m',
+    '12m',
+    gauge('muster_file_unusable', '1x10 0x30', 'file="MUSTER_OPERATOR_TOKEN_FILE"'),
+  ),
 
   MusterStoreDown: minutes('8m', '12m', gauge('muster_watch_cache_ready', '0x10 1x30')),
   MusterReplicaWithoutStore: minutes('8m', '12m', gauge('muster_watch_cache_ready', '0x10 1x30')),
