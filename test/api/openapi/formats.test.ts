@@ -71,6 +71,14 @@ describe.each(DOCUMENT_NAMES)('the document of %s', (name) => {
     expect(objectsIn(document).filter((schema) => 'format' in schema && 'pattern' in schema)).toEqual([]);
   });
 
+  test('has no constant but a text: openapi-generator makes an enum of texts of it, and refuses the answer', () => {
+    const values = objectsIn(document).flatMap(({ const: constant, enum: values }) =>
+      Array.isArray(values) ? values : constant === undefined ? [] : [constant],
+    );
+    expect(values.length).toBeGreaterThan(1);
+    expect(values.filter((value) => typeof value !== 'string')).toEqual([]);
+  });
+
   test('has no default in a body of a request: clients make such a field one that is required', () => {
     expect(bodies.length).toBeGreaterThan(1);
     const told = bodies.flatMap(({ operationId, schema }) =>
