@@ -72,8 +72,8 @@ describe.each(DOCUMENT_NAMES)('the document of %s', (name) => {
   });
 
   test('has no constant but a text: openapi-generator makes an enum of texts of it, and refuses the answer', () => {
-    const values = objectsIn(document).flatMap(({ const: constant, enum: values }) =>
-      Array.isArray(values) ? values : constant === undefined ? [] : [constant],
+    const values = objectsIn(document).flatMap(({ const: constant, enum: some }): readonly unknown[] =>
+      Array.isArray(some) ? some : constant === undefined ? [] : [constant],
     );
     expect(values.length).toBeGreaterThan(1);
     expect(values.filter((value) => typeof value !== 'string')).toEqual([]);
@@ -89,8 +89,10 @@ describe.each(DOCUMENT_NAMES)('the document of %s', (name) => {
   });
 
   test('has no union but one with null: openapi-generator makes an empty object of others for Rust', () => {
-    const unions = objectsIn(document).flatMap(({ anyOf, oneOf }) => [anyOf, oneOf].filter(Array.isArray));
-    const parts = unions.map((union) => union.filter((part: unknown) => !isObject(part) || part['type'] !== 'null'));
+    const unions = objectsIn(document).flatMap(({ anyOf, oneOf }): readonly unknown[] => [anyOf, oneOf]);
+    const parts = unions
+      .filter((union): union is unknown[] => Array.isArray(union))
+      .map((union) => union.filter((part) => !isObject(part) || part['type'] !== 'null'));
     expect(parts.filter(({ length }) => length !== 1)).toEqual([]);
   });
 
@@ -140,5 +142,7 @@ test.each(API_NAMES)(
 
 test('there are such fields', () => {
   const formats = DOCUMENT_NAMES.flatMap((name) => objectsIn(readDocument(name)).map(({ format }) => format));
-  expect(new Set(formats.filter((format) => typeof format === 'string'))).toEqual(new Set(['date-time', 'double', 'int64']));
+  expect(new Set(formats.filter((format) => typeof format === 'string'))).toEqual(
+    new Set(['date-time', 'double', 'int64']),
+  );
 });
