@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { CLIENT } from '../src/config/client-variables.ts';
 import { DURATION_FORMS, durationWithin } from '../src/time/duration.ts';
 import type { Urls } from '../src/cli/connection/service-urls.ts';
 
@@ -56,7 +57,9 @@ export function fleetOptions(args: readonly string[]): FleetOptions {
     .addOption(new Option('--api <url>', 'of a service that runs already; with --device and --ops').argParser(httpUrl))
     .addOption(new Option('--device <url>', 'its device listener').argParser(httpUrl))
     .addOption(
-      new Option('--ops <url>', 'its ops listener; the operator token is in MUSTER_OPERATOR_TOKEN').argParser(httpUrl),
+      new Option('--ops <url>', `its ops listener; the operator token is in ${CLIENT.operatorToken}`).argParser(
+        httpUrl,
+      ),
     )
     .exitOverride();
   program.parse(args, { from: 'user' });

@@ -8,6 +8,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { OperatorClient } from '#client';
 import { urlsOf, type Urls } from '../src/cli/connection/service-urls.ts';
+import { CLIENT } from '../src/config/client-variables.ts';
 import type { Service } from '../src/service/service.ts';
 import { findEtcd, NO_ETCD } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
@@ -63,8 +64,8 @@ export async function openTarget(options: FleetOptions): Promise<Target> {
 }
 
 function named(urls: Urls): Target {
-  const operatorToken = process.env['MUSTER_OPERATOR_TOKEN'] ?? '';
-  if (operatorToken === '') throw new Error('MUSTER_OPERATOR_TOKEN is not set: accounts are made with it.');
+  const operatorToken = process.env[CLIENT.operatorToken] ?? '';
+  if (operatorToken === '') throw new Error(`${CLIENT.operatorToken} is not set: accounts are made with it.`);
   return { urls, operatorToken, etcdUrls: [], [Symbol.asyncDispose]: async () => undefined };
 }
 

@@ -4,6 +4,9 @@ import { file } from './rules.ts';
 
 /* The variables of OpAMP, the protocol by which collectors are daemons of the fleet. */
 
+/** Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. */
+const EXPORTER_TYPES = ['otlp_http', 'otlphttp'] as const;
+
 const onOrOff = z.enum(['on', 'off'], 'must be on or off');
 
 export const opampVariables = {
@@ -22,6 +25,14 @@ export const opampVariables = {
       "YAML: the configuration that collectors get, with placeholders for the account's endpoint and headers " +
       '([OPAMP.md](OPAMP.md)). It is read again every 10 s, and collectors get a change at their next poll.',
   }),
+  MUSTER_OPAMP_EXPORTER: z
+    .enum(EXPORTER_TYPES, `must be ${EXPORTER_TYPES.join(' or ')}`)
+    .prefault('otlp_http')
+    .meta({
+      description:
+        'The name of the exporter of OTLP over HTTP in the built-in template: `otlphttp` is for collectors before ' +
+        '0.144, which do not know the other. A template of its own names its exporters itself.',
+    }),
   MUSTER_OPAMP_BOOTSTRAP: onOrOff.prefault('off').meta({
     description:
       'With `on`, an agent may come with an enrollment code in place of a credential, and is offered a credential. It ' +
@@ -46,6 +57,8 @@ export interface OpampConfig {
   readonly path: string;
   /** The text of the template and its path, to be read again; undefined where the built-in one is used. */
   readonly template: { readonly path: string; readonly text: string } | undefined;
+  /** The exporter of the built-in template. */
+  readonly exporter: (typeof EXPORTER_TYPES)[number];
   readonly bootstrap: boolean;
   /** The public URL; undefined where none is offered. */
   readonly url: string | undefined;
@@ -70,5 +83,5 @@ export function opampOf(
     throw new ConfigError('MUSTER_OPAMP_URL: set it with MUSTER_OPAMP_BOOTSTRAP=on: the agents need an address');
   }
   const template = templatePath === undefined || text === undefined ? undefined : { path: templatePath, text };
-  return { path, template, bootstrap, url, authority };
+  return { path, template, exporter: values.MUSTER_OPAMP_EXPORTER, bootstrap, url, authority };
 }

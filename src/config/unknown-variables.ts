@@ -1,16 +1,7 @@
+import { CLIENT_VARIABLES, successorOf } from './client-variables.ts';
 import { VARIABLES } from './environment.ts';
 
-/** Variables that the command reads, and the service does not. */
-const OF_THE_COMMAND = [
-  'MUSTER_URL',
-  'MUSTER_OPS_URL',
-  'MUSTER_DEVICE_URL',
-  'MUSTER_CONTEXT',
-  'MUSTER_CA_FILE',
-  'MUSTER_API_KEY',
-  'MUSTER_API_KEY_FILE',
-];
-const KNOWN: readonly string[] = [...VARIABLES, ...OF_THE_COMMAND];
+const KNOWN: readonly string[] = [...VARIABLES, ...CLIENT_VARIABLES];
 
 /** A name within so many letters of a known one is a slip of the pen. */
 const SLIP_LETTERS_MAX = 2;
@@ -39,11 +30,13 @@ export function unknownVariables(env: NodeJS.ProcessEnv): readonly UnknownVariab
     .map(([name]) => name)
     .filter((name) => !KNOWN.includes(name))
     .toSorted()
-    .map((name) => ({ name, nearest: nearestOf(name) }));
+    .map((name) => ({ name, nearest: slipOf(name) }));
 }
 
 /** The known variable that is meant by a name, most likely; the name itself where it is known. */
-export function nearestOf(name: string): string | undefined {
+export const nearestOf = (name: string): string | undefined => successorOf(name) ?? slipOf(name);
+
+function slipOf(name: string): string | undefined {
   const near = KNOWN.map((known) => ({ known, letters: lettersApart(name, known) }))
     .filter(({ letters }) => letters <= SLIP_LETTERS_MAX)
     .toSorted((one, other) => one.letters - other.letters);

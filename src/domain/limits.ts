@@ -74,6 +74,14 @@ export const LIMITS = {
   deviceStoreReadsMax: 256,
   /** The least time between two updates of an app's platform and agent version, however often a daemon changes them. */
   reportedVersionEveryMs: HOUR_MS,
+  /** Machines that take turns on one credential within so long share it. */
+  sharingWindowMs: 10 * MINUTE_MS,
+  /** Takers of one credential that are told apart in that time. */
+  sharingTakersMax: 8,
+  /** Credentials that a replica remembers the turns of; those of all others have one sender. */
+  sharingSuspectsMax: 10_000,
+  /** Senders of an account that replicas tell each other. */
+  sharingSendersMax: 64,
 
   detectionsPerRequestMax: 100,
   detectionNameCharactersMax: 128,

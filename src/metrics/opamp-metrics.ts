@@ -18,9 +18,9 @@ export function opampMetrics(section: (title: string) => Section): OpampMetrics 
       unit: 'answers',
       since: '0.1.0',
     }),
-    opampCredentialShared: opamp.counter({
+    credentialShared: opamp.counter({
       name: 'muster_opamp_shared_credentials_total',
-      help: 'Times that two OpAMP instances were found to use one credential, once an hour at most for each app.',
+      help: 'Times that machines were found to share a credential, by OpAMP or not, once an hour at most for each app.',
       unit: 'findings',
       since: '0.1.0',
     }),

@@ -14,6 +14,12 @@ export const hashOfText = (text: string): number => hashFrom(SEED, text);
 export const fingerprintOf = (text: string): number =>
   (hashFrom(OTHER_SEED, text) >>> 11) * 2 ** 32 + hashFrom(SEED, text);
 
+/**
+ * 32 bits of a text, the same in every process: for what replicas tell each other, and nobody gains by a collision.
+ * @param seed the hash of the text before it, where it is one of several
+ */
+export const hashOfShared = (text: string, seed = FNV_BASIS): number => hashFrom(seed, text);
+
 function hashFrom(seed: number, text: string): number {
   let hash = seed;
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
@@ -39,6 +45,7 @@ export function isTextAt(bytes: Uint8Array, start: number, end: number, text: st
 }
 
 const FNV_PRIME = 0x01000193;
+const FNV_BASIS = 0x811c9dc5;
 
 function mixed(hash: number): number {
   let mix = hash ^ (hash >>> 16);

@@ -14,6 +14,7 @@ import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate
 import { createHeartbeats, type Heartbeats } from '../domain/devices/heartbeats.ts';
 import { createHeldPolls, heldPollBounds, type HeldPolls } from '../domain/devices/held-polls.ts';
 import { createRecentlyRejected, type RecentlyRejected } from '../domain/devices/recently-rejected.ts';
+import { createSharedCredentials, type SharedCredentials } from '../domain/shared-credentials/shared-credentials.ts';
 import { createSilentWatchCheck } from '../domain/devices/silent-watch.ts';
 import { createVersionReports } from '../domain/devices/version-reports.ts';
 import { createFleet, type Fleet } from '../domain/fleet/fleet.ts';
@@ -33,7 +34,12 @@ import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/d
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
-import { API_KEY_EXPIRY, PROVISIONAL_BINDINGS, RESOURCE_ADOPTION } from '../domain/records/record-changes.ts';
+import {
+  API_KEY_EXPIRY,
+  OPAMP_AGENTS,
+  PROVISIONAL_BINDINGS,
+  RESOURCE_ADOPTION,
+} from '../domain/records/record-changes.ts';
 import { createQuotas } from '../domain/quota/quotas.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createAppConsents, type AppConsents } from '../domain/resource-bindings/app-consents.ts';
@@ -210,6 +216,7 @@ export interface DeviceServices {
   /** Of this replica: streams of the panel are judged by it as well. */
   readonly pulse: Pulse;
   readonly recentlyRejected: RecentlyRejected;
+  readonly sharedCredentials: SharedCredentials;
   readonly reportVersion: ReturnType<typeof createVersionReports>;
   readonly mayBindProvisionally: () => Promise<boolean>;
   /** Lets many requests that waited for the same thing go on in pieces. */
@@ -246,6 +253,11 @@ export function createDeviceServices(
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     heldPolls,
     recentlyRejected: createRecentlyRejected(),
+    sharedCredentials: createSharedCredentials({
+      ...mutations,
+      metrics,
+      mayKeep: () => replicas.everyReplicaKnows(OPAMP_AGENTS),
+    }),
     reportVersion: createVersionReports(mutations),
     mayBindProvisionally: () => replicas.everyReplicaKnows(PROVISIONAL_BINDINGS),
   };

@@ -136,6 +136,7 @@ export async function openListeners(
     ...mutations,
     ...base,
     ...shared.device,
+    siteOf: (request) => trustedProxies.siteOf(request),
     clockWatch,
     stopping: shared.stopping,
     storeReads: new Semaphore(LIMITS.deviceStoreReadsMax),

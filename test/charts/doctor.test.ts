@@ -29,9 +29,9 @@ describeWithHelm('helm test of the trial', () => {
     const env = Object.fromEntries(
       listAt(container, 'env').map((variable) => [String(at(variable, 'name')), here(String(at(variable, 'value')))]),
     );
-    expect(env['MUSTER_OPS_URL']).toBe('http://muster-ops:8082');
+    expect(env['MUSTER_CLIENT_OPS_URL']).toBe('http://muster-ops:8082');
     const args = listAt(container, 'args').map(String);
-    const { code, stdout } = await musterHere(args, { ...env, MUSTER_OPS_URL: muster.ops });
+    const { code, stdout } = await musterHere(args, { ...env, MUSTER_CLIENT_OPS_URL: muster.ops });
     expect([code, stdout]).toEqual([0, expect.not.stringMatching(/^warn|^fail/m)]);
   });
 });

@@ -29,6 +29,7 @@ describeWithHelm('OpAMP', () => {
     expect(opampVariables(one(objects, 'Deployment', 'muster'))).toEqual({
       MUSTER_OPAMP_PATH: '/v1/opamp',
       MUSTER_OPAMP_BOOTSTRAP: 'off',
+      MUSTER_OPAMP_EXPORTER: 'otlp_http',
     });
     expect(ofKind(objects, 'ConfigMap')).toEqual([]);
   });

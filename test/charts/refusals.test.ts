@@ -267,9 +267,9 @@ describeWithHelm('a mistake in the values', () => {
     ],
     [
       'a template of collectors that goes nowhere',
-      { opamp: { template: 'exporters: {otlphttp: {headers: $(MUSTER_HEADERS)}}' } },
+      { opamp: { template: 'exporters: {otlp_http: {headers: $(MUSTER_HEADERS)}}' } },
       /opamp\.template: it has no \$\(MUSTER_ENDPOINT\)/,
-      { opamp: { template: 'exporters: {otlphttp: {endpoint: $(MUSTER_ENDPOINT), headers: $(MUSTER_HEADERS)}}' } },
+      { opamp: { template: 'exporters: {otlp_http: {endpoint: $(MUSTER_ENDPOINT), headers: $(MUSTER_HEADERS)}}' } },
     ],
     [
       'an authority that is no certificate',

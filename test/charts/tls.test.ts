@@ -61,7 +61,7 @@ describeWithHelm('TLS of the ops listener', () => {
     const objects = await render({ values: { metrics: { podMonitor: { enabled: true } } } });
     const all = JSON.stringify(objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'));
     expect(all).not.toMatch(/HTTPS|https:|tlsConfig|TLS_|tls-ops|CA_FILE/);
-    expect((await ofTestPod({}))('MUSTER_OPS_URL')).toBe('http://muster-ops:8082');
+    expect((await ofTestPod({}))('MUSTER_CLIENT_OPS_URL')).toBe('http://muster-ops:8082');
   });
 
   test.each(['PodMonitor', 'ServiceMonitor'] as const)('a %s verifies by the authority of the Secret', async (kind) => {
@@ -79,14 +79,16 @@ describeWithHelm('TLS of the ops listener', () => {
 
   test('helm test asks by the name of the certificate, and believes its authority', async () => {
     const told = await ofTestPod({ tls });
-    expect(told('MUSTER_OPS_URL')).toBe('https://muster-ops.fleet.svc:8082');
-    expect(told('MUSTER_CA_FILE')).toBe('/etc/muster/tls-ops-ca/ca.crt');
+    expect(told('MUSTER_CLIENT_OPS_URL')).toBe('https://muster-ops.fleet.svc:8082');
+    expect(told('MUSTER_CLIENT_CA_FILE')).toBe('/etc/muster/tls-ops-ca/ca.crt');
     const pod = one(await render({ values: { tls } }), 'Pod', 'muster-test');
     expect(at(volume(at(pod, 'spec'), 'tls-ops-ca'), 'secret')).toMatchObject({
       secretName: 'ops',
       items: [{ key: 'ca.crt', path: 'ca.crt' }],
     });
-    expect((await ofTestPod({ tls: { ops: { existingSecret: 'ops', caKey: '' } } }))('MUSTER_CA_FILE')).toBeUndefined();
+    expect(
+      (await ofTestPod({ tls: { ops: { existingSecret: 'ops', caKey: '' } } }))('MUSTER_CLIENT_CA_FILE'),
+    ).toBeUndefined();
   });
 
   test('the notes name the command that verifies it, and without it the one over HTTP', async () => {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
+import { serviceHere } from '../../src/cli/connection/service-here.ts';
+import { CLIENT_VARIABLES } from '../../src/config/client-variables.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
 import { at, CHART, describeWithHelm, environmentOf, one, render, type Values } from './support/render.ts';
 import { cellsOf, documentedValues } from './support/values-table.ts';
@@ -102,7 +104,36 @@ describeWithHelm('the product', () => {
     // In a file, not in the variable: what stands in a pod's spec is read by many.
     const asFiles = new Set(['MUSTER_OPERATOR_TOKEN', 'MUSTER_ETCD_PASSWORD']);
     expect(VARIABLES.filter((name) => !names.has(name) && !asFiles.has(name))).toEqual([]);
-    expect([...names].filter((name) => !VARIABLES.includes(name))).toEqual([]);
+    const known = new Set<string>([...VARIABLES, ...CLIENT_VARIABLES]);
+    expect([...names].filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test.each([
+    ['the trial', {}, undefined],
+    ['IPv6 alone', { config: { listenHost: '[::]' } }, undefined],
+    [
+      'one role a pod',
+      { split: { enabled: true }, store: { type: 'etcd', etcd: { endpoints: ['http://etcd:2379'] } } },
+      undefined,
+    ],
+    ['every value', everything, '/etc/muster/tls-ops/tls.crt'],
+  ])('leads a command beside it to the service of its own pod: %s', async (_what, values, ca) => {
+    const documents = await render({ values });
+    const pods = documents.filter((document) => at(document, 'kind') === 'Deployment');
+    expect(pods.length).toBeGreaterThan(0);
+    for (const pod of pods) {
+      const env = environmentOf(pod);
+      const own = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('MUSTER_CLIENT_')));
+      const { variables } = serviceHere(env);
+      const roles = env['MUSTER_ROLES']?.split(',') ?? [];
+      const { MUSTER_CLIENT_URL, MUSTER_CLIENT_DEVICE_URL, ...others } = variables;
+      expect(own).toEqual({
+        ...others,
+        ...(roles.includes('api') && { MUSTER_CLIENT_URL }),
+        ...(roles.includes('device') && { MUSTER_CLIENT_DEVICE_URL }),
+        ...(ca !== undefined && { MUSTER_CLIENT_CA_FILE: ca }),
+      });
+    }
   });
 });
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { money } from '../../src/cli/commands/usage.ts';
+import { money } from '../../src/domain/metering/amount.ts';
 import { printable } from '../../src/cli/terminal/printable.ts';
 import { COMPILED } from '../support/service/compiled.ts';
 import type { Store } from '../../src/store/port.ts';
@@ -25,11 +25,12 @@ beforeAll(async () => {
 afterAll(() => muster[Symbol.asyncDispose]());
 
 const run = (...args: string[]): Promise<Ended> => musterHere(args, connectedTo(muster));
+const USAGE_TITLES = '"month","accountId","name","day","activeDaemons","late","price","currency","amount","final"\r\n';
 
 test('a process writes data to stdout and messages to stderr, and its exit code says which of them count', async () => {
   expect(await musterCommand(['usage', '-o', 'csv'], connectedTo(muster))).toEqual({
     code: 0,
-    stdout: '"month","accountId","name","day","activeDaemons","late"\r\n',
+    stdout: USAGE_TITLES,
     stderr: '',
   });
   const stderr = expect.stringMatching(/unknown command/) as string;
@@ -57,7 +58,7 @@ describe('usage', () => {
     const json = await run('usage', '-o', 'json', '-a', owner.accountId, '-m', '2026-01');
     expect(JSON.parse(json.stdout)).toMatchObject({ month: '2026-01', accounts: [{ accountId: owner.accountId }] });
     const csv = await run('usage', '--output', 'csv');
-    expect(csv).toMatchObject({ code: 0, stdout: '"month","accountId","name","day","activeDaemons","late"\r\n' });
+    expect(csv).toMatchObject({ code: 0, stdout: USAGE_TITLES });
   });
 });
 
@@ -133,10 +134,18 @@ describe('wrong usage: exit code 2, in words, before anything is asked', () => {
   });
 
   test.each([
-    ['without a token', {}, /MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: set one/],
-    ['with a token that is none', { MUSTER_OPERATOR_TOKEN: 'hunter2' }, /MUSTER_OPERATOR_TOKEN: .*at least 32/],
-    ['with a URL that is none', { MUSTER_OPS_URL: 'hunter2' }, /MUSTER_OPS_URL: must be http/],
-    ['with a secret in the URL', { MUSTER_OPS_URL: 'http://x:hunter2@127.0.0.1' }, /MUSTER_OPS_URL: must be http/],
+    ['without a token', {}, /MUSTER_CLIENT_OPERATOR_TOKEN or MUSTER_CLIENT_OPERATOR_TOKEN_FILE: set one/],
+    [
+      'with a token that is none',
+      { MUSTER_CLIENT_OPERATOR_TOKEN: 'hunter2' },
+      /MUSTER_CLIENT_OPERATOR_TOKEN: .*at least 32/,
+    ],
+    ['with a URL that is none', { MUSTER_CLIENT_OPS_URL: 'hunter2' }, /MUSTER_CLIENT_OPS_URL: must be http/],
+    [
+      'with a secret in the URL',
+      { MUSTER_CLIENT_OPS_URL: 'http://x:hunter2@127.0.0.1' },
+      /MUSTER_CLIENT_OPS_URL: must be http/,
+    ],
   ])('%s', async (_what, env, words) => {
     const { code, stdout, stderr } = await musterHere(['usage'], { MUSTER_DATA_DIR: '/nowhere', ...env });
     expect([code, stdout]).toEqual([2, '']);
@@ -149,11 +158,11 @@ test('a refusal of the service: an exit code that tells it, and its words; a wro
   const unknown = await run('audit', 'list', '--account', '0'.repeat(16));
   expect([unknown.code, unknown.stderr]).toEqual([4, 'muster: No account has the id or the name 0000000000000000.\n']);
   const token = 'another-operator-token-0123456789-abc';
-  const wrong = await musterHere(['usage'], { MUSTER_OPS_URL: muster.ops, MUSTER_OPERATOR_TOKEN: token });
+  const wrong = await musterHere(['usage'], { MUSTER_CLIENT_OPS_URL: muster.ops, MUSTER_CLIENT_OPERATOR_TOKEN: token });
   expect([wrong.code, wrong.stderr]).toEqual([
     5,
     expect.stringMatching(
-      /does not know the operator token: set MUSTER_.*; this one is from MUSTER_OPERATOR_TOKEN\. \(request \S+\)\n$/,
+      /does not take the operator token: replace it where it is from, MUSTER_CLIENT_OPERATOR_TOKEN\. \(request \S+\)\n$/,
     ),
   ]);
   expect(wrong.stderr).not.toContain(token);
@@ -198,7 +207,11 @@ test('SIGUSR1 opens no inspector in a command: it has the operator token', async
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const child = spawn(process.execPath, [launcher, 'keys', 'rotate'], {
-    env: { ...COMPILED, MUSTER_OPS_URL: `http://127.0.0.1:${port}`, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN },
+    env: {
+      ...COMPILED,
+      MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}`,
+      MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const [said, ended] = await Promise.all([text(child.stderr), once(child, 'exit')]);
@@ -245,7 +258,7 @@ test('the words of an error reach the terminal on one line, without what a termi
   });
   await once(hostile.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
-  const { stderr } = await musterHere(['usage'], { ...connectedTo(muster), MUSTER_OPS_URL: url });
+  const { stderr } = await musterHere(['usage'], { ...connectedTo(muster), MUSTER_CLIENT_OPS_URL: url });
   hostile.close();
   expect(stderr).toMatch(/^muster: no ]0;owned {2}muster: all is well\\u202e \(request \S+\)\n$/);
 });

@@ -29,10 +29,10 @@ beforeAll(async () => {
   env = {
     HOME: home,
     MUSTER_DATA_DIR: home,
-    MUSTER_URL: url,
-    MUSTER_OPS_URL: url,
-    MUSTER_DEVICE_URL: url,
-    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    MUSTER_CLIENT_URL: url,
+    MUSTER_CLIENT_OPS_URL: url,
+    MUSTER_CLIENT_DEVICE_URL: url,
+    MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
   };
 });
 afterAll(() => {
@@ -80,6 +80,7 @@ test.each(leaves.filter((leaf) => !takesAll(leaf)).map((leaf) => [wordsOf(leaf).
 
 test('the commands that take any number of words', () => {
   expect(leaves.filter((leaf) => takesAll(leaf)).map((leaf) => wordsOf(leaf).join(' '))).toEqual([
+    'apps code',
     'apps revoke',
     'apps delete',
     'apps adopt',

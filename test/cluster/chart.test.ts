@@ -212,7 +212,7 @@ describeOn('helm', 'the chart', () => {
   });
 
   describe('before an uninstall that takes the definitions', () => {
-    const args = ['kubernetes', 'teardown', '--timeout=3s', '--namespace=fleet'];
+    const args = ['kubernetes', 'teardown', '--yes', '--timeout=3s', '--namespace=fleet'];
     const account = (name: string, finalizers: readonly string[]): string =>
       JSON.stringify({
         apiVersion: 'muster.dev/v1beta1',

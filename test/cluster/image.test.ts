@@ -54,7 +54,14 @@ describeOn('image', 'the image', () => {
   test('has the command beside the service', async () => {
     const { container, ops } = await running('51234:51234');
     await using _ = container;
-    const told = await container.exec('env', `MUSTER_OPS_URL=${ops}`, 'muster', 'doctor', '--running');
+    const told = await container.exec(
+      'env',
+      `MUSTER_CLIENT_OPS_URL=${ops}`,
+      `MUSTER_CLIENT_OPERATOR_TOKEN=${OPERATOR_TOKEN}`,
+      'muster',
+      'doctor',
+      '--running',
+    );
     expect(told).toMatch(/^ok +service/m);
   });
 

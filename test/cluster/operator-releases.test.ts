@@ -122,7 +122,7 @@ describeOn('control plane', 'two releases that follow one namespace', () => {
 
     // The teardown of the release gives it up; the other one takes it, though its holder still runs.
     const env = { KUBECONFIG: plane.kubeconfig };
-    const args = ['kubernetes', 'teardown', '--no-resources', '--release', third];
+    const args = ['kubernetes', 'teardown', '--yes', '--no-resources', '--release', third];
     const { code, stderr } = await musterCommand(args, env);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`Namespaces that ${third} gave up: 1.`)]);
     await team.eventually('the Lease to change hands', async () => (await holder(team)) === ONE);

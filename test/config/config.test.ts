@@ -58,7 +58,14 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     pollIntervalSeconds: 60,
     deviceRatePerMinute: 60,
     concurrencyMax: { api: 2_000, device: 10_000, ops: 200, panel: 500 },
-    opamp: { path: '/v1/opamp', template: undefined, bootstrap: false, url: undefined, authority: undefined },
+    opamp: {
+      path: '/v1/opamp',
+      template: undefined,
+      exporter: 'otlp_http',
+      bootstrap: false,
+      url: undefined,
+      authority: undefined,
+    },
     panel: { url: undefined, passwords: true, signInsPerAddress: 20, secondFactor: 'off', provider: undefined },
     roles: new Set(['api', 'device', 'controller']),
     egressProxy: undefined,
@@ -109,6 +116,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_POLL_INTERVAL_SECONDS: '1' }, { pollIntervalSeconds: 1 }],
     [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
     [{ MUSTER_OPAMP_PATH: '/fleet/opamp' }, { opamp: { path: '/fleet/opamp' } }],
+    [{ MUSTER_OPAMP_EXPORTER: 'otlphttp' }, { opamp: { exporter: 'otlphttp' } }],
     [
       { MUSTER_OPAMP_BOOTSTRAP: 'on', MUSTER_OPAMP_URL: 'https://fleet.example.com/v1/opamp' },
       { opamp: { bootstrap: true, url: 'https://fleet.example.com/v1/opamp' } },
@@ -390,7 +398,7 @@ describe('variables that begin with MUSTER_ and mean nothing', () => {
     ['MUSTER_LOG_LVELE', 'MUSTER_LOG_LEVEL', 'two such swaps'],
     ['MUSTER_STOER', 'MUSTER_STORE', 'a short one'],
     ['MUSTER_ROLE', 'MUSTER_ROLES', 'the singular'],
-    ['MUSTER_OPS_URI', 'MUSTER_OPS_URL', 'one that the command reads'],
+    ['MUSTER_CLIENT_OPS_URI', 'MUSTER_CLIENT_OPS_URL', 'one that the command reads'],
   ])('%s stops the start, and %s is named (%s)', (name, nearest) => {
     const message = refusal({ [name]: 'hunter2' });
     expect(message).toBe(`${name}: there is no such variable; it is ${nearest} that was meant, or remove it`);
@@ -404,7 +412,7 @@ describe('variables that begin with MUSTER_ and mean nothing', () => {
     ['MUSTER_COLOUR', 'blue', ['MUSTER_COLOUR'], 'far from every name'],
     ['MUSTER_LGO_LVEEEL', 'x', ['MUSTER_LGO_LVEEEL'], 'three letters away'],
     ['MUSTER_COLOUR', '', [], 'empty is as not set'],
-    ['MUSTER_OPS_URL', 'http://127.0.0.1:8082', [], 'the command reads it'],
+    ['MUSTER_CLIENT_OPS_URL', 'http://127.0.0.1:8082', [], 'the command reads it'],
     ['MUSTERING', 'x', [], "not Muster's"],
     ['MUSTER_SERVICE_HOST', '10.0.0.1', [], 'a service link'],
     ['MUSTER_SERVICE_PORT', '8080', [], 'a service link'],

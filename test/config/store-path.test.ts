@@ -110,8 +110,6 @@ test.each<[string, string[], number]>([
 });
 
 test.each<[string, string[], number]>([
-  ['an owner', ['apps', 'list'], 2],
-  ['an operator', ['accounts', 'list'], 2],
   ['env', ['env'], 2],
   ['dev by its option', ['dev', '--data-dir', '~/muster'], 2],
   ['env by its option', ['env', '--data-dir', '~/muster'], 2],

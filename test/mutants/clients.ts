@@ -84,11 +84,11 @@ export const CLIENTS: readonly Mutant[] = [
   },
   {
     name: 'a bulk create gives each attempt another key',
-    file: 'src/cli/commands/apps/create-many.ts',
+    file: 'src/cli/commands/apps/many-codes.ts',
     search: '{ idempotencyKey: keyOf(plan, number), requestId, signal }',
     replacement: '{ requestId, signal }',
-    rule: 'CLI: --resume creates no app twice.',
-    caughtBy: ['test/cli/commands/apps/create.test.ts'],
+    rule: 'CLI: --resume creates no app twice, and issues no code twice.',
+    caughtBy: ['test/cli/commands/apps/create.test.ts', 'test/cli/commands/apps/code.test.ts'],
   },
   {
     name: 'a duration without a unit is one of seconds',

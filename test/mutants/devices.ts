@@ -1,5 +1,9 @@
 import type { Mutant } from './mutant.ts';
 
+const TURNS = 'src/domain/shared-credentials/turn-taking.ts';
+const WATCH = 'src/domain/shared-credentials/sharing-watch.ts';
+const SHARED = 'test/api/device/shared-credentials.test.ts';
+
 /** The device plane. */
 export const DEVICES: readonly Mutant[] = [
   {
@@ -25,6 +29,65 @@ export const DEVICES: readonly Mutant[] = [
     replacement: 'if (!alive.has(slot)) continue;',
     rule: 'A13: lastSeenAt never goes back.',
     caughtBy: ['test/api/device/last-seen.test.ts', 'test/domain/devices/heartbeats.test.ts'],
+  },
+  {
+    name: 'a machine that moves to another network and back passes for two',
+    file: TURNS,
+    search: 'const TURNS = 4;',
+    replacement: 'const TURNS = 3;',
+    rule: 'Shared credentials: A, B, A and B are two machines; less is a restart or a move.',
+    caughtBy: [SHARED, 'test/domain/shared-credentials/turn-taking.test.ts'],
+  },
+  {
+    name: 'turns of longer ago count',
+    file: TURNS,
+    search: 'at >= now - LIMITS.sharingWindowMs && at <= now',
+    replacement: 'at <= now',
+    rule: 'Shared credentials: turns of 10 minutes count.',
+    caughtBy: [SHARED, 'test/domain/shared-credentials/turn-taking.test.ts'],
+  },
+  {
+    name: 'machines in a circle push each other out',
+    file: TURNS,
+    search: 'return { turns: recent, isShared: false };',
+    replacement: 'return { turns: [...recent.slice(1), { taker, at }], isShared: false };',
+    rule: 'Shared credentials: of many takers the first are remembered.',
+    caughtBy: ['test/domain/shared-credentials/turn-taking.test.ts'],
+  },
+  {
+    name: 'a machine that changes between IPv4 and IPv6 passes for two',
+    file: WATCH,
+    search: 'ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0',
+    replacement: 'ipv4: network, ipv6: 0',
+    rule: 'Shared credentials: networks are compared with those of their family.',
+    caughtBy: [SHARED, 'test/domain/shared-credentials/sharing-watch.test.ts'],
+  },
+  {
+    name: 'machines that share a credential are told with every turn',
+    file: WATCH,
+    search: 'quietUntil: at + HOUR_MS }',
+    replacement: 'quietUntil: at }',
+    rule: 'Shared credentials: they are told once an hour, and cost no read of the store with a poll.',
+    caughtBy: [SHARED, 'test/domain/shared-credentials/sharing-watch.test.ts'],
+  },
+  {
+    name: 'replicas keep to themselves who polled',
+    file: WATCH,
+    search: 'stored.at >= former.at + 1000 ? stored : undefined',
+    replacement: 'stored.at >= former.at + 1000 ? undefined : undefined',
+    rule: 'Shared credentials: machines that each stay with one replica are found.',
+    caughtBy: [
+      'test/domain/shared-credentials/sharing-watch.test.ts',
+      'test/service/replicas/shared-credentials.test.ts',
+    ],
+  },
+  {
+    name: 'a proxy that nobody trusts passes for the machine',
+    file: 'src/api/http/client-address.ts',
+    search: 'if (FORWARDING.some((name) => request.headers[name] !== undefined)) return undefined;',
+    replacement: '',
+    rule: 'Shared credentials: an address that a proxy hides is not judged.',
+    caughtBy: ['test/api/http/client-address.test.ts'],
   },
   {
     name: 'a private device is told the configuration',

@@ -99,7 +99,7 @@ export const OPAMP: readonly Mutant[] = [
   {
     name: 'a restart passes for a second machine',
     file: STATE,
-    search: 'if (instance === older) {',
+    search: 'if (takesTurns(next.instances.toReversed(), instance, TURNS)) {',
     replacement: 'if (newest !== undefined) {',
     rule: 'OpAMP: a new instance replaces the oldest; only one that comes back is a second machine.',
     caughtBy: [STATE_TEST, REPORTED],
@@ -107,8 +107,8 @@ export const OPAMP: readonly Mutant[] = [
   {
     name: 'two machines that take turns are told with every message',
     file: STATE,
-    search: 'const isTold = next.sharedAt !== undefined &&',
-    replacement: 'const isTold = next.sharedAt === 0 &&',
+    search: 'const isTold = isToldOfSharing(next, now);',
+    replacement: 'const isTold = next.sharedAt === 0;',
     rule: 'OpAMP: a shared credential is told once an hour at most.',
     caughtBy: [STATE_TEST, REPORTED],
   },

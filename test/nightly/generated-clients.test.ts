@@ -100,7 +100,7 @@ for (const generator of GENERATORS) {
       const busy = await busyKey(muster);
       const walked = await within(run, {
         ...doors.urls,
-        MUSTER_OPERATOR_TOKEN_FILE: secretIn(folder, 'operator-token', OPERATOR_TOKEN),
+        MUSTER_CLIENT_OPERATOR_TOKEN_FILE: secretIn(folder, 'operator-token', OPERATOR_TOKEN),
         MUSTER_BUSY_KEY_FILE: secretIn(folder, 'busy-key', busy),
         NO_PROXY: '127.0.0.1',
         no_proxy: '127.0.0.1',
@@ -129,7 +129,11 @@ function secretIn(folder: string, name: string, secret: string): string {
 /** Where the walk finds the listeners. */
 async function doorsOf(muster: Muster, way: (typeof WAYS)[number], folder: string) {
   await using stack = new AsyncDisposableStack();
-  const targets = { MUSTER_URL: muster.api, MUSTER_DEVICE_URL: muster.device, MUSTER_OPS_URL: muster.ops };
+  const targets = {
+    MUSTER_CLIENT_URL: muster.api,
+    MUSTER_CLIENT_DEVICE_URL: muster.device,
+    MUSTER_CLIENT_OPS_URL: muster.ops,
+  };
   const urls: Record<string, string> = { ...targets };
   if (way !== 'directly') {
     for (const [variable, target] of Object.entries(targets)) {

@@ -60,7 +60,7 @@ const RANKS: readonly (readonly string[])[] = [
     'domain/sign-ins',
     'api/listener',
   ],
-  ['api/contract'],
+  ['api/contract', 'domain/shared-credentials'],
   ['api/contract/v1', 'api/contract/device', 'api/contract/operator'],
   ['api/contract/panel'],
   [
@@ -227,6 +227,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   '@zxcvbn-ts/language-common': { from: ['domain/passwords/password-strength.ts'] },
   '@bomb.sh/tab': { from: ['cli/commands/completion'] },
   'cli-progress': { from: ['cli/terminal'] },
+  'string-width': { from: ['cli/output/width.ts'] },
   commander: {
     from: ['cli/program.ts', 'cli/terminal/exit-codes.ts', 'cli/terminal/globals.ts'],
     types: ['cli/commands/completion', 'cli/declarations'],

@@ -5,6 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { loadYaml } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { CLIENT, CLIENT_VARIABLES } from '../../src/config/client-variables.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
 import { VERSION } from '../../src/version.ts';
@@ -95,7 +96,7 @@ describe('Muster', () => {
   test.each(named('muster'))(
     '$name: the service takes its configuration',
     ({ environment, secrets, ports, depends_on }) => {
-      for (const variable of Object.keys(environment)) expect(VARIABLES).toContain(variable);
+      for (const variable of Object.keys(environment)) expect([...VARIABLES, ...CLIENT_VARIABLES]).toContain(variable);
       // Secrets lie elsewhere here.
       const env = Object.fromEntries(
         Object.entries(environment).map(([name, value]) => [name, value.replace('/run/secrets', folder)]),
@@ -113,6 +114,7 @@ describe('Muster', () => {
         endpoints: depends_on.map((name) => `http://${name}:2379`),
       });
       expect(config.operatorTokens).toEqual([{ name: undefined, token: OPERATOR_TOKEN }]);
+      expect(env[CLIENT.operatorTokenFile]).toBe(env['MUSTER_OPERATOR_TOKEN_FILE']);
       const inside = Object.values(config.listen).flatMap((address) => (address ? [String(address.port)] : []));
       expect(ports.map((port) => port.split(':')[2])).toEqual(inside);
     },

@@ -61,15 +61,16 @@ const ofListener = (): Record<string, string> => ({
   MUSTER_OPS_TLS_KEY_FILE: secret.path('tls.key'),
 });
 
-/** `muster …` beside the service, with the service's own settings, as by `kubectl exec`. */
+/** `muster …` beside the service, with the settings of both, as a pod of the chart has them. */
 const beside = (...args: string[]): Promise<Ended> =>
   musterHere(args, {
     ...ofListener(),
     XDG_CONFIG_HOME: dir,
     MUSTER_DATA_DIR: muster.dataDir,
     MUSTER_KEY_FILE: join(muster.dataDir, 'keys'),
-    MUSTER_OPS_LISTEN: `0.0.0.0:${muster.service.ops.port}`,
-    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    MUSTER_CLIENT_OPS_URL: muster.ops,
+    MUSTER_CLIENT_CA_FILE: secret.path('tls.crt'),
+    MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
   });
 
 /** Turns the time until the files have been read again, and the listener presents what they have. */
@@ -129,14 +130,14 @@ describe('beside the service, the command believes the certificate of its file',
     // The file is ahead of the listener for a moment.
     expect(await beside('keys', 'status')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('it presents another certificate than its file has') as string,
+      stderr: expect.stringContaining('its CA file has neither its certificate nor the authority') as string,
     });
     await presents(second?.cert ?? '', 'ops 2');
     expect(await beside('keys', 'status')).toMatchObject({ code: 0 });
   });
 
   test.each([
-    ['cannot be read', (path: string) => rmSync(path), 'the certificate of the listener cannot be read (ENOENT)'],
+    ['cannot be read', (path: string) => rmSync(path), 'the CA file cannot be read (ENOENT)'],
     ['is none', (path: string) => writeFileSync(path, 'hunter2'), 'must have certificates in PEM'],
   ])('one that %s is a fault of the configuration', async (_what, spoil, words) => {
     spoil(secret.path('tls.crt'));
@@ -145,11 +146,20 @@ describe('beside the service, the command believes the certificate of its file',
     expect(ended.stderr).not.toContain('hunter2');
   });
 
+  const chained = (): Record<string, string> => ({
+    ...issued,
+    'tls.crt': `${issued['tls.crt']}${readFileSync(authority, 'utf8')}`,
+  });
   test.each([
-    ['another certificate', () => second],
-    ['a certificate that the one of the file has issued', () => issuedBy(dir, 'ops 1', 'issued')],
-  ])('and sends no token to whoever took the port with %s', async (_what, presented) => {
-    secret.renew(files(first));
+    ['another certificate', () => files(first), () => second],
+    [
+      'what the file vouches for, but for another name',
+      () => files(first),
+      () => issuedBy(dir, 'ops 1', 'issued', { names: 'DNS:a.b' }),
+    ],
+    ['what an authority of its chain has issued', chained, () => issuedBy(dir, 'ca', 'neighbour')],
+  ])('and sends no token to whoever took the port with %s', async (_what, own, presented) => {
+    secret.renew(own());
     const asked: unknown[] = [];
     const server = createServer({ ...presented() }, ({ headers }, response) => {
       asked.push(headers);
@@ -157,8 +167,12 @@ describe('beside the service, the command believes the certificate of its file',
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const env = { ...ofListener(), MUSTER_OPS_LISTEN: `127.0.0.1:${port}`, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
-    const ended = await musterHere(['keys', 'status'], { ...env, XDG_CONFIG_HOME: dir });
+    const ended = await musterHere(['keys', 'status'], {
+      XDG_CONFIG_HOME: dir,
+      MUSTER_CLIENT_OPS_URL: `https://127.0.0.1:${port}`,
+      MUSTER_CLIENT_CA_FILE: secret.path('tls.crt'),
+      MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    });
     server.close();
     expect([ended.code, asked]).toEqual([1, []]);
   });
@@ -166,15 +180,17 @@ describe('beside the service, the command believes the certificate of its file',
 
 describe('from elsewhere, the command believes an authority', () => {
   const from = (env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended> =>
-    musterHere(args, { XDG_CONFIG_HOME: dir, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN, ...env });
+    musterHere(args, { XDG_CONFIG_HOME: dir, MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN, ...env });
 
-  test('of MUSTER_CA_FILE, for an address of a variable and of --url', async () => {
-    const MUSTER_CA_FILE = authority;
-    const unknown = await from({ MUSTER_OPS_URL: muster.ops }, 'keys', 'status');
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('or MUSTER_CA_FILE')]);
-    expect(await from({ MUSTER_OPS_URL: muster.ops, MUSTER_CA_FILE }, 'keys', 'status')).toMatchObject({ code: 0 });
+  test('of MUSTER_CLIENT_CA_FILE, for an address of a variable and of --url', async () => {
+    const MUSTER_CLIENT_CA_FILE = authority;
+    const unknown = await from({ MUSTER_CLIENT_OPS_URL: muster.ops }, 'keys', 'status');
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('or MUSTER_CLIENT_CA_FILE')]);
+    expect(await from({ MUSTER_CLIENT_OPS_URL: muster.ops, MUSTER_CLIENT_CA_FILE }, 'keys', 'status')).toMatchObject({
+      code: 0,
+    });
     setDefaultCACertificates(trusted);
-    expect(await from({ MUSTER_CA_FILE }, 'keys', 'status', '--url', muster.ops)).toMatchObject({ code: 0 });
+    expect(await from({ MUSTER_CLIENT_CA_FILE }, 'keys', 'status', '--url', muster.ops)).toMatchObject({ code: 0 });
   });
 
   test('of a context', async () => {
@@ -187,8 +203,8 @@ describe('from elsewhere, the command believes an authority', () => {
   });
 
   test('whose file is no certificate: a fault of the configuration', async () => {
-    const MUSTER_CA_FILE = join(dir, 'server.key');
-    const ended = await from({ MUSTER_OPS_URL: muster.ops, MUSTER_CA_FILE }, 'keys', 'status');
+    const MUSTER_CLIENT_CA_FILE = join(dir, 'server.key');
+    const ended = await from({ MUSTER_CLIENT_OPS_URL: muster.ops, MUSTER_CLIENT_CA_FILE }, 'keys', 'status');
     expect(ended).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('must have certificates in PEM') as string,

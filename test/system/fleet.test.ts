@@ -88,7 +88,7 @@ test('given a duration, it ends by itself', async () => {
 test('with a running service: its report is true, a revoked daemon polls no more, and Ctrl-C ends it', async () => {
   await using muster = await Muster.start({ env: { MUSTER_POLL_INTERVAL_SECONDS: '1' } });
   await using fleet = start(['--devices', '20', '--interval', '1s', ...at(muster)], {
-    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
   });
   await fleet.until(/20 are enrolled/);
   expect(await metric(muster, 'muster_apps')).toBe(20);
@@ -113,7 +113,7 @@ test('with a running service: its report is true, a revoked daemon polls no more
 
 test('Ctrl-C while it enrolls ends it with the daemons so far', async () => {
   await using muster = await Muster.start();
-  await using fleet = start(['--devices', '20000', ...at(muster)], { MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN });
+  await using fleet = start(['--devices', '20000', ...at(muster)], { MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN });
   await until(async () => (await metric(muster, 'muster_apps')) > 0);
   expect(await fleet.interrupt()).toBe(0);
   expect(fleet.output()).toMatch(/^devices +\d+ enrolled in 40 accounts, \d+\/s; \d+ failed$/m);

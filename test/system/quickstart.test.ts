@@ -1,6 +1,6 @@
-import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -161,6 +161,12 @@ test('the first lines of README.md work word for word, beside npm start on any p
   const { stderr } = await promisify(execFile)('sh', ['-c', `set -e\n${lines} --once`], { env, cwd: directory.path });
   expect(stderr).toMatch(/^Enrolled as \w{20}\.\nConfiguration 1 is applied\.$/m);
   expect(readFileSync(join(directory.path, 'edge.yaml'), 'utf8')).toContain('endpoint: "https://otel.example.com"\n');
+  // Secrets are among what the walk has made; the link is of this test.
+  copyFileSync(join(ROOT, '.gitignore'), join(directory.path, '.gitignore'));
+  execFileSync('git', ['init', '--quiet'], { cwd: directory.path });
+  const status = ['status', '--porcelain', '--untracked-files=all'];
+  const untracked = execFileSync('git', status, { cwd: directory.path, encoding: 'utf8' });
+  expect(untracked).toBe('?? .gitignore\n?? bin\n');
   expect(await demo.interrupt()).toBe(0);
 });
 
@@ -209,4 +215,36 @@ test('a second muster dev in the same folder says so in one sentence, and takes 
   expect(second.output()).toMatch(/^muster cannot start: [^\n{]+\n$/);
   expect(existsSync(join(directory.path, 'demo-addresses.json'))).toBe(true);
   expect(await first.interrupt()).toBe(0);
+});
+
+test('muster dev in a shell that muster env has led to another installation has secrets of its own', async () => {
+  using directory = dataDirectory();
+  const [one, other] = ['one', 'other'].map((name) => join(directory.path, name)) as [string, string];
+  await using first = start(['bin/muster.mjs', 'dev'], one);
+  await first.until('Ctrl-C ends it.');
+  const path = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...COMPILED };
+  const evaluated = `eval "$("$1" env --data-dir "$2")"; env`;
+  const told = await promisify(execFile)('sh', ['-c', evaluated, 'sh', join(ROOT, 'bin/muster.mjs'), one], {
+    env: path,
+    cwd: directory.path,
+  });
+  const shell = Object.fromEntries(
+    [...told.stdout.matchAll(/^(MUSTER_\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  expect(Object.keys(shell)).toHaveLength(5);
+
+  await using second = start(['bin/muster.mjs', 'dev'], other, { env: shell });
+  await second.until('Ctrl-C ends it.');
+  const [token, own] = [one, other].map((folder) => readFileSync(join(folder, 'operator-token'), 'utf8').trim());
+  expect(own).not.toBe(token);
+  const opsOf = (dev: Demo): string => /operator +(http:\S+)/.exec(dev.output())?.[1] ?? '';
+  const asked = async (dev: Demo, bearer = ''): Promise<number> =>
+    (await fetch(`${opsOf(dev)}/operator/v1/accounts`, { headers: { authorization: `Bearer ${bearer}` } })).status;
+  expect([await asked(second, own), await asked(second, token), await asked(first, token)]).toEqual([200, 401, 200]);
+  // And the shell asks the one that it was led to.
+  const { stdout } = await promisify(execFile)(join(ROOT, 'bin/muster.mjs'), ['version', '--running'], {
+    env: { ...path, ...shell },
+  });
+  expect(stdout).toContain(opsOf(first));
+  expect([await first.interrupt(), await second.interrupt()]).toEqual([0, 0]);
 });

@@ -227,7 +227,7 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
 function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
   const { dialog } = texts;
   const keep = `(umask 077; printf '%s' '${apiKey}' > muster-api-key)`;
-  const lines = [keep, 'MUSTER_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
+  const lines = [keep, 'MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
   return (
     <Dialog title={dialog.created} onClose={onClose} wide stays>
       <p>{common.shownOnce}</p>

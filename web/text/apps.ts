@@ -108,6 +108,9 @@ export const app = {
     nothing: 'The daemon has not acknowledged one yet.',
     revision: (revision: number, current: boolean) => `revision ${revision}${current ? '' : ', an earlier one'}`,
   },
+  shared: 'Several machines take turns on the credential of this app; last found',
+  sharedSays:
+    'Perhaps a machine was cloned with it, or somebody has copied it. Revoke the app, and enroll each machine as an app of its own.',
   reviewsOf: (entries: number, dropped: number) =>
     `${entries} ${entries === 1 ? 'entry' : 'entries'}${dropped > 0 ? `; ${dropped} made room for newer ones` : ''}`,
   codes: 'Open enrollment codes',

@@ -17,6 +17,11 @@ export const configuration = {
   headerValue: 'The header',
   headerHint: 'The value of Authorization, such as “Bearer …”, or “Name: value” for another header.',
   show: 'Show what I type',
+  pasted:
+    'This has the form of OTEL_EXPORTER_OTLP_HEADERS, name=value and percent-encoded. Daemons would send it as it stands, which collectors refuse.',
+  severalPasted: (count: number) =>
+    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${count} headers. One can be stored: leave the others out.`,
+  useDecoded: 'Use the decoded value',
   evidence: 'Evidence of detections',
   evidenceHint:
     'How much of a detection Muster keeps in the review queue. It holds for detections that come after the change.',

@@ -54,6 +54,25 @@
 {{- end }}
 {{- end }}
 
+{{/* What `kubectl exec … muster …` asks: the service of its own pod: dict root, roles. */}}
+{{- define "muster.clientEnv" -}}
+{{- $root := .root -}}
+{{- $host := get (dict "0.0.0.0" "127.0.0.1" "[::]" "[::1]") $root.Values.config.listenHost | default $root.Values.config.listenHost -}}
+{{- $variables := dict "api" (list "URL" 8080) "device" (list "DEVICE_URL" 8081) "ops" (list "OPS_URL" 8082) -}}
+{{- range $name := fromYamlArray (include "muster.listenersOf" .) }}
+{{- with get $variables $name }}
+- name: MUSTER_CLIENT_{{ first . }}
+  value: {{ printf "%s://%s:%d" (ternary "https" "http" (not (empty (include "muster.tlsSecret" (dict "root" $root "name" $name))))) $host (int (last .)) | quote }}
+{{- end }}
+{{- end }}
+- name: MUSTER_CLIENT_OPERATOR_TOKEN_FILE
+  value: /etc/muster/secrets/operator-token
+{{- if include "muster.tlsSecret" (dict "root" $root "name" "ops") }}
+- name: MUSTER_CLIENT_CA_FILE
+  value: /etc/muster/tls-ops/tls.crt
+{{- end }}
+{{- end }}
+
 {{/* The environment of the OpAMP endpoint: dict root, roles. The operator writes its path into Secrets. */}}
 {{- define "muster.opampEnv" -}}
 {{- with .root.Values.opamp -}}
@@ -69,6 +88,9 @@
 {{- if trim .template }}
 - name: MUSTER_OPAMP_TEMPLATE_FILE
   value: /etc/muster/opamp/template.yaml
+{{- else }}
+- name: MUSTER_OPAMP_EXPORTER
+  value: {{ .exporter | quote }}
 {{- end }}
 {{- if trim .ca }}
 - name: MUSTER_OPAMP_CA_FILE

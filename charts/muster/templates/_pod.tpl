@@ -54,6 +54,7 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
   {{- end }}
   env:
     {{- include "muster.env" (dict "root" $root "roles" .component.roles) | nindent 4 }}
+    {{- include "muster.clientEnv" (dict "root" $root "roles" .component.roles) | trim | nindent 4 }}
     {{- with .component.extraEnv }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

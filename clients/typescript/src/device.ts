@@ -37,6 +37,8 @@ export interface PollOptions extends CallOptions {
   readonly waitSeconds?: number | undefined;
   readonly platform?: string | undefined;
   readonly agentVersion?: string | undefined;
+  /** Made anew at each start of the daemon: by it machines that share a credential are found. */
+  readonly instanceId?: string | undefined;
 }
 
 /**
@@ -114,13 +116,14 @@ export class DeviceClient {
   }
 
   #pollOf(options: PollOptions): Operation {
-    const { etag, waitSeconds = 0, platform, agentVersion } = options;
+    const { etag, waitSeconds = 0, platform, agentVersion, instanceId } = options;
     const wait = this.#held.seconds(Math.min(waitSeconds, WAIT_SECONDS_MAX));
     const headers = {
       ...(etag !== undefined && { 'if-none-match': etag }),
       ...(wait > 0 && { prefer: `wait=${wait}` }),
       ...(platform !== undefined && { 'muster-platform': platform }),
       ...(agentVersion !== undefined && { 'muster-agent-version': agentVersion }),
+      ...(instanceId !== undefined && { 'muster-instance-id': instanceId }),
     };
     const afterFailure = (error: MusterError, tookMs: number): Operation => {
       this.#held.failed(error, tookMs, wait);

@@ -34,7 +34,13 @@ export interface Success {
 
 /** The headers that a request may have, beside the bearer and `X-Request-Id`, which every request may have. */
 export type RequestHeader =
-  'If-Match' | 'If-None-Match' | 'Prefer' | 'Muster-Platform' | 'Muster-Agent-Version' | 'Accept';
+  | 'If-Match'
+  | 'If-None-Match'
+  | 'Prefer'
+  | 'Muster-Platform'
+  | 'Muster-Agent-Version'
+  | 'Muster-Instance-Id'
+  | 'Accept';
 
 /**
  * Who may call an operation of the panel: anyone, a signed-in user, a viewer or an owner of the account in the path, or

@@ -1,9 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import type { Semaphore } from '../../concurrency/semaphore.ts';
 import type { TurnQueue } from '../../concurrency/turn-queue.ts';
 import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import type { EnrollmentDeps } from '../../domain/devices/enrollment.ts';
 import type { Heartbeats } from '../../domain/devices/heartbeats.ts';
 import type { HeldPolls } from '../../domain/devices/held-polls.ts';
+import type { SharedCredentials } from '../../domain/shared-credentials/shared-credentials.ts';
 import type { RecentlyRejected } from '../../domain/devices/recently-rejected.ts';
 import type { Reported } from '../../domain/devices/version-reports.ts';
 import type { FoundApp } from '../../domain/fleet/reader.ts';
@@ -32,6 +34,9 @@ export interface DeviceDeps extends Omit<EnrollmentDeps, 'metrics'>, Omit<Exchan
   readonly enrollmentBodies: AwaitedBodies;
   /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
+  readonly sharedCredentials: SharedCredentials;
+  /** The network that a client comes from, as `Sender` has it. */
+  readonly siteOf: (request: IncomingMessage) => string | undefined;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
   /** Aborts when the process is asked to end: held polls are then answered. */
   readonly stopping: AbortSignal;

@@ -2,6 +2,7 @@ import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { HeldPoll } from '../../domain/devices/held-polls.ts';
 import { forgetIfSetBack } from '../../domain/devices/set-back.ts';
 import type { AppEntry, FoundApp } from '../../domain/fleet/reader.ts';
+import type { Origin } from '../../domain/mutation/step.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -22,7 +23,7 @@ export const HELD_ROUTE = '/device/v1/config (held)';
  */
 export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
   return andThen(authenticated(exchange, deps), (found) => {
-    deps.heartbeats.seen(found.app, deps.clock.now());
+    noteContact(exchange, deps, found);
     recordReport(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
     return andThen(exchange.inTimeIfLate(deps.configs.of(found)), (config) => {
@@ -155,17 +156,26 @@ function waitOf(exchange: Exchange): number {
 
 const REPORTED = /^[\x20-\x7e]{1,128}$/;
 
+function reported({ request }: Exchange, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' && REPORTED.test(value) ? value : undefined;
+}
+
+/** A poll tells who uses the credential: one that waits for its turn, or is held, does so when it comes. */
+function noteContact(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
+  const now = deps.clock.now();
+  const sender = { instance: reported(exchange, 'muster-instance-id'), network: deps.siteOf(exchange.request) };
+  const originOf = (): Origin => exchange.origin(`device:${found.app.id}`);
+  deps.heartbeats.seen(found.app, now, deps.sharedCredentials.polled(found, sender, now, originOf));
+}
+
 /**
  * Records Muster-Platform and Muster-Agent-Version. Both are optional, and ignored where enrollment would not accept
  * them.
  */
 function recordReport(exchange: Exchange, deps: DeviceDeps, found: FoundApp): void {
-  const report = (name: string): string | undefined => {
-    const value = exchange.request.headers[name];
-    return typeof value === 'string' && REPORTED.test(value) ? value : undefined;
-  };
-  const platform = report('muster-platform');
-  const agentVersion = report('muster-agent-version');
+  const platform = reported(exchange, 'muster-platform');
+  const agentVersion = reported(exchange, 'muster-agent-version');
   if (platform === undefined && agentVersion === undefined) return;
   deps.reportVersion(found, { platform, agentVersion }, exchange.origin(`device:${found.app.id}`));
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 import type { AddressRange } from '../../config/addresses.ts';
 import { fieldsOf } from './request-headers.ts';
 import { isEncrypted } from '../headers/security-headers.ts';
@@ -7,10 +7,14 @@ import { isEncrypted } from '../headers/security-headers.ts';
 /** Entries of X-Forwarded-For that are looked at, from the right: a chain of proxies is shorter. */
 const HOPS_MAX = 16;
 
+/** The headers by which proxies show that they are between. */
+const FORWARDING = ['x-forwarded-for', 'forwarded', 'via'] as const;
+
 /** The proxies whose X-Forwarded-For is believed (`MUSTER_TRUSTED_PROXIES`). */
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
+  readonly #sites = new WeakMap<Socket, string>();
 
   constructor(ranges: readonly AddressRange[]) {
     for (const { address, bits } of ranges) this.#list.addSubnet(address, bits, familyOf(address));
@@ -39,6 +43,27 @@ export class TrustedProxies {
       if (!this.has(client)) return client;
     }
     return client;
+  }
+
+  /**
+   * The widest network of the client, a /24 or a /48; undefined where its address is not known: a proxy stands between
+   * that is not trusted, or that names nobody.
+   */
+  siteOf(request: IncomingMessage): string | undefined {
+    const { socket } = request;
+    if (this.has(socket.remoteAddress)) {
+      const client = this.clientOf(request);
+      return this.has(client) ? undefined : networksOf(client).at(-1);
+    }
+    if (FORWARDING.some((name) => request.headers[name] !== undefined)) return undefined;
+    // A connection has one site, and may bring very many polls.
+    const known = this.#sites.get(socket);
+    if (known !== undefined) return known;
+    const site = networksOf(socket.remoteAddress ?? '').at(-1) ?? '';
+    // A connection that is gone has none.
+    if (!site.includes('/')) return undefined;
+    this.#sites.set(socket, site);
+    return site;
   }
 
   /** Whether the client's connection is encrypted: this one is, or a trusted proxy says so of the one before it. */

@@ -59,7 +59,12 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
       format: 'mst_live_…',
       description: 'An API key of the account. The operator creates it; only the answer to that shows it.',
     },
-    sample: { client: 'OwnerClient', secret: 'apiKey', url: 'MUSTER_URL', variable: 'MUSTER_API_KEY_FILE' },
+    sample: {
+      client: 'OwnerClient',
+      secret: 'apiKey',
+      url: 'MUSTER_CLIENT_URL',
+      variable: 'MUSTER_CLIENT_API_KEY_FILE',
+    },
   },
   device: {
     title: 'Muster device plane',
@@ -74,7 +79,7 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
     sample: {
       client: 'DeviceClient',
       secret: 'credential',
-      url: 'MUSTER_DEVICE_URL',
+      url: 'MUSTER_CLIENT_DEVICE_URL',
       variable: 'MUSTER_CREDENTIAL_FILE',
     },
   },
@@ -91,8 +96,8 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
     sample: {
       client: 'OperatorClient',
       secret: 'token',
-      url: 'MUSTER_OPS_URL',
-      variable: 'MUSTER_OPERATOR_TOKEN_FILE',
+      url: 'MUSTER_CLIENT_OPS_URL',
+      variable: 'MUSTER_CLIENT_OPERATOR_TOKEN_FILE',
       isNamed: true,
     },
   },

@@ -136,6 +136,10 @@ const REQUEST_HEADERS: Readonly<Record<RequestHeader, z.ZodType>> = {
     }),
   'Muster-Platform': printable('The platform of the machine, where it has changed.', 'linux/arm64'),
   'Muster-Agent-Version': printable('The version of the daemon, where it has changed.', '1.4.3'),
+  'Muster-Instance-Id': printable(
+    'An id that the daemon makes anew at each start, by which machines that share a credential are found.',
+    '5f0c2a9e7b1d4836a0c4e2f86d1b9375',
+  ),
   Accept: z
     .string()
     .optional()

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { amountsOfNights, money } from '../../domain/metering/amount.ts';
 import type { AccountUsage, Usage } from '../../domain/metering/usage.ts';
 import type { LedgerRecord } from '../../domain/records/metering-records.ts';
 import { csvRow } from '../../text/csv.ts';
@@ -17,6 +18,7 @@ export const usageBody = ({
   currency,
   pricePerDaemonMonth,
   complete,
+  final,
   accounts,
   total,
   next,
@@ -25,6 +27,7 @@ export const usageBody = ({
   currency,
   pricePerDaemonMonth,
   complete,
+  final,
   accounts: accounts.map(({ accountId, name, nights, daemonNights, amountMinor }) => ({
     accountId,
     name,
@@ -36,20 +39,32 @@ export const usageBody = ({
   ...(next !== undefined && { next }),
 });
 
-/** RFC 4180: a header line, then a row for each night. Every field is quoted. */
-export async function usageCsv({ month, accounts }: Usage): Promise<string> {
-  const rows = await eachNight(accounts, ({ accountId, name }, { day, activeDaemons, late }) =>
-    csvRow([month, accountId, name, day, String(activeDaemons), String(late)]),
-  );
-  return [csvRow(['month', 'accountId', 'name', 'day', 'activeDaemons', 'late']), ...rows, ''].join('\r\n');
+const COLUMNS = 'month accountId name day activeDaemons late price currency amount final'.split(' ');
+
+/**
+ * RFC 4180: a header line, then a row for each night. Every field is quoted. The amounts of an account's rows add up to
+ * its amount of the month.
+ */
+export async function usageCsv({ month, currency, final, accounts }: Usage): Promise<string> {
+  const rows = await eachNight(accounts, ({ accountId, name, nights }) => {
+    const amounts = amountsOfNights(month, currency, nights).map((minor) => money(minor, currency));
+    return ({ day, activeDaemons, late, price }, at) =>
+      csvRow([month, accountId, name, day, activeDaemons, `${late}`, price, currency, amounts[at] ?? '', `${final}`]);
+  });
+  return [csvRow(COLUMNS), ...rows, ''].join('\r\n');
 }
 
 /**
  * CloudEvents 1.0, the JSON batch format. `source` and `id` together identify a night for good, so that it may be sent
- * again.
+ * again: an event has nothing that changes when the month ends.
  */
 export async function usageEvents({ accounts }: Usage): Promise<string> {
-  const events = await eachNight(accounts, ({ accountId }, night) => JSON.stringify(nightEvent(accountId, night)));
+  const events = await eachNight(
+    accounts,
+    ({ accountId }) =>
+      (night) =>
+        JSON.stringify(nightEvent(accountId, night)),
+  );
   return `[${events.join(',')}]`;
 }
 
@@ -72,12 +87,12 @@ const ACCOUNTS_A_TURN = 50;
 /** The texts of all nights. Other requests have their turn of the event loop in between. */
 async function eachNight(
   accounts: readonly AccountUsage[],
-  textOf: (account: AccountUsage, night: LedgerRecord) => string,
+  textOf: (account: AccountUsage) => (night: LedgerRecord, at: number) => string,
 ): Promise<string[]> {
   const texts: string[] = [];
   for (const [index, account] of accounts.entries()) {
     if (index % ACCOUNTS_A_TURN === ACCOUNTS_A_TURN - 1) await setImmediate();
-    for (const night of account.nights) texts.push(textOf(account, night));
+    texts.push(...account.nights.map(textOf(account)));
   }
   return texts;
 }

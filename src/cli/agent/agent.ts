@@ -17,6 +17,7 @@ export interface AgentOptions extends Enrollment, Target {
   readonly fetch?: typeof fetch;
 }
 
+const INSTANCE_BYTES = 16;
 /** How long the service may hold a poll: the most that it takes. */
 const WAIT_SECONDS = 50;
 /** The codes of the client that no later try mends. */
@@ -74,6 +75,8 @@ class Daemon {
   readonly #surroundings: Surroundings;
   readonly #outage: Outage;
   readonly #application: Application;
+  /** Made at each start and kept nowhere, so that a cloned machine has another one. */
+  readonly #instanceId: string;
   #etag: string | undefined;
   #config: DeviceConfig | undefined;
   /** The acknowledgement of the configuration; undefined while its outcome is not known. */
@@ -94,6 +97,7 @@ class Daemon {
     this.#options = options;
     this.#surroundings = surroundings;
     this.#outage = outage;
+    this.#instanceId = surroundings.randomBytes(INSTANCE_BYTES).toString('hex');
     this.#application = new Application(options, surroundings);
   }
 
@@ -104,7 +108,10 @@ class Daemon {
       await this.#work(signal);
     } catch (error) {
       if (!(error instanceof MusterError)) throw error;
-      throw new AgentFault(isRefusal(error) ? 'refused' : 'failed', metWords(error));
+      if (!isRefusal(error)) throw new AgentFault('failed', metWords(error));
+      const isOfFile = error.code === 'invalid_credential';
+      const from = isOfFile ? ` The credential is from ${this.#options.credentialFile}.` : '';
+      throw new AgentFault('refused', `${metWords(error)}${from}`);
     }
     if (this.#outcome?.status === 'failed') throw new AgentFault('failed', failedWords(this.#outcome));
   }
@@ -136,6 +143,7 @@ class Daemon {
       waitSeconds,
       platform,
       agentVersion,
+      instanceId: this.#instanceId,
       signal,
       ...(this.#etag !== undefined && { etag: this.#etag }),
       ...(this.#config && { config: this.#config }),
@@ -215,7 +223,7 @@ const failedWords = ({ revision, error }: AcknowledgeConfigRequest): string =>
 function refusedWords({ code }: MusterError, { credentialFile }: AgentOptions): string {
   if (code === 'account_disabled') return 'The account is disabled. The daemon asks again now and then.';
   return (
-    'The service refuses the credential: the app was revoked, deleted or enrolled anew. The daemon asks again now and ' +
-    `then. To enroll it anew, stop it, remove ${credentialFile} and start it with a new code.`
+    `The service refuses the credential of ${credentialFile}: the app was revoked, deleted or enrolled anew. The daemon asks ` +
+    'again now and then. To enroll it anew, stop it, remove that file and start it with a new code.'
   );
 }

@@ -1,13 +1,13 @@
 import type { AcknowledgeConfigRequest, DeviceConfig } from '#client';
 import { runCommand } from './change-command.ts';
-import { BadConfiguration, collectorFile, type Pipeline } from './collector-file.ts';
+import { BadConfiguration, collectorFile, type Collector } from './collector-file.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What the daemon does with a configuration. */
 export interface Target {
   /** Where the collector's file is; undefined where none is written. */
   readonly configFile: string | undefined;
-  readonly pipelines: readonly Pipeline[];
+  readonly collector: Collector;
   /** The program and the arguments to run after a change; empty for none. */
   readonly command: readonly string[];
 }
@@ -37,9 +37,9 @@ export class Application {
   }
 
   async #trouble(revision: number, otel: DeviceConfig['otel'], signal: AbortSignal): Promise<string | undefined> {
-    const { configFile, pipelines } = this.#target;
+    const { configFile, collector } = this.#target;
     if (configFile === undefined) return undefined;
-    const text = textOf(otel, pipelines);
+    const text = textOf(otel, collector);
     if (text instanceof BadConfiguration) return text.message;
     if (text === this.#applied) return undefined;
     // From here on the command has not succeeded with what is there.
@@ -67,9 +67,9 @@ export class Application {
   }
 }
 
-function textOf(otel: DeviceConfig['otel'], pipelines: readonly Pipeline[]): string | BadConfiguration {
+function textOf(otel: DeviceConfig['otel'], collector: Collector): string | BadConfiguration {
   try {
-    return collectorFile(otel, pipelines);
+    return collectorFile(otel, collector);
   } catch (error) {
     if (error instanceof BadConfiguration) return error;
     throw error;

@@ -32,10 +32,22 @@ export class BadConfiguration extends Error {
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/;
 const VISIBLE = /^[\x20-\x7e]*$/;
 
+/** Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. */
+export const EXPORTER_TYPES = ['otlp_http', 'otlphttp'] as const;
+export type ExporterType = (typeof EXPORTER_TYPES)[number];
+
+/** What the daemon's command line says of the collector that reads the file. */
+export interface Collector {
+  /** {@link DEFAULT_PIPELINES} where none are given. */
+  readonly pipelines: readonly Pipeline[] | undefined;
+  /** `otlp_http` where none is given. */
+  readonly exporter: ExporterType | undefined;
+}
+
 /** The text of the file. @throws BadConfiguration */
 export function collectorFile(
   { enabled, endpoint, headers }: DeviceConfig['otel'],
-  pipelines: readonly Pipeline[] = DEFAULT_PIPELINES,
+  { pipelines = DEFAULT_PIPELINES, exporter = 'otlp_http' }: Partial<Collector> = {},
 ): string {
   if (!enabled || endpoint === '') return idleFile(pipelines);
   if (!VISIBLE.test(endpoint)) throw new BadConfiguration('The endpoint has a character that no address takes.');
@@ -47,11 +59,11 @@ export function collectorFile(
   return [
     HEADING,
     'exporters:\n',
-    '  otlphttp/muster:\n',
+    `  ${exporter}/muster:\n`,
     `    endpoint: ${quoted(endpoint)}\n`,
     lines.length === 0 ? '    headers: {}\n' : '    headers:\n',
     ...lines,
-    ...service(pipelines, 'otlphttp/muster'),
+    ...service(pipelines, `${exporter}/muster`),
   ].join('');
 }
 

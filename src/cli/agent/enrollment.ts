@@ -4,11 +4,19 @@ import { outageBackoffMs } from './pace.ts';
 import { AgentFault, type Surroundings } from './surroundings.ts';
 import { isRefusal, isWrongFromTheStart, metWords } from './verdicts.ts';
 
+/** Where a person says that the enrollment code is. */
+export interface CodeSource {
+  /** The option, and its file. */
+  readonly from: string;
+  /** It is called only where a code is needed. */
+  readonly read: () => Promise<string>;
+}
+
 export interface Enrollment {
   readonly credentialFile: string;
   readonly appId: string | undefined;
-  /** Reads the code; undefined where none is given. It is called only where a code is needed. */
-  readonly code: (() => Promise<string>) | undefined;
+  /** Undefined where none is given. */
+  readonly code: CodeSource | undefined;
   readonly connection: 'cloud' | 'private';
   readonly platform: string;
   readonly agentVersion: string;
@@ -40,7 +48,7 @@ export async function enrolledIdentity(
     const lacks = code ? 'its app by --app' : 'a code by --code-file or --code-stdin';
     throw new AgentFault('usage', `${credentialFile} has no enrolled credential yet: give ${lacks}.`);
   }
-  const enrollCode = await code();
+  const enrollCode = await code.read();
   const credential = kept?.credential ?? makeCredential(surroundings.randomBytes);
   if (!kept) await create(surroundings, credentialFile, { appId, credential, enrolled: false });
   const { platform, agentVersion, connection } = enrollment;
@@ -126,7 +134,9 @@ async function isTaken(
   return refused === undefined;
 }
 
-function refusal({ code, message }: MusterError, { credentialFile }: Enrollment, kept: Identity | undefined) {
+function refusal({ code, message }: MusterError, enrollment: Enrollment, kept: Identity | undefined) {
+  const { credentialFile } = enrollment;
+  const from = code === 'invalid_code' ? ` The code is from ${enrollment.code?.from ?? ''}.` : '';
   const again = kept ? ` A new code needs a new credential where the app was revoked: remove ${credentialFile}.` : '';
-  return new AgentFault('refused', `The service refuses the enrollment (${code}): ${message}${again}`);
+  return new AgentFault('refused', `The service refuses the enrollment (${code}): ${message}${from}${again}`);
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { CLIENT } from '../../config/client-variables.ts';
 import { contextOf, given } from '../connection/chosen-context.ts';
 import { readContexts, writeContexts, type Context } from '../connection/context-file.ts';
 import { printList, printOne } from '../output/print.ts';
@@ -44,9 +45,9 @@ export async function useContext({ env, say }: Invocation, name: string): Promis
   const contexts = readContexts(env);
   contextOf(contexts, name);
   await writeContexts(env, { ...contexts, current: name });
-  const outranks = given(env, 'MUSTER_CONTEXT');
+  const outranks = given(env, CLIENT.context);
   if (outranks === undefined || outranks === name) say(`${name} is the current context.`);
-  else say(`${name} is the current context, but MUSTER_CONTEXT names ${outranks}, which comes first.`);
+  else say(`${name} is the current context, but ${CLIENT.context} names ${outranks}, which comes first.`);
 }
 
 /** @throws CommandFault with exit code 2 for an unknown name; ConfigError */
@@ -79,7 +80,7 @@ const COLUMNS: readonly Column<Listed>[] = [
 /** @throws ConfigError */
 export async function listContexts(call: Invocation): Promise<void> {
   const { current, named } = readContexts(call.env);
-  const chosen = given(call.env, 'MUSTER_CONTEXT') ?? current;
+  const chosen = given(call.env, CLIENT.context) ?? current;
   const items = [...named].map(([name, context]) => ({ name, current: name === chosen, ...context }));
   await printList(call, {
     columns: COLUMNS,
@@ -92,7 +93,7 @@ export async function listContexts(call: Invocation): Promise<void> {
 /** @throws CommandFault with exit code 4 where none is current; ConfigError */
 export async function currentContext(call: Invocation): Promise<void> {
   const contexts = readContexts(call.env);
-  const name = given(call.env, 'MUSTER_CONTEXT') ?? contexts.current;
+  const name = given(call.env, CLIENT.context) ?? contexts.current;
   if (name === undefined) {
     throw new CommandFault('No context is the current one; `muster context use` makes one so.', EXIT.notFound);
   }

@@ -1,5 +1,5 @@
 import type { OperatorClient, Usage } from '#client';
-import { minorDigits } from '../../domain/metering/amount.ts';
+import { money } from '../../domain/metering/amount.ts';
 import { accountNamed } from '../connection/accounts.ts';
 import { operatorOf, requestOf } from '../connection/clients.ts';
 import type { Column } from '../output/columns.ts';
@@ -40,7 +40,7 @@ export async function usage(call: Invocation, options: UsageOptions): Promise<vo
 
 async function printed(call: Invocation, operator: OperatorClient, asked: Asked): Promise<boolean> {
   const { accounts: items, ...rest } = await readPages(call, operator, asked);
-  const { month, currency, total, complete } = rest;
+  const { month, currency, total, complete, final } = rest;
   const { output } = call.globals;
   const isTable = output === 'table';
   const sum = { accountId: 'total', name: '', nights: [], ...total };
@@ -49,7 +49,7 @@ async function printed(call: Invocation, operator: OperatorClient, asked: Asked)
     id: ({ accountId }) => accountId,
     items: isTable ? [...items, sum] : items,
     // A line stands for itself: what the document says of all accounts, each of them says.
-    ...(output === 'jsonl' && { json: (account) => ({ month, currency, complete, ...account }) }),
+    ...(output === 'jsonl' && { json: (account) => ({ month, currency, complete, final, ...account }) }),
     document: (accounts) => ({ ...rest, accounts, total }),
   });
   return complete;
@@ -73,6 +73,7 @@ async function readPages(call: Invocation, operator: OperatorClient, asked: Aske
       ? head.pricePerDaemonMonth
       : null,
     complete: pages.every((page) => page.complete),
+    final: pages.every((page) => page.final),
     accounts: pages.flatMap((page) => page.accounts),
     total: { daemonNights: sum(({ total }) => total.daemonNights), amountMinor: sum(({ total }) => total.amountMinor) },
   };
@@ -101,12 +102,4 @@ function columnsIn(currency: string, sum: Account | undefined): readonly Column<
     { head: 'DAEMON-NIGHTS', of: ({ daemonNights }) => daemonNights, kind: 'number' },
     { head: currency, of: ({ amountMinor }) => money(amountMinor, currency), kind: 'number' },
   ];
-}
-
-/** A safe integer of minor units as a decimal number. */
-export function money(minor: number, currency: string): string {
-  const digits = minorDigits(currency);
-  if (digits === 0) return String(minor);
-  const text = String(minor).padStart(digits + 1, '0');
-  return `${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }

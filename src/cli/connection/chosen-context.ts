@@ -1,3 +1,4 @@
+import { CLIENT } from '../../config/client-variables.ts';
 import { CommandFault, EXIT } from '../terminal/exit.ts';
 import type { Globals } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -17,13 +18,13 @@ export interface ChosenContext {
 }
 
 /**
- * The context that a command uses: that of `--context`, else of MUSTER_CONTEXT, else the current one.
+ * The context that a command uses: that of `--context`, else of its variable, else the current one.
  * @throws CommandFault with exit code 2 and the names that exist where there is none of the name; ConfigError
  */
 export function chosenContext({ env, globals }: Asked): ChosenContext | undefined {
   const contexts = readContexts(env);
   const byOption = globals.context !== undefined;
-  const name = globals.context ?? given(env, 'MUSTER_CONTEXT') ?? contexts.current;
+  const name = globals.context ?? given(env, CLIENT.context) ?? contexts.current;
   if (name === undefined) return undefined;
   return { name, byOption, context: contextOf(contexts, name) };
 }

@@ -20,12 +20,7 @@ export function ownerOf(call: Invocation, patience: Patience = {}): OwnerClient 
 /** The client of the operator API. @throws ConfigError; CommandFault */
 export function operatorOf(call: Invocation, patience: Patience = {}): OperatorClient {
   const connection = connectionTo('ops', call);
-  const { fetch: own, ...options } = optionsOf(call, connection, patience);
-  return new OperatorClient({
-    ...options,
-    fetch: tellingUnknownToken(connection, own),
-    token: () => connection.token.reveal(),
-  });
+  return new OperatorClient({ ...optionsOf(call, connection, patience), token: () => connection.token.reveal() });
 }
 
 /** What every request of a command takes. */
@@ -33,20 +28,23 @@ export const requestOf = ({ globals }: Invocation): { readonly requestId: string
   requestId: globals.requestId,
 });
 
-/** The operator has one token, in one of several places: a refusal says which one to look at. */
-function tellingUnknownToken({ url, tokenFrom }: Connection, own: typeof fetch): typeof fetch {
+/** The refusals of a secret that Muster itself answers: anybody may listen at a wrong address, and ask for others. */
+const REFUSED = { invalid_key: 'API key', invalid_token: 'operator token' } as const;
+
+/** A secret comes from one of several places: its refusal says which one to look at. */
+function tellingWhose({ url, tokenFrom }: Connection, own: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await own(input, init);
     if (response.status !== 401) return response;
     const { headers, status } = response;
     const text = (await answerText(response)) ?? '';
-    // Anybody may listen at a wrong address, and ask for a secret of its own.
-    if (!text.includes('"invalid_token"')) return new Response(text, { status, headers });
-    throw new MusterError(
-      `${url} does not know the operator token: set MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE; this one is ` +
-        `from ${tokenFrom}.`,
-      { code: 'invalid_token', status, requestId: new Headers(init?.headers).get('x-request-id') ?? '' },
-    );
+    const code = (Object.keys(REFUSED) as (keyof typeof REFUSED)[]).find((one) => text.includes(`"${one}"`));
+    if (code === undefined) return new Response(text, { status, headers });
+    throw new MusterError(`${url} does not take the ${REFUSED[code]}: replace it where it is from, ${tokenFrom}.`, {
+      code,
+      status,
+      requestId: new Headers(init?.headers).get('x-request-id') ?? '',
+    });
   };
 }
 
@@ -57,7 +55,7 @@ function optionsOf(call: Invocation, connection: Connection, { patient = false }
   return {
     url,
     ...(timeoutMs !== undefined && { timeoutMs }),
-    fetch: namingAddress(connection, patient),
+    fetch: tellingWhose(connection, namingAddress(connection, patient)),
     onRetry: ({ waitMs, error }: RetryEvent) => {
       if (waitMs >= TOLD_AFTER_MS) call.say(`${error.message} Trying again in ${Math.ceil(waitMs / 1000)} s.`);
     },

@@ -1,7 +1,8 @@
-import { join } from 'node:path';
+import { resolve } from 'node:path';
+import { CLIENT, notRead } from '../../config/client-variables.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { parseOperatorTokens } from '../../config/operator-tokens.ts';
-import { dataDirectoryOf } from '../../config/rules.ts';
+import { DATA_DIR } from '../../config/rules.ts';
 import { Secret } from '../../domain/credentials/secret.ts';
 import { apiKeyId } from '../../domain/credentials/tokens.ts';
 import { addressOf, trustAuthority, type Address } from './address.ts';
@@ -11,7 +12,7 @@ import { boundedText, readContexts, type Context } from './context-file.ts';
 /** The address of a listener, and the secret that opens it. */
 export interface Connection extends Address {
   readonly token: Secret;
-  /** Where the secret is from, as in `MUSTER_API_KEY`. */
+  /** Where the secret is from: a variable, its file, a context with its file, or the file of a service in this folder. */
   readonly tokenFrom: string;
   /** Milliseconds within which the service must respond; undefined where `--timeout` is not given. */
   readonly timeoutMs?: number;
@@ -19,11 +20,10 @@ export interface Connection extends Address {
 }
 
 interface Sources {
-  readonly variable: string;
+  readonly variable: typeof CLIENT.apiKey | typeof CLIENT.operatorToken;
+  readonly fileVariable: typeof CLIENT.apiKeyFile | typeof CLIENT.operatorTokenFile;
   readonly inContext: 'apiKeyFile' | 'operatorTokenFile';
   readonly option: string;
-  /** The file in the data directory of a service on this machine. */
-  readonly local: string;
   /** What the file is, in words. */
   readonly kept: string;
   /** Returns the secret in the text of a variable or a file. @throws ConfigError that names the rule */
@@ -35,21 +35,23 @@ export type SecuredPlane = 'api' | 'ops';
 
 /** The name of the file with the demo's API key in the data directory. */
 export const DEMO_KEY_FILE = 'demo-api-key';
+/** The files in the data directory of a service on this machine. */
+export const LOCAL_SECRETS: Readonly<Record<SecuredPlane, string>> = { api: DEMO_KEY_FILE, ops: 'operator-token' };
 
 const SOURCES: Readonly<Record<SecuredPlane, Sources>> = {
   api: {
-    variable: 'MUSTER_API_KEY',
+    variable: CLIENT.apiKey,
+    fileVariable: CLIENT.apiKeyFile,
     inContext: 'apiKeyFile',
     option: '--api-key-file',
-    local: DEMO_KEY_FILE,
     kept: 'API key of a demo',
     parse: apiKeyOf,
   },
   ops: {
-    variable: 'MUSTER_OPERATOR_TOKEN',
+    variable: CLIENT.operatorToken,
+    fileVariable: CLIENT.operatorTokenFile,
     inContext: 'operatorTokenFile',
     option: '--operator-token-file',
-    local: 'operator-token',
     kept: 'token of an embedded store',
     parse: (text, name) => parseOperatorTokens(text, name)[0]?.token ?? '',
   },
@@ -58,7 +60,7 @@ const SOURCES: Readonly<Record<SecuredPlane, Sources>> = {
 /**
  * Finds a listener and the secret that opens it. A secret is never an argument: others could read it in the list of
  * processes and in the history of the shell. The secret of a context is sent to the services of that context alone, and
- * that of a data directory to this machine alone.
+ * that of a data directory to this machine alone. A variable of the service is never read: it may be set for another one.
  * @throws ConfigError; CommandFault for an unknown context
  */
 export function connectionTo(plane: SecuredPlane, asked: Asked): Connection {
@@ -77,22 +79,24 @@ export function connectionTo(plane: SecuredPlane, asked: Asked): Connection {
 type Kept = Pick<Connection, 'token' | 'tokenFrom'>;
 
 function secretFor(plane: SecuredPlane, { env }: Asked, chosen: ChosenContext | undefined, address: Address): Kept {
-  const { variable, inContext } = SOURCES[plane];
+  const { variable, fileVariable, inContext } = SOURCES[plane];
   const own = chosen?.context[inContext];
   const ofContext = (path: string): Kept => fromFile(plane, path, `the context ${chosen?.name ?? ''} (${path})`);
   if (chosen?.byOption && own !== undefined) return ofContext(own);
-  const value = given(env, variable);
+  const [value, file] = [given(env, variable), given(env, fileVariable)];
+  if (value !== undefined && file !== undefined) {
+    throw new ConfigError(`${variable} and ${fileVariable}: set one of them, not both`);
+  }
   if (value !== undefined) return { token: new Secret(SOURCES[plane].parse(value, variable)), tokenFrom: variable };
-  const file = given(env, `${variable}_FILE`);
-  if (file !== undefined) return fromFile(plane, file, `${variable}_FILE`);
-  if (own !== undefined && isOfContext(plane, address, chosen?.context)) return ofContext(own);
-  if (!address.isLocal) throw unset(plane, address, chosen);
-  return fromFile(plane, localSecretFile(plane, env), undefined);
+  if (file !== undefined) return fromFile(plane, file, `${fileVariable} (${file})`);
+  const former = notRead(env, [variable, fileVariable]);
+  if (own !== undefined && isOfContext(plane, address, chosen?.context)) {
+    const kept = ofContext(own);
+    return { ...kept, tokenFrom: `${kept.tokenFrom}${former}` };
+  }
+  if (!address.isLocal) throw unset(plane, address, chosen, former);
+  return fromHere(plane, former);
 }
-
-/** Where a service on this machine keeps the secret that opens a listener. */
-export const localSecretFile = (plane: SecuredPlane, env: Asked['env']): string =>
-  join(dataDirectoryOf(env), SOURCES[plane].local);
 
 /**
  * Whether a secret may be sent to the address of a command before somebody has said so by Enter: to this machine, and to
@@ -111,9 +115,14 @@ function isOfContext(plane: SecuredPlane, { url }: Address, context: Context | u
   return its !== undefined && new URL(its).origin === new URL(url).origin;
 }
 
-function unset(plane: SecuredPlane, { url, from }: Address, chosen: ChosenContext | undefined): ConfigError {
-  const { variable, inContext, option } = SOURCES[plane];
-  const set = `${variable} or ${variable}_FILE: set one for ${url} (from ${from})`;
+function unset(
+  plane: SecuredPlane,
+  { url, from }: Address,
+  chosen: ChosenContext | undefined,
+  former: string,
+): ConfigError {
+  const { variable, fileVariable, inContext, option } = SOURCES[plane];
+  const set = `${variable} or ${fileVariable}: set one for ${url} (from ${from})${former}`;
   if (!chosen) return new ConfigError(set);
   const why =
     chosen.context[inContext] === undefined ? `it has no ${option}` : 'its secret is sent to its own addresses alone';
@@ -127,17 +136,31 @@ function apiKeyOf(text: string, name: string): string {
   return key;
 }
 
-/** @param from undefined for the file that is looked for where nothing is set */
-function fromFile(plane: SecuredPlane, path: string, from: string | undefined): Kept {
-  const { variable, kept, parse } = SOURCES[plane];
-  let [text, code]: [string | undefined, string] = [undefined, 'ENOENT'];
+/** @param from the words for where the path is from. @throws ConfigError */
+function fromFile(plane: SecuredPlane, path: string, from: string): Kept {
+  const text = textOf(path);
+  if (typeof text === 'object') throw new ConfigError(`${from}: the file cannot be read (${text.code})`);
+  return { token: new Secret(SOURCES[plane].parse(text, from)), tokenFrom: from };
+}
+
+/** The secret that a service of this folder keeps beside its data. @throws ConfigError */
+function fromHere(plane: SecuredPlane, former: string): Kept {
+  const { variable, fileVariable, kept, parse } = SOURCES[plane];
+  const path = resolve(DATA_DIR, LOCAL_SECRETS[plane]);
+  const text = textOf(path);
+  if (typeof text === 'object') {
+    const says = `set one; there is no ${kept} at ${path} (${text.code})${former}`;
+    throw new ConfigError(`${variable} or ${fileVariable}: ${says}`);
+  }
+  return { token: new Secret(parse(text, path)), tokenFrom: `${path}${former}` };
+}
+
+/** The text of a file, or why there is none. @throws ConfigError where it has no end */
+function textOf(path: string): string | { readonly code: string } {
   try {
-    text = boundedText(path);
+    return boundedText(path) ?? { code: 'ENOENT' };
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    return { code: (error as NodeJS.ErrnoException).code ?? 'unknown' };
   }
-  if (text !== undefined) return { token: new Secret(parse(text, from ?? path)), tokenFrom: from ?? path };
-  if (from !== undefined) throw new ConfigError(`${from}: the file cannot be read (${code})`);
-  throw new ConfigError(`${variable} or ${variable}_FILE: set one; there is no ${kept} at ${path} (${code})`);
 }

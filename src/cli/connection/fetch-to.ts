@@ -1,16 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent } from 'node:https';
-import type { PeerCertificate } from 'node:tls';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { ConfigError } from '../../config/config-error.ts';
 import { fetchBy } from '../../outgoing/agent-fetch.ts';
 import { proxiedAgents } from '../../outgoing/proxied-agents.ts';
 import type { Proxy } from '../../outgoing/proxy-variables.ts';
 import { boundedText } from './context-file.ts';
 
-/** The code of an error where a listener presents another certificate than its file has. */
+/** The code of an error where a listener of this machine presents a certificate that its CA file does not vouch for. */
 export const OTHER_CERTIFICATE = 'CERT_OF_ANOTHER_FILE';
 
-/** How OpenSSL tells that the one certificate that is believed is not there. */
+/** How OpenSSL tells that none of the certificates that are believed is there. */
 const OTHERS: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -18,12 +18,11 @@ const OTHERS: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** As the service bounds it (tls-certificate.ts). */
-const FILE_BYTES_MAX = 1_048_576;
-
 /** The parts of an Address that tell how it is asked. */
 interface Asked {
-  readonly certificateFile?: string;
+  readonly url?: string;
+  readonly isLocal?: boolean;
+  readonly caFile?: string;
   readonly isThere?: () => boolean;
   readonly proxy?: Proxy | undefined;
 }
@@ -35,8 +34,9 @@ const TUNNEL_MS = 30_000;
  * `fetch` for an address. One that somebody keeps while a service listens there is asked so long only: once that is over,
  * whoever takes the port would be sent the secret, so it is a refused connection then, until the service is back.
  */
-export function fetchTo({ isThere, certificateFile, proxy }: Asked): typeof fetch {
-  const own = certificateFile === undefined ? fetchThrough(proxy) : fetchByCertificate(certificateFile);
+export function fetchTo({ url = '', isThere, isLocal = false, caFile, proxy }: Asked): typeof fetch {
+  const isEncrypted = url.startsWith('https:');
+  const own = isEncrypted && isLocal && caFile !== undefined ? fetchHere(caFile) : fetchThrough(proxy);
   if (!isThere) return own;
   return async (input, init) => {
     if (isThere()) return await own(input, init);
@@ -56,50 +56,59 @@ function fetchThrough(proxy: Proxy | undefined): typeof fetch {
 }
 
 /**
- * `fetch` for a listener of this machine, whose certificate is in a file of the service's own settings. It is reached at
- * an address that no certificate is issued for, and its authority may be known to nobody here: so that very certificate
- * is believed, whatever its names are, and no other one. The file is read for each request, since it is renewed. No
- * redirect is followed.
+ * `fetch` for a listener of this machine with a CA file. It is reached at an address that no certificate may be issued
+ * for: so a file that begins with the certificate of a listener, as the service has it, stands for that very certificate,
+ * whatever its names are, and for no other one, also not of its chain. A file that begins with an authority stands for
+ * what that has issued for the address as well. The file is read for each request, since it is renewed. No redirect is
+ * followed.
  * @throws ConfigError, at a request, where the file has no certificate
  */
-export function fetchByCertificate(path: string): typeof fetch {
+export function fetchHere(caFile: string): typeof fetch {
   const agent = new Agent({ keepAlive: true });
   return async (input, init) => {
-    const certificate = certificateIn(path);
-    const { fingerprint256 } = certificate;
+    const certificates = certificatesIn(caFile);
+    const isAuthority = certificates[0]?.ca === true;
+    const believed = isAuthority ? certificates : certificates.filter(({ ca }) => !ca);
+    const own = new Set(believed.map(({ fingerprint256 }) => fingerprint256));
     const choice = {
       agent,
-      ca: certificate.toString(),
+      ca: believed.map(String).join(''),
       allowPartialTrustChain: true,
-      checkServerIdentity: (_host: string, peer: PeerCertificate) =>
-        peer.fingerprint256 === fingerprint256 ? undefined : another(path),
+      checkServerIdentity: (host: string, peer: PeerCertificate) => {
+        if (own.has(peer.fingerprint256)) return undefined;
+        return isAuthority ? checkServerIdentity(host, peer) : another(caFile);
+      },
     };
     try {
       return await fetchBy(choice, input, init);
     } catch (error) {
       const { code = '' } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
-      throw OTHERS.has(code) ? new TypeError('fetch failed', { cause: another(path) }) : error;
+      throw OTHERS.has(code) ? new TypeError('fetch failed', { cause: another(caFile) }) : error;
     }
   };
 }
 
-const another = (path: string): Error =>
-  Object.assign(new Error(`another certificate than that of ${path}`), { code: OTHER_CERTIFICATE });
+const another = (caFile: string): Error =>
+  Object.assign(new Error(`no certificate of ${caFile}`), { code: OTHER_CERTIFICATE });
 
-/** The listener's own certificate, which is the first one of its file. @throws ConfigError */
-export function certificateIn(path: string): X509Certificate {
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** The certificates of a CA file. @throws ConfigError */
+export function certificatesIn(path: string): readonly X509Certificate[] {
   let text: string | undefined;
   let code = 'ENOENT';
   try {
-    text = boundedText(path, FILE_BYTES_MAX);
+    text = boundedText(path);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     code = (error as NodeJS.ErrnoException).code ?? 'unknown';
   }
-  if (text === undefined) throw new ConfigError(`${path}: the certificate of the listener cannot be read (${code})`);
+  if (text === undefined) throw new ConfigError(`${path}: the CA file cannot be read (${code})`);
   try {
-    return new X509Certificate(text);
+    const certificates = (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
+    if (certificates.length > 0) return certificates;
   } catch {
-    throw new ConfigError(`${path}: must have certificates in PEM`);
+    // It is told below.
   }
+  throw new ConfigError(`${path}: must have certificates in PEM`);
 }

@@ -1,13 +1,11 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import * as z from 'zod';
 import { ConfigError } from '../../config/config-error.ts';
-import { dataDirectoryOf } from '../../config/rules.ts';
 import { plantedByOthers } from '../../config/trusted-file.ts';
 import { writeNewFile } from '../../service/files/new-file.ts';
-import type { Environment } from '../terminal/terminal.ts';
 import { boundedText, isServiceUrl } from './context-file.ts';
-import { isRunning, thisProcess } from './living-process.ts';
 import { isLoopback, type Urls } from './service-urls.ts';
 
 /*
@@ -59,11 +57,11 @@ export interface KeptAddress {
 }
 
 /**
- * The address of a listener in the data directory; undefined where none is kept, or the process that kept it is gone.
+ * The address of a listener in the file of a data directory; undefined where none is kept, or the process that kept it
+ * is gone.
  * @throws ConfigError that names the file and the rule
  */
-export function keptAddress(plane: keyof Urls, env: Environment): KeptAddress | undefined {
-  const path = join(dataDirectoryOf(env), ADDRESSES_FILE);
+export function keptAddress(plane: keyof Urls, path: string): KeptAddress | undefined {
   const address = addressIn(path, plane);
   if (address === undefined) return undefined;
   const isThere = (): boolean => {
@@ -106,6 +104,44 @@ function ownText(path: string): string | undefined {
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What tells a process of this machine from all others, also from a later one that is given its number. */
+interface ProcessIdentity {
+  readonly pid: number;
+  /** When it began, as only this start of this machine says it; undefined where the system does not tell. */
+  readonly began?: string | undefined;
+}
+
+function thisProcess(): ProcessIdentity {
+  const began = beginOf(process.pid);
+  return { pid: process.pid, ...(began !== undefined && { began }) };
+}
+
+/** Whether that very process still runs: one of another user or container is none that this one knows. */
+function isRunning({ pid, began }: ProcessIdentity): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  return beginOf(pid) === began;
+}
+
+/** The state and the instant of the begin among the fields of `/proc/PID/stat` that follow the name. */
+const [STATE, BEGIN] = [0, 19] as const;
+
+/** Undefined where the system has no `/proc`, and of a process that has ended and was not yet waited for. */
+function beginOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name is in brackets, and may have any character.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[STATE] === 'Z' || fields[STATE] === 'X') return undefined;
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${fields[BEGIN] ?? ''}`;
   } catch {
     return undefined;
   }

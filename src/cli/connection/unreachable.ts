@@ -1,10 +1,10 @@
+import { CLIENT } from '../../config/client-variables.ts';
 import type { Address } from './address.ts';
 import { OTHER_CERTIFICATE } from './fetch-to.ts';
 
 /** The words of `fetch`, which has no code for them. */
 export const BAD_PORT = 'bad port';
-const UNKNOWN_AUTHORITY =
-  'its certificate is of an unknown authority, which a context names with --ca-file, or MUSTER_CA_FILE';
+const UNKNOWN_AUTHORITY = `its certificate is of an unknown authority, which a context names with --ca-file, or ${CLIENT.caFile}`;
 /** How OpenSSL tells of an answer that is no TLS. */
 const NO_TLS = 'wrong version number';
 const WHY: Readonly<Record<string, string>> = {
@@ -18,7 +18,8 @@ const WHY: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
-  [OTHER_CERTIFICATE]: 'it presents another certificate than its file has; a service takes a renewed one within 10 s',
+  [OTHER_CERTIFICATE]:
+    'its CA file has neither its certificate nor the authority; a service takes a renewed one within 10 s',
 };
 
 /** Tells in words why there was no response. */

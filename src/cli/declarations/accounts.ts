@@ -73,7 +73,7 @@ function addAccounts(accounts: Command, env: Environment): void {
       .option('--adoptable-by <resource>', 'the FleetAccount, as namespace/name, that may take it over, once')
       .option(...NAMESPACE_UID)
       .option('--no-adoptable-by', 'no FleetAccount may take it over'),
-    ONE,
+    [...ONE, 'yes'],
   ).action(async (account: string, options: UpdateAccountOptions & GlobalOptions) => {
     const { updateAccount } = await import('../commands/accounts/accounts.ts');
     await updateAccount(invocation(env, options), account, options);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Pipeline, Signal } from '../agent/collector-file.ts';
+import { EXPORTER_TYPES, type Pipeline, type Signal } from '../agent/collector-file.ts';
 import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
 import type { SimulateOptions } from '../commands/agent/simulate.ts';
@@ -59,6 +59,11 @@ function addRun(agent: Command, env: Environment, args: readonly string[]): void
     )
     .option('--otel-config <file>', "write the configuration there, as a collector's YAML")
     .option('--pipeline <signal=receivers>', "what goes to Muster's collector; repeatable (all of otlp)", pipelinesOf)
+    .addOption(
+      run
+        .createOption('--exporter <type>', 'the exporter of the file: otlphttp for collectors before 0.144 (otlp_http)')
+        .choices(EXPORTER_TYPES),
+    )
     .option('--platform <text>', 'what it reports as its platform; that of this machine by default', reportedOf)
     .option('--agent-version <text>', 'what it reports as its version; that of this command by default', reportedOf)
     .option('--once', 'poll once, carry out what that brings, and end', false)

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import type { DeleteOptions } from '../commands/apps/change.ts';
 import type { AdoptAppsOptions } from '../commands/apps/adopt.ts';
+import type { ApplyOptions } from '../commands/apps/apply.ts';
+import type { CodeOptions } from '../commands/apps/code.ts';
 import type { CreateOptions } from '../commands/apps/create.ts';
-import type { ListOptions } from '../commands/apps/list.ts';
+import type { Selection } from '../commands/apps/list.ts';
 import type { WatchOptions } from '../commands/apps/watch.ts';
 import { addGlobals, CONNECTED, durationIn, wholeNumber, type GlobalOptions } from '../terminal/globals.ts';
 import { invocation } from '../terminal/invocation.ts';
@@ -14,6 +16,8 @@ import { IN_NAMESPACE, NAMESPACE_UID, resourceName, YAML } from './manifests.ts'
 export function addApps(program: Command, env: Environment): void {
   const apps = program.command('apps').description('the apps of an account, one a daemon');
   addCreate(apps, env);
+  addApply(apps, env);
+  addCode(apps, env);
   addReads(apps, env);
   addChanges(apps, env);
   addAdopt(apps, env);
@@ -42,19 +46,49 @@ function addCreate(apps: Command, env: Environment): void {
     const { createApps } = await import('../commands/apps/create.ts');
     await createApps(invocation(env, options), options);
   });
+}
+
+function addApply(apps: Command, env: Environment): void {
   addGlobals(
     apps
-      .command('code')
-      .description('issue a further enrollment code, which no other command shows')
-      .argument('<id>')
-      .option('--save-code <file>', 'a new file for the code, made readable for you alone')
-      .option('--idempotency-key <key>', 'the same key issues one code within 24 hours'),
+      .command('apply')
+      .description('create the apps of a file that are missing, by name, and tell which are too many; none is deleted')
+      .requiredOption('--from <file>', 'a CSV with a column `name`, or one name a line, each once; - is stdin')
+      .option('--save-codes <file>', 'a new file for the codes of those that are created, made readable for you alone')
+      .option('--dry-run', 'list what is missing and what is too much, and create nothing', false),
     [...CONNECTED, 'output', 'quiet'],
-  ).action(async (id: string, options: { saveCode?: string; idempotencyKey?: string } & GlobalOptions) => {
-    const { issueCode } = await import('../commands/apps/create.ts');
-    await issueCode(invocation(env, options), id, options);
+  ).action(async (options: ApplyOptions & GlobalOptions) => {
+    const { applyApps } = await import('../commands/apps/apply.ts');
+    await applyApps(invocation(env, options), options);
   });
 }
+
+function addCode(apps: Command, env: Environment): void {
+  const code = apps
+    .command('code')
+    .description('issue further enrollment codes, which no other command shows, for one app or many')
+    .argument('[id...]');
+  addGlobals(
+    addSelection(code)
+      .option('--save-code <file>', 'a new file for the code of one app, made readable for you alone')
+      .option('--save-codes <file>', 'a new file for the codes of many, which is a CSV')
+      .option('--resume <file>', 'go on with the codes of many that were interrupted')
+      .option('--idempotency-key <key>', 'of one app: the same key issues one code within 24 hours'),
+    [...CONNECTED, 'output', 'quiet'],
+  ).action(async (ids: readonly string[], options: CodeOptions & GlobalOptions) => {
+    const { issueCodes } = await import('../commands/apps/code.ts');
+    await issueCodes(invocation(env, options), ids, options);
+  });
+}
+
+/** The options by which apps are chosen, other than by their ids. */
+const addSelection = (command: Command): Command =>
+  command
+    .addOption(
+      command.createOption('--status <status>', 'of this status alone').choices(['pending', 'active', 'revoked']),
+    )
+    .option('--name <glob>', 'whose name fits: * is any text, ? is one character')
+    .option('--stale <duration>', 'active, and not seen for so long, as in 90s, 5m, 1h or 30d', durationIn());
 
 function addAdopt(apps: Command, env: Environment): void {
   addGlobals(
@@ -77,18 +111,12 @@ function addAdopt(apps: Command, env: Environment): void {
 
 function addReads(apps: Command, env: Environment): void {
   const list = apps.command('list').description('list the apps, oldest first');
-  addGlobals(
-    list
-      .addOption(
-        list.createOption('--status <status>', 'of this status alone').choices(['pending', 'active', 'revoked']),
-      )
-      .option('--name <glob>', 'whose name fits: * is any text, ? is one character')
-      .option('--stale <duration>', 'active, and not seen for so long, as in 90s, 5m, 1h or 30d', durationIn()),
-    [...CONNECTED, 'output', 'limit', 'quiet'],
-  ).action(async (options: ListOptions & GlobalOptions) => {
-    const { listApps } = await import('../commands/apps/list.ts');
-    await listApps(invocation(env, options), options);
-  });
+  addGlobals(addSelection(list), [...CONNECTED, 'output', 'limit', 'quiet']).action(
+    async (options: Selection & GlobalOptions) => {
+      const { listApps } = await import('../commands/apps/list.ts');
+      await listApps(invocation(env, options), options);
+    },
+  );
   addGlobals(apps.command('get').description('show an app').argument('<id>'), [...CONNECTED, 'output']).action(
     async (id: string, options: GlobalOptions) => {
       const { getApp } = await import('../commands/apps/list.ts');

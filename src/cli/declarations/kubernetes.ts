@@ -44,19 +44,19 @@ export function addKubernetes(program: Command, env: Environment): void {
       const { printRbac } = await import('../commands/kubernetes/rbac.ts');
       printRbac(namespace, options, env);
     });
-  kubernetes
-    .command('teardown')
+  const remove = kubernetes.command('teardown');
+  remove
     .description('delete every custom resource, and wait until the operator has cleaned up behind it')
     .option('--timeout <duration>', 'how long to wait; 4m by default', durationIn('1s', '1d'))
     .option('--no-resources', 'leave the custom resources alone')
     .option('--secret <name>', 'delete this Secret in the end')
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
     .option('--release <namespace/name>', 'give up the namespaces that this release holds', releaseOf)
-    .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`)
-    .action(async (options: TeardownOptions & GlobalOptions) => {
-      const { teardown } = await import('../commands/kubernetes/teardown.ts');
-      await teardown(invocation(env, options), options);
-    });
+    .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`);
+  addGlobals(remove, ['yes']).action(async (options: TeardownOptions & GlobalOptions) => {
+    const { teardown } = await import('../commands/kubernetes/teardown.ts');
+    await teardown(invocation(env, options), options);
+  });
   addGlobals(
     kubernetes
       .command('status')

@@ -20,6 +20,14 @@ export function addOtel(program: Command, env: Environment): void {
     set
       .option('--endpoint <url>', 'the OTLP/HTTP address of the collector')
       .option('--auth-header-file <file>', 'the value of its Authorization header, or `Name: value`; - is stdin')
+      .addOption(
+        set
+          .createOption(
+            '--auth-header-form <form>',
+            'of that file: as it stands, or as OTEL_EXPORTER_OTLP_HEADERS has it',
+          )
+          .choices(['plain', 'otlp']),
+      )
       .option('--no-auth-header', 'delete the stored header')
       .addOption(
         set
@@ -29,7 +37,7 @@ export function addOtel(program: Command, env: Environment): void {
       .addOption(
         set.createOption('--enabled <boolean>', 'whether daemons export to the collector').choices(['true', 'false']),
       ),
-    [...CONNECTED, 'output'],
+    [...CONNECTED, 'output', 'yes'],
   ).action(async (options: SetOptions & GlobalOptions) => {
     const { setOtelConfig } = await import('../commands/otel/otel.ts');
     await setOtelConfig(invocation(env, options), options);

@@ -2,7 +2,7 @@ import type { Log } from '../../log.ts';
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { expectUnchanged, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { lastSeenIn, packLastSeen } from '../fleet/last-seen-codec.ts';
+import { lastSeenIn, packLastSeen, sendersIn } from '../fleet/last-seen-codec.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
@@ -16,8 +16,12 @@ import type { HeartbeatMetrics } from './metrics.ts';
  * in an answer is always a written value: a value that was shown is never lost in a crash.
  */
 export interface Heartbeats {
-  /** Notes a contact. @param at milliseconds since 1970 */
-  seen(app: AppEntry, at: number): void;
+  /**
+   * Notes a contact.
+   * @param at milliseconds since 1970
+   * @param sender who that was, where other replicas are to know (shared-credentials/sharing-watch.ts)
+   */
+  seen(app: AppEntry, at: number, sender?: number): void;
   /** Writes one round; it begins no further account once the signal aborts. @returns the bytes written */
   flush(signal?: AbortSignal): Promise<number>;
   /** Writes rounds until the signal aborts; `finish` writes the last one, when no poll can come any more. */
@@ -34,6 +38,16 @@ export interface HeartbeatDeps {
   readonly metrics: HeartbeatMetrics;
 }
 
+/** Contacts of an account that are not written yet, by slot. */
+interface Contacts {
+  readonly slots: PackedNumbers;
+  /** Of few of them. */
+  senders: Map<number, number> | undefined;
+}
+
+/** Those that are written. */
+type KnownContacts = Versioned<Numbers> & { readonly senders: Numbers };
+
 /** So many accounts share a commit of the store, as a rule; requests wait for no more of a round than these cost. */
 const ACCOUNTS_AT_ONCE = 16;
 /** The part of the time between two rounds over which a round is spread. */
@@ -45,31 +59,41 @@ const endsRound = (error: unknown): boolean => error instanceof StoreUnavailable
 
 /** Creates the collector of contacts; see `Heartbeats`. */
 export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
-  const pending = new Map<string, PackedNumbers>();
+  const pending = new Map<string, Contacts>();
 
-  function seen(app: AppEntry, at: number): void {
-    let slots = pending.get(app.accountId);
-    if (!slots) pending.set(app.accountId, (slots = new PackedNumbers()));
-    if ((slots.get(app.slot) ?? 0) < at) slots.set(app.slot, at);
+  function seen(app: AppEntry, at: number, sender?: number): void {
+    let contacts = pending.get(app.accountId);
+    if (!contacts) pending.set(app.accountId, (contacts = { slots: new PackedNumbers(), senders: undefined }));
+    if ((contacts.slots.get(app.slot) ?? 0) >= at) return;
+    contacts.slots.set(app.slot, at);
+    if (sender !== undefined) (contacts.senders ??= new Map()).set(app.slot, sender);
+    else contacts.senders?.delete(app.slot);
   }
 
   /** Keeps contacts that were not written for the next round, unless a later contact has replaced them. */
-  function putBack(accountId: string, slots: PackedNumbers): void {
-    for (const [slot, at] of pending.get(accountId) ?? []) slots.set(slot, Math.max(at, slots.get(slot) ?? 0));
-    pending.set(accountId, slots);
+  function putBack(accountId: string, contacts: Contacts): void {
+    const later = pending.get(accountId);
+    for (const [slot, at] of later?.slots ?? []) {
+      if (at < (contacts.slots.get(slot) ?? 0)) continue;
+      contacts.slots.set(slot, at);
+      const sender = later?.senders?.get(slot);
+      if (sender !== undefined) (contacts.senders ??= new Map()).set(slot, sender);
+      else contacts.senders?.delete(slot);
+    }
+    pending.set(accountId, contacts);
   }
 
   /** Adds an error to the failures. @returns the bytes written */
   async function flushOne(accountId: string, isOver: () => boolean, failures: unknown[]): Promise<number> {
-    const slots = pending.get(accountId);
-    if (!slots) return 0;
+    const contacts = pending.get(accountId);
+    if (!contacts) return 0;
     pending.delete(accountId);
     try {
-      const written = await flushAccount(deps, accountId, slots, isOver);
-      if (written === undefined) putBack(accountId, slots);
+      const written = await flushAccount(deps, accountId, contacts, isOver);
+      if (written === undefined) putBack(accountId, contacts);
       return written ?? 0;
     } catch (error) {
-      putBack(accountId, slots);
+      putBack(accountId, contacts);
       failures.push(error);
       return 0;
     }
@@ -142,20 +166,22 @@ export function paceAfter(bytes: number, tookMs: number): { readonly everyMs: nu
 async function flushAccount(
   deps: HeartbeatDeps,
   accountId: string,
-  slots: Numbers,
+  contacts: Contacts,
   isOver: () => boolean,
 ): Promise<number | undefined> {
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.slots());
-  const written = await write(deps, accountId, account.lastSeen(), slots, alive);
+  const known = { ...account.lastSeen(), senders: account.senders() };
+  const written = await write(deps, accountId, known, contacts, alive);
   if (written !== 'conflict') return written;
   if (isOver()) return undefined;
   // The round of another replica is newer than memory.
   const key = KEYS.lastSeen(accountId);
-  const stored = lastSeenIn(key, await deps.store.get(key));
+  const entry = await deps.store.get(key);
+  const stored = { ...lastSeenIn(key, entry), senders: sendersIn(entry) };
   if (isOver()) return undefined;
-  const again = await write(deps, accountId, stored, slots, alive);
+  const again = await write(deps, accountId, stored, contacts, alive);
   return again === 'conflict' ? undefined : again;
 }
 
@@ -163,13 +189,17 @@ async function flushAccount(
 async function write(
   deps: HeartbeatDeps,
   accountId: string,
-  known: Versioned<Numbers>,
-  slots: Numbers,
+  known: KnownContacts,
+  contacts: Contacts,
   alive: ReadonlySet<number>,
 ): Promise<number | 'conflict'> {
-  const merged = merge(known.record, slots, alive);
+  const merged = merge(known.record, contacts.slots, alive);
   if (!merged) return 0;
-  const record = put(KEYS.lastSeen(accountId), { packed: packLastSeen(merged) });
+  const senders = mergedSenders(known, contacts, merged);
+  const record = put(KEYS.lastSeen(accountId), {
+    packed: packLastSeen(merged),
+    ...(senders.size > 0 && { senders: packLastSeen(senders) }),
+  });
   const expect = expectUnchanged(known);
   const { outcome } = await deps.store.commit({ expect: [expect], write: [record], quiet: true });
   const bytes = outcome === 'committed' ? record.value.length : 0;
@@ -188,4 +218,16 @@ function merge(known: Numbers, slots: Numbers, alive: ReadonlySet<number>): Numb
     moved = true;
   }
   return moved ? merged : undefined;
+}
+
+/** The senders of the contacts in the record, of the latest: an older one is of no use. */
+function mergedSenders(known: KnownContacts, { slots, senders }: Contacts, merged: Numbers): Map<number, number> {
+  const since = (slot: number): number => merged.get(slot) ?? 0;
+  const isOwn = (slot: number): boolean => slots.get(slot) === since(slot);
+  const kept = [...known.senders].filter(([slot]) => !isOwn(slot) && known.record.get(slot) === since(slot));
+  const told = [...kept, ...[...(senders ?? [])].filter(([slot]) => isOwn(slot))];
+  if (told.length === 0) return new Map();
+  const newest = Math.max(...Array.from(slots, ([, at]) => at));
+  const recent = told.filter(([slot]) => since(slot) >= newest - LIMITS.sharingWindowMs);
+  return new Map(recent.sort(([one], [other]) => since(other) - since(one)).slice(0, LIMITS.sharingSendersMax));
 }

@@ -1,6 +1,6 @@
 import type { AttemptMetrics } from '../access-audit/failed-attempts.ts';
 
-/* The metrics of enrollments, held polls and heartbeats: the verbs that are called, and the closed sets of labels. */
+/* The metrics of enrollments, shared credentials, held polls and heartbeats: the verbs that are called, and the closed sets of labels. */
 
 /** How an attempt to enroll ends. The daemon is told no more than `invalid_code`. */
 export const ENROLLMENT_RESULTS = [
@@ -21,6 +21,11 @@ export type EnrollmentResult = (typeof ENROLLMENT_RESULTS)[number];
 
 export interface EnrollmentMetrics extends AttemptMetrics {
   enrollmentEnded(result: EnrollmentResult): void;
+}
+
+export interface SharingMetrics {
+  /** Machines that share a credential were found, and the audit was told. */
+  credentialShared(): void;
 }
 
 /** The bound for which a held poll ends early, or, at that of the replica, is not held. */

@@ -18,7 +18,7 @@ import {
 } from '../records/records.ts';
 import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
-import { eachLastSeen } from './last-seen-codec.ts';
+import { eachLastSeen, NO_SENDERS, sendersIn } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 import type { RecordRef } from './record-ref.ts';
 
@@ -42,6 +42,7 @@ export class AccountMemory {
   otel: Versioned<OtelRecord> | undefined;
   counters: Versioned<CountersRecord> | undefined;
   seen: Versioned<Numbers> | undefined;
+  senders = NO_SENDERS;
   members: Versioned<MembersRecord> | undefined;
   stored: Versioned<StoredRecord> | undefined;
   /** Rows of the account's apps in the table, the first `appCount` of them. */
@@ -88,6 +89,7 @@ export class AccountMemory {
       case 'seen': {
         const seen = new PackedNumbers({ expected: this.appCount });
         eachLastSeen(parseRecord(lastSeenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
+        this.senders = sendersIn(entry);
         this.seen = versioned(entry, seen);
         this.appsVersion = versions += 1;
         break;
@@ -128,6 +130,7 @@ export class AccountMemory {
       }
       case 'seen': {
         this.seen = undefined;
+        this.senders = NO_SENDERS;
         this.appsVersion = versions += 1;
         break;
       }
@@ -265,6 +268,11 @@ export class AccountView implements AccountReader {
 
   lastSeen(): Versioned<Numbers> {
     return this.#memory.seen ?? absent(KEYS.lastSeen(this.id), NOTHING_SEEN);
+  }
+
+  /** The senders of some of these contacts, by slot. */
+  senders(): Numbers {
+    return this.#memory.senders;
   }
 }
 

@@ -41,6 +41,14 @@ export const lastSeenIn = (key: string, entry: Entry | undefined): Versioned<Num
     ? versioned(entry, unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed))
     : absent<Numbers>(key, new Map());
 
+/** The senders of a stored record, by slot. @throws BadRecord; RangeError */
+export function sendersIn(entry: Entry | undefined): Numbers {
+  const { senders } = entry ? parseRecord(lastSeenSchema, entry).record : {};
+  return senders === undefined ? NO_SENDERS : unpackLastSeen(senders);
+}
+
+export const NO_SENDERS: Numbers = new Map();
+
 /**
  * Calls `take` for each slot in ascending order, with its last contact.
  * @throws RangeError where the text was not made by `packLastSeen`

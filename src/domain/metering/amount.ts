@@ -23,20 +23,33 @@ const MILLIONTHS = 1_000_000n;
  * @throws Error for a price or currency that no ledger may hold; Refusal `invalid_request` above 2^53 − 1
  */
 export function amountOf(month: string, currency: string, nights: readonly BilledNight[]): Amount {
-  let daemonNights = 0n;
-  let millionths = 0n;
-  for (const night of nights) {
-    if (night.currency !== currency)
-      throw new Error(`The ledger of ${month} has ${night.currency} beside ${currency}.`);
-    daemonNights += BigInt(night.activeDaemons);
-    millionths += BigInt(night.activeDaemons) * millionthsOf(night.price);
-  }
-  const minor = millionths * 10n ** BigInt(minorDigits(currency));
-  return {
-    daemonNights: exactly(daemonNights),
-    amountMinor: exactly(dividedHalfUp(minor, BigInt(nightsIn(month)) * MILLIONTHS)),
-  };
+  const daemonNights = nights.reduce((sum, { activeDaemons }) => sum + BigInt(activeDaemons), 0n);
+  const millionths = runningSums(month, currency, nights).at(-1) ?? 0n;
+  return { daemonNights: exactly(daemonNights), amountMinor: minorOf(millionths, month, currency) };
 }
+
+/**
+ * Returns each night's part of its account's amount, in minor units: the rounded sum up to that night less the one before
+ * it. The parts add up to `amountOf`, and a night that comes later changes none of them.
+ * @param nights as for `amountOf`, in the order of their days. @throws as `amountOf`
+ */
+export function amountsOfNights(month: string, currency: string, nights: readonly BilledNight[]): readonly number[] {
+  const sums = runningSums(month, currency, nights).map((millionths) => minorOf(millionths, month, currency));
+  return sums.map((sum, at) => sum - (sums[at - 1] ?? 0));
+}
+
+/** Σ daemons × price of the first night, the first two, and so on, in millionths. */
+function runningSums(month: string, currency: string, nights: readonly BilledNight[]): bigint[] {
+  let millionths = 0n;
+  return nights.map(({ activeDaemons, price, currency: own }) => {
+    if (own !== currency) throw new Error(`The ledger of ${month} has ${own} beside ${currency}.`);
+    millionths += BigInt(activeDaemons) * millionthsOf(price);
+    return millionths;
+  });
+}
+
+const minorOf = (millionths: bigint, month: string, currency: string): number =>
+  exactly(dividedHalfUp(millionths * 10n ** BigInt(minorDigits(currency)), BigInt(nightsIn(month)) * MILLIONTHS));
 
 /** M5: a total is the sum of its accounts' rounded amounts. @throws Refusal `invalid_request` above 2^53 − 1 */
 export function totalOf(amounts: readonly Amount[]): Amount {
@@ -62,6 +75,14 @@ export function minorDigits(currency: string): number {
     digitsOf.set(currency, digits);
   }
   return digits;
+}
+
+/** A safe integer of minor units as a decimal number: 1550 of EUR is `15.50`. */
+export function money(minor: number, currency: string): string {
+  const digits = minorDigits(currency);
+  if (digits === 0) return String(minor);
+  const text = String(minor).padStart(digits + 1, '0');
+  return `${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
 function millionthsOf(price: string): bigint {

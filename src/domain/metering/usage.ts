@@ -1,7 +1,7 @@
 import { pagesOf, type PageOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { DAY_MS, dayAt, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
+import { DAY_MS, dayAt, endOfDay, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
 import type { Account, Accounts } from '../accounts/accounts.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { daySchema } from '../records/day-records.ts';
@@ -43,6 +43,8 @@ export interface Usage {
   readonly pricePerDaemonMonth: string | null;
   /** Every night of the month that has ended is in the ledger; false for a month that has not begun. */
   readonly complete: boolean;
+  /** The month is over and complete: its nights and amounts change no more. */
+  readonly final: boolean;
   /** In the order of the account ids; also accounts without nights. */
   readonly accounts: readonly AccountUsage[];
   readonly total: Amount;
@@ -75,6 +77,7 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
   return {
     async read({ month, of }, inTime) {
       // This is read before the ledger: every night that is metered by now is found there afterwards.
+      const isOver = clock.now() >= endOfDay(lastDayOf(month));
       const complete = await inTime(isComplete(month));
       const { items, next } = await inTime(accountsOf(of));
       const range = typeof of === 'object' && 'accountId' in of ? of.accountId : { after: afterOf(of), upTo: next };
@@ -84,7 +87,16 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
         const own = nights.get(accountId) ?? [];
         return { accountId, name, nights: own, ...amountOf(month, currency, own) };
       });
-      return { month, currency, pricePerDaemonMonth, complete, accounts: statements, total: totalOf(statements), next };
+      return {
+        month,
+        currency,
+        pricePerDaemonMonth,
+        complete,
+        final: isOver && complete,
+        accounts: statements,
+        total: totalOf(statements),
+        next,
+      };
     },
   };
 

@@ -1,4 +1,6 @@
 import { HOUR_MS } from '../../time/utc-days.ts';
+import { isToldOfSharing } from '../shared-credentials/shared-credentials.ts';
+import { takesTurns } from '../shared-credentials/turn-taking.ts';
 import { LIMITS } from '../limits.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { isEmptied, offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';
@@ -162,11 +164,11 @@ type Draft = { -readonly [Field in keyof OpampAgentRecord]: OpampAgentRecord[Fie
  * @returns whether the audit is to be told, once an hour at most
  */
 function takeInstance(next: Draft, { instance, described }: AgentReport, now: number): boolean {
-  const [newest, older] = next.instances;
+  const [newest] = next.instances;
   if (instance === undefined || instance === newest) return false;
   // Machines that take turns would cost a write with each message.
-  const isTold = next.sharedAt !== undefined && now < next.sharedAt + HOUR_MS && now >= next.sharedAt;
-  if (instance === older) {
+  const isTold = isToldOfSharing(next, now);
+  if (takesTurns(next.instances.toReversed(), instance, TURNS)) {
     if (isTold) return false;
     next.instances = [instance, newest ?? instance];
     next.sharedAt = now;
@@ -178,6 +180,9 @@ function takeInstance(next: Draft, { instance, described }: AgentReport, now: nu
   forget(next);
   return newest !== undefined && !described && countStrangers(next, now);
 }
+
+/** An instance has its id from its start on, in all networks: whoever comes back has lived beside the other one. */
+const TURNS = 3;
 
 /** What another instance has said does not hold for this one. */
 function forget(next: Draft): void {

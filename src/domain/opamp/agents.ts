@@ -1,9 +1,10 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
 import { fingerprintOf } from '../../packed/hash.ts';
+import { tellShared } from '../shared-credentials/shared-credentials.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { requestFields, type Origin } from '../mutation/step.ts';
+import type { Origin } from '../mutation/step.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import { hasMoved, keepReport, wantedBy, type AgentsDeps, type Kept, type WantedSettings } from './keep-report.ts';
@@ -150,10 +151,7 @@ function situation(
 }
 
 function tell(deps: AgentsDeps, current: FoundApp, { record, isShared, askFullState }: Outcome, origin: Origin): void {
-  if (isShared) {
-    deps.metrics.opampCredentialShared();
-    deps.log.info({ appId: current.app.id, ...requestFields(origin) }, 'two instances use one credential');
-  }
+  if (isShared) tellShared(deps, current.app.id, origin);
   if (askFullState) deps.metrics.opampFullStateAsked();
   const { platform, agentVersion } = record.described ?? {};
   if (platform === undefined && agentVersion === undefined) return;

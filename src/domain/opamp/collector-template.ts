@@ -151,8 +151,9 @@ function expected(document: Document.Parsed): string {
 /**
  * The template of an installation that states none: all that programs on the machine send by OTLP goes to the collector
  * of the account, by components and pipelines under names of their own.
+ * @param exporter the name of the exporter of OTLP over HTTP: collectors before 0.144 know the second alone
  */
-export const DEFAULT_TEMPLATE = `receivers:
+export const defaultTemplate = (exporter: 'otlp_http' | 'otlphttp'): string => `receivers:
   otlp/muster:
     protocols:
       grpc:
@@ -160,21 +161,24 @@ export const DEFAULT_TEMPLATE = `receivers:
       http:
         endpoint: 127.0.0.1:4318
 exporters:
-  otlphttp/muster:
+  ${exporter}/muster:
     endpoint: $(MUSTER_ENDPOINT)
     headers: $(MUSTER_HEADERS)
 service:
   pipelines:
     traces/muster:
       receivers: [otlp/muster]
-      exporters: [otlphttp/muster]
+      exporters: [${exporter}/muster]
     metrics/muster:
       receivers: [otlp/muster]
-      exporters: [otlphttp/muster]
+      exporters: [${exporter}/muster]
     logs/muster:
       receivers: [otlp/muster]
-      exporters: [otlphttp/muster]
+      exporters: [${exporter}/muster]
 `;
+
+/** The one for collectors of today. */
+export const DEFAULT_TEMPLATE = defaultTemplate('otlp_http');
 
 /** What is offered where nothing is to be exported. A collector that has files of its own goes on with these. */
 export const EMPTY_CONFIGURATION = '{}\n';

@@ -1,12 +1,5 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import {
-  ABSENT,
-  expectUnchanged,
-  StoreUnavailable,
-  type Entry,
-  type Expectation,
-  type Write,
-} from '../../store/port.ts';
+import { ABSENT, expectUnchanged, StoreUnavailable, type Expectation, type Write } from '../../store/port.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import { forgetIfSetBack } from '../devices/set-back.ts';
@@ -16,9 +9,9 @@ import { LIMITS } from '../limits.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import type { DeviceConfigs } from '../otel-config/delivered-config.ts';
-import { absent, BadRecord, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
+import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-records.ts';
+import { opampAgentIn, type OpampAgentRecord } from '../records/opamp-records.ts';
 import { Busy } from '../refusal.ts';
 import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import type { OpampMetrics } from './metrics.ts';
@@ -71,7 +64,8 @@ export async function keepReport(
   const whole = settings?.isWhole ? settings.hash : undefined;
   let earlier: Outcome | undefined;
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
-    const before = readable(key, await deps.store.get(key));
+    // One that cannot be read is replaced: the agent is asked for all that was in it.
+    const before = opampAgentIn(key, await deps.store.get(key));
     const current = await stillBound(await deps.fleet.current(), found.app);
     const wanted = await wantedBy(deps, current);
     const outcome = outcomeOf(before.record, report, wanted, whole, origin.at);
@@ -119,17 +113,6 @@ export async function hasMoved(deps: AgentsDeps, then: FoundApp, wanted: RemoteC
 }
 
 type Before = Versioned<OpampAgentRecord | undefined>;
-
-/** A record that cannot be read is replaced: the agent is asked for all that was in it. */
-function readable(key: string, entry: Entry | undefined): Before {
-  if (!entry) return absent(key, undefined);
-  try {
-    return parseRecord(opampAgentSchema, entry);
-  } catch (error) {
-    if (!(error instanceof BadRecord)) throw error;
-    return versioned(entry, undefined);
-  }
-}
 
 async function write(
   deps: AgentsDeps,

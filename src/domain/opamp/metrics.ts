@@ -1,3 +1,5 @@
+import type { SharingMetrics } from '../devices/metrics.ts';
+
 /* The metrics of OpAMP: the verbs that are called, and the closed sets of their labels. */
 
 /** How a message of an agent is answered. */
@@ -22,10 +24,8 @@ export const OPAMP_RESULTS = [
 export type OpampResult = (typeof OPAMP_RESULTS)[number];
 
 /** The verbs by which messages of agents are counted. */
-export interface OpampMetrics {
+export interface OpampMetrics extends SharingMetrics {
   opampMessageEnded(result: OpampResult): void;
   /** An agent is asked for all that it would leave out as unchanged. */
   opampFullStateAsked(): void;
-  /** Two instances use one credential. */
-  opampCredentialShared(): void;
 }

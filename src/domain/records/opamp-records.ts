@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import type { Entry } from '../../store/port.ts';
+import { absent, BadRecord, parseRecord, versioned, type Versioned } from './codec.ts';
 
 const instant = z.int().min(0);
 
@@ -26,7 +28,18 @@ export const opampAgentSchema = z.looseObject({
   strangers: z.looseObject({ since: instant, count: z.int().min(0) }).optional(),
   /** When it was last asked for its full state. */
   askedAt: instant.optional(),
-  /** When the audit was last told that two instances use the credential. */
+  /** When the audit was last told that machines share the credential, of the device plane too. */
   sharedAt: instant.optional(),
 });
 export type OpampAgentRecord = z.infer<typeof opampAgentSchema>;
+
+/** The record of an entry; one that cannot be read is replaced. */
+export function opampAgentIn(key: string, entry: Entry | undefined): Versioned<OpampAgentRecord | undefined> {
+  if (!entry) return absent(key, undefined);
+  try {
+    return parseRecord(opampAgentSchema, entry);
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    return versioned(entry, undefined);
+  }
+}

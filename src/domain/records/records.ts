@@ -157,8 +157,11 @@ export const storedSchema = z.looseObject({
 });
 export type StoredRecord = z.infer<typeof storedSchema>;
 
-/** Last contact by slot, packed (domain/fleet/last-seen-codec.ts). */
-export const lastSeenSchema = z.looseObject({ packed: z.string() });
+/**
+ * Last contact by slot, packed (domain/fleet/last-seen-codec.ts). `senders` has who that was, packed alike, for some of
+ * those whom several replicas hear of (domain/shared-credentials/sharing-watch.ts); absent where there is none.
+ */
+export const lastSeenSchema = z.looseObject({ packed: z.string(), senders: z.string().optional() });
 
 /** The acknowledgement of a daemon: whether it applied a revision of the configuration. */
 export const ackSchema = z.looseObject({

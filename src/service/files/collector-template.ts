@@ -3,7 +3,7 @@ import { writableByOthers } from '../../config/trusted-file.ts';
 import {
   BadTemplate,
   collectorTemplate,
-  DEFAULT_TEMPLATE,
+  defaultTemplate,
   type CollectorTemplate,
 } from '../../domain/opamp/collector-template.ts';
 import type { TemplateInUse } from '../../domain/opamp/remote-config.ts';
@@ -25,10 +25,10 @@ export interface TemplateFile extends WatchedFile {
  * @throws ConfigError where the first template cannot be used
  */
 export function watchedTemplate(
-  { template: file }: Pick<OpampConfig, 'template'>,
+  { template: file, exporter }: Pick<OpampConfig, 'template' | 'exporter'>,
   { clock, log }: { readonly clock: Pick<Clock, 'now'>; readonly log: Log },
 ): TemplateFile {
-  let current = first(file?.text ?? DEFAULT_TEMPLATE, clock.now());
+  let current = first(file?.text ?? defaultTemplate(exporter), clock.now());
   let why: string | undefined;
   if (!file) return { inUse: () => current, trouble: () => undefined, reread: () => Promise.resolve() };
   const { path } = file;

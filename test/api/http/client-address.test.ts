@@ -18,6 +18,7 @@ function requestFrom(
     Object.defineProperties(new Socket(), { remoteAddress: { value: remoteAddress }, encrypted: { value: encrypted } }),
   );
   request.rawHeaders = values.flatMap((value) => [field, value]);
+  if (values.length > 0) request.headers = { [field.toLowerCase()]: values.join(', ') };
   return request;
 }
 
@@ -78,4 +79,20 @@ test.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64', 'an address with a zone'],
 ])('%s counts as %s (%s)', (address, key) => {
   expect(addressKey(address)).toBe(key);
+});
+
+test.each<[peer: string, forwarded: readonly string[], site: string | undefined, why: string]>([
+  ['192.0.2.1', [], '192.0.2.0/24', 'the peer'],
+  ['2001:db8:1:2::3', [], '2001:db8:1::/48', 'the peer, of IPv6'],
+  ['::ffff:192.0.2.1', [], '192.0.2.0/24', 'a listener on [::]'],
+  ['64:ff9b::c000:201', [], '192.0.2.0/24', 'IPv4 behind NAT64'],
+  ['10.0.0.1', ['198.51.100.1'], '198.51.100.0/24', 'the word of a trusted proxy'],
+  ['10.0.0.1', [], undefined, 'a trusted proxy that names nobody'],
+  ['192.0.2.1', ['198.51.100.1'], undefined, 'a proxy that nobody trusts: a machine may come by two'],
+])('%s forwarding %j is of the network %s: %s', (peer, forwarded, site) => {
+  expect(PROXIES.siteOf(requestFrom(peer, forwarded))).toBe(site);
+});
+
+test.each(['Via', 'Forwarded'])('a proxy that nobody trusts shows itself by %s, too', (field) => {
+  expect(PROXIES.siteOf(requestFrom('192.0.2.1', ['proxy'], { field }))).toBeUndefined();
 });

@@ -23,7 +23,7 @@ onEachBackend('the configuration of an agent', (backend) => {
   const agentOf = (of: Tenant = owner) => startedAgent(muster, of);
 
   const exporterIn = (text: string | undefined): unknown =>
-    (parse(text ?? '') as { exporters?: Record<string, unknown> }).exporters?.['otlphttp/muster'];
+    (parse(text ?? '') as { exporters?: Record<string, unknown> }).exporters?.['otlp_http/muster'];
 
   test('is offered once, and acknowledged it is applied in the rollout', async () => {
     await enterprise();

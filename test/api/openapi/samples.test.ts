@@ -31,12 +31,12 @@ beforeAll(async () => {
   const credential = await enroll(muster, await createApp(muster, apiKey));
   env = {
     PATH: process.env['PATH'] ?? '',
-    MUSTER_URL: muster.api,
-    MUSTER_DEVICE_URL: muster.device,
-    MUSTER_OPS_URL: muster.ops,
-    MUSTER_API_KEY_FILE: secret('api-key', apiKey),
+    MUSTER_CLIENT_URL: muster.api,
+    MUSTER_CLIENT_DEVICE_URL: muster.device,
+    MUSTER_CLIENT_OPS_URL: muster.ops,
+    MUSTER_CLIENT_API_KEY_FILE: secret('api-key', apiKey),
     MUSTER_CREDENTIAL_FILE: secret('credential', credential),
-    MUSTER_OPERATOR_TOKEN_FILE: secret('operator-token', OPERATOR_TOKEN),
+    MUSTER_CLIENT_OPERATOR_TOKEN_FILE: secret('operator-token', OPERATOR_TOKEN),
   };
 });
 function secret(name: string, text: string): string {

@@ -28,15 +28,40 @@ onEachBackend('usage, as it is asked for', (backend) => {
         { day: '2025-01-31', activeDaemons: 2, price: '0.50', late: true },
       );
     });
-    const HEADER = '"month","accountId","name","day","activeDaemons","late"\r\n';
+    const HEADER = '"month","accountId","name","day","activeDaemons","late","price","currency","amount","final"\r\n';
 
     test('CSV: a header line and a row a night', async () => {
       const answer = await billed.usage(`?month=2025-01&accountId=${plain}`, 'text/csv');
       expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
       expect(answer.text).toBe(
-        `${HEADER}"2025-01","${plain}","Zoë","2025-01-30","1","false"\r\n"2025-01","${plain}","Zoë","2025-01-31","2","true"\r\n`,
+        `${HEADER}"2025-01","${plain}","Zoë","2025-01-30","1","false","0.50","EUR","0.02","true"\r\n` +
+          `"2025-01","${plain}","Zoë","2025-01-31","2","true","0.50","EUR","0.03","true"\r\n`,
       );
       expect((await billed.usage(`?month=2024-12&accountId=${plain}`, 'text/csv')).text).toBe(HEADER);
+    });
+
+    test('CSV: the amounts of an account add up to its amount of the month, in the digits of the currency', async () => {
+      const yen = await billed.account('yen');
+      const night = { activeDaemons: 10, price: '7', currency: 'JPY' };
+      await billed.ledger(yen, ...['01', '02', '03'].map((day) => ({ ...night, day: `2025-02-${day}` })));
+      const query = `?month=2025-02&accountId=${yen}`;
+      const rows = (await billed.usage(query, 'text/csv')).text.split('\r\n').slice(1, -1);
+      expect(rows.map((row) => row.split(',').slice(6).join(','))).toEqual([
+        '"7","JPY","3","true"',
+        '"7","JPY","2","true"',
+        '"7","JPY","3","true"',
+      ]);
+      expect((await billed.bodyOf(query)).accounts[0]?.amountMinor).toBe(8);
+    });
+
+    test('CSV: the rows of a month that goes on are not final, and its JSON says so, too', async () => {
+      const now = await billed.account('now');
+      await billed.ledger(now, { day: '2026-06-14', activeDaemons: 30, price: '0.50' });
+      const query = `?month=2026-06&accountId=${now}`;
+      const { text } = await billed.usage(query, 'text/csv');
+      expect(text).toBe(`${HEADER}"2026-06","${now}","now","2026-06-14","30","false","0.50","EUR","0.50","false"\r\n`);
+      expect(await billed.bodyOf(query)).toMatchObject({ final: false });
+      expect(await billed.bodyOf(`?month=2025-01&accountId=${plain}`)).toMatchObject({ final: true });
     });
 
     test.each([
@@ -64,7 +89,8 @@ onEachBackend('usage, as it is asked for', (backend) => {
       const accountId = await billed.earlierAccount(name);
       await billed.ledger(accountId, { day: '2025-01-31', activeDaemons: 3 });
       const { text } = await billed.usage(`?month=2025-01&accountId=${accountId}`, 'text/csv');
-      expect(text).toBe(`${HEADER}"2025-01","${accountId}",${field},"2025-01-31","3","false"\r\n`);
+      const night = `"2025-01-31","3","false","1.00","EUR","0.10","true"`;
+      expect(text).toBe(`${HEADER}"2025-01","${accountId}",${field},${night}\r\n`);
       expect((await billed.bodyOf(`?month=2025-01&accountId=${accountId}`)).accounts[0]?.name).toBe(name);
     });
 

@@ -75,9 +75,10 @@ onEachBackend('usage', (backend) => {
         currency: 'EUR',
         pricePerDaemonMonth: '5.00',
         complete: true,
+        final: true,
         total: { daemonNights: 6, amountMinor: 100 },
       });
-      expect(Object.keys(body)).toEqual(['month', 'currency', 'pricePerDaemonMonth', 'complete', 'accounts', 'total']);
+      expect(Object.keys(body).join(' ')).toBe('month currency pricePerDaemonMonth complete final accounts total');
     });
 
     test('the usage of one account has that account alone', async () => {
@@ -169,8 +170,10 @@ onEachBackend('usage', (backend) => {
     test('on the first of a month no night of it is owed yet; from the next midnight on one is', async () => {
       await meteredThrough('2026-06-29');
       clock.jump(Date.UTC(2026, 6, 1) - clock.now());
-      expect((await billed.bodyOf('?month=2026-07')).complete).toBe(true);
-      expect((await billed.bodyOf('?month=2026-06')).complete).toBe(false);
+      expect(await billed.bodyOf('?month=2026-07')).toMatchObject({ complete: true, final: false });
+      expect(await billed.bodyOf('?month=2026-06')).toMatchObject({ complete: false, final: false });
+      await meteredThrough('2026-06-30');
+      expect(await billed.bodyOf('?month=2026-06')).toMatchObject({ complete: true, final: true });
       clock.jump(Date.UTC(2026, 6, 2) - clock.now());
       expect((await billed.bodyOf('?month=2026-07')).complete).toBe(false);
       await meteredThrough('2026-07-01');

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -16,7 +17,7 @@ import { systemClock } from '../../../src/time/clock.ts';
 import { startAgent, type AgentPlan, type StartedAgent } from '../../support/cli/agent.ts';
 import { LossyProxy, type Fate } from '../../support/http/lossy-proxy.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
-import { readApp, revoke, setOtel } from '../../support/service/daemon.ts';
+import { auditOf, readApp, revoke, setOtel } from '../../support/service/daemon.ts';
 import { call, createApp, Muster, tenant, type CreatedApp, type Tenant } from '../../support/service/muster.ts';
 import { asOperator } from '../../support/service/v1.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -98,6 +99,27 @@ describe('a daemon', () => {
       'Configuration 1 is applied.',
       'Configuration 2 is applied.',
     ]);
+  });
+
+  test('that was cloned with its credential is found, one that has started anew is not', async () => {
+    await configure();
+    const audited = async (): Promise<readonly string[]> =>
+      (await auditOf(muster, owner.accountId)).map(({ action }) => action);
+    for (let starts = 0; starts < 5; starts += 1) {
+      await using once = start({ once: true });
+      await once.ended;
+    }
+    expect(await audited()).not.toContain('credential.shared');
+    const clone = mkdtempSync(join(root, 'clone-'));
+    cpSync(join(folder, 'credential'), join(clone, 'credential'));
+    await using original = start();
+    await using cloned = start({ folder: clone });
+    // Each change lets both of them poll again.
+    for (let change = 0; change < 3; change += 1) {
+      await until(() => [original, cloned].every(({ said }) => said.length > change));
+      await configure({ enabled: change % 2 === 1 });
+    }
+    await until(async () => (await audited()).includes('credential.shared'));
   });
 
   test('has an empty file where the configuration is disabled, set again, and purged', async () => {
@@ -245,10 +267,11 @@ describe('an enrollment', () => {
     expect(file('credential')).toBe(text);
     writeFileSync(join(folder, 'credential'), JSON.stringify({ ...known, enrolled: false }));
     let reads = 0;
-    const code = async () => {
+    const read = async () => {
       reads += 1;
       return app.enrollCode;
     };
+    const code = { from: '--code-stdin', read };
     await start({ code, once: true }).ended;
     expect(reads).toBe(0);
   });
@@ -313,10 +336,13 @@ describe('a refused credential', () => {
     await until(async () => (await statusOf()) === 'active' && agent.said.length === 2);
     await revoke(muster, owner.apiKey, app.appId);
     await until(() => agent.said.length === 3);
-    expect(agent.said[2]).toMatch(/refuses the credential: the app was revoked.*remove .*credential/);
+    expect(agent.said[2]).toMatch(/refuses the credential of .*credential: the app was revoked.*remove that file/);
     await agent.stop();
     expect(agent.said).toHaveLength(3);
-    await expect(start({ once: true }).ended).rejects.toMatchObject({ kind: 'refused' });
+    await expect(start({ once: true }).ended).rejects.toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(/ The credential is from \S+\/credential\.$/) as string,
+    });
   });
 
   test('of a disabled account has words of its own', async () => {
@@ -416,7 +442,12 @@ describe('the command on a change', () => {
       '$(touch planted) `x` ; "',
       join(folder, 'ran'),
     );
-    const env = { PATH: process.env['PATH'], HOME: '/root', MUSTER_API_KEY: 'leaked', AWS_SECRET_ACCESS_KEY: 'leaked' };
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/root',
+      MUSTER_CLIENT_API_KEY: 'leaked',
+      AWS_SECRET_ACCESS_KEY: 'leaked',
+    };
     await using agent = start({ command, surroundings: { env } });
     await applied(1);
     // The evidence level is not in the file, so that nothing is to be loaded again.

@@ -27,20 +27,20 @@ function expanded(text: string): string {
 /** What the collector has in the end. */
 function read(text: string): unknown {
   const file = loadYaml<{ exporters: Record<string, { endpoint: string; headers: Record<string, string> }> }>(text);
-  const exporter = file.exporters['otlphttp/muster'];
+  const exporter = file.exporters['otlp_http/muster'];
   if (!exporter) return file;
   const headers = Object.entries(exporter.headers).map(([name, value]) => [expanded(name), expanded(value)]);
   return { endpoint: expanded(exporter.endpoint), headers: Object.fromEntries(headers) as unknown };
 }
 
 const pipeline = (signal: string): string =>
-  `    ${signal}/muster:\n      receivers: ["otlp"]\n      exporters: ["otlphttp/muster"]\n`;
+  `    ${signal}/muster:\n      receivers: ["otlp"]\n      exporters: ["otlp_http/muster"]\n`;
 
 test('the file as a person reads it', () => {
   expect(collectorFile(otel({ headers: { Authorization: 'Bearer a$b' } }))).toBe(
     '# Written by muster agent run, which replaces it with each change of the configuration.\n' +
       'exporters:\n' +
-      '  otlphttp/muster:\n' +
+      '  otlp_http/muster:\n' +
       '    endpoint: "https://otel.example.com"\n' +
       '    headers:\n' +
       '      "Authorization": "Bearer a$$b"\n' +
@@ -168,7 +168,7 @@ describe.each([
 
   test('the receivers are those that the daemon is told', () => {
     const pipelines = [{ signal: 'logs', receivers: ['otlp', 'filelog/app'] }] as const;
-    const file = loadYaml<CollectorConfig>(collectorFile(config, pipelines));
+    const file = loadYaml<CollectorConfig>(collectorFile(config, { pipelines }));
     expect(file.service?.pipelines).toEqual({
       'logs/muster': { receivers: ['otlp', 'filelog/app'], exporters: Object.keys(file.exporters ?? {}) },
     });
@@ -180,6 +180,12 @@ describe.each([
       DEFAULT_PIPELINES.map(({ signal }) => `${signal}/muster names otlp`),
     );
   });
+});
+
+test('collectors before 0.144 get the name of the exporter that they know', () => {
+  const today = collectorFile(otel());
+  expect(today).toContain('otlp_http/muster');
+  expect(collectorFile(otel(), { exporter: 'otlphttp' })).toBe(today.replaceAll('otlp_http/', 'otlphttp/'));
 });
 
 test('nothing goes anywhere while nothing is to be exported', () => {

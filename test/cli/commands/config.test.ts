@@ -66,7 +66,7 @@ test('explain: what the document says of a variable; a slip is told its name', a
   });
   for (const [name, words] of [
     ['MUSTER_LOG_LEVLE', /is it MUSTER_LOG_LEVEL that you mean/],
-    ['MUSTER_URL', /the command reads it/],
+    ['MUSTER_CLIENT_URL', /the command reads it/],
     ['COLOUR', /`muster config list` has them all/],
   ] as const) {
     const { code, stdout, stderr } = await musterHere(['config', 'explain', name]);
@@ -80,7 +80,7 @@ test('version: of the command, and of the running service where it is asked for'
   const { stdout } = await musterHere(['version', '--running', '-o', 'json'], connectedTo(muster));
   const node = process.versions.node;
   expect(JSON.parse(stdout)).toEqual({ command: VERSION, node, service: { url: muster.ops, version: VERSION, node } });
-  expect(await musterHere(['version', '--running'], { MUSTER_OPS_URL: 'http://127.0.0.1:1' })).toMatchObject({
+  expect(await musterHere(['version', '--running'], { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:1' })).toMatchObject({
     code: 1,
     stdout: '',
     stderr: expect.stringContaining('cannot be reached') as string,

@@ -120,12 +120,12 @@ describe('muster context', () => {
     },
   );
 
-  test('MUSTER_CONTEXT comes before the current one', async () => {
+  test('MUSTER_CLIENT_CONTEXT comes before the current one', async () => {
     await run('context add a --url https://a');
     await run('context add b --url https://b');
-    const more = { MUSTER_CONTEXT: 'b' };
+    const more = { MUSTER_CLIENT_CONTEXT: 'b' };
     expect((await run('context use a', more)).stderr).toBe(
-      'a is the current context, but MUSTER_CONTEXT names b, which comes first.\n',
+      'a is the current context, but MUSTER_CLIENT_CONTEXT names b, which comes first.\n',
     );
     expect((await run('context current -o id', more)).stdout).toBe('b\n');
     expect((await run('context current -o id')).stdout).toBe('a\n');
@@ -142,12 +142,12 @@ describe('a command asks the service of its context', () => {
   const add = (name: string, ops: string): Promise<Ended> =>
     run(`context add ${name} --ops-url ${ops} --operator-token-file ${join(root, 'token')}`);
 
-  test('by the current one, by --context and by MUSTER_CONTEXT', async () => {
+  test('by the current one, by --context and by MUSTER_CLIENT_CONTEXT', async () => {
     await add('here', muster.ops);
     await add('nowhere', 'http://127.0.0.1:9');
     expect((await run('usage --context here')).code).toBe(0);
     expect((await run('--context here usage')).code).toBe(0);
-    expect((await run('usage', { MUSTER_CONTEXT: 'here' })).code).toBe(0);
+    expect((await run('usage', { MUSTER_CLIENT_CONTEXT: 'here' })).code).toBe(0);
     await run('context use nowhere');
     const unreached = await run('usage');
     expect([unreached.code, unreached.stderr]).toEqual([
@@ -181,7 +181,7 @@ async function listener(answer: (response: ServerResponse) => void, tls?: SelfSi
 const noneLimited = (response: ServerResponse): void => void response.end('{"limited":0,"accounts":[]}');
 
 describe('the request', () => {
-  const named = { MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+  const named = { MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
 
   test('--url and --request-id: who is asked, and as what', async () => {
     const { url, asked } = await listener(noneLimited);

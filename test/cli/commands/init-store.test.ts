@@ -14,7 +14,10 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
 /** The doctor asks nobody: a service of somebody else may listen where one does by default. */
-const unnamed = (): Record<string, string> => ({ MUSTER_DATA_DIR: dataDir, MUSTER_OPS_URL: 'http://127.0.0.1:9' });
+const unnamed = (): Record<string, string> => ({
+  MUSTER_DATA_DIR: dataDir,
+  MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:9',
+});
 const named = (storeId: string): Record<string, string> => ({ ...unnamed(), MUSTER_STORE_ID: storeId });
 const start = (storeId: string): Promise<Muster> => Muster.start({ dataDir, env: { MUSTER_STORE_ID: storeId } });
 

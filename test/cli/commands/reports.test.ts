@@ -38,10 +38,11 @@ describe('usage', () => {
       month: json.month,
       currency: 'EUR',
       complete: json.complete,
+      final: false,
       ...json.accounts[0],
     });
     expect((await run('usage', '-a', 'by name', '-o', 'csv')).stdout).toBe(
-      '"month","accountId","name","day","activeDaemons","late"\r\n',
+      '"month","accountId","name","day","activeDaemons","late","price","currency","amount","final"\r\n',
     );
     expect(await run('usage', '-a', 'nobody')).toMatchObject({ code: 4, stdout: '' });
   });

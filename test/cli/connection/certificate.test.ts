@@ -46,7 +46,7 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
-const MUSTER_API_KEY = generateApiKey(systemRandom()).token.reveal();
+const MUSTER_CLIENT_API_KEY = generateApiKey(systemRandom()).token.reveal();
 
 test.each([
   ['apps watch', ['apps', 'watch'], 1],
@@ -54,7 +54,12 @@ test.each([
   ['limits --watch', ['limits', '--watch'], 1],
   ['apps create', ['apps', 'create', '--count', '2', '--prefix', 'e', '--save-codes', 'CODES'], 2],
 ])('one that was never right ends it: muster %s', async (_what, args, attempts) => {
-  const env = { MUSTER_URL: url, MUSTER_OPS_URL: url, MUSTER_API_KEY, MUSTER_OPERATOR_TOKEN: 'x'.repeat(40) };
+  const env = {
+    MUSTER_CLIENT_URL: url,
+    MUSTER_CLIENT_OPS_URL: url,
+    MUSTER_CLIENT_API_KEY,
+    MUSTER_CLIENT_OPERATOR_TOKEN: 'x'.repeat(40),
+  };
   const ended = await musterHere(
     args.map((word) => (word === 'CODES' ? join(root, 'codes') : word)),
     env,
@@ -69,7 +74,7 @@ test('one that becomes wrong later is waited out', async () => {
   mkdirSync(join(root, 'muster'), { mode: 0o700 });
   const contexts = { here: { url, caFile: join(root, 'ca') } };
   writeFileSync(join(root, 'muster/config.json'), JSON.stringify({ version: 1, current: 'here', contexts }));
-  const call = invocation({ XDG_CONFIG_HOME: root, MUSTER_API_KEY }, {}, { terminal: recordedTerminal() });
+  const call = invocation({ XDG_CONFIG_HOME: root, MUSTER_CLIENT_API_KEY }, {}, { terminal: recordedTerminal() });
   const owner = ownerOf(call, { patient: true });
   await owner.listApps();
   server.setSecureContext({ ...other });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +12,7 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 /* Which service a command asks, and with which secret: options, variables, contexts, this machine. */
 
 let root: string;
+const before = process.cwd();
 let home: Environment;
 const random = systemRandom();
 const apiKey = (): string => generateApiKey(random).token.reveal();
@@ -19,14 +20,14 @@ const KEYS = { variable: apiKey(), file: apiKey(), prod: apiKey(), local: apiKey
 const TOKENS = { prod: 'operator-token-of-prod-0123456789abc', local: 'operator-token-of-here-0123456789abc' };
 
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'muster-connection-'));
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'muster-connection-')));
   const put = (name: string, text: string): string => {
     writeFileSync(join(root, name), `${text}\n`);
     return join(root, name);
   };
-  mkdirSync(join(root, 'data'));
-  put('data/demo-api-key', KEYS.local);
-  put('data/operator-token', TOKENS.local);
+  mkdirSync(join(root, '.muster'));
+  put('.muster/demo-api-key', KEYS.local);
+  put('.muster/operator-token', TOKENS.local);
   put('key-of-a-file', KEYS.file);
   mkdirSync(join(root, 'config/muster'), { recursive: true, mode: 0o700 });
   const contexts = {
@@ -42,45 +43,72 @@ beforeAll(() => {
     lost: { url: 'https://api.lost.example', apiKeyFile: join(root, 'nowhere') },
   };
   put('config/muster/config.json', JSON.stringify({ version: 1, contexts }));
-  home = { XDG_CONFIG_HOME: join(root, 'config'), MUSTER_DATA_DIR: join(root, 'data') };
+  home = { XDG_CONFIG_HOME: join(root, 'config') };
+  // This machine is what is in the folder of the command.
+  process.chdir(root);
 });
-afterAll(() => rmSync(root, { recursive: true }));
+afterAll(() => {
+  process.chdir(before);
+  rmSync(root, { recursive: true });
+});
 
-const prod = { MUSTER_CONTEXT: 'prod' };
+const prod = { MUSTER_CLIENT_CONTEXT: 'prod' };
 
 describe('the address', () => {
   test.each<[Plane, GlobalOptions, Environment, string, string, string]>([
-    ['api', {}, {}, 'http://127.0.0.1:8080', 'the default of MUSTER_API_LISTEN', 'nothing is set'],
-    ['device', {}, {}, 'http://127.0.0.1:8081', 'the default of MUSTER_DEVICE_LISTEN', 'nothing is set'],
-    ['ops', {}, {}, 'http://127.0.0.1:8082', 'the default of MUSTER_OPS_LISTEN', 'nothing is set'],
-    ['ops', {}, { MUSTER_OPS_LISTEN: '0.0.0.0:9' }, 'http://127.0.0.1:9', 'MUSTER_OPS_LISTEN', 'all interfaces'],
-    ['ops', {}, { MUSTER_OPS_LISTEN: '[::]:9' }, 'http://[::1]:9', 'MUSTER_OPS_LISTEN', 'all of IPv6'],
-    ['ops', {}, { MUSTER_OPS_LISTEN: '10.0.0.1:9' }, 'http://10.0.0.1:9', 'MUSTER_OPS_LISTEN', 'one interface'],
-    ['api', {}, { MUSTER_API_TLS_CERT_FILE: 'c' }, 'https://127.0.0.1:8080', 'the default of MUSTER_API_LISTEN', 'TLS'],
+    ['api', {}, {}, 'http://127.0.0.1:8080', 'the default of MUSTER_CLIENT_URL', 'nothing is set'],
+    ['device', {}, {}, 'http://127.0.0.1:8081', 'the default of MUSTER_CLIENT_DEVICE_URL', 'nothing is set'],
+    ['ops', {}, {}, 'http://127.0.0.1:8082', 'the default of MUSTER_CLIENT_OPS_URL', 'nothing is set'],
+    ['api', {}, prod, 'https://api.prod.example', 'the context prod', 'a context before the machine'],
+    ['ops', {}, prod, 'https://ops.prod.example:8082', 'the context prod', 'its ops listener'],
+    [
+      'api',
+      {},
+      { ...prod, MUSTER_CLIENT_URL: 'http://v:1' },
+      'http://v:1',
+      'MUSTER_CLIENT_URL',
+      'a variable before that',
+    ],
     [
       'ops',
       {},
-      { MUSTER_API_TLS_CERT_FILE: 'c' },
-      'http://127.0.0.1:8082',
-      'the default of MUSTER_OPS_LISTEN',
-      'no TLS',
+      { ...prod, MUSTER_CLIENT_OPS_URL: 'http://v:1//' },
+      'http://v:1',
+      'MUSTER_CLIENT_OPS_URL',
+      'slashes at its end go',
     ],
-    ['ops', {}, { MUSTER_OPS_TLS_CERT_FILE: 'c' }, 'https://127.0.0.1:8082', 'the default of MUSTER_OPS_LISTEN', 'TLS'],
-    ['api', {}, prod, 'https://api.prod.example', 'the context prod', 'a context before the machine'],
-    ['ops', {}, prod, 'https://ops.prod.example:8082', 'the context prod', 'its ops listener'],
-    ['api', {}, { ...prod, MUSTER_URL: 'http://v:1' }, 'http://v:1', 'MUSTER_URL', 'a variable before that'],
-    ['ops', {}, { ...prod, MUSTER_OPS_URL: 'http://v:1//' }, 'http://v:1', 'MUSTER_OPS_URL', 'slashes at its end go'],
-    ['device', {}, { ...prod, MUSTER_DEVICE_URL: 'http://v:1' }, 'http://v:1', 'MUSTER_DEVICE_URL', 'of each listener'],
-    ['api', {}, { ...prod, MUSTER_URL: '' }, 'https://api.prod.example', 'the context prod', 'an empty one is none'],
+    [
+      'device',
+      {},
+      { ...prod, MUSTER_CLIENT_DEVICE_URL: 'http://v:1' },
+      'http://v:1',
+      'MUSTER_CLIENT_DEVICE_URL',
+      'of each listener',
+    ],
+    [
+      'api',
+      {},
+      { ...prod, MUSTER_CLIENT_URL: '' },
+      'https://api.prod.example',
+      'the context prod',
+      'an empty one is none',
+    ],
     [
       'api',
       { context: 'bare' },
-      { ...prod, MUSTER_URL: 'http://v:1' },
+      { ...prod, MUSTER_CLIENT_URL: 'http://v:1' },
       'https://api.bare.example',
       'the context bare',
       'the option names a context: before every variable',
     ],
-    ['api', { url: 'http://o:1' }, { ...prod, MUSTER_URL: 'http://v:1' }, 'http://o:1', '--url', 'the option is first'],
+    [
+      'api',
+      { url: 'http://o:1' },
+      { ...prod, MUSTER_CLIENT_URL: 'http://v:1' },
+      'http://o:1',
+      '--url',
+      'the option is first',
+    ],
     ['ops', { url: 'http://o:1', context: 'prod' }, {}, 'http://o:1', '--url', 'also before --context'],
   ])('%s with %j and %j is %s, from %s (%s)', (plane, options, env, url, from) => {
     expect(addressOf(plane, { env: { ...home, ...env }, globals: globalsOf(options) })).toMatchObject({ url, from });
@@ -94,13 +122,13 @@ describe('the address', () => {
       /^No context has the name staging; there are: bare, here, lost, prod\.$/,
       'an unknown context',
     ],
-    ['api', {}, { MUSTER_CONTEXT: 'staging' }, /there are: bare, here, lost, prod/, 'of a variable'],
+    ['api', {}, { MUSTER_CLIENT_CONTEXT: 'staging' }, /there are: bare, here, lost, prod/, 'of a variable'],
     ['api', { context: 'constructor' }, {}, /No context has the name constructor/, 'a name that every object has'],
     ['ops', { context: 'bare' }, {}, /^the context bare: .*add it with --ops-url/, 'not this machine in its place'],
     [
       'ops',
       { context: 'bare' },
-      { MUSTER_OPS_URL: 'http://v:1' },
+      { MUSTER_CLIENT_OPS_URL: 'http://v:1' },
       /^the context bare: /,
       'nor a variable: the option came first',
     ],
@@ -108,7 +136,6 @@ describe('the address', () => {
     ['api', { url: 'http://me:hunter2@h' }, {}, /^--url: must be http/, 'a password'],
     ['api', { url: 'http://h/?k=hunter2' }, {}, /^--url: must be http/, 'a query'],
     ['api', { url: 'http://h/#hunter2' }, {}, /^--url: must be http/, 'a fragment'],
-    ['api', {}, { MUSTER_API_LISTEN: 'hunter2' }, /^MUSTER_API_LISTEN: must be host:port/, 'no port'],
   ])('%s with %j and %j is refused: %s (%s)', (plane, options, env, words) => {
     const asked = { env: { ...home, ...env }, globals: globalsOf(options) };
     expect(() => addressOf(plane, asked)).toThrow(words);
@@ -122,14 +149,15 @@ describe('the address', () => {
     expect(caOf({ context: 'prod', url: 'https://tunnel:1' })).toBe('/prod/ca.pem');
     expect(caOf({}, prod)).toBe('/prod/ca.pem');
     expect(caOf({ url: 'https://other:1' }, prod)).toBeUndefined();
-    expect(caOf({}, { ...prod, MUSTER_URL: 'https://other:1' })).toBeUndefined();
+    expect(caOf({}, { ...prod, MUSTER_CLIENT_URL: 'https://other:1' })).toBeUndefined();
   });
 
-  test('that of MUSTER_CA_FILE for the addresses of --url and of the variables', () => {
+  test('that of MUSTER_CLIENT_CA_FILE for the addresses of --url and of the variables', () => {
     const caOf = (options: GlobalOptions, env: Environment = {}): string | undefined =>
-      addressOf('api', { env: { ...home, MUSTER_CA_FILE: '/ca.pem', ...env }, globals: globalsOf(options) }).caFile;
+      addressOf('api', { env: { ...home, MUSTER_CLIENT_CA_FILE: '/ca.pem', ...env }, globals: globalsOf(options) })
+        .caFile;
     expect(caOf({ url: 'https://other:1' })).toBe('/ca.pem');
-    expect(caOf({}, { MUSTER_URL: 'https://other:1' })).toBe('/ca.pem');
+    expect(caOf({}, { MUSTER_CLIENT_URL: 'https://other:1' })).toBe('/ca.pem');
     expect(caOf({ context: 'prod', url: 'https://tunnel:1' })).toBe('/prod/ca.pem');
     expect(caOf({ context: 'bare' })).toBeUndefined();
     expect(caOf({})).toBeUndefined();
@@ -137,7 +165,7 @@ describe('the address', () => {
 });
 
 describe('the secret', () => {
-  const NO_CA = { MUSTER_CONTEXT: 'prod' };
+  const NO_CA = { MUSTER_CLIENT_CONTEXT: 'prod' };
   const secretOf = (plane: SecuredPlane, options: GlobalOptions, env: Environment): [string, string] => {
     const { token, tokenFrom } = connectionTo(plane, { env: { ...home, ...env }, globals: globalsOf(options) });
     return [token.reveal(), tokenFrom.replace(`${root}/`, '')];
@@ -164,18 +192,31 @@ describe('the secret', () => {
   });
 
   test.each<[SecuredPlane, GlobalOptions, Environment, string, string, string]>([
-    ['api', {}, {}, KEYS.local, 'data/demo-api-key', 'this machine: the key of the demo'],
-    ['ops', {}, {}, TOKENS.local, 'data/operator-token', 'this machine: the token of the embedded store'],
-    ['api', { url: 'http://localhost:1' }, {}, KEYS.local, 'data/demo-api-key', 'this machine under another port'],
-    ['api', {}, { MUSTER_API_LISTEN: '10.0.0.1:1' }, KEYS.local, 'data/demo-api-key', 'its own interface'],
-    ['ops', { context: 'here' }, {}, TOKENS.local, 'data/operator-token', 'a context of this machine without a file'],
+    ['api', {}, {}, KEYS.local, '.muster/demo-api-key', 'this machine: the key of the demo'],
+    ['ops', {}, {}, TOKENS.local, '.muster/operator-token', 'this machine: the token of the embedded store'],
+    ['api', { url: 'http://localhost:1' }, {}, KEYS.local, '.muster/demo-api-key', 'this machine under another port'],
+    [
+      'ops',
+      { context: 'here' },
+      {},
+      TOKENS.local,
+      '.muster/operator-token',
+      'a context of this machine without a file',
+    ],
     ['api', {}, NO_CA, KEYS.prod, 'the context prod (prod-key)', 'the context gives its own'],
     ['ops', {}, NO_CA, TOKENS.prod, 'the context prod (prod-token)', 'of the operator: without its name'],
-    ['api', {}, { ...NO_CA, MUSTER_API_KEY: KEYS.variable }, KEYS.variable, 'MUSTER_API_KEY', 'a variable before it'],
+    [
+      'api',
+      {},
+      { ...NO_CA, MUSTER_CLIENT_API_KEY: KEYS.variable },
+      KEYS.variable,
+      'MUSTER_CLIENT_API_KEY',
+      'a variable before it',
+    ],
     [
       'api',
       { context: 'prod' },
-      { MUSTER_API_KEY: KEYS.variable },
+      { MUSTER_CLIENT_API_KEY: KEYS.variable },
       KEYS.prod,
       'the context prod (prod-key)',
       '--context before a variable',
@@ -183,9 +224,9 @@ describe('the secret', () => {
     [
       'api',
       { context: 'bare' },
-      { MUSTER_API_KEY: KEYS.variable },
+      { MUSTER_CLIENT_API_KEY: KEYS.variable },
       KEYS.variable,
-      'MUSTER_API_KEY',
+      'MUSTER_CLIENT_API_KEY',
       'which fills what the context lacks',
     ],
     [
@@ -199,20 +240,26 @@ describe('the secret', () => {
     [
       'api',
       {},
-      { ...NO_CA, MUSTER_URL: 'https://api.prod.example:443' },
+      { ...NO_CA, MUSTER_CLIENT_URL: 'https://api.prod.example:443' },
       KEYS.prod,
       'the context prod (prod-key)',
       'the same host and port in other words',
     ],
-    ['api', {}, { MUSTER_API_KEY: ` ${KEYS.variable}\n` }, KEYS.variable, 'MUSTER_API_KEY', 'with blanks around it'],
+    [
+      'api',
+      {},
+      { MUSTER_CLIENT_API_KEY: ` ${KEYS.variable}\n` },
+      KEYS.variable,
+      'MUSTER_CLIENT_API_KEY',
+      'with blanks around it',
+    ],
   ])('%s with %j and %j: ‥%s from %s (%s)', (plane, options, env, secret, from) => {
     expect(secretOf(plane, options, env)).toEqual([secret, from]);
   });
 
   test('a file is read where a variable names it', () => {
-    const env = { ...prod, MUSTER_API_KEY_FILE: join(root, 'key-of-a-file') };
-    expect(secretOf('api', {}, env)).toEqual([KEYS.file, 'MUSTER_API_KEY_FILE']);
-    expect(secretOf('api', {}, { ...env, MUSTER_API_KEY: KEYS.variable })[1]).toBe('MUSTER_API_KEY');
+    const env = { ...prod, MUSTER_CLIENT_API_KEY_FILE: join(root, 'key-of-a-file') };
+    expect(secretOf('api', {}, env)).toEqual([KEYS.file, 'MUSTER_CLIENT_API_KEY_FILE (key-of-a-file)']);
   });
 
   test.each<[SecuredPlane, GlobalOptions, Environment, RegExp, string]>([
@@ -220,14 +267,14 @@ describe('the secret', () => {
       'api',
       { url: 'https://elsewhere:1' },
       {},
-      /^MUSTER_API_KEY or MUSTER_API_KEY_FILE: set one for https:\/\/elsewhere:1 \(from --url\)$/,
+      /^MUSTER_CLIENT_API_KEY or MUSTER_CLIENT_API_KEY_FILE: set one for https:\/\/elsewhere:1 \(from --url\)$/,
       "this machine's key goes nowhere else",
     ],
     [
       'ops',
       {},
-      { MUSTER_OPS_URL: 'http://10.0.0.1:8082' },
-      /^MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: set one for .*\(from MUSTER_OPS_URL\)$/,
+      { MUSTER_CLIENT_OPS_URL: 'http://10.0.0.1:8082' },
+      /^MUSTER_CLIENT_OPERATOR_TOKEN or MUSTER_CLIENT_OPERATOR_TOKEN_FILE: set one for .*\(from MUSTER_CLIENT_OPS_URL\)$/,
       'nor does its token',
     ],
     [
@@ -240,7 +287,7 @@ describe('the secret', () => {
     [
       'ops',
       {},
-      { ...NO_CA, MUSTER_OPS_URL: 'https://ops.prod.example' },
+      { ...NO_CA, MUSTER_CLIENT_OPS_URL: 'https://ops.prod.example' },
       /its own addresses alone$/,
       'another port is another service',
     ],
@@ -258,46 +305,58 @@ describe('the secret', () => {
       /^the context lost \(.*nowhere\): the file cannot be read \(ENOENT\)$/,
       'a file that is gone',
     ],
-    ['api', {}, { MUSTER_API_KEY: 'hunter2' }, /^MUSTER_API_KEY: must be an API key/, 'no key'],
+    ['api', {}, { MUSTER_CLIENT_API_KEY: 'hunter2' }, /^MUSTER_CLIENT_API_KEY: must be an API key/, 'no key'],
     [
       'api',
       {},
-      { MUSTER_API_KEY: `${KEYS.variable.slice(0, -1)}-` },
-      /^MUSTER_API_KEY: must be an API key/,
+      { MUSTER_CLIENT_API_KEY: `${KEYS.variable.slice(0, -1)}-` },
+      /^MUSTER_CLIENT_API_KEY: must be an API key/,
       'a key with a slip in it',
     ],
     [
       'ops',
       {},
-      { MUSTER_OPERATOR_TOKEN: 'hunter2' },
-      /^MUSTER_OPERATOR_TOKEN: line 1 must have at least 32/,
+      { MUSTER_CLIENT_OPERATOR_TOKEN: 'hunter2' },
+      /^MUSTER_CLIENT_OPERATOR_TOKEN: line 1 must have at least 32/,
       'no token',
     ],
     [
       'api',
       {},
-      { MUSTER_API_KEY_FILE: '/nowhere/key' },
-      /^MUSTER_API_KEY_FILE: the file cannot be read \(ENOENT\)$/,
+      { MUSTER_CLIENT_API_KEY_FILE: '/nowhere/key' },
+      /^MUSTER_CLIENT_API_KEY_FILE \(\/nowhere\/key\): the file cannot be read \(ENOENT\)$/,
       'no file',
     ],
-    ['api', {}, { MUSTER_API_KEY_FILE: '/' }, /^MUSTER_API_KEY_FILE: the file cannot be read \(EISDIR\)$/, 'a folder'],
     [
       'api',
       {},
-      { MUSTER_API_KEY_FILE: '/dev/zero' },
-      /^\/dev\/zero: must have at most \d+ bytes$/,
-      'a file without an end',
+      { MUSTER_CLIENT_API_KEY_FILE: '/' },
+      /^MUSTER_CLIENT_API_KEY_FILE \(\/\): the file cannot be read \(EISDIR\)$/,
+      'a folder',
     ],
     [
-      'ops',
+      'api',
       {},
-      { MUSTER_DATA_DIR: '/nowhere' },
-      /^MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: set one; there is no token of an embedded store at \/nowhere\/operator-token \(ENOENT\)$/,
-      'a machine without one',
+      { MUSTER_CLIENT_API_KEY_FILE: '/dev/zero' },
+      /^\/dev\/zero: must have at most \d+ bytes$/,
+      'a file without an end',
     ],
   ])('%s with %j is refused (%s)', (plane, options, env, words) => {
     expect(() => secretOf(plane, options, env)).toThrow(words);
     expect(() => secretOf(plane, options, env)).not.toThrow(/hunter2/);
+  });
+
+  test('of a machine that has none in this folder is asked for', () => {
+    const elsewhere = mkdtempSync(join(root, 'elsewhere-'));
+    process.chdir(elsewhere);
+    try {
+      expect(() => secretOf('ops', {}, {})).toThrow(
+        'MUSTER_CLIENT_OPERATOR_TOKEN or MUSTER_CLIENT_OPERATOR_TOKEN_FILE: set one; there is no token of an embedded ' +
+          `store at ${elsewhere}/.muster/operator-token (ENOENT)`,
+      );
+    } finally {
+      process.chdir(root);
+    }
   });
 
   test('--timeout and --request-id go along', () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -29,14 +29,22 @@ let folder: string;
 beforeAll(() => {
   root = scratchDirectory('kept-addresses');
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const before = process.cwd();
+afterAll(() => {
+  process.chdir(before);
+  rmSync(root, { recursive: true, force: true });
+});
 beforeEach(() => {
-  folder = mkdtempSync(join(root, 'data-'));
+  // Commands look where they are run.
+  const place = mkdtempSync(join(root, 'place-'));
+  process.chdir(place);
+  folder = join(place, '.muster');
+  mkdirSync(folder);
 });
 
 const file = (): string => join(folder, ADDRESSES_FILE);
 const put = (content: unknown): void => writeFileSync(file(), JSON.stringify(content), { mode: 0o600 });
-const asked = (env: Environment = {}, globals = NO_GLOBALS) => ({ env: { MUSTER_DATA_DIR: folder, ...env }, globals });
+const asked = (env: Environment = {}, globals = NO_GLOBALS) => ({ env, globals });
 const URLS = { api: 'http://127.0.0.1:41001', device: 'http://[::1]:41002', ops: 'http://127.0.0.1:41003' };
 
 test('are for their owner alone, and are what commands ask where nothing else is set', async () => {
@@ -53,11 +61,9 @@ test('are for their owner alone, and are what commands ask where nothing else is
 });
 
 test.each<[Environment, string, string]>([
-  [{ MUSTER_URL: 'http://v:1' }, 'http://v:1', 'the variable of the address comes before'],
-  [{ MUSTER_API_LISTEN: '127.0.0.1:9' }, 'http://127.0.0.1:9', 'so does the one of the listener'],
-  [{ MUSTER_API_LISTEN: '127.0.0.1:0' }, URLS.api, 'unless it lets the system choose the port'],
-  [{ MUSTER_API_LISTEN: '127.0.0.1:80' }, 'http://127.0.0.1:80', 'this port is a port'],
-  [{ MUSTER_DATA_DIR: '/nowhere' }, 'http://127.0.0.1:8080', 'another folder has none'],
+  [{ MUSTER_CLIENT_URL: 'http://v:1' }, 'http://v:1', 'the variable of the address comes before'],
+  [{ MUSTER_API_LISTEN: '127.0.0.1:9' }, URLS.api, 'a variable of the service is not read'],
+  [{ MUSTER_DATA_DIR: '/nowhere' }, URLS.api, 'nor is this one'],
 ])('%j: %s (%s)', async (env, url, _why) => {
   await keepAddresses(folder, URLS);
   expect(addressOf('api', asked(env)).url).toBe(url);
@@ -126,7 +132,7 @@ describe('of a process', () => {
       { ...without, pid },
     ]) {
       put(content);
-      expect(addressOf('api', asked())).toMatchObject({ url: DEFAULT, from: 'the default of MUSTER_API_LISTEN' });
+      expect(addressOf('api', asked())).toMatchObject({ url: DEFAULT, from: 'the default of MUSTER_CLIENT_URL' });
     }
   });
 
@@ -146,7 +152,7 @@ test('a command that goes on sends nothing to them after the service, until it i
   await once(server, 'listening');
   const urls = { ...URLS, ops: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   await keepAddresses(folder, urls);
-  const env = { MUSTER_DATA_DIR: folder, MUSTER_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789' };
+  const env = { MUSTER_CLIENT_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789' };
   const operator = operatorOf(invocation(env, {}));
   await operator.listAccounts();
   rmSync(file());
@@ -164,8 +170,7 @@ test('of a service that is gone: commands say that it cannot be reached, and whe
   const [port = 0] = await freePorts(1);
   await keepAddresses(folder, { ...URLS, ops: `http://127.0.0.1:${port}` });
   const { code, stderr } = await musterHere(['usage'], {
-    MUSTER_DATA_DIR: folder,
-    MUSTER_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789',
+    MUSTER_CLIENT_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789',
   });
   expect(code).toBe(1);
   expect(stderr).toContain(`127.0.0.1:${port} cannot be reached (nothing listens there)`);
@@ -178,8 +183,7 @@ test('so does one that waits for the service, once its time is up', async () => 
   using time = simulatedTimers();
   const refused = refusedConnection();
   const ended = musterHere(['apps', 'revoke', 'a'.repeat(20), 'b'.repeat(20), '--yes', '--timeout', '1s'], {
-    MUSTER_DATA_DIR: folder,
-    MUSTER_API_KEY: generateApiKey(systemRandom()).token.reveal(),
+    MUSTER_CLIENT_API_KEY: generateApiKey(systemRandom()).token.reveal(),
   });
   await refused;
   await time.advance(1000);

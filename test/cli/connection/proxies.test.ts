@@ -24,7 +24,12 @@ async function behindProxy(): Promise<
   proxy.places.set('api.fleet.example', placeOf(muster.api));
   proxy.places.set('ops.fleet.example', placeOf(muster.ops));
   const { apiKey } = await tenant(muster);
-  const env = { MUSTER_URL: API, MUSTER_OPS_URL: OPS, MUSTER_API_KEY: apiKey, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+  const env = {
+    MUSTER_CLIENT_URL: API,
+    MUSTER_CLIENT_OPS_URL: OPS,
+    MUSTER_CLIENT_API_KEY: apiKey,
+    MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
+  };
   return { muster, proxy, env, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
@@ -77,7 +82,7 @@ describe('a service elsewhere', () => {
     it.proxy.instead = 403;
     const env = {
       ...it.env,
-      MUSTER_URL: 'https://api.fleet.example:8443',
+      MUSTER_CLIENT_URL: 'https://api.fleet.example:8443',
       https_proxy: it.proxy.url,
       http_proxy: 'http://127.0.0.1:1',
     };
@@ -123,7 +128,7 @@ describe('a service of this machine', () => {
     expect(await musterCommand(['apps', 'list'], { ...ownedBy(it.muster, apiKey), ...proxies })).toMatchObject({
       code: 0,
     });
-    const named = { ...ownedBy(it.muster, apiKey), MUSTER_URL: it.muster.api.replace('127.0.0.1', 'localhost') };
+    const named = { ...ownedBy(it.muster, apiKey), MUSTER_CLIENT_URL: it.muster.api.replace('127.0.0.1', 'localhost') };
     expect(await musterHere(['apps', 'list'], { ...named, ...proxies })).toMatchObject({ code: 0 });
     expect(it.proxy.seen).toEqual([]);
   });
@@ -138,7 +143,7 @@ test('a redirect is not followed through a proxy either', async () => {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   proxy.places.set('ops.fleet.example', { host: '127.0.0.1', port: (server.address() as AddressInfo).port });
-  const env = { MUSTER_OPS_URL: OPS, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN, http_proxy: proxy.url };
+  const env = { MUSTER_CLIENT_OPS_URL: OPS, MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN, http_proxy: proxy.url };
   expect(await musterHere(['accounts', 'list'], env)).toMatchObject({
     stderr: expect.stringContaining('The address redirects elsewhere') as string,
   });

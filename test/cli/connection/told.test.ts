@@ -48,8 +48,8 @@ async function strange(status: number, isLong: (path: string) => boolean) {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const env = {
-    MUSTER_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    MUSTER_OPERATOR_TOKEN: TOKEN,
+    MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    MUSTER_CLIENT_OPERATOR_TOKEN: TOKEN,
   };
   return { env, sent, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
@@ -76,9 +76,12 @@ test('a refusal of the token is told with the id that was sent, whatever stands 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const env = {
-    MUSTER_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    MUSTER_OPERATOR_TOKEN: TOKEN,
+    MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    MUSTER_CLIENT_OPERATOR_TOKEN: TOKEN,
   };
   const { code, stderr } = await musterHere(['accounts', 'list', '--request-id', 'night-1'], env);
-  expect([code, stderr]).toEqual([5, expect.stringMatching(/is from MUSTER_OPERATOR_TOKEN\. \(request night-1\)\n$/)]);
+  expect([code, stderr]).toEqual([
+    5,
+    expect.stringMatching(/where it is from, MUSTER_CLIENT_OPERATOR_TOKEN\. \(request night-1\)\n$/),
+  ]);
 });

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import type { Cell, Column } from '../../../src/cli/output/columns.ts';
 import { renderTable } from '../../../src/cli/output/table.ts';
@@ -41,6 +42,22 @@ describe('a name that somebody chose', () => {
     expect(shown('   ')).toMatch(/^a1b2c3d4e5 {2}- /);
     expect(shown('a\u202eb')).toContain('a\\u202eb');
   });
+});
+
+test.each([
+  ['한국어', 'Hangul'],
+  ['ｶﾞｷﾞ', 'katakana of half width with its marks'],
+  ['नमस्ते', 'Devanagari'],
+  ['தமிழ்', 'Tamil'],
+  ['👨‍👩‍👧‍👦 中文', 'a family, whose joiners are escaped, and Han'],
+  ['e\u0301\u0323', 'marks over and under a letter'],
+])('the columns behind %s stand where those of another line stand (%s)', (name) => {
+  const [first] = APPS;
+  const both = [name, 'x'.repeat(20)].map((each) => ({ ...(first as App), name: each }));
+  const lines = renderTable(COLUMNS, both, { columns: undefined, colours: false, now: NOW }).split('\n');
+  const [own, other] = lines.slice(1, 3).map((line) => stringWidth(line.slice(0, line.indexOf('behind a proxy'))));
+  expect(own).toBe(other);
+  expect(own).toBeGreaterThanOrEqual(34);
 });
 
 describe('the width', () => {

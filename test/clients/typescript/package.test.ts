@@ -34,7 +34,7 @@ function said(error: unknown): never {
 
 const PROGRAM = `
 import { OwnerClient, MusterError } from '@muster/client';
-const owner = new OwnerClient({ url: process.argv[2], apiKey: process.env.MUSTER_API_KEY });
+const owner = new OwnerClient({ url: process.argv[2], apiKey: process.env.MUSTER_CLIENT_API_KEY });
 const { appId } = await owner.createApp({ name: 'packed' });
 const seen = [];
 for await (const { type, app } of owner.watchApps()) { seen.push(type + ' ' + app.name); break; }
@@ -50,7 +50,7 @@ async function programOn(node: string): Promise<unknown> {
   const { apiKey } = await tenant(muster);
   const file = join(root, 'program.mjs');
   writeFileSync(file, PROGRAM);
-  const { stdout, stderr } = await run(node, [file, muster.api], { env: { MUSTER_API_KEY: apiKey }, cwd: root });
+  const { stdout, stderr } = await run(node, [file, muster.api], { env: { MUSTER_CLIENT_API_KEY: apiKey }, cwd: root });
   // Calls that share a signal are none that Node takes for a leak.
   expect(stderr).toBe('');
   return JSON.parse(stdout);
@@ -101,7 +101,7 @@ describe('the package', () => {
     const [, sample = ''] = /^```ts$([\s\S]*?)^```$/m.exec(readFileSync(join(FOLDER, 'README.md'), 'utf8')) ?? [];
     const file = join(root, 'sample.mjs');
     writeFileSync(file, sample);
-    const env = { MUSTER_URL: muster.api, MUSTER_API_KEY: apiKey };
+    const env = { MUSTER_CLIENT_URL: muster.api, MUSTER_CLIENT_API_KEY: apiKey };
     const { stdout } = await run(process.execPath, [file], { env, cwd: root });
     expect(stdout.split('\n').slice(0, 3)).toEqual([
       expect.stringMatching(/^[a-z0-9]{20} enrolls with a code of \d+ characters$/),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHeartbeats, paceAfter, type Heartbeats } from '../../../src/domain/devices/heartbeats.ts';
-import { packLastSeen, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { packLastSeen, sendersIn, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
@@ -282,5 +282,79 @@ describe('many accounts on a store in trouble', () => {
     expect(faulty.calls.commit).toBe(16);
     await beats.finish();
     expect(faulty.calls.commit).toBe(MANY);
+  });
+});
+
+describe('senders', () => {
+  const told = async (): Promise<unknown> => [...sendersIn(await store.get(KEYS.lastSeen(ACCOUNT)))];
+  const learn = async (): Promise<void> => {
+    const entry = await store.get(KEYS.lastSeen(ACCOUNT));
+    if (entry) memory.put(entry);
+  };
+
+  test('are written with their contacts, and go with a later one that tells none', async () => {
+    heartbeats.seen(app(0), 1000, 7);
+    heartbeats.seen(app(1), 1000, 2 ** 33 - 1);
+    heartbeats.seen(app(2), 1000);
+    await heartbeats.flush();
+    expect(await told()).toEqual([
+      [0, 7],
+      [1, 2 ** 33 - 1],
+    ]);
+    await learn();
+    expect([...(memory.account(ACCOUNT)?.senders() ?? [])]).toEqual(await told());
+    heartbeats.seen(app(0), 2000);
+    heartbeats.seen(app(1), 500, 9);
+    await heartbeats.flush();
+    expect(await told()).toEqual([[1, 2 ** 33 - 1]]);
+  });
+
+  test('are kept by a replica that knows nothing of them, while their contacts are the last', async () => {
+    heartbeats.seen(app(0), 1000, 7);
+    heartbeats.seen(app(1), 1000, 8);
+    await heartbeats.flush();
+    // Memory is behind: the commit conflicts, and the record is read.
+    heartbeats.seen(app(1), 3000);
+    heartbeats.seen(app(2), 3000, 9);
+    await heartbeats.flush();
+    expect(await told()).toEqual([
+      [0, 7],
+      [2, 9],
+    ]);
+  });
+
+  test('are the latest of ten minutes, at most as many as the limit has', async () => {
+    heartbeats.seen(app(0), 1000, 1);
+    await heartbeats.flush();
+    await learn();
+    const later = 1000 + LIMITS.sharingWindowMs;
+    heartbeats.seen(app(1), later, 1);
+    await heartbeats.flush();
+    await learn();
+    expect(await told()).toHaveLength(2);
+    for (let slot = 2; slot < 80; slot += 1) heartbeats.seen(app(slot), later + slot, 1);
+    await heartbeats.flush();
+    const slots = ((await told()) as [number, number][]).map(([slot]) => slot);
+    expect(slots).toEqual(Array.from({ length: LIMITS.sharingSendersMax }, (_, nth) => 16 + nth));
+  });
+
+  test('that could not be written are written with the next round', async () => {
+    const faulty = faultyStore(store);
+    faulty.down.add('commit');
+    const round = createHeartbeats({
+      store: faulty,
+      memory,
+      clock: new FakeClock(),
+      log: createLog('silent'),
+      metrics: createMetrics('test'),
+    });
+    round.seen(app(0), 1000, 7);
+    round.seen(app(1), 1000, 8);
+    const flushed = round.flush();
+    round.seen(app(1), 2000);
+    await flushed;
+    faulty.down.clear();
+    await round.flush();
+    expect(await told()).toEqual([[0, 7]]);
   });
 });

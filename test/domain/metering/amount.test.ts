@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { amountOf, samePrice, totalOf, type BilledNight } from '../../../src/domain/metering/amount.ts';
+import {
+  amountOf,
+  amountsOfNights,
+  samePrice,
+  totalOf,
+  type BilledNight,
+} from '../../../src/domain/metering/amount.ts';
 import { runs } from '../../support/run/effort.ts';
 
 const night = (activeDaemons: number, price = '1.00', currency = 'EUR'): BilledNight => ({
@@ -53,6 +59,37 @@ describe('an account and its month', () => {
 
   test('two currencies in one month are not added up', () => {
     expect(() => amountOf('2026-04', 'EUR', [night(1), night(1, '1.00', 'USD')])).toThrow('USD beside EUR');
+  });
+});
+
+describe('the parts of its nights', () => {
+  test.each<[BilledNight[], number[], string]>([
+    [[], [], 'no night'],
+    [
+      nights(3, 1, '0.05'),
+      [0, 0, 1],
+      'three sixths of a cent: the cent is of the night in which the sum reaches a half',
+    ],
+    [nights(3, 1, '0.10'), [0, 1, 0], 'three thirds of a cent are one, not three nights of none'],
+    [[night(1, '3.00'), night(2, '3.00')], [10, 20], 'whole cents are those of each night'],
+    [[night(1, '3.00'), night(1, '6.00')], [10, 20], 'each night has its own price'],
+  ])('%# are %j (%s)', (ledger, parts) => {
+    expect(amountsOfNights('2026-04', 'EUR', ledger)).toEqual(parts);
+  });
+
+  test('add up to the amount of the account, and a later night changes none of them', () => {
+    const price = fc.integer({ min: 0, max: 9_999_999 }).map((millionths) => (millionths / 1e6).toFixed(6));
+    const ledger = fc.array(fc.record({ activeDaemons: fc.nat(5000), price, currency: fc.constant('EUR') }), {
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(ledger, (all) => {
+        const parts = amountsOfNights('2026-04', 'EUR', all);
+        expect(parts.reduce((sum, part) => sum + part, 0)).toBe(amountOf('2026-04', 'EUR', all).amountMinor);
+        expect(amountsOfNights('2026-04', 'EUR', all.slice(0, -1))).toEqual(parts.slice(0, -1));
+      }),
+      { numRuns: runs(200) },
+    );
   });
 });
 

@@ -28,16 +28,16 @@ describe('the built-in template', () => {
   test('exports what comes by OTLP under names of its own', () => {
     const { exporters, service } = rendered({});
     expect(exporters).toEqual({
-      'otlphttp/muster': { endpoint: 'https://otel.example.com', headers: { Authorization: 'secret' } },
+      'otlp_http/muster': { endpoint: 'https://otel.example.com', headers: { Authorization: 'secret' } },
     });
     expect(Object.keys(service.pipelines)).toEqual(['traces/muster', 'metrics/muster', 'logs/muster']);
     for (const pipeline of Object.values(service.pipelines)) {
-      expect(pipeline).toEqual({ receivers: ['otlp/muster'], exporters: ['otlphttp/muster'] });
+      expect(pipeline).toEqual({ receivers: ['otlp/muster'], exporters: ['otlp_http/muster'] });
     }
   });
 
   test('without a header there is none', () => {
-    expect(rendered({ headers: {} }).exporters['otlphttp/muster']?.headers).toEqual({});
+    expect(rendered({ headers: {} }).exporters['otlp_http/muster']?.headers).toEqual({});
   });
 });
 
@@ -59,7 +59,7 @@ describe('a value', () => {
     ['- &anchor *alias !tag %x @y `z', 'the signs of YAML'],
   ])('%s arrives byte for byte (%s)', (value) => {
     const { exporters } = rendered({ headers: { 'Api-Key': value } });
-    expect(expanded(exporters['otlphttp/muster']?.headers['Api-Key'] ?? '')).toBe(value);
+    expect(expanded(exporters['otlp_http/muster']?.headers['Api-Key'] ?? '')).toBe(value);
   });
 
   test('any header and endpoint arrive byte for byte, and the rest is as it was', () => {
@@ -69,7 +69,7 @@ describe('a value', () => {
     fc.assert(
       fc.property(printable, printable, (endpoint, header) => {
         const { exporters, service } = rendered({ endpoint, headers: { Authorization: header } });
-        const own = exporters['otlphttp/muster'];
+        const own = exporters['otlp_http/muster'];
         expect([expanded(own?.endpoint ?? ''), expanded(own?.headers['Authorization'] ?? '')]).toEqual([
           endpoint,
           header,
@@ -84,11 +84,11 @@ describe('a value', () => {
 describe('a template', () => {
   const OWN = `# a remark with $(MUSTER_ENDPOINT) in it
 exporters:
-  "otlphttp/own": {endpoint: $(MUSTER_ENDPOINT), headers: '$(MUSTER_HEADERS)', level: "$(MUSTER_EVIDENCE_LEVEL)"}
+  "otlp_http/own": {endpoint: $(MUSTER_ENDPOINT), headers: '$(MUSTER_HEADERS)', level: "$(MUSTER_EVIDENCE_LEVEL)"}
 processors:
   batch:
     timeout: \${env:BATCH}   # expanded by the collector
-service: {pipelines: {traces: {exporters: [otlphttp/own]}}}
+service: {pipelines: {traces: {exporters: [otlp_http/own]}}}
 `;
 
   test('keeps its own text, remarks and expansions', () => {

@@ -29,7 +29,7 @@ const log = () => createLog('info', { write: (one) => void logged.push(one) });
 const says = (text: string): void => writeFileSync(path, text);
 function opened(text = DEFAULT_TEMPLATE): TemplateFile {
   says(text);
-  return watchedTemplate({ template: { path, text } }, { clock, log: log() });
+  return watchedTemplate({ template: { path, text }, exporter: 'otlp_http' }, { clock, log: log() });
 }
 const errors = (): string[] => logged.filter((one) => (JSON.parse(one) as { level: string }).level === 'error');
 
@@ -95,8 +95,22 @@ test('at a start a wrong one is refused, without what stands in it', () => {
   expect(start).toThrow(/^MUSTER_OPAMP_TEMPLATE_FILE: the template has no \$\(MUSTER_ENDPOINT\)$/);
 });
 
+test.each(['otlp_http', 'otlphttp'] as const)(
+  'the built-in one exports by %s where the service is told so',
+  (exporter) => {
+    const { template } = watchedTemplate({ template: undefined, exporter }, { clock, log: log() }).inUse();
+    const configuration = template.render({
+      enabled: true,
+      endpoint: 'http://a',
+      headers: {},
+      evidenceLevel: 'hashes',
+    });
+    expect(configuration.match(/otlp_?http\/muster/g)).toEqual(Array<string>(4).fill(`${exporter}/muster`));
+  },
+);
+
 test('without a file the built-in one is in use, and stays', async () => {
-  const file = watchedTemplate({ template: undefined }, { clock, log: log() });
+  const file = watchedTemplate({ template: undefined, exporter: 'otlp_http' }, { clock, log: log() });
   const before = file.inUse();
   clock.advance(5000);
   await file.reread();

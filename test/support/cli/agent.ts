@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { runAgent, type AgentOptions } from '../../../src/cli/agent/agent.ts';
 import type { Surroundings } from '../../../src/cli/agent/surroundings.ts';
-import { DEFAULT_PIPELINES } from '../../../src/cli/agent/collector-file.ts';
 import { writeNewFile } from '../../../src/service/files/new-file.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import type { CreatedApp } from '../service/muster.ts';
@@ -34,12 +33,12 @@ export function startAgent({ folder, app, surroundings, ...options }: AgentPlan)
       credentialFile: join(folder, 'credential'),
       configFile: join(folder, 'collector.yaml'),
       appId: app?.appId,
-      code: app && (async () => app.enrollCode),
+      code: app && { from: '--code-stdin', read: async () => app.enrollCode },
       connection: 'cloud',
       platform: 'linux/test',
       agentVersion: '1.0.0',
       once: false,
-      pipelines: DEFAULT_PIPELINES,
+      collector: { pipelines: undefined, exporter: undefined },
       command: [],
       ...options,
     },

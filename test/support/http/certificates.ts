@@ -67,8 +67,13 @@ export const selfSigned = (directory: string, name: string, options: SelfSignedO
   made(directory, name, options, ['-signkey', join(directory, `${name}.key`)]);
 
 /** One that a self-signed certificate of the same directory has issued, for 127.0.0.1. */
-export const issuedBy = (directory: string, authority: string, name: string): SelfSigned =>
-  made(directory, name, {}, [
+export const issuedBy = (
+  directory: string,
+  authority: string,
+  name: string,
+  options: SelfSignedOptions = {},
+): SelfSigned =>
+  made(directory, name, options, [
     '-CA',
     join(directory, `${authority}.crt`),
     '-CAkey',

@@ -18,6 +18,8 @@ export interface ProxyPlan {
   readonly target: string;
   /** Seconds that it waits for an answer. */
   readonly readSeconds: number;
+  /** Seconds for which Apache keeps an idle connection to the target; for as long as that is open where not given. */
+  readonly keptSeconds?: number;
   /** Further lines of the place that it passes on. */
   readonly more?: string;
 }
@@ -58,7 +60,7 @@ const CONFIGS: Readonly<Record<ProxyName, (plan: ProxyPlan) => string>> = {
         }
       }
     }`,
-  apache2: ({ folder, port, target, readSeconds, more = '' }) => `
+  apache2: ({ folder, port, target, readSeconds, keptSeconds, more = '' }) => `
     ServerRoot ${folder}
     ServerName localhost
     PidFile ${folder}/pid
@@ -71,7 +73,7 @@ const CONFIGS: Readonly<Record<ProxyName, (plan: ProxyPlan) => string>> = {
       .join('\n')}
     ${process.getuid?.() === 0 ? 'User nobody\nGroup nogroup' : ''}
     SetOutputFilter DEFLATE
-    ProxyPass / ${target}/
+    ProxyPass / ${target}/${keptSeconds === undefined ? '' : ` ttl=${keptSeconds}`}
     ProxyTimeout ${readSeconds}
     ${more}
     `,
@@ -81,8 +83,12 @@ const ARGUMENTS: Readonly<Record<ProxyName, (config: string) => string[]>> = {
   apache2: (config) => ['-D', 'FOREGROUND', '-f', config],
 };
 
+export interface RealProxy extends AsyncDisposable {
+  readonly url: string;
+}
+
 /** Starts a proxy, which ends with the block. */
-export async function startProxy(name: ProxyName, program: string, plan: ProxyPlan): Promise<AsyncDisposable> {
+export async function startProxy(name: ProxyName, program: string, plan: ProxyPlan): Promise<RealProxy> {
   mkdirSync(plan.folder, { recursive: true });
   const config = join(plan.folder, 'proxy.conf');
   writeFileSync(config, CONFIGS[name](plan));
@@ -93,6 +99,7 @@ export async function startProxy(name: ProxyName, program: string, plan: ProxyPl
     return await listens(plan.port);
   });
   return {
+    url: `http://127.0.0.1:${plan.port}`,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await ended;

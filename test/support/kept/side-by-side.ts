@@ -1,6 +1,11 @@
+import { rmSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
 import { pollIntervalAt } from '../../../src/time/poll-interval.ts';
 import { TcpProxy } from '../etcd/tcp-proxy.ts';
 import { createApp, enroll, tenant } from '../service/muster.ts';
+import { findProxy, startProxy } from '../http/real-proxies.ts';
+import { scratchDirectory } from '../run/scratch-directory.ts';
+import { freePorts } from '../service/free-ports.ts';
 import { Caddy, findCaddy, NO_CADDY } from './caddy.ts';
 import { findClients, NO_CLIENTS, type KeptClient, type Told } from './clients.ts';
 
@@ -12,8 +17,8 @@ const REQUESTS = CONNECTIONS * ROUNDS;
 /** Each way: what a client sends within the double of it before the service closes is lost. */
 export const DELAY_MS = 50;
 
-/** How long Caddy keeps an idle connection where nothing else is set. */
-const CADDY_IDLE_SECONDS = 120;
+/** How long Caddy keeps an idle connection where nothing else is set; Apache is told the same. */
+const PROXY_IDLE_SECONDS = 120;
 const POLL_SECONDS = 60;
 
 /** The programs of others; or why there are none, to be printed where tests are skipped. */
@@ -21,12 +26,15 @@ export function findPrograms(): Programs | string {
   const clients = findClients();
   const caddy = findCaddy();
   if (clients === undefined) return NO_CLIENTS;
-  return caddy === undefined ? NO_CADDY : { clients, caddy };
+  const apache = findProxy('apache2');
+  if (apache === undefined) return 'no Apache: apt-get install apache2-bin';
+  return caddy === undefined ? NO_CADDY : { clients, caddy, apache };
 }
 
 export interface Programs {
   readonly clients: { readonly python: KeptClient; readonly go: KeptClient };
   readonly caddy: string;
+  readonly apache: string;
 }
 
 export interface Stage {
@@ -38,10 +46,10 @@ export interface Stage {
 /** The intervals that daemons are told, from the shortest to the longest. */
 export const toldIntervals = (): number[] => spread(CONNECTIONS, (at) => pollIntervalAt(POLL_SECONDS, 2 * at - 1));
 
-/** Those that daemons are told, and others from just below the time for which Caddy keeps a connection on. */
-export const aroundCaddy = (): number[] => [
+/** Those that daemons are told, and others from just below the time for which a proxy keeps a connection on. */
+export const aroundProxies = (): number[] => [
   ...toldIntervals().slice(CONNECTIONS / 2),
-  ...spread(CONNECTIONS / 2, (at) => CADDY_IDLE_SECONDS - 5 + 20 * at),
+  ...spread(CONNECTIONS / 2, (at) => PROXY_IDLE_SECONDS - 5 + 20 * at),
 ];
 
 const spread = (count: number, of: (at: number) => number): number[] =>
@@ -49,17 +57,26 @@ const spread = (count: number, of: (at: number) => number): number[] =>
 
 /** @param intervals in seconds, of direct connections and of those to Caddy */
 export async function sideBySide(
-  { clients, caddy }: Programs,
+  { clients, caddy, apache }: Programs,
   { muster, secondMs }: Stage,
-  intervals: { readonly direct: readonly number[]; readonly behindCaddy: readonly number[] },
-): Promise<Record<'python' | 'go' | 'caddy', Told>> {
+  intervals: { readonly direct: readonly number[]; readonly behindProxies: readonly number[] },
+): Promise<Record<'python' | 'go' | 'caddy' | 'apache', Told>> {
   const { apiKey } = await tenant(muster);
   const token = await enroll(muster, await createApp(muster, apiKey));
-  const port = Number(new URL(muster.device).port);
-  await using link = await TcpProxy.before(port);
+  await using link = await TcpProxy.before(Number(new URL(muster.device).port));
   link.delayMs = DELAY_MS;
-  const keep = [`keepalive ${Math.round(CADDY_IDLE_SECONDS * secondMs)}ms`];
+  const keep = [`keepalive ${Math.round(PROXY_IDLE_SECONDS * secondMs)}ms`];
   await using proxy = await Caddy.before(caddy, new URL(link.url).host, keep);
+  const [port = 0] = await freePorts(1);
+  const folder = scratchDirectory('apache');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  await using behind = await startProxy('apache2', apache, {
+    folder,
+    port,
+    target: link.url,
+    readSeconds: 60,
+    keptSeconds: Math.round((PROXY_IDLE_SECONDS * secondMs) / 1000),
+  });
   const job = (base: string, path: string, seconds: readonly number[]) => ({
     url: `${base}/device/v1/${path}`,
     token,
@@ -67,17 +84,19 @@ export async function sideBySide(
     intervalsMs: seconds.map((each) => Math.round(each * secondMs)),
     rounds: ROUNDS,
   });
-  const [python, go, behindCaddy] = await Promise.all([
+  const [python, go, behindCaddy, behindApache] = await Promise.all([
     clients.python(job(link.url, 'config', intervals.direct)),
     clients.go(job(link.url, 'config/ack', intervals.direct)),
-    clients.go(job(proxy.url, 'config/ack', intervals.behindCaddy)),
+    clients.go(job(proxy.url, 'config/ack', intervals.behindProxies)),
+    clients.go(job(behind.url, 'config/ack', intervals.behindProxies)),
   ]);
-  return { python, go, caddy: behindCaddy };
+  return { python, go, caddy: behindCaddy, apache: behindApache };
 }
 
-/** The outcome where nothing is broken off. Caddy opens connections as it likes. */
+/** The outcome where nothing is broken off. Proxies open connections as they like. */
 export const ALL_ANSWERED = {
   python: { requests: REQUESTS, connections: CONNECTIONS, broken: 0, statuses: { 200: REQUESTS }, faults: {} },
   go: { requests: REQUESTS, connections: CONNECTIONS, broken: 0, statuses: { 204: REQUESTS }, faults: {} },
   caddy: { requests: REQUESTS, broken: 0, statuses: { 204: REQUESTS }, faults: {} },
+  apache: { requests: REQUESTS, broken: 0, statuses: { 204: REQUESTS }, faults: {} },
 };

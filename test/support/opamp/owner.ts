@@ -48,14 +48,14 @@ export async function audited(muster: Muster, { accountId }: Tenant, action: str
 const COLLECTOR_FILE = z.object({
   exporters: z
     .object({
-      'otlphttp/muster': z.object({ endpoint: z.string(), headers: z.record(z.string(), z.string()).optional() }),
+      'otlp_http/muster': z.object({ endpoint: z.string(), headers: z.record(z.string(), z.string()).optional() }),
     })
     .optional(),
 });
 
 /** What a collector makes of a configuration of the built-in template: each doubled `$` is one. Undefined if it is empty. */
 export function exporterIn(text: string): { endpoint: string; headers: Record<string, string> } | undefined {
-  const exporter = COLLECTOR_FILE.parse(parse(text)).exporters?.['otlphttp/muster'];
+  const exporter = COLLECTOR_FILE.parse(parse(text)).exporters?.['otlp_http/muster'];
   if (!exporter) return undefined;
   const single = (value: string): string => value.replaceAll('$$', () => '$');
   return {

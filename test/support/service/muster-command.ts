@@ -84,7 +84,7 @@ function caught(stream: NodeJS.WriteStream): Disposable & { readonly text: () =>
 /** The environment of a service that was not started: nobody listens at port 9, and `0` is always free. */
 export const notStarted = (dataDir: string): Record<string, string> => ({
   MUSTER_DATA_DIR: dataDir,
-  MUSTER_OPS_URL: 'http://127.0.0.1:9',
+  MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:9',
   MUSTER_API_LISTEN: '127.0.0.1:0',
   MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
   MUSTER_OPS_LISTEN: '127.0.0.1:0',
@@ -93,12 +93,12 @@ export const notStarted = (dataDir: string): Record<string, string> => ({
 
 /** The environment that leads the command to a running service. */
 export const connectedTo = ({ ops }: Pick<Muster, 'ops'>): Record<string, string> => ({
-  MUSTER_OPS_URL: ops,
-  MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+  MUSTER_CLIENT_OPS_URL: ops,
+  MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
 });
 
 /** The environment that leads the command to `/v1` of a running service, by an owner's key. */
 export const ownedBy = ({ api }: Pick<Muster, 'api'>, apiKey: string): Record<string, string> => ({
-  MUSTER_URL: api,
-  MUSTER_API_KEY: apiKey,
+  MUSTER_CLIENT_URL: api,
+  MUSTER_CLIENT_API_KEY: apiKey,
 });

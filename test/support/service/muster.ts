@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
 import { inject } from 'vitest';
-import { fetchByCertificate } from '../../../src/cli/connection/fetch-to.ts';
+import { fetchHere } from '../../../src/cli/connection/fetch-to.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import type { Deadlines } from '../../../src/domain/limits.ts';
 import { createLog, SAMPLING } from '../../../src/log.ts';
@@ -135,7 +135,7 @@ export class Muster implements AsyncDisposable {
 
   /** Resolves when /readyz says so. */
   async ready(): Promise<void> {
-    const ask = this.#opsCertificate === undefined ? fetch : fetchByCertificate(this.#opsCertificate);
+    const ask = this.#opsCertificate === undefined ? fetch : fetchHere(this.#opsCertificate);
     await until(async () => (await ask(`${this.ops}/readyz`)).status === 200);
   }
 

@@ -33,11 +33,11 @@ test('the samples print what the document says', async () => {
     };
     const env = {
       PATH: process.env['PATH'] ?? '',
-      MUSTER_URL: muster.api,
-      MUSTER_DEVICE_URL: muster.device,
-      MUSTER_OPS_URL: muster.ops,
-      MUSTER_API_KEY_FILE: secret('api-key', apiKey),
-      MUSTER_OPERATOR_TOKEN_FILE: secret('operator-token', OPERATOR_TOKEN),
+      MUSTER_CLIENT_URL: muster.api,
+      MUSTER_CLIENT_DEVICE_URL: muster.device,
+      MUSTER_CLIENT_OPS_URL: muster.ops,
+      MUSTER_CLIENT_API_KEY_FILE: secret('api-key', apiKey),
+      MUSTER_CLIENT_OPERATOR_TOKEN_FILE: secret('operator-token', OPERATOR_TOKEN),
     };
     const script = samples.map(({ script }) => script).join(`\necho '${MARK}'\n`);
     const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OwnerClient } from '#client';
 import { samplesOf } from '../../../src/cli/connection/exposition.ts';
-import { csvRows } from '../../../src/text/csv.ts';
+import { savedCodes } from '../../support/cli/saved-codes.ts';
 import { LossyProxy } from '../../support/http/lossy-proxy.ts';
 import { musterCommand, musterProcess, ownedBy } from '../../support/service/muster-command.ts';
 import { call, enroll, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
@@ -45,11 +45,6 @@ interface Coded {
   readonly enrollCode: string;
 }
 
-function savedIn(path: string): Coded[] {
-  const rows = [...csvRows(readFileSync(path, 'utf8'))].slice(1);
-  return rows.map(({ fields: [, name = '', appId = '', enrollCode = ''] }) => ({ name, appId, enrollCode }));
-}
-
 /** Every name is there once, its code is the one that was saved, and none was refused for the rate. */
 async function expectWhole({ owner, proxy }: { owner: Tenant; proxy: LossyProxy }, coded: readonly Coded[]) {
   const { body } = await call(`${muster.api}/v1/apps`, { token: owner.apiKey });
@@ -78,7 +73,7 @@ describe.concurrent('300 apps through a proxy that loses one answer in twenty', 
     expect([code, stderr]).toEqual([0, `The codes are in ${codes}.\n${COUNT} apps created.\n`]);
     expect(stdout.trimEnd().split('\n')).toHaveLength(COUNT);
     expect(readdirSync(root)).not.toContain('plain.resume');
-    await expectWhole({ ...behind, proxy }, savedIn(codes));
+    await expectWhole({ ...behind, proxy }, savedCodes(codes));
   });
 
   test('by the command, killed twice, with --resume', async () => {
@@ -95,7 +90,7 @@ describe.concurrent('300 apps through a proxy that loses one answer in twenty', 
     }
     const { code, stderr } = await musterCommand(args, behind.env);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`${COUNT} apps created.`)]);
-    await expectWhole({ ...behind, proxy }, savedIn(codes));
+    await expectWhole({ ...behind, proxy }, savedCodes(codes));
   });
 
   test('by the client for TypeScript', async () => {

@@ -62,7 +62,7 @@ describe.skipIf(!isThere)(`a file that is mounted by itself${skipped}`, () => {
     writeFileSync(code, enrollCode, { mode: 0o600 });
     const files = ['--credential-file', join(folder, 'credential'), '--code-file', code, '--otel-config', config];
     await musterWith(config, ['agent', 'run', '--once', '--app', appId, ...files], {
-      MUSTER_DEVICE_URL: muster.device,
+      MUSTER_CLIENT_DEVICE_URL: muster.device,
     });
     expect((await asOperator(muster)(`GET /accounts/${owner.accountId}/rollout`)).body).toMatchObject({
       failures: [

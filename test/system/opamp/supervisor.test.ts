@@ -91,7 +91,7 @@ describe.skipIf(programs === undefined)(programs === undefined ? `${TITLE} (${NO
     await purge(muster, app);
     await until(() => supervisor.filesWith(SECRET).length === 0);
     await untilRollout(muster, app, 'applied');
-    expect(supervisor.effective()).not.toContain('otlphttp/muster');
+    expect(supervisor.effective()).not.toContain('otlp_http/muster');
     expect(supervisor.filesWith(SECRET)).toEqual([]);
     // Neither did it tell it to anybody.
     expect(supervisor.says(SECRET) + muster.logged.filter((line) => line.includes(SECRET)).length).toBe(0);
@@ -145,7 +145,7 @@ describe.skipIf(programs === undefined)(programs === undefined ? `${TITLE} (${NO
     await using own = await OtlpReceiver.start();
     const { local, file } = await ownPipeline(folder, own.endpoint);
     const template = join(folder, 'template.yaml');
-    writeFileSync(template, DEFAULT_TEMPLATE.replaceAll('otlphttp/muster', 'unheard_of/muster'));
+    writeFileSync(template, DEFAULT_TEMPLATE.replaceAll('otlp_http/muster', 'unheard_of/muster'));
     await using muster = await startMuster({ MUSTER_OPAMP_TEMPLATE_FILE: template });
     const app = await newApp(muster);
     await setExport(muster, app, { endpoint: fleets.endpoint });
@@ -177,8 +177,8 @@ async function ownPipeline(folder: string, endpoint: string): Promise<{ local: s
   const file = join(folder, 'own.yaml');
   const configuration = {
     receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${port}` } } } },
-    exporters: { otlphttp: { endpoint }, debug: {} },
-    service: { pipelines: { traces: { receivers: ['otlp'], exporters: ['otlphttp', 'debug'] } } },
+    exporters: { otlp_http: { endpoint }, debug: {} },
+    service: { pipelines: { traces: { receivers: ['otlp'], exporters: ['otlp_http', 'debug'] } } },
   };
   writeFileSync(file, JSON.stringify(configuration));
   return { local: `http://127.0.0.1:${port}`, file };

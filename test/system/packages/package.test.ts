@@ -188,7 +188,7 @@ describe('@muster/muster', () => {
     expect(await chosen(addresses, GOOD_PASSWORD)).toBe(200);
     const told = await run(process.execPath, [program, 'doctor', '--running'], {
       cwd: folder,
-      env: { ...env, MUSTER_OPS_URL: addresses.ops, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN },
+      env: { ...env, MUSTER_CLIENT_OPS_URL: addresses.ops, MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN },
     }).catch((error: unknown) => error as { stdout: string });
     expect(told.stdout).toMatch(/^ok +service/m);
     muster.kill('SIGTERM');

@@ -2,7 +2,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPages } from '../../../scripts/build-web.ts';
 import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
-import { call, enroll, Muster } from '../../support/service/muster.ts';
+import { call, enroll, Muster, poll } from '../../support/service/muster.ts';
+import { auditOf } from '../../support/service/daemon.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
 import { atPanel, openPage, operatorVisit, signInByPassword } from './panel-browser.ts';
 
@@ -53,6 +54,20 @@ describe.skipIf(chromium === undefined)(title, () => {
     await enroll(muster, { appId, enrollCode: code });
     // Nobody reads the page again: the service says that something has changed.
     await expect.poll(() => row.innerText()).toContain('active');
+    expect(visited.faults).toEqual([]);
+  });
+
+  test('an app whose credential machines share says so', async () => {
+    const [appId = ''] = account.appIds;
+    await at(`/apps/${appId}`, /Open enrollment codes/);
+    const warning = page.getByText(/Several machines take turns/);
+    expect(await warning.count()).toBe(0);
+    for (const id of ['one', 'two', 'one', 'two']) await poll(muster, account.credential, { 'muster-instance-id': id });
+    await expect
+      .poll(async () => (await auditOf(muster, account.accountId)).map(({ action }) => action))
+      .toContain('credential.shared');
+    await at(`/apps/${appId}`, /uses one credential on two machines/);
+    expect(await warning.innerText()).toMatch(/last found .*Revoke the app/);
     expect(visited.faults).toEqual([]);
   });
 
@@ -113,6 +128,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.getByLabel('Endpoint').fill('http://otel.example.com');
     await expect.poll(() => page.locator('.fault').first().innerText()).toMatch(/Plain http: is for loopback/);
     await page.getByLabel('Endpoint').fill('https://other.example.com');
+    await page.getByLabel('Set another one').check();
+    const header = page.getByLabel('The header', { exact: true });
+    await header.fill('a=1,b=2');
+    await expect.poll(() => page.locator('fieldset .note').innerText()).toMatch(/with 2 headers. One can be stored/);
+    await header.fill('Authorization=Basic%20dXNlcg%3D%3D');
+    await press(button('Use the decoded value'));
+    expect(await header.inputValue()).toBe('Basic dXNlcg==');
+    await expect.poll(() => page.locator('fieldset .note').count()).toBe(0);
     await press(button('Review the change'));
     expect(await dialog().innerText()).toContain('https://other.example.com');
     await press(dialog().getByRole('button', { name: 'Save' }));

@@ -12,6 +12,7 @@ import { common } from '../../text/common.ts';
 import { formatInstant } from '../../text/format.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icons.tsx';
 import { Card, Facts, Name, Page, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -42,6 +43,7 @@ export function AppPage({ accountId, appId }: PageProps) {
       <Shown of={detail}>
         {(app) => (
           <>
+            <Shared at={app.sharedAt} />
             <div class="grid two">
               <Card>
                 <AppFacts accountId={accountId} app={app} />
@@ -52,7 +54,7 @@ export function AppPage({ accountId, appId }: PageProps) {
             </div>
             <Card title={texts.timeline}>
               <Timeline
-                key={`${app.statusAt} ${app.enrolledAt} ${app.codes.map(({ issuedAt }) => issuedAt).join()}`}
+                key={`${app.statusAt} ${app.enrolledAt} ${app.sharedAt} ${app.codes.map(({ issuedAt }) => issuedAt).join()}`}
                 empty={texts.noTimeline}
                 read={(before, signal) =>
                   account(accountId).audit({ appId, limit: 20, ...(before !== undefined && { before }) }, { signal })
@@ -63,6 +65,19 @@ export function AppPage({ accountId, appId }: PageProps) {
         )}
       </Shown>
     </Page>
+  );
+}
+
+/** Several machines use the credential, as far as the service has found. */
+function Shared({ at }: { at: PanelAppDetail['sharedAt'] }) {
+  if (at === null) return null;
+  return (
+    <div class="note warn" role="status">
+      <Icon name="warn" />
+      <p>
+        {texts.shared} <Time at={at} />. {texts.sharedSays}
+      </p>
+    </div>
   );
 }
 

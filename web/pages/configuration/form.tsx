@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { ApiError } from '../../api/client.ts';
 import { account, type Configuration } from '../../api/panel.ts';
+import { pastedHeaders } from '../../../src/domain/otel-config/pasted-headers.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
@@ -225,9 +226,28 @@ function HeaderField({ draft, set, fault, isStored }: HeaderFieldProps) {
             onValue={(headerValue) => set({ headerValue })}
           />
           <Check label={texts.show} checked={isShown} onValue={setShown} />
+          <PastedHeader value={draft.headerValue} onDecoded={(headerValue) => set({ headerValue })} />
         </>
       )}
     </fieldset>
+  );
+}
+
+interface PastedHeaderProps {
+  readonly value: string;
+  readonly onDecoded: (value: string) => void;
+}
+
+/** A header that was copied in the form of the variable: the collector would get it as it stands. */
+function PastedHeader({ value, onDecoded }: PastedHeaderProps) {
+  const pasted = pastedHeaders(value);
+  if (!pasted) return null;
+  const { names, decoded } = pasted;
+  return (
+    <div class="note warn" role="status">
+      <p class="grow">{decoded === undefined ? texts.severalPasted(names.length) : texts.pasted}</p>
+      {decoded !== undefined && <Button onClick={() => onDecoded(decoded)}>{texts.useDecoded}</Button>}
+    </div>
   );
 }
 

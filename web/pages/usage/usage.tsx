@@ -49,18 +49,18 @@ export function UsagePage({ accountId }: PageProps) {
         </>
       }
     >
-      <Shown of={usage}>{(data) => <Month usage={data} isCurrent={month === months[0]} />}</Shown>
+      <Shown of={usage}>{(data) => <Month usage={data} />}</Shown>
     </Page>
   );
 }
 
-function Month({ usage, isCurrent }: { usage: Usage; isCurrent: boolean }) {
+function Month({ usage }: { usage: Usage }) {
   const [own] = usage.accounts;
   const nights = own?.nights ?? [];
   const names = useMemo(() => nights.map(({ day }) => String(Number(day.slice(8)))), [nights]);
   const late = nights.filter((night) => night.late).length;
   const values = useMemo(() => nights.map(({ activeDaemons }) => activeDaemons), [nights]);
-  const { currency, pricePerDaemonMonth, complete } = usage;
+  const { currency, pricePerDaemonMonth, complete, final } = usage;
   return (
     <>
       <div class="grid">
@@ -68,7 +68,7 @@ function Month({ usage, isCurrent }: { usage: Usage; isCurrent: boolean }) {
           <Figure
             label={texts.amount}
             value={formatAmount(own?.amountMinor ?? 0, currency)}
-            note={complete ? isCurrent ? texts.soFar : texts.whole : <Badge tone="warn">{texts.missing}</Badge>}
+            note={final ? texts.whole : complete ? texts.soFar : <Badge tone="warn">{texts.missing}</Badge>}
           />
         </Card>
         <Card>

@@ -502,6 +502,8 @@ export interface Usage {
   readonly pricePerDaemonMonth: string | null;
   /** Every night of the month that has ended is metered. */
   readonly complete: boolean;
+  /** The month is over and complete: nothing of it changes any more. */
+  readonly final: boolean;
   /** In the order of the ids; also accounts without nights. */
   readonly accounts: readonly AccountUsage[];
   readonly total: UsageTotal;

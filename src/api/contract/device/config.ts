@@ -37,7 +37,7 @@ export const pollConfig = operation({
   description:
     'Gives the configuration of the daemon, or 304 where it has it already. `Prefer: wait=N` holds a poll that would be ' +
     `304 for up to ${LIMITS.pollWaitSecondsMax} seconds, until the configuration changes. A poll is the sign of life that \`lastSeenAt\` tells of.`,
-  headers: ['If-None-Match', 'Prefer', 'Muster-Platform', 'Muster-Agent-Version'],
+  headers: ['If-None-Match', 'Prefer', 'Muster-Platform', 'Muster-Agent-Version', 'Muster-Instance-Id'],
   answers: [
     {
       status: 200,

@@ -45,6 +45,7 @@ const usage = z
       '0.50',
     ),
     complete: described(z.boolean(), 'Every night of the month that has ended is metered.', true),
+    final: described(z.boolean(), 'The month is over and complete: nothing of it changes any more.', true),
     accounts: described(
       z.array(
         named(
@@ -91,7 +92,8 @@ export const readUsage = operation({
       schema: usage,
       otherTypes: {
         'text/csv':
-          '"month","accountId","name","day","activeDaemons","late"\r\n"2026-01","a1b2c3d4e5f6g7h8","Example Ltd","2026-01-30","31","false"\r\n',
+          '"month","accountId","name","day","activeDaemons","late","price","currency","amount","final"\r\n' +
+          '"2026-01","a1b2c3d4e5f6g7h8","Example Ltd","2026-01-30","31","false","0.50","EUR","0.50","true"\r\n',
         'application/cloudevents-batch+json': '[]',
       },
       headers: ['Muster-Usage-Complete', 'Link'],

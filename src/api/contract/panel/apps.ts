@@ -78,6 +78,9 @@ const detail = app
       'What the daemon last said of the configuration; null where it has said nothing.',
       undefined,
     ),
+    sharedAt: instantOrNull(
+      'When machines were last found to share the credential of the app; null where that is more than two hours ago.',
+    ),
     reviews: described(
       z.object({ entries: count('Entries in the review queue.', 2), dropped: count('Entries that made room.', 0) }),
       'The app’s entries of the review queue.',

@@ -1,7 +1,9 @@
+import { sharedAtOf } from '../../../domain/shared-credentials/shared-credentials.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from '../../../domain/fleet/reader.ts';
 import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
+import { opampAgentIn } from '../../../domain/records/opamp-records.ts';
 import { ackSchema } from '../../../domain/records/records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
@@ -67,8 +69,20 @@ async function detailOf(
       .filter(({ expiresAt }) => expiresAt > now)
       .map(({ issuedAt, expiresAt }) => ({ issuedAt: dateTime(issuedAt), expiresAt: dateTime(expiresAt) })),
     acknowledged: await acknowledgedBy(account, app.id, store),
+    sharedAt: await sharedAtOfApp(account, app.id, store, now),
     reviews: await reviewsOfApp(store, account.id, app.id),
   };
+}
+
+async function sharedAtOfApp(
+  account: AccountReader,
+  appId: string,
+  store: PanelServices['store'],
+  now: number,
+): Promise<string | null> {
+  const key = KEYS.opampAgent(account.id, appId);
+  const at = sharedAtOf(opampAgentIn(key, await store.get(key)).record ?? {}, now);
+  return at === undefined ? null : dateTime(at);
 }
 
 async function acknowledgedBy(

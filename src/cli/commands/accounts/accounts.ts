@@ -75,7 +75,10 @@ export interface UpdateAccountOptions {
   readonly namespaceUid?: string;
 }
 
-/** @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError */
+/**
+ * Changes an account; where it takes the Enterprise entitlement away, once a person has agreed.
+ * @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError
+ */
 export async function updateAccount(call: Invocation, account: string, options: UpdateAccountOptions): Promise<void> {
   const { name, entitlement, quotaMb, adoptableBy, namespaceUid } = options;
   const change = {
@@ -109,12 +112,22 @@ async function changed(
   done: 'changed' | 'disabled' | 'enabled',
 ): Promise<void> {
   const operator = operatorOf(call);
-  const { accountId, name } = await accountNamed(operator, account, requestOf(call));
-  if (done === 'disabled') {
-    const what = `Disable the account ${accountId} (${printableName(name)}): all its keys and daemons are refused`;
-    await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
-  }
+  const before = await accountNamed(operator, account, requestOf(call));
+  const { accountId } = before;
+  const what = takenAway(before, change);
+  if (what !== undefined) await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
   const item = await operator.changeAccount(accountId, change, requestOf(call));
   call.say(`The account ${accountId} is ${done}.`);
   await printOne(call, { columns: COLUMNS, id: idOf, item });
+}
+
+/** What a change takes from an account, as a question without its end; undefined where it takes nothing. */
+function takenAway(
+  { accountId, name, entitlement }: Account,
+  { disabled, entitlement: next }: ChangeAccountRequest,
+): string | undefined {
+  const which = `the account ${accountId} (${printableName(name)})`;
+  if (disabled === true) return `Disable ${which}: all its keys and daemons are refused`;
+  if (entitlement !== 'enterprise' || next !== 'standard') return undefined;
+  return `Take the Enterprise entitlement from ${which}: its daemons are no longer configured, and export nothing`;
 }

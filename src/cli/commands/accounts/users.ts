@@ -98,7 +98,7 @@ export async function updateUser(call: Invocation, user: string, options: Update
   } else if (operator === false) {
     const keys = await endingKeys(client, userId, keepKey, call);
     const what = `Take the rights of an operator from the user ${userId}, who loses by it those of them that no membership gives${alsoKeys(keys)}`;
-    await confirmed({ what, count: Math.min(keys, 1), yes: call.globals.yes }, call.terminal);
+    await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
   }
   const kept = keepKey.length > 0 && { keepKeys: [...keepKey] };
   const item = await client.changeUser(userId, { ...change, ...kept }, requestOf(call));

@@ -6,7 +6,7 @@ import { ConfigError } from '../../../config/config-error.ts';
 import { writableByOthers } from '../../../config/trusted-file.ts';
 import { supervisorFile } from '../../../opamp/supervisor-file.ts';
 import { makeDirectories } from '../../../service/files/directories.ts';
-import { enrolledIdentity } from '../../agent/enrollment.ts';
+import { enrolledIdentity, type CodeSource } from '../../agent/enrollment.ts';
 import { trustAuthority, type Address } from '../../connection/address.ts';
 import { isServiceUrl } from '../../connection/context-file.ts';
 import { fetchTo } from '../../connection/fetch-to.ts';
@@ -69,16 +69,17 @@ async function credentialIn(
   call: Invocation,
   { app: appId }: EnrollOptions,
   address: Address,
-  code: (() => Promise<string>) | undefined,
+  source: CodeSource | undefined,
 ): Promise<string> {
   const credentialFile = join(folder, 'credential');
   let isCodeRead = false;
-  const readCode =
-    code &&
-    (async () => {
+  const code = source && {
+    from: source.from,
+    read: async () => {
       isCodeRead = true;
-      return await code();
-    });
+      return await source.read();
+    },
+  };
   // A collector tells its own version once it is connected.
   const about = { platform: `${process.platform}/${process.arch}`, agentVersion: '' };
   const device = new DeviceClient({ url: address.url, fetch: fetchTo(address) });
@@ -86,7 +87,7 @@ async function credentialIn(
   using interruption = onInterruption(new CommandFault(again));
   const { signal } = interruption;
   try {
-    const enrollment = { credentialFile, appId, code: readCode, connection: 'cloud', once: true, ...about } as const;
+    const enrollment = { credentialFile, appId, code, connection: 'cloud', once: true, ...about } as const;
     const { credential } = await enrolledIdentity(device, enrollment, surroundingsOf(call), signal);
     if (code && !isCodeRead) {
       call.say(
@@ -108,13 +109,6 @@ function serviceOf(call: Invocation, options: EnrollOptions): { readonly address
   const found = deviceAddress(call, options.deviceUrl);
   const caFile = options.caFile ?? found.caFile;
   const address = { ...found, ...(caFile !== undefined && { caFile: resolve(caFile) }) };
-  if (found.certificateFile !== undefined && options.endpoint === undefined) {
-    throw new CommandFault(
-      `The supervisor asks the service by a name of its certificate, and ${found.url} need not be one: give --device-url, ` +
-        'or --endpoint.',
-      EXIT.usage,
-    );
-  }
   const endpoint = options.endpoint ?? `${found.url}${OPAMP_PATH}`;
   if (!isServiceUrl(endpoint))
     throw new ConfigError('--endpoint: must be http://HOST:PORT/PATH or https://HOST:PORT/PATH');

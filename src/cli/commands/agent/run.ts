@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { VERSION } from '../../../version.ts';
 import { runAgent, type AgentOptions } from '../../agent/agent.ts';
-import { DEFAULT_PIPELINES, type Pipeline } from '../../agent/collector-file.ts';
+import type { ExporterType, Pipeline } from '../../agent/collector-file.ts';
 import { trustAuthority } from '../../connection/address.ts';
 import { fetchTo } from '../../connection/fetch-to.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
@@ -17,6 +17,7 @@ export interface RunOptions extends CodeOptions {
   readonly connection: 'cloud' | 'private';
   readonly otelConfig?: string;
   readonly pipeline?: readonly Pipeline[];
+  readonly exporter?: ExporterType;
   readonly platform?: string;
   readonly agentVersion?: string;
   readonly once: boolean;
@@ -31,8 +32,8 @@ export async function agentRun(call: Invocation, options: RunOptions, command: r
   if (command.length > 0 && options.otelConfig === undefined) {
     throw new CommandFault('A command on a change has a file to read: give --otel-config.', EXIT.usage);
   }
-  if (options.pipeline && options.otelConfig === undefined) {
-    throw new CommandFault('A pipeline stands in the file: give --otel-config.', EXIT.usage);
+  if ((options.pipeline ?? options.exporter) !== undefined && options.otelConfig === undefined) {
+    throw new CommandFault('Pipelines and their exporter stand in the file: give --otel-config.', EXIT.usage);
   }
   const code = codeSource(options);
   const address = deviceAddress(call, options.deviceUrl);
@@ -49,7 +50,7 @@ export async function agentRun(call: Invocation, options: RunOptions, command: r
     once: options.once,
     // The command that reads it may have another folder.
     configFile: options.otelConfig === undefined ? undefined : resolve(options.otelConfig),
-    pipelines: options.pipeline ?? DEFAULT_PIPELINES,
+    collector: { pipelines: options.pipeline, exporter: options.exporter },
     command,
   };
   using interruption = onInterruption(new CommandFault('stopped'));

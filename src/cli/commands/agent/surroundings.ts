@@ -1,6 +1,7 @@
 import { systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { writeNewFile } from '../../../service/files/new-file.ts';
 import { jitter } from '../../../time/jitter.ts';
+import type { CodeSource } from '../../agent/enrollment.ts';
 import { AgentFault, type AgentFiles, type Surroundings } from '../../agent/surroundings.ts';
 import { addressOf, type Address } from '../../connection/address.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
@@ -29,22 +30,23 @@ export interface CodeOptions {
 }
 
 /**
- * Reads the enrollment code, once it is called; undefined where none is given. A code is never an argument: others could
+ * The source of the enrollment code; undefined where none is given. A code is never an argument: others could
  * read it in the list of processes.
- * @throws CommandFault where it is given twice, and, when it is called, where nothing like a code is there
+ * @throws CommandFault where it is given twice, and, when it is read, where nothing like a code is there
  */
-export function codeSource({ codeFile, codeStdin }: CodeOptions): (() => Promise<string>) | undefined {
+export function codeSource({ codeFile, codeStdin }: CodeOptions): CodeSource | undefined {
   if (codeFile !== undefined && codeStdin) {
     throw new CommandFault('The code comes by --code-file or by --code-stdin, not by both.', EXIT.usage);
   }
   const path = codeFile ?? (codeStdin ? '-' : undefined);
   if (path === undefined) return undefined;
-  return async () => {
+  const read = async (): Promise<string> => {
     const code = (await valueIn(path, CODE_BYTES_MAX)).trim();
     if (/^[\x21-\x7e]+$/.test(code)) return code;
     const what = path === '-' ? 'stdin' : path;
     throw new CommandFault(`${what}: must have an enrollment code, and nothing else.`, EXIT.usage);
   };
+  return { from: codeFile === undefined ? '--code-stdin' : `--code-file ${codeFile}`, read };
 }
 
 const FILES: AgentFiles = {

@@ -61,11 +61,11 @@ const COLUMNS: readonly Column<Changed>[] = [
 ];
 
 /**
- * Judges all words before the first app is changed: a list of ids that holds something else is another list than was
+ * Judges all words before anything is done to the first app: a list of ids that holds something else is another list than was
  * meant.
  * @throws CommandFault with exit code 2
  */
-function refuseOthers(words: readonly string[]): void {
+export function refuseOthers(words: readonly string[]): void {
   const [first, ...others] = words.filter((word) => !APP_ID.test(word));
   if (first === undefined) return;
   const which =

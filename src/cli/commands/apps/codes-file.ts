@@ -5,11 +5,12 @@ import type { CreatedApp } from '#client';
 import { syncDirectory } from '../../../service/files/new-file.ts';
 import { BadCsv, csvRow, csvRows } from '../../../text/csv.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
-import type { SavedApp } from './columns.ts';
+import type { SavedCode } from './columns.ts';
+import type { Plan } from './resume-file.ts';
 
 /*
- * The codes of a bulk create: a CSV, a row for each app that is created and known to be so. A row is on the disk before
- * its app counts as done, and a row that was cut off by the end of the process is written anew.
+ * Many codes: a CSV, a row for each app whose code is known. A row is on the disk before its app counts as done, and a row
+ * that was cut off by the end of the process is written anew.
  */
 
 const COLUMNS = ['number', 'name', 'appId', 'enrollCode', 'enrollCodeExpiresAt'] as const;
@@ -19,10 +20,10 @@ const FILE_BYTES_MAX = 4_194_304;
 
 export class CodesFile implements AsyncDisposable {
   readonly #file: FileHandle;
-  readonly #apps: Map<number, SavedApp>;
+  readonly #apps: Map<number, SavedCode>;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(file: FileHandle, apps: Map<number, SavedApp>) {
+  private constructor(file: FileHandle, apps: Map<number, SavedCode>) {
     this.#file = file;
     this.#apps = apps;
   }
@@ -46,10 +47,9 @@ export class CodesFile implements AsyncDisposable {
 
   /**
    * Opens the file to go on; where it is not there any more, it is made anew.
-   * @param names of the plan, in their order
-   * @throws CommandFault with exit code 2 where its rows are not of these apps; the system's error
+   * @throws CommandFault with exit code 2 where its rows are not of the apps of the plan; the system's error
    */
-  static async resume(path: string, names: readonly string[]): Promise<CodesFile> {
+  static async resume(path: string, plan: Apps): Promise<CodesFile> {
     const { O_RDWR, O_APPEND, O_NOFOLLOW } = constants;
     const file = await open(path, O_RDWR | O_APPEND | O_NOFOLLOW).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -60,7 +60,7 @@ export class CodesFile implements AsyncDisposable {
       const { size } = await file.stat();
       const text = size <= FILE_BYTES_MAX ? await file.readFile('utf8') : 'too long';
       const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-      const apps = appsIn(whole, text, names);
+      const apps = appsIn(whole, text, plan);
       if (!apps)
         throw new CommandFault(`${path}: this is not the file of codes that the resume file names`, EXIT.usage);
       await file.truncate(Buffer.byteLength(whole));
@@ -71,7 +71,7 @@ export class CodesFile implements AsyncDisposable {
     }
   }
 
-  static async #begun(file: FileHandle, head: string, apps: Map<number, SavedApp>): Promise<CodesFile> {
+  static async #begun(file: FileHandle, head: string, apps: Map<number, SavedCode>): Promise<CodesFile> {
     const codes = new CodesFile(file, apps);
     if (head !== '') await codes.#append(head);
     return codes;
@@ -86,16 +86,15 @@ export class CodesFile implements AsyncDisposable {
   }
 
   /** The apps whose codes are saved, in the order of the plan. */
-  get apps(): readonly SavedApp[] {
+  get apps(): readonly SavedCode[] {
     return [...this.#apps].toSorted(([a], [b]) => a - b).map(([, app]) => app);
   }
 
   /** Resolves when the code is on the disk. @throws the system's error */
-  async add(number: number, created: CreatedApp): Promise<void> {
-    const { enrollCode, ...app } = created;
-    const { name, appId, enrollCodeExpiresAt } = app;
+  async add(number: number, coded: SavedCode & Pick<CreatedApp, 'enrollCode'>): Promise<void> {
+    const { name, appId, enrollCode, enrollCodeExpiresAt } = coded;
     await this.#append(`${csvRow([String(number), name, appId, enrollCode, enrollCodeExpiresAt])}\r\n`);
-    this.#apps.set(number, app);
+    this.#apps.set(number, { appId, name, enrollCodeExpiresAt });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -113,9 +112,12 @@ export class CodesFile implements AsyncDisposable {
   }
 }
 
+/** The apps of a plan, in their order. */
+type Apps = Pick<Plan, 'names' | 'appIds'>;
+
 /** The apps of the whole lines of a text; undefined where the text is something else. */
-function appsIn(whole: string, text: string, names: readonly string[]): Map<number, SavedApp> | undefined {
-  const apps = new Map<number, SavedApp>();
+function appsIn(whole: string, text: string, { names, appIds }: Apps): Map<number, SavedCode> | undefined {
+  const apps = new Map<number, SavedCode>();
   if (whole === '') return HEAD.startsWith(text) ? apps : undefined;
   if (!whole.startsWith(HEAD)) return undefined;
   try {
@@ -123,7 +125,8 @@ function appsIn(whole: string, text: string, names: readonly string[]): Map<numb
       const [number = '', , appId = '', enrollCode = '', enrollCodeExpiresAt = ''] = fields;
       const name = names[Number(number) - 1];
       if (name === undefined || appId === '' || enrollCode === '' || fields.length !== COLUMNS.length) return undefined;
-      apps.set(Number(number), { appId, name, status: 'pending', enrollCodeExpiresAt });
+      if (appIds && appIds[Number(number) - 1] !== appId) return undefined;
+      apps.set(Number(number), { appId, name, enrollCodeExpiresAt });
     }
   } catch (error) {
     if (error instanceof BadCsv) return undefined;

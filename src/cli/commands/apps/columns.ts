@@ -14,19 +14,24 @@ export const APP_COLUMNS: readonly Column<App>[] = [
   { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time', minor: true },
 ];
 
-/** A created app without its code, which lies in a file. */
-export type SavedApp = Omit<CreatedApp, 'enrollCode'>;
+/** An app whose code lies in a file. */
+export type SavedCode = Pick<CreatedApp, 'appId' | 'name' | 'enrollCodeExpiresAt'>;
 
-export const SAVED_COLUMNS: readonly Column<SavedApp>[] = [
+export const ISSUED_COLUMNS: readonly Column<SavedCode>[] = [
   { head: 'APP', name: 'appId', of: ({ appId }) => appId },
   { head: 'NAME', of: ({ name }) => name, kind: 'text' },
-  { head: 'STATUS', of: ({ status }) => status },
   {
     head: 'CODE EXPIRES',
     name: 'enrollCodeExpiresAt',
     of: ({ enrollCodeExpiresAt }) => enrollCodeExpiresAt,
     kind: 'time',
   },
+];
+
+export const SAVED_COLUMNS: readonly Column<SavedCode & { readonly status: string }>[] = [
+  ...ISSUED_COLUMNS.slice(0, 2),
+  { head: 'STATUS', of: ({ status }) => status },
+  ...ISSUED_COLUMNS.slice(2),
 ];
 
 export const CREATED_COLUMNS: readonly Column<CreatedApp>[] = [

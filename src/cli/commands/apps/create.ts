@@ -3,13 +3,12 @@ import { createdOnce } from '../../connection/created-once.ts';
 import { printOne } from '../../output/print.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
-import { orMissing } from '../../terminal/missing.ts';
 import { savedSecret } from '../../terminal/secret-file.ts';
 import { CREATED_COLUMNS, idOf, SAVED_COLUMNS } from './columns.ts';
-import { createMany, resumeMany } from './create-many.ts';
+import { resumeMany, saveMany } from './many-codes.ts';
 import { namesIn, numbered } from './names.ts';
 
-/* `muster apps create` and `muster apps code`: what shows a code, which no later answer does. */
+/* `muster apps create`: it shows a code, which no later answer does. */
 
 export interface CreateOptions {
   readonly name?: string;
@@ -25,13 +24,13 @@ export interface CreateOptions {
 export async function createApps(call: Invocation, options: CreateOptions): Promise<void> {
   refuseMixed(options);
   const { count, prefix, from, saveCodes, resume } = options;
-  if (resume !== undefined) return await resumeMany(call, resume);
+  if (resume !== undefined) return await resumeMany(call, 'create', resume);
   if (count === undefined && from === undefined) return await createOne(call, options);
   if (saveCodes === undefined) {
     throw new CommandFault('The codes of many apps go to a file: name a new one with --save-codes.', EXIT.usage);
   }
   const names = from === undefined ? numbered(prefix ?? '', count ?? 0) : await namesIn(from);
-  await createMany(call, names, saveCodes);
+  await saveMany(call, names, saveCodes);
 }
 
 function refuseMixed({ name, count, prefix, from, saveCodes, resume, idempotencyKey }: CreateOptions): void {
@@ -71,34 +70,10 @@ async function createOne(call: Invocation, options: CreateOptions): Promise<void
   call.say(`The code is in ${codePath}.`);
 }
 
-/** @throws CommandFault, ConfigError, MusterError */
-export async function issueCode(
-  call: Invocation,
-  appId: string,
-  { saveCode, idempotencyKey }: { readonly saveCode?: string; readonly idempotencyKey?: string },
-): Promise<void> {
-  refuseLostCode(call, saveCode, '--save-code');
-  const owner = ownerOf(call);
-  const unsaved = (): string => `A code of the app ${appId} was issued, and could not be saved: issue another one.`;
-  const issuing = createdOnce({ what: 'The code', idempotencyKey }, (once) => {
-    const issue = () => owner.issueEnrollCode(appId, { ...requestOf(call), ...once });
-    return saveCode === undefined ? issue() : savedSecret(saveCode, issue, { secretOf: codeOf, unsaved });
-  });
-  const issued = await orMissing(`There is no app ${appId}`, issuing);
-  if (saveCode === undefined) requireWholeStdout(unsaved());
-  const { enrollCode, expiresAt } = issued;
-  const app = { head: 'APP', name: 'appId', of: () => appId };
-  const expires = { head: 'CODE EXPIRES', name: 'expiresAt', of: () => expiresAt, kind: 'time' } as const;
-  const code = { head: 'CODE', name: 'enrollCode', of: () => enrollCode };
-  const item = { appId, ...(saveCode === undefined && { enrollCode }), expiresAt };
-  await printOne(call, { columns: saveCode === undefined ? [app, code, expires] : [app, expires], id: idOf, item });
-  if (saveCode !== undefined) call.say(`The code is in ${saveCode}.`);
-}
-
-const codeOf = ({ enrollCode }: { readonly enrollCode: string }): string => enrollCode;
+export const codeOf = ({ enrollCode }: { readonly enrollCode: string }): string => enrollCode;
 
 /** A code that nobody sees is lost, and so is one that a reader of stdout does not wait for. */
-function refuseLostCode({ globals }: Invocation, codePath: string | undefined, option: string): void {
+export function refuseLostCode({ globals }: Invocation, codePath: string | undefined, option: string): void {
   if (codePath !== undefined) return;
   if (globals.output === 'id') {
     throw new CommandFault(`-o id leaves the code out: save it with ${option}, or choose another form.`, EXIT.usage);

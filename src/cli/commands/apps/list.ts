@@ -1,11 +1,12 @@
 import type { App } from '#client';
-import { ownerOf } from '../../connection/clients.ts';
+import { ownerOf, requestOf } from '../../connection/clients.ts';
 import { printList, printOne } from '../../output/print.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { orMissing } from '../../terminal/missing.ts';
 import { APP_COLUMNS, idOf } from './columns.ts';
 
-export interface ListOptions {
+/** Which apps of an account are meant. */
+export interface Selection {
   readonly status?: App['status'];
   /** A glob. */
   readonly name?: string;
@@ -14,17 +15,20 @@ export interface ListOptions {
 }
 
 /** @throws ConfigError, MusterError */
-export async function listApps(call: Invocation, { status, name, stale }: ListOptions): Promise<void> {
-  const { apps } = await ownerOf(call).listApps({ requestId: call.globals.requestId });
-  const now = call.clock.now();
-  const items = apps.filter(
+export async function listApps(call: Invocation, selection: Selection): Promise<void> {
+  const { apps } = await ownerOf(call).listApps(requestOf(call));
+  const items = chosenOf(apps, selection, call.clock.now());
+  await printList(call, { columns: APP_COLUMNS, id: idOf, items, none: 'There is no such app.' });
+}
+
+/** The apps of a list that are meant. @param now milliseconds since 1970 */
+export const chosenOf = (apps: readonly App[], { status, name, stale }: Selection, now: number): App[] =>
+  apps.filter(
     (app) =>
       (status === undefined || app.status === status) &&
       (name === undefined || fits(name, app.name)) &&
       (stale === undefined || isStale(app, now - stale * 1000)),
   );
-  await printList(call, { columns: APP_COLUMNS, id: idOf, items, none: 'There is no such app.' });
-}
 
 /** Active, and not seen since then; a daemon that was never seen counts by the creation of its app. */
 const isStale = ({ status, lastSeenAt, createdAt }: App, since: number): boolean =>

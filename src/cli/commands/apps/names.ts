@@ -22,23 +22,38 @@ export function numbered(prefix: string, count: number): string[] {
 }
 
 /** A name, or what is wrong with its line. */
-type Judged = { readonly name: string } | { readonly line: number; readonly fault: string };
+type Judged = { readonly line: number } & ({ readonly name: string } | { readonly fault: string });
+
+/** Two names that look the same are the same, whichever way their letters are composed. */
+export const comparableName = (name: string): string => name.normalize('NFC');
 
 /**
  * The names in a CSV with a column `name`, or else one a line. Every line is judged before the first name is used: a
  * table without that column, and a line that is no whole row or has no sound name, refuse the file.
  * @param path `-` is stdin
+ * @param once whether a name that is there twice refuses the file as well
  * @throws CommandFault with exit code 2
  */
-export async function namesIn(path: string): Promise<readonly string[]> {
+export async function namesIn(path: string, { once = false } = {}): Promise<readonly string[]> {
   const text = (await inputOf(path, FILE_BYTES_MAX)).replace(/^\uFEFF/, '');
   const what = path === '-' ? 'stdin' : path;
   const head = headOf(text);
   const judged = [...(head?.fields.includes('name') === true ? judgedRows(text, head) : judgedLines(text, what))];
-  refuseFaults(judged, what);
+  refuseFaults(once ? judgedOnce(judged) : judged, what);
   const names = judged.flatMap((one) => ('name' in one ? [one.name] : []));
   if (names.length >= 1 && names.length <= NAMES_MAX) return names;
   throw new CommandFault(`${what}: it must have 1 to ${NAMES_MAX} names, and has ${names.length}`, EXIT.usage);
+}
+
+function judgedOnce(judged: readonly Judged[]): readonly Judged[] {
+  const lines = new Map<string, number>();
+  return judged.map((one) => {
+    if (!('name' in one)) return one;
+    const { line, name } = one;
+    const first = lines.get(comparableName(name));
+    lines.set(comparableName(name), first ?? line);
+    return first === undefined ? one : { line, fault: `the name is that of line ${first}` };
+  });
 }
 
 const FAULTS_TOLD_MAX = 5;
@@ -67,7 +82,7 @@ function faultOf(name: string): string | undefined {
 
 function judgedName(line: number, name: string): Judged {
   const fault = faultOf(name);
-  return fault === undefined ? { name } : { line, fault };
+  return fault === undefined ? { line, name } : { line, fault };
 }
 
 /** The first row in small letters, as spreadsheets have titles in any; undefined where the text is no CSV. */

@@ -1,14 +1,16 @@
 import { rm } from 'node:fs/promises';
 import * as z from 'zod';
+import type { App } from '#client';
+import { APP_ID } from '../../../api/contract/fields.ts';
 import { newSecretFile } from '../../terminal/secret-file.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import { inputOf } from '../../terminal/input.ts';
 import { NAMES_MAX } from './names.ts';
 
 /*
- * What a bulk create needs to go on after it ended in any way. It is written once, whole, before the first create, and
- * never changed: how far the work has come is in the file of codes. Each create has an Idempotency-Key of its own, so that
- * one that was carried out is answered again, its code included, and never carried out twice.
+ * What a command over many codes needs to go on after it ended in any way. It is written once, whole, before the first
+ * request, and never changed: how far the work has come is in the file of codes. Each request has an Idempotency-Key of its
+ * own, so that one that was carried out is answered again, its code included, and never carried out twice.
  */
 
 const schema = z.strictObject({
@@ -22,10 +24,23 @@ const schema = z.strictObject({
   /** What the Idempotency-Keys begin with. */
   key: z.string().regex(/^[\w-]{16,64}$/),
   names: z.array(z.string()).min(1).max(NAMES_MAX),
+  /** The apps of these names, where they are there, and codes are issued for them. */
+  appIds: z.array(z.string().regex(APP_ID)).max(NAMES_MAX).optional(),
 });
 
-/** A bulk create. */
 export type Plan = Omit<z.output<typeof schema>, 'version'>;
+
+/** Names of apps to create, or apps to issue codes for. */
+export type Things = readonly string[] | readonly Pick<App, 'appId' | 'name'>[];
+
+export const planOf = (things: Things, common: Omit<Plan, 'names' | 'appIds'>): Plan => {
+  const names = things.map((thing) => (typeof thing === 'string' ? thing : thing.name));
+  const appIds = things.flatMap((thing) => (typeof thing === 'string' ? [] : thing.appId));
+  return { ...common, names, ...(appIds.length > 0 && { appIds }) };
+};
+
+/** The command that a plan belongs to: `muster apps create` or `muster apps code`. */
+export const workOf = ({ appIds }: Plan): 'create' | 'code' => (appIds ? 'code' : 'create');
 
 /** A name may be escaped to six times its length. */
 const FILE_BYTES_MAX = 8_388_608;
@@ -40,22 +55,28 @@ export const writePlan = (path: string, plan: Plan): Promise<void> =>
   newSecretFile(path, `${JSON.stringify({ version: 1, ...plan })}\n`);
 
 /** @throws CommandFault with exit code 2 where there is none, or it is something else */
-export async function readPlan(path: string): Promise<Plan> {
+export async function readPlan(path: string, work: ReturnType<typeof workOf>): Promise<Plan> {
   const text = await inputOf(path, FILE_BYTES_MAX);
   const parsed = schema.safeParse(jsonOf(text));
-  if (!parsed.success) throw new CommandFault(`${path}: this is no resume file of \`apps create\``, EXIT.usage);
+  if (!parsed.success || (parsed.data.appIds && parsed.data.appIds.length !== parsed.data.names.length)) {
+    throw new CommandFault(`${path}: this is no resume file of \`apps ${work}\``, EXIT.usage);
+  }
   const { version: _version, ...plan } = parsed.data;
-  return plan;
+  if (workOf(plan) === work) return plan;
+  throw new CommandFault(`${path}: go on with \`muster apps ${workOf(plan)} --resume\`, which began it.`, EXIT.usage);
 }
 
 export const removePlan = (path: string): Promise<void> => rm(path, { force: true });
 
 /** @param now milliseconds since 1970. @throws CommandFault where the service may have forgotten the first answers */
-export function refuseOld({ startedAt }: Plan, now: number): void {
-  if (now - startedAt < KEPT_MS) return;
+export function refuseOld(plan: Plan, now: number): void {
+  if (now - plan.startedAt < KEPT_MS) return;
   throw new CommandFault(
-    'The creates began a day ago, and the service forgets its answers then: what is missing may be there without its ' +
-      'code. Compare `muster apps list` with the file of codes, and create the rest anew.',
+    workOf(plan) === 'code'
+      ? 'The codes were begun a day ago, and the service forgets its answers then: issue those that the file of codes has ' +
+          'not anew, by their ids.'
+      : 'The creates began a day ago, and the service forgets its answers then: what is missing may be there without its ' +
+          'code. Compare `muster apps list` with the file of codes, and create the rest anew.',
     EXIT.usage,
   );
 }

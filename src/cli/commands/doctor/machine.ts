@@ -39,10 +39,7 @@ export async function checkMachine(
   { serviceRuns, elsewhere }: Whereabouts,
   report: Report,
 ): Promise<KeyRing | undefined> {
-  const program = finding('version');
-  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
-    report(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
-  } else report(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
+  checkProgram(report);
   const keyRing = checkKeyFile(config, serviceRuns, report);
   checkCertificates(config, report);
   if (config.store.kind === 'sqlite' && !elsewhere) await checkDisk(dirname(config.store.path), report);
@@ -51,6 +48,13 @@ export async function checkMachine(
     if (address) await checkPort(name, address, report);
   }
   return keyRing;
+}
+
+export function checkProgram(report: Report): void {
+  const program = finding('version');
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) {
+    report(program.ok(`Muster ${VERSION} on Node ${process.versions.node}`));
+  } else report(program.fail(`Node ${process.versions.node} is too old: Muster needs ${NODE_MAJOR}`));
 }
 
 function checkKeyFile(config: Config, serviceRuns: boolean, report: Report): KeyRing | undefined {

@@ -2,6 +2,7 @@ import { CoordinationV1Api, CoreV1Api, CustomObjectsApi, type V1ObjectMeta } fro
 import { LEASE_NAME, LEASE_SELECTOR } from '../../../controller/kubernetes/namespaces/claim.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { CommandFault } from '../../terminal/exit.ts';
+import { confirmed } from '../../terminal/confirmation.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { cluster, refusedBy, secretRefusedBy, statusOf } from './cluster.ts';
 
@@ -35,12 +36,15 @@ interface Resource {
 }
 
 /**
- * `muster kubernetes teardown`: deletes every custom resource and waits until its finalizer has run, while the operator
- * that runs them is still there. To be called before an uninstall that removes the definitions, too.
+ * `muster kubernetes teardown`: once a person has agreed, deletes every custom resource and waits until its finalizer has
+ * run, while the operator that runs them is still there. To be called before an uninstall that removes the definitions, too.
  * @throws CommandFault, also when the time is over
  */
-export async function teardown({ say }: Invocation, options: TeardownOptions): Promise<void> {
+export async function teardown({ say, globals, terminal }: Invocation, options: TeardownOptions): Promise<void> {
   const config = cluster();
+  const things = removed(options);
+  const what = `Remove from the cluster ${config.getCurrentCluster()?.server ?? ''}: ${things.join(', ')}`;
+  await confirmed({ what, count: things.length, yes: globals.yes }, terminal);
   const api = config.makeApiClient(CustomObjectsApi);
   const until = systemClock.monotonic() + (options.timeout ?? TIMEOUT_SECONDS) * 1000;
   if (options.resources) {
@@ -52,6 +56,13 @@ export async function teardown({ say }: Invocation, options: TeardownOptions): P
     await removeSecret(config.makeApiClient(CoreV1Api), options.namespace, options.secret, say);
   }
 }
+
+/** The things that a teardown removes, in words. */
+const removed = ({ resources, release, secret, namespace }: TeardownOptions): string[] => [
+  ...(resources ? ['every custom resource, with what its deletionPolicy says'] : []),
+  ...(release === undefined ? [] : [`the hold of the release ${release} on its namespaces`]),
+  ...(secret === undefined ? [] : [`the Secret ${namespace}/${secret}`]),
+];
 
 async function removeAll(api: CustomObjectsApi, plurals: readonly string[], until: number, say: Say): Promise<void> {
   for (;;) {

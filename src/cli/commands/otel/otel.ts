@@ -1,4 +1,5 @@
 import type { OtelConfig, OwnerClient, StoreOtelConfigRequest } from '#client';
+import { pastedHeaders } from '../../../domain/otel-config/pasted-headers.ts';
 import { ownerOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
 import { printOne } from '../../output/print.ts';
@@ -28,6 +29,8 @@ export interface SetOptions {
   readonly endpoint?: string;
   /** `-` is stdin. */
   readonly authHeaderFile?: string;
+  /** The form of that file: `otlp` is that of OTEL_EXPORTER_OTLP_HEADERS. Without it a person is asked where it looks so. */
+  readonly authHeaderForm?: 'plain' | 'otlp';
   /** False deletes the stored header; commander sets true where it is not given. */
   readonly authHeader: boolean;
   readonly evidence?: OtelConfig['evidenceLevel'];
@@ -35,18 +38,26 @@ export interface SetOptions {
 }
 
 /**
- * Changes what is given and leaves the rest. The first configuration of an account is enabled, unless it says otherwise.
+ * Changes what is given and leaves the rest; the stored header is deleted once a person has agreed. The first
+ * configuration of an account is enabled, unless it says otherwise.
  * @throws CommandFault, ConfigError, MusterError
  */
 export async function setOtelConfig(call: Invocation, options: SetOptions): Promise<void> {
-  const { endpoint, authHeaderFile, authHeader: keepsHeader, evidence, enabled } = options;
+  const { endpoint, authHeaderFile, authHeaderForm, authHeader: keepsHeader, evidence, enabled } = options;
   if ([endpoint, authHeaderFile, evidence, enabled].every((one) => one === undefined) && keepsHeader) {
     throw new CommandFault('Say what to set: --endpoint, --auth-header-file, --evidence or --enabled.', EXIT.usage);
   }
   if (authHeaderFile !== undefined && !keepsHeader) {
     throw new CommandFault('Give only one of --auth-header-file and --no-auth-header.', EXIT.usage);
   }
-  const authHeader = keepsHeader ? await headerIn(authHeaderFile) : '';
+  if (authHeaderForm !== undefined && authHeaderFile === undefined) {
+    throw new CommandFault('--auth-header-form is about the file of --auth-header-file: give both.', EXIT.usage);
+  }
+  const authHeader = keepsHeader ? await headerIn(call, authHeaderFile, authHeaderForm) : '';
+  if (!keepsHeader) {
+    const what = 'Delete the stored header, which nothing shows any more, so that daemons send none';
+    await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
+  }
   const change = (stored: OtelConfig): StoreOtelConfigRequest => {
     const isFirst = stored.endpoint === '';
     return {
@@ -60,11 +71,44 @@ export async function setOtelConfig(call: Invocation, options: SetOptions): Prom
 }
 
 /** An empty file would delete the stored header, which nobody means by one. */
-async function headerIn(path: string | undefined): Promise<string | undefined> {
+async function headerIn(
+  call: Invocation,
+  path: string | undefined,
+  form: SetOptions['authHeaderForm'],
+): Promise<string | undefined> {
   if (path === undefined) return undefined;
   const header = await valueIn(path, HEADER_BYTES_MAX);
-  if (header !== '') return header;
-  throw new CommandFault('The file of the header is empty; --no-auth-header deletes the stored one.', EXIT.usage);
+  if (header === '') {
+    throw new CommandFault('The file of the header is empty; --no-auth-header deletes the stored one.', EXIT.usage);
+  }
+  return form === 'plain' ? header : await decodedIn(call, header, form);
+}
+
+const FORM = 'the form of OTEL_EXPORTER_OTLP_HEADERS (name=value, percent-encoded)';
+
+/**
+ * Asks about a header that was copied in the form of the variable: as it stands, no collector takes it. The header is a
+ * secret: its name alone is told.
+ */
+async function decodedIn({ globals, terminal }: Invocation, header: string, form: 'otlp' | undefined): Promise<string> {
+  const pasted = pastedHeaders(header);
+  if (!pasted) {
+    if (form === undefined) return header;
+    throw new CommandFault(`The header is not in ${FORM}: leave --auth-header-form out.`, EXIT.usage);
+  }
+  const { names, decoded } = pasted;
+  const asIs = '--auth-header-form plain stores it as it stands';
+  if (decoded === undefined) {
+    const which = `The file has ${names.length} headers in ${FORM}: ${names.join(', ')}`;
+    throw new CommandFault(`${which}. One can be stored: leave the others out; ${asIs}.`, EXIT.usage);
+  }
+  if (form === 'otlp') return decoded;
+  const looks = `The header ${names.join()} is in ${FORM}`;
+  if (globals.yes || !terminal.ask) {
+    throw new CommandFault(`${looks}. --auth-header-form otlp stores the decoded value; ${asIs}.`, EXIT.usage);
+  }
+  await confirmed({ what: `${looks}. Store its decoded value`, count: 1, yes: false }, terminal);
+  return decoded;
 }
 
 /** @throws CommandFault, ConfigError, MusterError */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Account, ApiKey, ReviewEntry } from '#client';
-import { disableAccount } from '../../../../src/cli/commands/accounts/accounts.ts';
+import { disableAccount, updateAccount } from '../../../../src/cli/commands/accounts/accounts.ts';
 import { revokeApiKey } from '../../../../src/cli/commands/accounts/api-keys.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { csvRows } from '../../../../src/text/csv.ts';
@@ -128,6 +128,23 @@ describe('accounts', () => {
     expect(await list()).toBe(200);
   });
 
+  test('taking the Enterprise entitlement away asks, giving it does not; where nobody is, --yes says it', async () => {
+    const owner = await tenant(muster);
+    const read = async () => (await call(`${muster.api}/v1/otel-config`, { token: owner.apiKey })).status;
+    const set = (...args: string[]) => run('accounts', 'update', owner.accountId, '--entitlement', ...args);
+    const refused = await set('standard');
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining('--yes')]);
+    const no = recordedTerminal({ answers: ['n'] });
+    const update = updateAccount(invocation(env, {}, { terminal: no }), owner.accountId, { entitlement: 'standard' });
+    await expect(update).rejects.toThrow('Nothing was done.');
+    expect(no.questions.join()).toContain(`Take the Enterprise entitlement from the account ${owner.accountId}`);
+    expect([await read(), (await set('enterprise')).code]).toEqual([200, 0]);
+    expect(await set('standard', '--yes', '-o', 'id')).toMatchObject({ code: 0, stdout: `${owner.accountId}\n` });
+    // The account has nothing any more that the same command would take away.
+    expect([await read(), (await set('standard')).code]).toEqual([403, 0]);
+    expect([(await set('enterprise')).code, await read()]).toEqual([0, 200]);
+  });
+
   test('every form, and --limit', async () => {
     await created('=1+1');
     const csv = await run('accounts', 'list', '-o', 'csv');
@@ -212,7 +229,7 @@ describe('API keys', () => {
 
   test('where an answer is lost, the error tells the key of the request, and no file stays', async () => {
     await using proxy = await LossyProxy.before(muster.ops);
-    const behind = { ...env, MUSTER_OPS_URL: proxy.url };
+    const behind = { ...env, MUSTER_CLIENT_OPS_URL: proxy.url };
     proxy.fate = ({ method }) => (method === 'POST' ? 'lost' : 'through');
     const lost = async (...args: string[]): Promise<string> => {
       const { code, stdout, stderr } = await musterHere([...args, '--timeout', '1s'], behind);
@@ -236,7 +253,7 @@ describe('API keys', () => {
     await using proxy = await LossyProxy.before(muster.ops);
     proxy.fate = ({ method }) => (method === 'POST' ? 'lost' : 'through');
     const key = ['api-keys', 'create', '-a', 'lost, expiring'];
-    const behind = { ...env, MUSTER_OPS_URL: proxy.url };
+    const behind = { ...env, MUSTER_CLIENT_OPS_URL: proxy.url };
     const { stderr } = await musterHere([...key, '--expires', '90d', '--timeout', '1s'], behind);
     const [, again = '', until = ''] = /--idempotency-key (\S+) and --expires (\S+),/.exec(stderr) ?? [];
     const made = await json<ApiKey>(...key, '--idempotency-key', again, '--expires', until);

@@ -55,7 +55,9 @@ describe('users', () => {
     const renamed = await run('update', 'Ann@Example.com', '--name', 'Ann Example', '--operator', '-o', 'json');
     expect([renamed.code, renamed.stderr]).toEqual([0, `The user ${userId} is changed.\n`]);
     expect(JSON.parse(renamed.stdout)).toMatchObject({ name: 'Ann Example', operator: true, disabled: false });
-    expect(await json<User>('update', userId, '--no-operator')).toMatchObject({ operator: false });
+    const asked = await run('update', userId, '--no-operator');
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/Take the rights of an operator .* --yes/)]);
+    expect(await json<User>('update', userId, '--no-operator', '--yes')).toMatchObject({ operator: false });
     expect(await run('update', userId)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Nothing is to be changed') as string,

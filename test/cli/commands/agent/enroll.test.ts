@@ -60,7 +60,7 @@ const words = (...more: string[]): string[] =>
   ['agent', 'enroll', '--opamp', at('dir'), '--executable', at('otelcol')].concat(more);
 const enrolling = (...more: string[]): string[] => words('--app', app.appId, '--code-file', at('code'), ...more);
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
-  musterHere(args, { MUSTER_DEVICE_URL: muster.device, ...env });
+  musterHere(args, { MUSTER_CLIENT_DEVICE_URL: muster.device, ...env });
 
 /** The supervisor's configuration as YAML has it, with each `$` doubled still. */
 const written = (dir = 'dir'): unknown => parse(text(dir, 'supervisor.yaml'));
@@ -130,7 +130,8 @@ describe('muster agent enroll', () => {
 
   test('takes the code from stdin in a process of its own, whose output has no credential', async () => {
     const args = words('--app', app.appId, '--code-stdin');
-    const ended = await musterProcess(args, { MUSTER_DEVICE_URL: muster.device }, { stdin: app.enrollCode }).ended;
+    const ended = await musterProcess(args, { MUSTER_CLIENT_DEVICE_URL: muster.device }, { stdin: app.enrollCode })
+      .ended;
     expect(ended).toMatchObject({ code: 0, stdout: '' });
     expect(ended.stderr).toContain('supervisor.yaml is written');
     expect(ended.stderr).not.toMatch(/mst_/);
@@ -145,7 +146,7 @@ describe('muster agent enroll', () => {
     const [identity, first] = [text('dir', 'credential'), text('dir', 'supervisor.yaml')];
     linkSync(at('dir', 'supervisor.yaml'), at('before'));
     const more = ['--storage', at('elsewhere'), '--endpoint', 'https://opamp.example.com/agents'];
-    const again = await run(words(...more), { MUSTER_DEVICE_URL: 'http://127.0.0.1:1' });
+    const again = await run(words(...more), { MUSTER_CLIENT_DEVICE_URL: 'http://127.0.0.1:1' });
     expect(again).toMatchObject({ code: 0, stderr: expect.not.stringContaining('Enrolled') as string });
     expect(text('dir', 'credential')).toBe(identity);
     expect(taken()).toMatchObject({
@@ -218,7 +219,7 @@ describe('trouble on the way', () => {
     await using proxy = await proxied('through');
     let lost = 0;
     proxy.fate = ({ url }) => (url?.endsWith('/enroll') === true && (lost += 1) <= 2 ? 'lost' : 'through');
-    expect(await run(enrolling(), { MUSTER_DEVICE_URL: proxy.url })).toMatchObject({ code: 0 });
+    expect(await run(enrolling(), { MUSTER_CLIENT_DEVICE_URL: proxy.url })).toMatchObject({ code: 0 });
     expect(proxy.count('lost')).toBe(2);
     expect(kept().enrolled).toBe(true);
     expect(await statusOf()).toBe('active');
@@ -226,7 +227,7 @@ describe('trouble on the way', () => {
 
   test('a service that does not answer ends it with 1 and what to do, and nothing is lost', async () => {
     await using proxy = await proxied(503);
-    const { code, stdout, stderr } = await run(enrolling(), { MUSTER_DEVICE_URL: proxy.url });
+    const { code, stdout, stderr } = await run(enrolling(), { MUSTER_CLIENT_DEVICE_URL: proxy.url });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/The enrollment has no answer: .* Run it again to go on\.\n$/);
     expect(existsSync(at('dir', 'supervisor.yaml'))).toBe(false);
@@ -240,7 +241,7 @@ describe('trouble on the way', () => {
     ['when the service has enrolled it, it goes on with its credential, and needs no code', 'hung', 'active'],
   ] as const)('killed %s', async (_what, fate, status) => {
     await using proxy = await proxied(fate);
-    const { child, ended } = musterProcess(enrolling(), { MUSTER_DEVICE_URL: proxy.url });
+    const { child, ended } = musterProcess(enrolling(), { MUSTER_CLIENT_DEVICE_URL: proxy.url });
     await until(async () => proxy.seen.length > 0 && (await statusOf()) === status);
     child.kill('SIGKILL');
     await ended;
@@ -256,7 +257,7 @@ describe('trouble on the way', () => {
 
   test('stopped by a signal, it ends with 1 and says that it can be run again', async () => {
     await using proxy = await proxied('hung');
-    const { child, ended } = musterProcess(enrolling(), { MUSTER_DEVICE_URL: proxy.url });
+    const { child, ended } = musterProcess(enrolling(), { MUSTER_CLIENT_DEVICE_URL: proxy.url });
     await until(() => proxy.seen.length > 0);
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
@@ -269,7 +270,7 @@ describe('trouble on the way', () => {
     writeFileSync(at('code'), (await createApp(muster, owner.apiKey)).enrollCode);
     const { code, stdout, stderr } = await run(enrolling());
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
-    expect(stderr).toMatch(/refuses the enrollment \(invalid_code\)/);
+    expect(stderr).toMatch(/refuses the enrollment \(invalid_code\).* The code is from --code-file \/\S+code\./);
     expect(existsSync(at('dir', 'supervisor.yaml'))).toBe(false);
     writeFileSync(at('code'), app.enrollCode);
     expect(await run(enrolling())).toMatchObject({ code: 0 });
@@ -386,9 +387,9 @@ describe('the authority of the certificate', () => {
     ['that of the context', ['--context', 'prod'], {}, 'https://prod.example.com/v1/opamp', 'context.crt'],
     ['that of --ca-file before it', ['--context', 'prod', '--ca-file', 'OPTION'], {}, undefined, 'option.crt'],
     [
-      'that of MUSTER_CA_FILE',
+      'that of MUSTER_CLIENT_CA_FILE',
       ['--device-url', 'https://x.example.com'],
-      { MUSTER_CA_FILE: 'VARIABLE' },
+      { MUSTER_CLIENT_CA_FILE: 'VARIABLE' },
       'https://x.example.com/v1/opamp',
       'variable.crt',
     ],
@@ -417,14 +418,6 @@ describe('the authority of the certificate', () => {
     expect(server.tls).toEqual(
       file === undefined ? undefined : { ca_file: at(file), include_system_ca_certs_pool: true },
     );
-  });
-
-  test('a listener of this machine whose certificate has other names needs an address', async () => {
-    await run(enrolling());
-    const env = { MUSTER_DEVICE_TLS_CERT_FILE: at('cert'), MUSTER_DEVICE_LISTEN: '0.0.0.0:8081' };
-    const { code, stderr } = await musterHere(words(), env);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/https:\/\/127\.0\.0\.1:8081 need not be one: give --device-url, or --endpoint/);
   });
 });
 

@@ -36,7 +36,7 @@ const text = (name: string): string => readFileSync(at(name), 'utf8');
 const statusOf = async (): Promise<unknown> => (await readApp(muster, owner.apiKey, app.appId))['status'];
 const words = (...more: string[]): string[] => ['agent', 'run', '--credential-file', at('credential'), ...more];
 const enrolling = (...more: string[]): string[] => words('--app', app.appId, '--code-file', at('code'), ...more);
-const run = (...args: string[]): Promise<Ended> => musterHere(args, { MUSTER_DEVICE_URL: muster.device });
+const run = (...args: string[]): Promise<Ended> => musterHere(args, { MUSTER_CLIENT_DEVICE_URL: muster.device });
 
 describe('muster agent run', () => {
   test('writes nothing to stdout and no secret to stderr; --quiet says nothing at all', async () => {
@@ -49,6 +49,18 @@ describe('muster agent run', () => {
     expect(text('collector.yaml')).toContain('"Bearer collector-secret"');
     const quiet = await run(...words('--otel-config', at('collector.yaml'), '--once', '--quiet'));
     expect(quiet).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  test('names the exporter as the collector knows it, in a file alone', async () => {
+    const old = ['--exporter', 'otlphttp'];
+    await run(...enrolling('--otel-config', at('collector.yaml'), '--once', ...old));
+    expect(text('collector.yaml').match(/otlp_?http/g)).toEqual(['otlphttp', 'otlphttp', 'otlphttp', 'otlphttp']);
+    const withoutFile = await run(...words('--once', ...old));
+    expect(withoutFile.code).toBe(2);
+    expect(withoutFile.stderr).toContain('give --otel-config');
+    const unheardOf = await run(...words('--once', '--exporter', 'otlp'));
+    expect(unheardOf.code).toBe(2);
+    expect(unheardOf.stderr).toContain('otlp_http, otlphttp');
   });
 
   test('reports the platform and the version that it is told', async () => {
@@ -68,7 +80,7 @@ describe('muster agent run', () => {
 
   test('finds the service by --device-url before all others', async () => {
     const args = enrolling('--once', '--device-url', muster.device);
-    expect(await musterHere(args, { MUSTER_DEVICE_URL: 'http://127.0.0.1:1' })).toMatchObject({ code: 0 });
+    expect(await musterHere(args, { MUSTER_CLIENT_DEVICE_URL: 'http://127.0.0.1:1' })).toMatchObject({ code: 0 });
   });
 
   test.each([
@@ -107,7 +119,9 @@ describe('muster agent run', () => {
     writeFileSync(at('code'), 'mst_code_wrong');
     expect(await run(...enrolling())).toMatchObject({
       code: 5,
-      stderr: expect.stringMatching(/refuses the enrollment \(invalid_code\)/) as string,
+      stderr: expect.stringMatching(
+        /refuses the enrollment \(invalid_code\).* The code is from --code-(?:stdin|file \S+)\./,
+      ) as string,
     });
     expect(await run('agent', 'run', '--credential-file', at('none'))).toMatchObject({ code: 2 });
   });
@@ -115,7 +129,7 @@ describe('muster agent run', () => {
 
 describe('the process', () => {
   const start = (args: readonly string[], url: string, stdin = '') =>
-    musterProcess(args, { MUSTER_DEVICE_URL: url }, { stdin });
+    musterProcess(args, { MUSTER_CLIENT_DEVICE_URL: url }, { stdin });
 
   test('takes the code from stdin, and ends with 0 at a SIGTERM while its poll is held', async () => {
     const args = words('--app', app.appId, '--code-stdin', '--otel-config', at('file'));

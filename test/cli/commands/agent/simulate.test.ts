@@ -26,9 +26,9 @@ beforeEach(async () => {
 
 const simulate = (...args: string[]): Promise<Ended> =>
   musterHere(['agent', 'simulate', ...args], {
-    MUSTER_URL: muster.api,
-    MUSTER_DEVICE_URL: muster.device,
-    MUSTER_API_KEY: owner.apiKey,
+    MUSTER_CLIENT_URL: muster.api,
+    MUSTER_CLIENT_DEVICE_URL: muster.device,
+    MUSTER_CLIENT_API_KEY: owner.apiKey,
   });
 const apps = async () =>
   (await call(`${muster.api}/v1/apps`, { token: owner.apiKey })).body['apps'] as { name: string; status: string }[];
@@ -133,7 +133,11 @@ test('a change that nobody has answered is told, and the configuration is put ba
     stderr: { ...screen, write: async (text) => void words.push(text) },
     ask: undefined,
   };
-  const env = { MUSTER_URL: proxy.url, MUSTER_DEVICE_URL: muster.device, MUSTER_API_KEY: owner.apiKey };
+  const env = {
+    MUSTER_CLIENT_URL: proxy.url,
+    MUSTER_CLIENT_DEVICE_URL: muster.device,
+    MUSTER_CLIENT_API_KEY: owner.apiKey,
+  };
   const clock = { ...systemClock, sleep };
   await agentSimulate(invocation(env, {}, { terminal, clock }), {
     count: 1,
@@ -157,7 +161,7 @@ test('what somebody else has stored meanwhile is neither changed nor put back', 
   };
   const simulating = musterHere(
     ['agent', 'simulate', '--count', '1', '--duration', '4s', '--change-every', '1s', '--yes'],
-    { MUSTER_URL: proxy.url, MUSTER_DEVICE_URL: muster.device, MUSTER_API_KEY: owner.apiKey },
+    { MUSTER_CLIENT_URL: proxy.url, MUSTER_CLIENT_DEVICE_URL: muster.device, MUSTER_CLIENT_API_KEY: owner.apiKey },
   );
   await until(() => changes > 0);
   await until(async () => String((await config())['endpoint']).includes('otel-'));
@@ -179,9 +183,9 @@ test('the apps are deleted also where the configuration cannot be put back', asy
   };
   proxy.header = (name, value) => (isRefused && name === 'authorization' ? undefined : value);
   const { code, stderr } = await musterHere(['agent', 'simulate', '--count', '2', '--change-every', '1s'], {
-    MUSTER_URL: proxy.url,
-    MUSTER_DEVICE_URL: muster.device,
-    MUSTER_API_KEY: owner.apiKey,
+    MUSTER_CLIENT_URL: proxy.url,
+    MUSTER_CLIENT_DEVICE_URL: muster.device,
+    MUSTER_CLIENT_API_KEY: owner.apiKey,
   });
   expect(code).toBe(5);
   expect(stderr).toMatch(/could not be put back\.\n.* are deleted\.\nmuster: /);

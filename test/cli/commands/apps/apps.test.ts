@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deleteApps, revokeApps } from '../../../../src/cli/commands/apps/change.ts';
-import { fits, listApps, type ListOptions } from '../../../../src/cli/commands/apps/list.ts';
+import { fits, listApps, type Selection } from '../../../../src/cli/commands/apps/list.ts';
 import { watchApps } from '../../../../src/cli/commands/apps/watch.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import type { GlobalOptions } from '../../../../src/cli/terminal/globals.ts';
@@ -85,7 +85,7 @@ describe('list and get', () => {
 
   test('--stale: active, and not seen for so long; who was never seen counts by the creation', async () => {
     const [pending, seen] = [await create('pending'), await active('seen')];
-    const later = async (ms: number, options: ListOptions): Promise<string[]> => {
+    const later = async (ms: number, options: Selection): Promise<string[]> => {
       const terminal = recordedTerminal();
       const clock = { ...systemClock, now: () => systemClock.now() + ms };
       await listApps(invocation(env, { output: 'id' }, { terminal, clock }), options);
@@ -219,7 +219,7 @@ describe('revoke and delete', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = ({ headers }) =>
       proxy.seen.some((one) => one.headers['x-request-id'] === headers['x-request-id']) ? 'through' : 'lost';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     expect((await run('delete', ids[0] ?? '', '--yes')).code).toBe(0);
     expect((await run('revoke', ids[1] ?? '')).code).toBe(0);
     expect(proxy.count('lost')).toBe(2);
@@ -232,7 +232,7 @@ describe('revoke and delete', () => {
     const ids = await Promise.all(Array.from({ length: 40 }, (_, at) => create(`n${at}`)));
     await using proxy = await LossyProxy.before(muster.api);
     await revokeKey();
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { code, stdout, stderr } = await run('revoke', '--yes', '-o', 'id', ...ids);
     expect([code, stdout]).toEqual([5, '']);
     expect(stderr).toMatch(/0 of 40 apps revoked; 40 failed, 20 of them not listed/);

@@ -17,9 +17,9 @@ import { createApps } from '../../../../src/cli/commands/apps/create.ts';
 import { lockBeside } from '../../../../src/cli/commands/apps/resume-lock.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import { systemClock } from '../../../../src/time/clock.ts';
-import { csvRows } from '../../../../src/text/csv.ts';
 import { failingCreate } from '../../../support/cli/failing-create.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
+import { savedCodes, type SavedCode } from '../../../support/cli/saved-codes.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { freePorts } from '../../../support/service/free-ports.ts';
 import { MAIN, musterHere, musterProcess, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
@@ -63,20 +63,6 @@ async function listed(): Promise<readonly Listed[]> {
   return body['apps'] as readonly Listed[];
 }
 const names = async (): Promise<string[]> => (await listed()).map(({ name }) => name).toSorted();
-
-interface Saved extends Listed {
-  readonly number: number;
-  readonly enrollCode: string;
-}
-/** The rows of a file of codes, in the order of their numbers. */
-function saved(path: string): Saved[] {
-  const rows = [...csvRows(readFileSync(path, 'utf8'))].map(({ fields }) => fields);
-  expect(rows[0]).toEqual(['number', 'name', 'appId', 'enrollCode', 'enrollCodeExpiresAt']);
-  return rows
-    .slice(1)
-    .map(([number, name = '', appId = '', enrollCode = '']) => ({ number: Number(number), name, appId, enrollCode }))
-    .toSorted((a, b) => a.number - b.number);
-}
 
 /** Where nothing listens. */
 async function nowhere(): Promise<string> {
@@ -125,7 +111,7 @@ describe('one app', () => {
   test('where nothing is created, no file stays', async () => {
     const long = await run('create', '--name', 'a'.repeat(101), '--save-codes', at('code'));
     expect([long.code, long.stderr]).toEqual([1, expect.stringMatching(/at most 100 characters.* \(request [\w-]+\)/)]);
-    env = { ...env, MUSTER_API_KEY: `${owner.apiKey.slice(0, -1)}${owner.apiKey.endsWith('0') ? '1' : '0'}` };
+    env = { ...env, MUSTER_CLIENT_API_KEY: `${owner.apiKey.slice(0, -1)}${owner.apiKey.endsWith('0') ? '1' : '0'}` };
     expect(await run('create', '--save-codes', at('code'))).toMatchObject({ code: 2, stdout: '' });
     expect(readdirSync(directory)).toEqual([]);
     expect(await names()).toEqual([]);
@@ -138,9 +124,9 @@ describe('one app', () => {
     env = ownedBy(muster, other.apiKey);
     const refused = await run('create', '--save-codes', at('code'));
     expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('(request ')]);
-    env = { ...env, MUSTER_URL: await nowhere() };
+    env = { ...env, MUSTER_CLIENT_URL: await nowhere() };
     const unreached = await run('create', '--save-codes', at('code'));
-    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('which is from MUSTER_URL')]);
+    expect([unreached.code, unreached.stderr]).toEqual([1, expect.stringContaining('which is from MUSTER_CLIENT_URL')]);
     expect(readdirSync(directory)).toEqual([]);
   });
 });
@@ -151,7 +137,7 @@ describe('a create of one app that nobody knows the end of', () => {
   test('the error tells the key, and the same command with it finds the app, its code included', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'lost';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const args = ['create', '--name', 'edge', '--save-codes', at('code'), '-o', 'id'];
     const lost = await run(...args, '--timeout', '1s');
     expect([lost.code, lost.stdout, readdirSync(directory)]).toEqual([1, '', []]);
@@ -169,7 +155,7 @@ describe('a create of one app that nobody knows the end of', () => {
   test('a key of one’s own is told again; a refusal tells none', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'lost';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const lost = await run('create', '--timeout', '1s', '--idempotency-key', 'my-own-1');
     expect(keyIn(lost.stderr)).toBe('my-own-1');
     proxy.fate = () => 429;
@@ -182,7 +168,7 @@ describe('a create of one app that nobody knows the end of', () => {
     expect(await names()).toEqual(['']);
     const code = ['code', (await listed())[0]?.appId ?? '', '--idempotency-key', 'my-own-2', '-o', 'json'];
     const codes = [await run(...code), await run(...code)].map(
-      ({ stdout }) => (JSON.parse(stdout) as Saved).enrollCode,
+      ({ stdout }) => (JSON.parse(stdout) as SavedCode).enrollCode,
     );
     expect(codes[0]).toBe(codes[1]);
   });
@@ -195,7 +181,7 @@ describe('a create of one app that nobody knows the end of', () => {
       command === 'code' ? await run('create', '--save-codes', at('first'), '-o', 'id') : { stdout: '' };
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'hung';
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const args = ['apps', command, ...stdout.split('\n').filter(Boolean), option, at('code')];
     const { child, ended } = musterProcess(args, env);
     await until(() => proxy.count('hung') > 0);
@@ -334,7 +320,7 @@ describe('many apps', () => {
       'json',
     );
     expect([created.code, created.stderr]).toEqual([0, `The codes are in ${at('codes')}.\n12 apps created.\n`]);
-    const rows = saved(at('codes'));
+    const rows = savedCodes(at('codes'));
     const expected = Array.from({ length: 12 }, (_, index) => `edge-${String(index + 1).padStart(2, '0')}`);
     expect(rows.map(({ name }) => name)).toEqual(expected);
     expect(await names()).toEqual(expected);
@@ -374,7 +360,7 @@ describe('many apps', () => {
   async function thirdFails(): Promise<string> {
     const proxy = await failingCreate(muster.api, 3);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     return proxy.url;
   }
 
@@ -386,7 +372,7 @@ describe('many apps', () => {
     expect(created.stderr).toContain(`Go on with: muster apps create --resume ${at('codes.resume')}\n`);
     expect(created.stderr).toContain('2 of 3 apps created; 1 failed.');
     expect(await names()).toEqual(['a', 'b']);
-    expect(created.stdout.trim().split('\n')).toEqual(saved(at('codes')).map(({ appId }) => appId));
+    expect(created.stdout.trim().split('\n')).toEqual(savedCodes(at('codes')).map(({ appId }) => appId));
     expect(modeOf(at('codes.resume'))).toBe(0o600);
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(await names()).toEqual(['a', 'b']);
@@ -415,13 +401,13 @@ describe('many apps', () => {
 
   test('--resume writes a row anew that was cut off, and the whole file where it is lost', async () => {
     await interrupted();
-    const before = saved(at('codes'));
+    const before = savedCodes(at('codes'));
     const text = readFileSync(at('codes'), 'utf8');
     for (const cut of [text.slice(0, -20), text.slice(0, 10), '', undefined]) {
       if (cut === undefined) rmSync(at('codes'));
       else writeFileSync(at('codes'), cut);
       expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
-      expect(saved(at('codes'))).toEqual(before);
+      expect(savedCodes(at('codes'))).toEqual(before);
       expect(modeOf(at('codes'))).toBe(0o600);
     }
     expect(await names()).toEqual(['a', 'b']);
@@ -451,7 +437,7 @@ describe('many apps', () => {
   test('--resume goes on with another key of the same account, which lists an app that is saved', async () => {
     const url = await interrupted();
     const { apiKey } = await secondKey();
-    env = { MUSTER_URL: url, MUSTER_API_KEY: apiKey };
+    env = { MUSTER_CLIENT_URL: url, MUSTER_CLIENT_API_KEY: apiKey };
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(await names()).toEqual(['a', 'b']);
     // Where none is saved yet, nothing shows that it is the same account.
@@ -459,7 +445,7 @@ describe('many apps', () => {
     writeFileSync(at('codes'), text.slice(0, text.indexOf('\n') + 1));
     const unknown = await run('create', '--resume', at('codes.resume'));
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('compare `muster apps list` with')]);
-    env = { MUSTER_URL: url, MUSTER_API_KEY: owner.apiKey };
+    env = { MUSTER_CLIENT_URL: url, MUSTER_CLIENT_API_KEY: owner.apiKey };
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(1);
     expect(readFileSync(at('codes'), 'utf8').split('\n')).toHaveLength(text.split('\n').length);
     expect(await names()).toEqual(['a', 'b']);
@@ -474,13 +460,13 @@ describe('many apps', () => {
   test('a second --resume is refused while the first works, and takes its place once it was killed', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 3 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { child, ended } = musterProcess(
       ['apps', 'create', '--count', '9', '--prefix', 'e', '--save-codes', at('codes')],
       env,
     );
     await until(() => proxy.count('hung') === 6);
-    await until(() => saved(at('codes')).length === 3);
+    await until(() => savedCodes(at('codes')).length === 3);
     proxy.fate = undefined;
     // As a row is while it is written: the second one would cut it off.
     appendFileSync(at('codes'), '"9","e');
@@ -499,7 +485,7 @@ describe('many apps', () => {
     await ended;
     expect((await run('create', '--resume', at('codes.resume'))).code).toBe(0);
     expect(await names()).toHaveLength(9);
-    expect([saved(at('codes')).length, readdirSync(directory)]).toEqual([9, ['codes']]);
+    expect([savedCodes(at('codes')).length, readdirSync(directory)]).toEqual([9, ['codes']]);
   });
 
   test('of many that find the lock of a dead process, one takes it over', async () => {
@@ -559,7 +545,7 @@ describe('many apps', () => {
       return call(key, { method: 'DELETE', token: OPERATOR_TOKEN });
     };
     await using proxy = await LossyProxy.before(muster.api);
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const create = ['create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes')];
     // The answer of one is lost, and it may be there: the plan knows its key.
     proxy.fate = () => (proxy.seen.length === 0 ? 'lost' : 'through');
@@ -583,7 +569,7 @@ describe('many apps', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 5 ? 'through' : 502);
     proxy.retryAfterSeconds = 61;
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const ended = await run('create', '--count', '40', '--prefix', 'e', '--save-codes', at('codes'));
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/not tried/);
@@ -598,7 +584,7 @@ describe('many apps', () => {
     await using proxy = await LossyProxy.before(muster.api);
     // Those that hang are carried out, and the command never learns of it.
     proxy.fate = () => (proxy.seen.length < 20 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     let carriedOut = 0;
     proxy.hung = () => (carriedOut += 1);
     const args = ['apps', 'create', '--count', '60', '--prefix', 'edge-', '--save-codes', at('codes')];
@@ -612,7 +598,7 @@ describe('many apps', () => {
     proxy.fate = () => (proxy.seen.length % 7 === 0 ? 'lost' : 'through');
     const resumed = await run('create', '--resume', at('codes.resume'), '-o', 'id');
     expect(resumed.code).toBe(0);
-    const rows = saved(at('codes'));
+    const rows = savedCodes(at('codes'));
     expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
     const there = await listed();
     expect(new Set(there.map(({ name }) => name)).size).toBe(60);
@@ -629,7 +615,7 @@ describe('many apps', () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => 'hung';
     proxy.hung = () => process.emit('SIGINT', 'SIGINT');
-    env = { MUSTER_URL: proxy.url, MUSTER_API_KEY: apiKey };
+    env = { MUSTER_CLIENT_URL: proxy.url, MUSTER_CLIENT_API_KEY: apiKey };
     const stopped = await run('create', '--resume', at('codes.resume'));
     expect(stopped).toEqual({ code: 1, stdout: '', stderr: 'muster: interrupted\n' });
     expect(readdirSync(directory).toSorted()).toEqual(['codes', 'codes.resume', 'names']);
@@ -656,7 +642,7 @@ describe('many apps', () => {
   test('SIGINT in the midst of them does so as well', async () => {
     await using proxy = await LossyProxy.before(muster.api);
     proxy.fate = () => (proxy.seen.length < 3 ? 'through' : 'hung');
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { child, ended } = musterProcess(
       ['apps', 'create', '--count', '30', '--prefix', 'e', '--save-codes', at('codes')],
       env,

@@ -238,7 +238,7 @@ describe('the file', () => {
   });
 
   test('that has no place is named as it was asked for, and not by the one that it has for a moment', async () => {
-    const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    const env = { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:9', MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
     const told = async (path: string): Promise<string> => (await musterHere(['backup', 'create', path], env)).stderr;
     expect(await told(join(root, 'nowhere', 'x'))).toBe(`muster: ${root}/nowhere: no such file or directory\n`);
     const long = join(root, 'x'.repeat(250));
@@ -249,7 +249,7 @@ describe('the file', () => {
     ['a directory', () => root],
     ['a device', () => '/dev/null'],
   ])('does not take the place of %s, even forced', async (_what, path) => {
-    const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    const env = { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:9', MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
     const { code, stderr } = await musterHere(['backup', 'create', '--force', path()], env);
     expect([code, stderr]).toEqual([2, expect.stringContaining('is no file: name one')]);
   });
@@ -366,7 +366,7 @@ describe('who made the file', () => {
 });
 
 test('without a service: exit code 1, in one line, and no file', async () => {
-  const env = { MUSTER_OPS_URL: 'http://127.0.0.1:9', MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+  const env = { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:9', MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
   const { code, stderr } = await musterHere(['backup', 'create', file], env);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^muster: .*cannot be reached.*start it.*\n$/)]);
   expect(existsSync(file)).toBe(false);
@@ -400,7 +400,7 @@ test('a backup that stalls ends with --timeout, and leaves no file', async () =>
   const { port } = stalling.address() as AddressInfo;
   const { code, stderr } = await musterHere(['backup', 'create', file, '--timeout', '1s'], {
     ...connectedTo(muster),
-    MUSTER_OPS_URL: `http://127.0.0.1:${port}`,
+    MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}`,
   });
   stalling.closeAllConnections();
   expect([code, stderr]).toEqual([
@@ -417,7 +417,7 @@ test('an interrupted backup leaves no file, and says so', async () => {
   const { port } = stalled.address() as AddressInfo;
   const command = musterProcess(['backup', 'create', file], {
     ...connectedTo(muster),
-    MUSTER_OPS_URL: `http://127.0.0.1:${port}`,
+    MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}`,
   });
   await until(() => readdirSync(root).some((name) => name.endsWith('.partial')));
   command.child.kill('SIGTERM');

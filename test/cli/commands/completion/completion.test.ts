@@ -105,10 +105,10 @@ describe('ids', () => {
   test('of apps, of the service that the line names, and one behind another', async () => {
     const { apiKey } = await tenant(muster);
     const { appId } = await createApp(muster, apiKey, 'edge 1');
-    const env = { MUSTER_API_KEY: apiKey };
+    const env = { MUSTER_CLIENT_API_KEY: apiKey };
     const line = `${appId}\tedge 1, pending`;
-    expect(await asked(['apps', 'revoke', ''], { ...env, MUSTER_URL: muster.api })).toEqual([line, ':4']);
-    const elsewhere = { ...env, MUSTER_URL: 'http://127.0.0.1:1' };
+    expect(await asked(['apps', 'revoke', ''], { ...env, MUSTER_CLIENT_URL: muster.api })).toEqual([line, ':4']);
+    const elsewhere = { ...env, MUSTER_CLIENT_URL: 'http://127.0.0.1:1' };
     expect(await asked(['apps', 'revoke', '--url', muster.api, ''], elsewhere)).toEqual([line, ':4']);
     expect(await asked(['--url', muster.api, 'apps', 'revoke', 'x', appId.slice(0, 12)], elsewhere)).toEqual([
       line,
@@ -144,7 +144,7 @@ describe('ids', () => {
     const url = proxy.url.replace('127.0.0.1', '0.0.0.0');
     const home = join(folder, 'strange');
     mkdirSync(home);
-    const env = { HOME: home, MUSTER_API_KEY: apiKey, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    const env = { HOME: home, MUSTER_CLIENT_API_KEY: apiKey, MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
     expect(await asked(['apps', 'revoke', '--url', url, ''], env)).toEqual([':4']);
     expect(await completed(['usage', '--url', url, '--account', ''], env)).toEqual([':4']);
     expect(proxy.seen).toEqual([]);
@@ -159,7 +159,7 @@ describe('ids', () => {
     const { apiKey } = await tenant(muster);
     const ids: string[] = [];
     for (let made = 0; made < 52; made += 1) ids.push((await createApp(muster, apiKey)).appId);
-    const env = { MUSTER_API_KEY: apiKey, MUSTER_URL: muster.api };
+    const env = { MUSTER_CLIENT_API_KEY: apiKey, MUSTER_CLIENT_URL: muster.api };
     expect(await asked(['apps', 'revoke', ''], env)).toHaveLength(51);
     const [last = ''] = ids.slice(-1);
     expect(await asked(['apps', 'revoke', last], env)).toEqual([`${last}\tapp, pending`, ':4']);
@@ -167,15 +167,15 @@ describe('ids', () => {
 
   test('are left out in silence without a secret, with a wrong one, and where nobody answers', async () => {
     const words = ['usage', '--account', ''];
-    const wrong = { ...connectedTo(muster), MUSTER_OPERATOR_TOKEN: 'x'.repeat(40) };
-    expect(await completed(words, { MUSTER_OPS_URL: 'http://127.0.0.1:1' })).toEqual([':4']);
-    expect(await completed(words, { MUSTER_OPS_URL: 'no address' })).toEqual([':4']);
+    const wrong = { ...connectedTo(muster), MUSTER_CLIENT_OPERATOR_TOKEN: 'x'.repeat(40) };
+    expect(await completed(words, { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:1' })).toEqual([':4']);
+    expect(await completed(words, { MUSTER_CLIENT_OPS_URL: 'no address' })).toEqual([':4']);
     expect(await completed(words, wrong)).toEqual([':4']);
     const mute = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void mute.close());
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
-    expect(await completed(words, { ...wrong, MUSTER_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([':4']);
+    expect(await completed(words, { ...wrong, MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([':4']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fishQuoted, shellQuoted } from '../../../../src/text/shell-words.ts';
@@ -25,20 +25,20 @@ function dataDirectory(name: string): string {
 }
 
 const PRINTED =
-  'printf "%s\\n" "$MUSTER_URL" "$MUSTER_OPS_URL" "$MUSTER_DEVICE_URL" "$MUSTER_API_KEY_FILE" "$MUSTER_OPERATOR_TOKEN_FILE" "${MUSTER_API_KEY-unset}"';
+  'printf "%s\\n" "$MUSTER_CLIENT_URL" "$MUSTER_CLIENT_OPS_URL" "$MUSTER_CLIENT_DEVICE_URL" "$MUSTER_CLIENT_API_KEY_FILE" "$MUSTER_CLIENT_OPERATOR_TOKEN_FILE" "${MUSTER_CLIENT_API_KEY-unset}"';
 
 test.each(['plain', 'it\'s $HOME `x` "and" \\more', '-n *', 'ünïcode'])(
   'a POSIX shell that evaluates it has the addresses, and the files in %j; no secret is printed',
   async (name) => {
     const path = dataDirectory(name);
     const { code, stdout, stderr } = await musterHere(['env', '--data-dir', path], {
-      MUSTER_API_KEY: 'that-of-another-service',
+      MUSTER_CLIENT_API_KEY: 'that-of-another-service',
       MUSTER_API_LISTEN: '0.0.0.0:9001',
       MUSTER_DEVICE_LISTEN: '[::]:9002',
     });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).not.toMatch(/a-secret|that-of-another/);
-    const env = { PATH: process.env['PATH'], MUSTER_API_KEY: 'that-of-another-service' };
+    const env = { PATH: process.env['PATH'], MUSTER_CLIENT_API_KEY: 'that-of-another-service' };
     const told = execFileSync('sh', ['-c', `eval "$1"; ${PRINTED}`, 'sh', stdout], { env, encoding: 'utf8' });
     expect(told.split('\n')).toEqual([
       'http://127.0.0.1:9001',
@@ -61,13 +61,14 @@ test('the addresses are those that muster dev has kept, also where a port is ano
   });
   const { code, stdout } = await musterHere(['env', '--data-dir', path], {
     MUSTER_API_LISTEN: '127.0.0.1:0',
-    MUSTER_OPS_LISTEN: '127.0.0.1:9003',
+    // This one is a port.
+    MUSTER_OPS_LISTEN: '127.0.0.1:80',
   });
   expect(code).toBe(0);
   expect(stdout.split('\n').slice(0, 3)).toEqual([
-    "export MUSTER_URL='http://127.0.0.1:41001'",
-    "export MUSTER_OPS_URL='http://127.0.0.1:9003'",
-    "export MUSTER_DEVICE_URL='http://127.0.0.1:41002'",
+    "export MUSTER_CLIENT_URL='http://127.0.0.1:41001'",
+    "export MUSTER_CLIENT_OPS_URL='http://127.0.0.1:80'",
+    "export MUSTER_CLIENT_DEVICE_URL='http://127.0.0.1:41002'",
   ]);
 });
 
@@ -109,16 +110,57 @@ test.each([
 
 test('fish has its own quotes, and its own words', async () => {
   const path = dataDirectory("it's \\");
-  const { stdout } = await musterHere(['env', '--shell', 'fish', '--data-dir', path], { MUSTER_OPERATOR_TOKEN: 'x' });
+  const { stdout } = await musterHere(['env', '--shell', 'fish', '--data-dir', path], {
+    MUSTER_CLIENT_OPERATOR_TOKEN: 'x',
+  });
   expect(stdout.split('\n')).toEqual([
-    "set -gx MUSTER_URL 'http://127.0.0.1:8080'",
-    "set -gx MUSTER_OPS_URL 'http://127.0.0.1:8082'",
-    "set -gx MUSTER_DEVICE_URL 'http://127.0.0.1:8081'",
-    expect.stringMatching(/^set -gx MUSTER_API_KEY_FILE '.*\/it\\'s \\\\\/demo-api-key'$/),
-    expect.stringMatching(/^set -gx MUSTER_OPERATOR_TOKEN_FILE '.*\/operator-token'$/),
-    'set -e MUSTER_OPERATOR_TOKEN',
+    "set -gx MUSTER_CLIENT_URL 'http://127.0.0.1:8080'",
+    "set -gx MUSTER_CLIENT_OPS_URL 'http://127.0.0.1:8082'",
+    "set -gx MUSTER_CLIENT_DEVICE_URL 'http://127.0.0.1:8081'",
+    expect.stringMatching(/^set -gx MUSTER_CLIENT_API_KEY_FILE '.*\/it\\'s \\\\\/demo-api-key'$/),
+    expect.stringMatching(/^set -gx MUSTER_CLIENT_OPERATOR_TOKEN_FILE '.*\/operator-token'$/),
+    'set -e MUSTER_CLIENT_OPERATOR_TOKEN',
     '',
   ]);
+});
+
+describe('the service that the variables of this shell configure', () => {
+  test('has its token in the file that it reads, and what is of another one goes', async () => {
+    const path = join(mkdtempSync(join(root, 'home-')), 'data');
+    const own = { MUSTER_DATA_DIR: path, MUSTER_OPERATOR_TOKEN_FILE: 'secrets/operator-token' };
+    const another = { MUSTER_CLIENT_API_KEY_FILE: '/a/key', MUSTER_CLIENT_CA_FILE: '/a/ca' };
+    const { code, stdout } = await musterHere(['env'], { ...own, ...another });
+    expect(code).toBe(0);
+    expect(stdout.split('\n').slice(3)).toEqual([
+      `export MUSTER_CLIENT_OPERATOR_TOKEN_FILE='${resolve('secrets/operator-token')}'`,
+      'unset MUSTER_CLIENT_API_KEY_FILE',
+      'unset MUSTER_CLIENT_CA_FILE',
+      '',
+    ]);
+  });
+
+  test.each([
+    ['sh', 'export MUSTER_CLIENT_OPERATOR_TOKEN="$MUSTER_OPERATOR_TOKEN"'],
+    ['fish', 'set -gx MUSTER_CLIENT_OPERATOR_TOKEN "$MUSTER_OPERATOR_TOKEN"'],
+  ])('has it in a variable: %s hands it on, and it is not printed', async (shell, line) => {
+    const own = { MUSTER_DATA_DIR: dataDirectory('token'), MUSTER_OPERATOR_TOKEN: 'hunter2' };
+    const { code, stdout } = await musterHere(['env', '--shell', shell], own);
+    expect([code, stdout.split('\n')]).toEqual([0, expect.arrayContaining([line])]);
+    expect(stdout).not.toMatch(/hunter2|OPERATOR_TOKEN_FILE/);
+  });
+
+  test.each([
+    ['one certificate', 'tls.crt', /^export MUSTER_CLIENT_CA_FILE='.*\/tls\.crt'$/m, ''],
+    ['several', 'other.crt', /^(?!.*CA_FILE)/, 'put them into one file, and set MUSTER_CLIENT_CA_FILE to it'],
+  ])('presents %s', async (_what, other, line, says) => {
+    const { code, stdout, stderr } = await musterHere(['env', '--data-dir', dataDirectory('tls')], {
+      MUSTER_OPS_TLS_CERT_FILE: 'tls.crt',
+      MUSTER_API_TLS_CERT_FILE: other,
+    });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(line)]);
+    expect(stdout).toContain("MUSTER_CLIENT_OPS_URL='https://127.0.0.1:8082'");
+    expect(stderr).toContain(says);
+  });
 });
 
 describe('refused, with nothing to evaluate', () => {

@@ -26,7 +26,7 @@ beforeEach(() => {
   env = {
     MUSTER_DATA_DIR: dataDir,
     // Nobody listens there, and `0` is always free.
-    MUSTER_OPS_URL: 'http://127.0.0.1:1',
+    MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:1',
     MUSTER_API_LISTEN: '127.0.0.1:0',
     MUSTER_DEVICE_LISTEN: '127.0.0.1:0',
     MUSTER_OPS_LISTEN: '127.0.0.1:0',

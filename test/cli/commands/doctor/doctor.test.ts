@@ -52,14 +52,14 @@ test('findings have no ids: -o id is refused before anything is checked', async 
     response.writeHead(404).end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const MUSTER_OPS_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  expect(await musterHere(['doctor', '-o', 'id'], { ...env, MUSTER_OPS_URL })).toEqual({
+  const MUSTER_CLIENT_OPS_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await musterHere(['doctor', '-o', 'id'], { ...env, MUSTER_CLIENT_OPS_URL })).toEqual({
     code: 2,
     stdout: '',
     stderr: 'muster: This has no id: choose another form than -o id.\n',
   });
   expect(asked).toBe(0);
-  await musterHere(['doctor', '-o', 'json'], { ...env, MUSTER_OPS_URL });
+  await musterHere(['doctor', '-o', 'json'], { ...env, MUSTER_CLIENT_OPS_URL });
   expect(asked).toBeGreaterThan(0);
 });
 
@@ -130,9 +130,11 @@ test('with --running the data is where the service is: a directory that is not t
 test('a wrong token is told, and never shown', async () => {
   await using muster = await Muster.start({ dataDir });
   const token = 'another-operator-token-0123456789-abc';
-  const diagnosis = await diagnosed({ ...connectedTo(muster), MUSTER_OPERATOR_TOKEN: token });
+  const diagnosis = await diagnosed({ ...connectedTo(muster), MUSTER_CLIENT_OPERATOR_TOKEN: token });
   expect(diagnosis.code).toBe(3);
-  expect(failsOf(diagnosis)).toEqual([expect.stringMatching(/token .*does not know the operator token: set MUSTER_/)]);
+  expect(failsOf(diagnosis)).toEqual([
+    expect.stringMatching(/token .*does not take the operator token: replace it where it is from, MUSTER_/),
+  ]);
   expect(diagnosis.findings.join('\n')).not.toContain(token);
 });
 
@@ -147,7 +149,7 @@ test.each(['<html>', '{"reason":"closed"}'])(
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const MUSTER_OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
-    const diagnosis = await diagnosed({ MUSTER_OPS_URL: `http://127.0.0.1:${port}`, MUSTER_OPERATOR_TOKEN });
+    const diagnosis = await diagnosed({ MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}`, MUSTER_OPERATOR_TOKEN });
     expect(diagnosis.code).toBe(3);
     expect(failsOf(diagnosis)).toEqual([expect.stringMatching(/service .* answers 200, and not as Muster does/)]);
     expect(diagnosis.findings.join('\n')).not.toContain('held by the running service');
@@ -163,7 +165,7 @@ test('a clock that is off by more than half a minute is told', async () => {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  const diagnosis = await diagnosed({ MUSTER_OPS_URL: `http://127.0.0.1:${port}` });
+  const diagnosis = await diagnosed({ MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` });
   expect(diagnosis.code).toBe(3);
   expect(failsOf(diagnosis)[0]).toMatch(/clock .* s behind this one: set both by NTP/);
 });
@@ -173,7 +175,7 @@ test.each([
   ['a wrong variable', { MUSTER_CURRENCY: 'hunter2' }, /configuration +MUSTER_CURRENCY: must be a currency/],
   ['a key file that is none', { MUSTER_KEY_FILE: 'package.json' }, /key file +package.json: line 1: expected N:/],
   ['an etcd that is not there', { MUSTER_STORE: 'etcd:http://127.0.0.1:1' }, /store +.*127\.0\.0\.1:1/],
-  ['an address that is no URL', { MUSTER_OPS_URL: 'hunter2' }, /service +MUSTER_OPS_URL: must be http/],
+  ['an address that is no URL', { MUSTER_CLIENT_OPS_URL: 'hunter2' }, /service +MUSTER_CLIENT_OPS_URL: must be http/],
 ])('%s fails, with what to do', async (_what, more, says) => {
   const given = {
     MUSTER_OPERATOR_TOKEN: 'operator-token-for-tests-0123456789',

@@ -50,8 +50,8 @@ async function rotating(
   let now = 0;
   const clock: Clock = { now: () => now, monotonic: () => now, sleep: async (ms) => void (now += ms) };
   const env = {
-    MUSTER_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN,
     ...more,
   };
   const terminal = recordedTerminal();
@@ -168,7 +168,7 @@ test.each([
     'the token is wrong',
     [{ status: 401, body: { error: { code: 'invalid_token', message: 'It is unknown.' } } }],
     [{}],
-    /does not know the operator token/,
+    /does not take the operator token/,
     401,
   ],
 ])('where %s it fails', async (_name, rotations, sealed, words, status) => {

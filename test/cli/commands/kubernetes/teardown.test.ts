@@ -40,7 +40,7 @@ async function apiServer(leases: Readonly<Record<string, number>>) {
 }
 
 const teardown = (): ReturnType<typeof musterHere> =>
-  musterHere(['kubernetes', 'teardown', '--no-resources', '--release', RELEASE]);
+  musterHere(['kubernetes', 'teardown', '--yes', '--no-resources', '--release', RELEASE]);
 
 test.each([
   ['gone', 404],
@@ -57,6 +57,16 @@ test('a release that is none is refused before the first resource is deleted', a
   const { code, stderr } = await musterHere(['kubernetes', 'teardown', '--release', 'muster']);
   expect([code, server.deleted]).toEqual([2, []]);
   expect(stderr).toContain('It is NAMESPACE/NAME.');
+});
+
+test('where nobody can be asked, nothing is removed without --yes', async () => {
+  await using server = await apiServer({ one: 200 });
+  const args = ['kubernetes', 'teardown', '--release', RELEASE, '--secret', 'keys', '--namespace', 'fleet'];
+  const { code, stderr } = await musterHere(args);
+  expect([code, server.deleted]).toEqual([2, []]);
+  expect(stderr).toMatch(
+    /every custom resource, .* hold of the release fleet\/muster on .*, the Secret fleet\/keys\? .* --yes/,
+  );
 });
 
 test('a refusal ends it', async () => {

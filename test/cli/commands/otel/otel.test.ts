@@ -59,7 +59,9 @@ describe('set', () => {
     expect(await stored('set', '--enabled', 'true')).toEqual({ ...moved, enabled: true });
     expect(await stored('get')).toEqual({ ...moved, enabled: true });
     expect(JSON.stringify(await delivered())).toContain('"Bearer hunter2"');
-    expect(await stored('set', '--no-auth-header')).toEqual({ ...moved, enabled: true, authHeaderSet: false });
+    expect(await stored('set', '--no-auth-header')).toMatch(/^muster: Delete the stored header.* say so with --yes/);
+    expect(await stored('get')).toMatchObject({ authHeaderSet: true });
+    expect(await stored('set', '--no-auth-header', '--yes')).toEqual({ ...moved, enabled: true, authHeaderSet: false });
     expect(JSON.stringify(await delivered())).not.toContain('hunter2');
   });
 
@@ -115,6 +117,57 @@ describe('set', () => {
     expect([bad.code, bad.stderr.includes('hunter2')]).toEqual([1, false]);
     env = ownedBy(muster, (await tenant(muster, 'standard')).apiKey);
     expect((await run('get')).code).toBe(5);
+  });
+});
+
+describe('a header in the form of OTEL_EXPORTER_OTLP_HEADERS', () => {
+  const PASTED = 'Authorization=Basic%20aHVudGVyMg%3D%3D\n';
+  const set = (name: string, text: string, ...more: string[]): Promise<Ended> =>
+    run('set', '--endpoint', ENDPOINT, '--auth-header-file', file(name, text), ...more);
+
+  test.each([[[]], [['--yes']]])('is refused where nobody is asked, %j, and its secret is not told', async (more) => {
+    const { code, stdout, stderr } = await set('pasted', PASTED, ...more);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/The header Authorization is in the form of .*--auth-header-form otlp .*form plain/);
+    expect(stderr).not.toMatch(/aHVudGVy/);
+    expect(await stored('get')).toMatchObject({ endpoint: '', authHeaderSet: false });
+  });
+
+  test('is stored decoded, or as it stands, as the option says', async () => {
+    expect((await set('pasted', PASTED, '--auth-header-form', 'otlp')).code).toBe(0);
+    expect(JSON.stringify(await delivered())).toContain('"Authorization":"Basic aHVudGVyMg=="');
+    expect((await set('pasted', PASTED, '--auth-header-form', 'plain')).code).toBe(0);
+    expect(JSON.stringify(await delivered())).toContain('"Authorization":"Authorization=Basic%20aHVudGVyMg%3D%3D"');
+  });
+
+  test('is asked about on a terminal', async () => {
+    const terminal = recordedTerminal({ answers: ['n', 'y'] });
+    const call = invocation(env, { output: 'id' }, { terminal });
+    const options = { endpoint: ENDPOINT, authHeader: true, authHeaderFile: file('pasted', 'api-key=a%2Cb') };
+    await expect(setOtelConfig(call, options)).rejects.toMatchObject({ message: 'Nothing was done.' });
+    expect(await stored('get')).toMatchObject({ endpoint: '' });
+    await setOtelConfig(invocation(env, {}, { terminal }), options);
+    expect(terminal.questions[0]).toMatch(/^The header api-key is in the form .* Store its decoded value\? \[y\/N\] $/);
+    expect(JSON.stringify(await delivered())).toContain('"api-key":"a,b"');
+  });
+
+  test.each([
+    ['a=hunter2,b=hunter3', [], /2 headers .*: a, b\. One can be stored/],
+    ['a=hunter2,b=hunter3', ['--auth-header-form', 'otlp'], /One can be stored/],
+    [
+      'Bearer hunter2',
+      ['--auth-header-form', 'otlp'],
+      /The header is not in the form of .*leave --auth-header-form out/,
+    ],
+  ])('%j with %j is refused', async (text, more, words) => {
+    const { code, stderr } = await set('refused', text, ...more);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(words)]);
+    expect(stderr).not.toContain('hunter');
+  });
+
+  test('the option without a file says nothing, and is refused', async () => {
+    const { code, stderr } = await run('set', '--endpoint', ENDPOINT, '--auth-header-form', 'otlp');
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/give both/)]);
   });
 });
 

@@ -97,7 +97,7 @@ test('--wait tells what it saw before where the service fails at the last look',
   // More than the last look has: the call ends after one attempt.
   proxy.retryAfterSeconds = 61;
   const terminal = recordedTerminal();
-  const ended = await waitedFor({ ...connectedTo(muster), MUSTER_OPS_URL: proxy.url }, terminal);
+  const ended = await waitedFor({ ...connectedTo(muster), MUSTER_CLIENT_OPS_URL: proxy.url }, terminal);
   expect(ended).toMatchObject({ exitCode: 1, message: '1 devices are still pending after 300 s.' });
   expect(terminal.out()).toMatch(/^PENDING +1$/m);
   expect(terminal.err()).toMatch(/The last look failed, .*did not succeed within 2000 ms/);
@@ -109,6 +109,6 @@ test('--wait does not say that the time is up where the service asks it to come 
   const looks = () => proxy.seen.filter(({ path }) => path.includes('rollout')).length;
   proxy.fate = () => (looks() === 0 ? 'through' : 503);
   proxy.retryAfterSeconds = 600;
-  const ended = await waitedFor({ ...connectedTo(muster), MUSTER_OPS_URL: proxy.url }, recordedTerminal(), 2000);
+  const ended = await waitedFor({ ...connectedTo(muster), MUSTER_CLIENT_OPS_URL: proxy.url }, recordedTerminal(), 2000);
   expect(ended).toMatchObject({ code: 'timeout', message: expect.stringContaining('503') as string });
 });

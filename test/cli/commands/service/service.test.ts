@@ -34,7 +34,7 @@ let owner: Tenant;
 let env: Record<string, string>;
 beforeEach(async () => {
   owner = await tenant(muster);
-  env = { ...connectedTo(muster), ...ownedBy(muster, owner.apiKey), MUSTER_DEVICE_URL: muster.device };
+  env = { ...connectedTo(muster), ...ownedBy(muster, owner.apiKey), MUSTER_CLIENT_DEVICE_URL: muster.device };
 });
 
 const run = (...args: string[]): Promise<Ended> => musterHere(args, env);
@@ -92,20 +92,22 @@ describe('status', () => {
   });
 
   test('not ready: 3, with the reason; unreachable, or another program: 1; the view is printed in any case', async () => {
-    env = { MUSTER_OPS_URL: await listener(503, '{"status":"not ready","reason":"the store is \\u001b[31mgone"}') };
+    env = {
+      MUSTER_CLIENT_OPS_URL: await listener(503, '{"status":"not ready","reason":"the store is \\u001b[31mgone"}'),
+    };
     const unready = await run('status', '-o', 'json');
     expect([unready.code, JSON.parse(unready.stdout)]).toMatchObject([3, { state: 'not ready' }]);
     expect(unready.stderr).toMatch(/is not ready: the store is/);
     expect(unready.stderr).not.toContain('\u001b');
-    env = { MUSTER_OPS_URL: await listener(200, '<h1>It works</h1>') };
+    env = { MUSTER_CLIENT_OPS_URL: await listener(200, '<h1>It works</h1>') };
     const other = await run('status', '-o', 'json');
     expect([other.code, JSON.parse(other.stdout)]).toMatchObject([1, { state: 'unreachable' }]);
     expect(other.stderr).toMatch(/not as Muster's ops listener does/);
     const [port = 0] = await freePorts(1);
-    env = { MUSTER_OPS_URL: `http://127.0.0.1:${port}` };
+    env = { MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` };
     const none = await run('status', '-o', 'json');
     expect([none.code, JSON.parse(none.stdout)]).toMatchObject([1, { state: 'unreachable' }]);
-    expect(none.stderr).toMatch(/nothing listens there.*from MUSTER_OPS_URL/);
+    expect(none.stderr).toMatch(/nothing listens there.*from MUSTER_CLIENT_OPS_URL/);
   });
 
   test('--request-id is in every request', async () => {
@@ -116,13 +118,13 @@ describe('status', () => {
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
-    env = { MUSTER_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    env = { MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
     await run('status', '--request-id', 'night-1');
     expect(ids).toEqual(['night-1', 'night-1']);
   });
 
   test('degraded is ready, with the reason', async () => {
-    env = { MUSTER_OPS_URL: await listener(200, '{"status":"ready","degraded":"the store is slow"}') };
+    env = { MUSTER_CLIENT_OPS_URL: await listener(200, '{"status":"ready","degraded":"the store is slow"}') };
     const { code, stdout } = await run('status', '-o', 'json');
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { state: 'ready', reason: 'the store is slow' }]);
   });
@@ -207,7 +209,7 @@ describe('api', () => {
     [['api', 'G T', '/v1/apps'], /The method is none/],
   ])('muster %j is refused with 2, and nothing is sent', async (args, words) => {
     await using proxy = await LossyProxy.before(muster.api);
-    env = { ...env, MUSTER_URL: proxy.url };
+    env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const { code, stdout, stderr } = await run(...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(words);

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta, timezone
 from importlib import import_module
 from pathlib import Path
 
-URLS = {"v1": "MUSTER_URL", "device": "MUSTER_DEVICE_URL", "operator": "MUSTER_OPS_URL"}
-secrets = {"operator": Path(os.environ["MUSTER_OPERATOR_TOKEN_FILE"]).read_text(encoding="utf-8").strip()}
+URLS = {"v1": "MUSTER_CLIENT_URL", "device": "MUSTER_CLIENT_DEVICE_URL", "operator": "MUSTER_CLIENT_OPS_URL"}
+secrets = {"operator": Path(os.environ["MUSTER_CLIENT_OPERATOR_TOKEN_FILE"]).read_text(encoding="utf-8").strip()}
 operations = {}
 for api in URLS:
     document = json.loads(Path(f"docs/openapi/{api}.json").read_text(encoding="utf-8"))

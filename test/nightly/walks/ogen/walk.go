@@ -63,13 +63,13 @@ func (b bearer) OperatorToken(context.Context, operator.OperationName) (operator
 }
 
 func ownerBy(secret string) *v1.Client {
-	return must(v1.NewClient(os.Getenv("MUSTER_URL"), bearer(secret)))
+	return must(v1.NewClient(os.Getenv("MUSTER_CLIENT_URL"), bearer(secret)))
 }
 
 func main() {
 	ctx, now := context.Background(), time.Now()
-	token := secret("MUSTER_OPERATOR_TOKEN_FILE")
-	team := must(operator.NewClient(os.Getenv("MUSTER_OPS_URL"), bearer(token)))
+	token := secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE")
+	team := must(operator.NewClient(os.Getenv("MUSTER_CLIENT_OPS_URL"), bearer(token)))
 	creation := operator.CreateAccountRequest{Name: "new", Entitlement: operator.EntitlementEnterprise}
 	account := as[*operator.AccountHeaders](
 		must(team.CreateAccount(ctx, &creation, operator.CreateAccountParams{}))).Response
@@ -137,7 +137,7 @@ func main() {
 		Platform:   device.NewOptString("linux"),
 		Connection: device.NewOptConnection(device.ConnectionCloud),
 	}
-	enrolling := must(device.NewClient(os.Getenv("MUSTER_DEVICE_URL"), bearer("")))
+	enrolling := must(device.NewClient(os.Getenv("MUSTER_CLIENT_DEVICE_URL"), bearer("")))
 	enrolled := as[*device.EnrolledDeviceHeaders](
 		must(enrolling.EnrollDevice(ctx, &machine, device.EnrollDeviceParams{}))).Response
 	expect(enrolled.AppId == app.AppId && enrolled.Status == "active", "device: enrolled")
@@ -170,7 +170,7 @@ func main() {
 		"owner: by the former tag: 412 precondition_failed",
 	)
 
-	daemon := must(device.NewClient(os.Getenv("MUSTER_DEVICE_URL"), bearer(enrolled.Credential.Value)))
+	daemon := must(device.NewClient(os.Getenv("MUSTER_CLIENT_DEVICE_URL"), bearer(enrolled.Credential.Value)))
 	poll := as[*device.DeviceConfigHeaders](must(daemon.PollConfig(ctx, device.PollConfigParams{})))
 	received := poll.Response
 	expect(

@@ -68,8 +68,8 @@ func main() {
 	as := func(secret string) context.Context { return context.WithValue(none, v1.ContextAccessToken, secret) }
 	bearer := func(secret string) map[string]string { return map[string]string{"Authorization": "Bearer " + secret} }
 	operators := operator.NewConfiguration()
-	operators.Servers = operator.ServerConfigurations{{URL: os.Getenv("MUSTER_OPS_URL")}}
-	operators.DefaultHeader = bearer(secret("MUSTER_OPERATOR_TOKEN_FILE"))
+	operators.Servers = operator.ServerConfigurations{{URL: os.Getenv("MUSTER_CLIENT_OPS_URL")}}
+	operators.DefaultHeader = bearer(secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE"))
 	team := operator.NewAPIClient(operators)
 	account := must(team.AccountsAPI.CreateAccount(none).CreateAccountRequest(
 		*operator.NewCreateAccountRequest("new", operator.ENTERPRISE)).Execute())
@@ -89,7 +89,7 @@ func main() {
 		"operator: created an API key that expires in an hour",
 	)
 
-	client := ownerAt(os.Getenv("MUSTER_URL"))
+	client := ownerAt(os.Getenv("MUSTER_CLIENT_URL"))
 	_, answer, err := client.AppsAPI.ListApps(as("no key")).Execute()
 	expect(refused(answer, err, 401, "invalid_key"), "stranger: 401 invalid_key")
 
@@ -128,7 +128,7 @@ func main() {
 	expect(pending == 2, "owner: both apps are pending")
 
 	devices := device.NewConfiguration()
-	devices.Servers = device.ServerConfigurations{{URL: os.Getenv("MUSTER_DEVICE_URL")}}
+	devices.Servers = device.ServerConfigurations{{URL: os.Getenv("MUSTER_CLIENT_DEVICE_URL")}}
 	daemon := device.NewAPIClient(devices)
 	machine := device.NewEnrollDeviceRequest(app.AppId, app.EnrollCode)
 	machine.SetPlatform("linux")

@@ -73,21 +73,21 @@ final class Walk {
   }
 
   static ApiClient ownerBy(String secret) {
-    ApiClient client = new ApiClient().setBasePath(System.getenv("MUSTER_URL"));
+    ApiClient client = new ApiClient().setBasePath(System.getenv("MUSTER_CLIENT_URL"));
     client.setBearerToken(secret);
     return client;
   }
 
   static muster.device.ApiClient daemonBy(String secret) {
-    var client = new muster.device.ApiClient().setBasePath(System.getenv("MUSTER_DEVICE_URL"));
+    var client = new muster.device.ApiClient().setBasePath(System.getenv("MUSTER_CLIENT_DEVICE_URL"));
     client.setBearerToken(secret);
     return client;
   }
 
   public static void main(String[] arguments) throws Exception {
     OffsetDateTime now = OffsetDateTime.now();
-    var team = new muster.operator.ApiClient().setBasePath(System.getenv("MUSTER_OPS_URL"));
-    team.setBearerToken(secret("MUSTER_OPERATOR_TOKEN_FILE"));
+    var team = new muster.operator.ApiClient().setBasePath(System.getenv("MUSTER_CLIENT_OPS_URL"));
+    team.setBearerToken(secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE"));
     var accounts = new AccountsApi(team);
     var creation = new CreateAccountRequest().name("new").entitlement(Entitlement.ENTERPRISE);
     String id = accounts.createAccount(creation, null, null).getAccountId();
@@ -166,7 +166,7 @@ final class Walk {
         "owner: by the former tag: 412 precondition_failed");
 
     var daemon = new muster.device.api.ConfigurationApi(daemonBy(enrolled.getCredential()));
-    var poll = daemon.pollConfigWithHttpInfo(null, null, null, null, null);
+    var poll = daemon.pollConfigWithHttpInfo(null, null, null, null, null, null);
     var received = poll.getData();
     expect(
         received.getOtel().getEndpoint().equals("https://otel.example.com")
@@ -175,7 +175,7 @@ final class Walk {
         "device: polled: 200 with the configuration");
     String version = header(poll.getHeaders(), "ETag");
     expect(
-        refusal(() -> daemon.pollConfig(null, version, null, null, null)).status() == 304,
+        refusal(() -> daemon.pollConfig(null, version, null, null, null, null)).status() == 304,
         "device: polled by its tag: 304");
     var applied = new AcknowledgeConfigRequest().revision(received.getRevision()).status(AckStatus.APPLIED);
     expect(daemon.acknowledgeConfigWithHttpInfo(applied, null).getStatusCode() == 204, "device: acknowledged");
@@ -199,7 +199,7 @@ final class Walk {
         apps.revokeApp(app.getAppId(), null).getStatus().getValue().equals("revoked"),
         "owner: revoked the app");
     expect(
-        refusal(() -> daemon.pollConfig(null, null, null, null, null)).is(401, "invalid_credential"),
+        refusal(() -> daemon.pollConfig(null, null, null, null, null, null)).is(401, "invalid_credential"),
         "device: polled: 401 invalid_credential");
     apps.deleteApp(second.getAppId(), null);
     expect(

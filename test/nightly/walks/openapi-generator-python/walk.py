@@ -36,7 +36,7 @@ def refusal(package, call, *values, **fields) -> tuple[int, str | None, dict]:
 
 
 now = datetime.now().astimezone()
-team = client(operator, "MUSTER_OPS_URL", secret("MUSTER_OPERATOR_TOKEN_FILE"))
+team = client(operator, "MUSTER_CLIENT_OPS_URL", secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE"))
 accounts, keys = operator.AccountsApi(team), operator.APIKeysApi(team)
 account = accounts.create_account(
     operator.CreateAccountRequest(name="new", entitlement=operator.Entitlement.ENTERPRISE)
@@ -58,10 +58,10 @@ expect(
     "operator: created an API key that expires in an hour",
 )
 
-stranger = v1.AppsApi(client(v1, "MUSTER_URL", "no key"))
+stranger = v1.AppsApi(client(v1, "MUSTER_CLIENT_URL", "no key"))
 expect(refusal(v1, stranger.list_apps)[:2] == (401, "invalid_key"), "stranger: 401 invalid_key")
 
-owner = client(v1, "MUSTER_URL", key.api_key)
+owner = client(v1, "MUSTER_CLIENT_URL", key.api_key)
 apps, configuration = v1.AppsApi(owner), v1.ConfigurationApi(owner)
 create = {"create_app_request": v1.CreateAppRequest(name="edge 1"), "idempotency_key": "walk-1"}
 first, again = apps.create_app_with_http_info(**create), apps.create_app_with_http_info(**create)
@@ -85,7 +85,7 @@ expect(
     "owner: both apps are pending",
 )
 
-enrollment = device.EnrollmentApi(client(device, "MUSTER_DEVICE_URL"))
+enrollment = device.EnrollmentApi(client(device, "MUSTER_CLIENT_DEVICE_URL"))
 enroll = device.EnrollDeviceRequest(
     app_id=app.app_id,
     enroll_code=app.enroll_code,
@@ -122,7 +122,7 @@ expect(
     "owner: by the former tag: 412 precondition_failed",
 )
 
-daemon = device.ConfigurationApi(client(device, "MUSTER_DEVICE_URL", enrolled.credential))
+daemon = device.ConfigurationApi(client(device, "MUSTER_CLIENT_DEVICE_URL", enrolled.credential))
 poll = daemon.poll_config_with_http_info()
 received = poll.data
 expect(
@@ -167,7 +167,7 @@ expect(
     and all(one.at.tzinfo == timezone.utc for one in entries),
     "operator: the audit tells of it",
 )
-busy = v1.AppsApi(client(v1, "MUSTER_URL", secret("MUSTER_BUSY_KEY_FILE")))
+busy = v1.AppsApi(client(v1, "MUSTER_CLIENT_URL", secret("MUSTER_BUSY_KEY_FILE")))
 status, code, headers = refusal(v1, busy.list_apps)
 expect(
     (status, code) == (429, "rate_limited") and 1 <= int(headers["Retry-After"]) <= 60,

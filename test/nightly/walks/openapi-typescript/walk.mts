@@ -26,7 +26,7 @@ const told = ({ error, response }: { error?: { error: { code: string } }; respon
   `${response.status} ${error?.error.code}`;
 
 const now = Date.now();
-const team = createClient<Operator>(by(from('MUSTER_OPS_URL'), secret('MUSTER_OPERATOR_TOKEN_FILE')));
+const team = createClient<Operator>(by(from('MUSTER_CLIENT_OPS_URL'), secret('MUSTER_CLIENT_OPERATOR_TOKEN_FILE')));
 const creation = { name: 'new', entitlement: 'enterprise' } as const;
 const { accountId } = got(await team.POST('/operator/v1/accounts', { body: creation }));
 const ofAccount = { params: { path: { accountId } } };
@@ -41,7 +41,7 @@ expect(
   'operator: created an API key that expires in an hour',
 );
 
-const ownerBy = (token: string) => createClient<V1>(by(from('MUSTER_URL'), token));
+const ownerBy = (token: string) => createClient<V1>(by(from('MUSTER_CLIENT_URL'), token));
 expect(told(await ownerBy('no key').GET('/v1/apps')) === '401 invalid_key', 'stranger: 401 invalid_key');
 
 const owner = ownerBy(key.apiKey);
@@ -72,7 +72,7 @@ const pending = got(await owner.GET('/v1/apps')).apps.filter(
 );
 expect(pending.length === 2, 'owner: both apps are pending');
 
-const enrolling = createClient<Device>({ baseUrl: from('MUSTER_DEVICE_URL') });
+const enrolling = createClient<Device>({ baseUrl: from('MUSTER_CLIENT_DEVICE_URL') });
 const { appId, enrollCode } = app;
 const machine = { appId, enrollCode, connection: 'cloud', platform: 'linux', agentVersion: '1.0' } as const;
 const enrolled = got(await enrolling.POST('/device/v1/enroll', { body: machine }));
@@ -104,7 +104,7 @@ expect(
   'owner: by the former tag: 412 precondition_failed',
 );
 
-const daemon = createClient<Device>(by(from('MUSTER_DEVICE_URL'), enrolled.credential ?? ''));
+const daemon = createClient<Device>(by(from('MUSTER_CLIENT_DEVICE_URL'), enrolled.credential ?? ''));
 const poll = await daemon.GET('/device/v1/config');
 const { revision, otel } = got(poll);
 expect(

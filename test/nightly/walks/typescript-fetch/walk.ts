@@ -28,8 +28,8 @@ async function refusal(call: Promise<unknown>): Promise<{ told: string; headers:
 
 async function main(): Promise<void> {
   const now = Date.now();
-  const token = secret('MUSTER_OPERATOR_TOKEN_FILE');
-  const team = new operator.Configuration({ basePath: from('MUSTER_OPS_URL'), accessToken: token });
+  const token = secret('MUSTER_CLIENT_OPERATOR_TOKEN_FILE');
+  const team = new operator.Configuration({ basePath: from('MUSTER_CLIENT_OPS_URL'), accessToken: token });
   const accounts = new operator.AccountsApi(team);
   const { Enterprise } = operator.Entitlement;
   const { accountId } = await accounts.createAccount({
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     'operator: created an API key that expires in an hour',
   );
 
-  const basePath = from('MUSTER_URL');
+  const basePath = from('MUSTER_CLIENT_URL');
   const stranger = new v1.AppsApi(new v1.Configuration({ basePath, accessToken: 'no key' }));
   expect((await refusal(stranger.listApps())).told === '401 invalid_key', 'stranger: 401 invalid_key');
 
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
   );
   expect(pending.length === 2, 'owner: both apps are pending');
 
-  const devices = from('MUSTER_DEVICE_URL');
+  const devices = from('MUSTER_CLIENT_DEVICE_URL');
   const enrollment = new device.EnrollmentApi(new device.Configuration({ basePath: devices }));
   const { appId, enrollCode } = app;
   const machine = { connection: device.Connection.Cloud, platform: 'linux', agentVersion: '1.0' };

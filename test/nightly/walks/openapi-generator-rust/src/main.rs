@@ -46,7 +46,7 @@ fn refused_device<T, E: Debug>(answer: Result<T, device_apis::Error<E>>) -> (u16
 
 fn owner_by(secret: &str) -> apis::configuration::Configuration {
     let mut owner = apis::configuration::Configuration::new();
-    owner.base_path = from("MUSTER_URL");
+    owner.base_path = from("MUSTER_CLIENT_URL");
     owner.bearer_access_token = Some(secret.to_string());
     owner
 }
@@ -59,8 +59,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let now = chrono::Local::now().fixed_offset();
     let mut team = operator_apis::configuration::Configuration::new();
-    team.base_path = from("MUSTER_OPS_URL");
-    team.bearer_access_token = Some(secret("MUSTER_OPERATOR_TOKEN_FILE")?);
+    team.base_path = from("MUSTER_CLIENT_OPS_URL");
+    team.bearer_access_token = Some(secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE")?);
     let creation = operator::CreateAccountRequest::new("new".to_string(), operator::Entitlement::Enterprise);
     let account = accounts_api::create_account(&team, creation, None, None).await?;
     let id = account.account_id.as_str();
@@ -111,7 +111,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     expect(pending.count() == 2, "owner: both apps are pending");
 
     let mut machine = device_apis::configuration::Configuration::new();
-    machine.base_path = from("MUSTER_DEVICE_URL");
+    machine.base_path = from("MUSTER_CLIENT_DEVICE_URL");
     let mut enroll = device::EnrollDeviceRequest::new(app.app_id.clone(), app.enroll_code.clone());
     enroll.platform = Some("linux".to_string());
     enroll.connection = Some(device::Connection::Cloud);
@@ -139,7 +139,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     expect(is(412, "precondition_failed", late), "owner: by another tag: 412 precondition_failed");
 
     machine.bearer_access_token = enrolled.credential;
-    let received = daemon::poll_config(&machine, None, None, None, None, None).await?;
+    let received = daemon::poll_config(&machine, None, None, None, None, None, None).await?;
     expect(
         received.otel.endpoint == "https://otel.example.com"
             && received.otel.evidence_level == device::EvidenceLevel::Redacted
@@ -147,7 +147,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "device: polled: 200 with the configuration",
     );
     // An answer without a body is an error of these clients.
-    let unchanged = daemon::poll_config(&machine, None, Some("*"), None, None, None).await;
+    let unchanged = daemon::poll_config(&machine, None, Some("*"), None, None, None, None).await;
     expect(matches!(unchanged, Err(device_apis::Error::Serde(_))), "device: polled by any tag: 304, an error without its status");
     let applied = device::AcknowledgeConfigRequest::new(received.revision, device::AckStatus::Applied);
     daemon::acknowledge_config(&machine, applied, None).await?;
@@ -169,7 +169,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     expect(purged.deleted, "owner: purged the configuration by any tag");
     let revoked = apps::revoke_app(&owner, &app.app_id, None).await?;
     expect(revoked.app_id == app.app_id, "owner: revoked the app");
-    let cut_off = refused_device(daemon::poll_config(&machine, None, None, None, None, None).await);
+    let cut_off = refused_device(daemon::poll_config(&machine, None, None, None, None, None, None).await);
     expect(is(401, "invalid_credential", cut_off), "device: polled: 401 invalid_credential");
     apps::delete_app(&owner, &second.app_id, None).await?;
     let gone = refused(apps::read_app(&owner, &second.app_id, None).await);

@@ -1,0 +1,165 @@
+import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
+import { fingerprintOf, hashOfShared } from '../../packed/hash.ts';
+import { HOUR_MS } from '../../time/utc-days.ts';
+import { LIMITS } from '../limits.ts';
+import { recentTurns, withTurn, type Turn } from './turn-taking.ts';
+
+/** Who polls, as far as a poll shows it. */
+export interface Sender {
+  /** The id that the daemon makes anew at each start; undefined where it sends none. */
+  readonly instance: string | undefined;
+  /** The /24 of IPv4 or the /48 of IPv6 that it comes from; undefined where a proxy hides it. */
+  readonly network: string | undefined;
+}
+
+/** The last contact of an app in the store, perhaps with another replica. */
+export interface StoredContact {
+  readonly at: number;
+  /** Packed, where that replica has told it. */
+  readonly sender: number | undefined;
+}
+
+/** What follows from a poll. */
+export interface Polled {
+  /** Machines share the credential; once an hour at most. */
+  readonly isShared: boolean;
+  /** The sender that other replicas are to know, packed; undefined where they need not. */
+  readonly toOthers: number | undefined;
+}
+
+/** Looks at who polls with each credential. */
+export interface SharingWatch {
+  polled(appId: string, sender: Sender, at: number, stored?: StoredContact): Polled;
+  /** What was found could not be told: it is to be found again after a minute. */
+  untold(appId: string, at: number): void;
+}
+
+/**
+ * A sender in 33 bits: whether its network is of IPv6, and 16 bits each of the instance and of the network, where 0 is
+ * none. Two instances have the same with a probability of 1 in 65,535: then they are one to this app.
+ */
+const PART = 2 ** 16;
+const FAMILIES = 2;
+const SENDERS = PART * PART * FAMILIES;
+/** Beside it a number has the second of the last poll, of 12 days. */
+const SECONDS = 2 ** 20;
+
+const partOf = (app: number, text: string | undefined): number =>
+  text === undefined ? 0 : 1 + (hashOfShared(text, app) % (PART - 1));
+
+function packedSender(appId: string, { instance, network }: Sender): number {
+  const app = hashOfShared(appId);
+  const isIPv6 = network?.includes(':') === true;
+  return ((isIPv6 ? 1 : 0) * PART + partOf(app, instance)) * PART + partOf(app, network);
+}
+
+/**
+ * What a sender is compared by, each with those of its kind alone: a machine that has an address of both families changes
+ * between them as it likes.
+ */
+const KINDS = ['instance', 'ipv4', 'ipv6'] as const;
+type ByKind<Value> = Readonly<Record<(typeof KINDS)[number], Value>>;
+
+/** Whoever a sender shows of each kind; 0 is nobody. */
+function takersOf(sender: number): ByKind<number> {
+  const [network, rest] = [sender % PART, Math.floor(sender / PART)];
+  const isIPv6 = rest >= PART;
+  return { instance: rest % PART, ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0 };
+}
+
+/** A credential whose senders are not all the same one: its turns by kind. */
+interface Suspect extends ByKind<readonly Turn[]> {
+  /** Until then nothing more is told. */
+  readonly quietUntil: number;
+  /** Its last poll that was looked at. */
+  readonly at: number;
+}
+
+/** A store that is full or away is not asked with each turn. */
+const UNTOLD_MS = 60_000;
+const UNSUSPECTED: Suspect = { instance: [], ipv4: [], ipv6: [], quietUntil: 0, at: 0 };
+const NOTHING: Polled = { isShared: false, toOthers: undefined };
+
+/**
+ * Each credential that polls takes one number, of 20 to 30 bytes. Only those whose sender has changed within 10 minutes
+ * take more, and of these so many at most.
+ *
+ * Where another replica has heard of an app since this one did, they tell each other who that was, with the last contacts
+ * that they write anyway: machines that stay with one replica each are found, too. A daemon that stays with one replica
+ * costs nothing by that.
+ * @param appCount how many apps there are
+ */
+export function createSharingWatch(
+  appCount: () => number,
+  suspectsMax: number = LIMITS.sharingSuspectsMax,
+): SharingWatch {
+  /** By app, its last sender here and when that was. */
+  const last = new ForgetfulNumbers(appCount);
+  /** By app; the one that has polled last is last. */
+  const suspects = new Map<number, Suspect>();
+
+  /** Where there is no room, whoever has not polled for as long as turns count goes. */
+  function keep(app: number, suspect: Suspect, at: number): void {
+    if (!suspects.delete(app) && suspects.size >= suspectsMax) {
+      const [oldest] = suspects;
+      if (!oldest || at - oldest[1].at < LIMITS.sharingWindowMs) return;
+      suspects.delete(oldest[0]);
+    }
+    suspects.set(app, { ...suspect, at });
+  }
+
+  return {
+    polled(appId, from, at, stored) {
+      const app = fingerprintOf(appId);
+      const sender = packedSender(appId, from);
+      const before = last.get(app);
+      last.set(app, (Math.floor(at / 1000) % SECONDS) * SENDERS + sender);
+      const known = suspects.get(app);
+      if (known ? at < known.quietUntil : before === undefined) return NOTHING;
+      const former = before === undefined ? undefined : { sender: before % SENDERS, at: instantOf(before, at) };
+      const elsewhere = former && stored && stored.at >= former.at + 1000 ? stored : undefined;
+      const isSame = former?.sender === sender && (elsewhere?.sender ?? sender) === sender;
+      if (!known && isSame) return elsewhere ? { isShared: false, toOthers: sender } : NOTHING;
+      let next = { suspect: known ?? UNSUSPECTED, isShared: false };
+      if (!known && former) next = taken(next.suspect, former.sender, former.at);
+      if (elsewhere?.sender !== undefined) next = taken(next.suspect, elsewhere.sender, Math.min(elsewhere.at, at));
+      next = taken(next.suspect, sender, at, next.isShared);
+      if (next.isShared) keep(app, { ...UNSUSPECTED, quietUntil: at + HOUR_MS }, at);
+      else if (isOneSender(next.suspect, sender)) suspects.delete(app);
+      else keep(app, next.suspect, at);
+      return { isShared: next.isShared, toOthers: elsewhere && sender };
+    },
+    untold: (appId, at) => keep(fingerprintOf(appId), { ...UNSUSPECTED, quietUntil: at + UNTOLD_MS }, at),
+  };
+}
+
+/** The beginning of the second of the last poll. */
+function instantOf(number: number, now: number): number {
+  const second = Math.floor(now / 1000);
+  return (second - ((second - Math.floor(number / SENDERS) + SECONDS) % SECONDS)) * 1000;
+}
+
+function taken(
+  former: Suspect,
+  sender: number,
+  at: number,
+  wasShared = false,
+): { readonly suspect: Suspect; readonly isShared: boolean } {
+  const takers = takersOf(sender);
+  const next: { -readonly [Field in keyof Suspect]: Suspect[Field] } = { ...former };
+  let isShared = wasShared;
+  for (const kind of KINDS) {
+    const taker = takers[kind];
+    const noted =
+      taker === 0 ? { turns: recentTurns(former[kind], at), isShared: false } : withTurn(former[kind], { taker, at });
+    next[kind] = noted.turns;
+    isShared ||= noted.isShared;
+  }
+  return { suspect: next, isShared };
+}
+
+/** Whether the last sender alone tells as much. */
+function isOneSender(suspect: Suspect, sender: number): boolean {
+  const takers = takersOf(sender);
+  return KINDS.every((kind) => suspect[kind].every(({ taker }) => taker === takers[kind]));
+}
