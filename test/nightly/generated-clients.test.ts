@@ -1,138 +1,176 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findProxy, startProxy } from '../support/http/real-proxies.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
-import { call, Muster, OPERATOR_TOKEN } from '../support/service/muster.ts';
-import { findGenerator } from './generators.ts';
+import { freePorts } from '../support/service/free-ports.ts';
+import { call, Muster, OPERATOR_TOKEN, tenant } from '../support/service/muster.ts';
+import { findGenerator, GENERATORS, type Generator } from './generators.ts';
 
 /*
- * The documents give working clients by the usual generators: the commands of docs/API.md are run as they stand there,
- * and a program written for each client walks with it through a real service.
+ * The documents give working clients by the usual generators: a program written for each client walks with it through a
+ * real service, directly and behind a proxy that compresses. What docs/API.md has is run as it stands there.
  */
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const WALKS = join(import.meta.dirname, 'walks');
 const SECTION = /^### Python and Go$(.*?)^## /ms.exec(readFileSync(join(ROOT, 'docs/API.md'), 'utf8'))?.[1] ?? '';
 const COMMANDS = [...SECTION.matchAll(/^```\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
 
-/** What both walks print when nothing surprises them. */
+/** What the walks print when nothing surprises them. */
 const STEPS = [
-  'operator: created an account',
-  'operator: created an API key that does not expire',
+  'operator: created an account, and renamed it',
+  'operator: created an API key that expires in an hour',
   'stranger: 401 invalid_key',
-  'owner: created an app',
-  'owner: created it again by the same Idempotency-Key, and got the same code',
-  'owner: has one app, which is pending',
+  'owner: created an app, and got the same code by the same Idempotency-Key',
+  'owner: created a second app',
+  'operator: has both apps, in two pages',
+  'owner: both apps are pending',
   'device: enrolled',
   'device: the code is used up: 401 invalid_code',
-  'owner: set the configuration',
+  'owner: 400 invalid_endpoint',
+  'owner: stored, read and changed the configuration by its tag',
+  'owner: by the former tag: 412 precondition_failed',
   'device: polled: 200 with the configuration',
   'device: polled by its tag: 304',
   'device: acknowledged',
   'operator: the rollout is complete',
   'owner: the app is active',
+  'owner: issued another code',
+  'owner: purged the configuration by its tag',
   'owner: revoked the app',
   'device: polled: 401 invalid_credential',
+  'owner: deleted the second app: 404 not_found',
   'operator: the audit tells of it',
+  'busy: 429 rate_limited, with Retry-After',
 ];
 
-/** What the service has in the audit of the account afterwards. */
+/** What the service has in the audit of the account afterwards: a step must not only be told. */
 const ACTIONS = [
+  'account.changed',
   'account.created',
   'app.created',
+  'app.created',
+  'app.deleted',
   'app.enrolled',
   'app.revoked',
+  'code.issued',
   'enrollment.refused',
   'key.created',
+  'otel.purged',
+  'otel.stored',
   'otel.stored',
 ];
 
-const LANGUAGES = {
-  python: {
-    generate: 'openapi-python-client generate',
-    files: ['walk.py'],
-    build: undefined,
-    walk: ['python3', 'walk.py'],
-    // A type of answer that the generator does not know: the call is there, and gives the bytes.
-    warnings: ['GET /operator/v1/backup within keys_and_backups.'],
-  },
-  go: {
-    generate: 'oapi-codegen -generate',
-    files: ['walk.go', 'go.mod', 'go.sum'],
-    build: ['go', 'build', '-mod=readonly', '-o', 'walk', '.'],
-    walk: ['./walk'],
-    warnings: [],
-  },
-} as const;
+const WAYS = ['directly', 'behind nginx that compresses'] as const;
+const nginx = findProxy('nginx');
 
-for (const language of ['python', 'go'] as const) {
-  const { bin, note } = findGenerator(language);
-  const { generate, files, build, walk, warnings } = LANGUAGES[language];
+for (const generator of GENERATORS) {
+  const { name, version, language, walk, build, run, instead = {}, prints } = generator;
+  const { env, note } = findGenerator(generator);
+  describe.skipIf(env === undefined)(`${name} ${version}: clients for ${language}${note}`, () => {
+    let folder: string;
+    let within: ReturnType<typeof runIn>;
 
-  test.skipIf(bin === undefined)(
-    `a client for ${language} is generated as docs/API.md says, and walks${note}`,
-    async () => {
-      const folder = scratchDirectory(`client-${language}`);
-      try {
-        const commands = COMMANDS.filter((block) => block.includes(generate));
-        expect(commands).toHaveLength(1);
-        cpSync(join(ROOT, 'docs/openapi'), join(folder, 'docs/openapi'), { recursive: true });
-        mkdirSync(join(folder, 'muster'));
-        for (const file of files) cpSync(join(WALKS, file), join(folder, file));
-        const run = runIn(folder, environmentOf(bin ?? ''));
+    beforeAll(() => {
+      folder = scratchDirectory('clients');
+      within = runIn(folder, env ?? {});
+      cpSync(join(ROOT, 'docs/openapi'), join(folder, 'docs/openapi'), { recursive: true });
+      cpSync(join(import.meta.dirname, 'walks', walk), folder, { recursive: true });
+      mkdirSync(join(folder, 'muster'));
+    });
+    afterAll(() => {
+      rmSync(folder, { recursive: true });
+    });
 
-        const generated = await run(['sh', '-euc', commands.join('')]);
-        expect([...generated.matchAll(/^(?:WARNING|ERROR|Error) parsing (.*)$/gm)].map(([, what]) => what)).toEqual(
-          warnings,
-        );
-        expect(generated).not.toMatch(/Skipping Integration|Traceback/);
-        if (build) await run(build);
+    test('are generated and compiled', async () => {
+      expect(await within(generator.says)).toContain(version);
+      const said = await within(commandsOf(generator));
+      const warnings = [...said.matchAll(/^(?:WARNING|ERROR|Error) parsing (.*)$/gm)].map(([, what]) => what);
+      expect(warnings).toEqual(generator.warnings ?? []);
+      expect(said).not.toMatch(/Skipping Integration|Traceback/);
+      if (build !== undefined) await within(build);
+    });
 
-        await using muster = await Muster.start();
-        const tokenFile = join(folder, 'operator-token');
-        writeFileSync(tokenFile, `${OPERATOR_TOKEN}\n`, { mode: 0o600 });
-        const walked = await run(walk, {
-          MUSTER_CLIENT_URL: muster.api,
-          MUSTER_CLIENT_DEVICE_URL: muster.device,
-          MUSTER_CLIENT_OPS_URL: muster.ops,
-          MUSTER_CLIENT_OPERATOR_TOKEN_FILE: tokenFile,
-          NO_PROXY: '127.0.0.1',
-          no_proxy: '127.0.0.1',
-        });
-        process.stdout.write(walked);
-        expect(walked.trimEnd().split('\n')).toEqual(STEPS);
-        expect(await auditedActions(muster)).toEqual(ACTIONS);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    },
-  );
+    test.each(WAYS)('walk %s', async (way) => {
+      await using muster = await Muster.start();
+      await using doors = await doorsOf(muster, way, folder);
+      const busy = await busyKey(muster);
+      const walked = await within(run, {
+        ...doors.urls,
+        MUSTER_CLIENT_OPERATOR_TOKEN_FILE: secretIn(folder, 'operator-token', OPERATOR_TOKEN),
+        MUSTER_BUSY_KEY_FILE: secretIn(folder, 'busy-key', busy),
+        NO_PROXY: '127.0.0.1',
+        no_proxy: '127.0.0.1',
+        TZ: 'Europe/Berlin',
+      });
+      process.stdout.write(walked);
+      expect(walked.trimEnd().split('\n')).toEqual(prints ?? STEPS.map((step) => instead[step] ?? step));
+      if (prints === undefined) expect(await auditedActions(muster)).toEqual(ACTIONS);
+    });
+  });
 }
 
-/** What the service says that was done, in the order of the alphabet: a step must not only be told. */
+function commandsOf({ generate }: Generator): string {
+  if (typeof generate === 'string') return generate;
+  const commands = COMMANDS.filter((block) => block.includes(generate.documented));
+  expect(commands).toHaveLength(1);
+  return commands.join('');
+}
+
+function secretIn(folder: string, name: string, secret: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, `${secret}\n`, { mode: 0o600 });
+  return path;
+}
+
+/** Where the walk finds the listeners. */
+async function doorsOf(muster: Muster, way: (typeof WAYS)[number], folder: string) {
+  await using stack = new AsyncDisposableStack();
+  const targets = {
+    MUSTER_CLIENT_URL: muster.api,
+    MUSTER_CLIENT_DEVICE_URL: muster.device,
+    MUSTER_CLIENT_OPS_URL: muster.ops,
+  };
+  const urls: Record<string, string> = { ...targets };
+  if (way !== 'directly') {
+    for (const [variable, target] of Object.entries(targets)) {
+      const [port = 0] = await freePorts(1);
+      const plan = { folder: join(folder, `nginx-${variable}`), port, target, readSeconds: 60 };
+      stack.use(await startProxy('nginx', nginx ?? '', plan));
+      urls[variable] = `http://127.0.0.1:${port}`;
+    }
+  }
+  const moved = stack.move();
+  return { urls, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+}
+
+/** A key of an account whose requests of this minute are used up. */
+async function busyKey(muster: Muster): Promise<string> {
+  const { apiKey } = await tenant(muster);
+  const ask = async () => (await call(`${muster.api}/v1/apps`, { token: apiKey })).status;
+  for (;;) if ((await Promise.all(Array.from({ length: 50 }, ask))).includes(429)) return apiKey;
+}
+
+/** What the service says that was done on the account of the walk, in the order of the alphabet. */
 async function auditedActions(muster: Muster): Promise<string[]> {
   const accounts = `${muster.ops}/operator/v1/accounts`;
-  const listed = (await call(accounts, { token: OPERATOR_TOKEN })).body['accounts'] as { accountId: string }[];
-  expect(listed).toHaveLength(1);
-  const audit = await call(`${accounts}/${listed[0]?.accountId}/audit`, { token: OPERATOR_TOKEN });
+  const listed = (await call(accounts, { token: OPERATOR_TOKEN })).body['accounts'] as {
+    accountId: string;
+    name: string;
+  }[];
+  const walked = listed.filter(({ name }) => name === 'walk');
+  expect(walked).toHaveLength(1);
+  const audit = await call(`${accounts}/${walked[0]?.accountId}/audit`, { token: OPERATOR_TOKEN });
   return (audit.body['entries'] as { action: string }[]).map(({ action }) => action).sort();
 }
 
-const environmentOf = (bin: string): NodeJS.ProcessEnv => ({
-  ...process.env,
-  PATH: [bin, process.env['PATH'] ?? ''].join(delimiter),
-  // Where pip has laid the generator for Python, with what its clients import.
-  PYTHONPATH: dirname(bin),
-});
-
-/** Runs commands there. @returns what they print; a command that fails throws it */
+/** Runs commands of a shell there. @returns what they print; a command that fails throws it */
 function runIn(folder: string, env: NodeJS.ProcessEnv) {
-  return async (words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<string> => {
-    const [command = '', ...rest] = words;
-    const { stdout, stderr } = await promisify(execFile)(command, rest, {
+  return async (commands: string, more: NodeJS.ProcessEnv = {}): Promise<string> => {
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-euc', commands], {
       cwd: folder,
       env: { ...env, ...more },
       maxBuffer: 2 ** 26,

@@ -6,6 +6,7 @@ import { ERRORS } from '../../src/api/http/errors.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { HEAD_KEY } from '../../src/store/port.ts';
+import { GENERATORS } from '../nightly/generators.ts';
 import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
 
 /* Holds the documents to the code: operations, errors, limits, metrics, keys and files. */
@@ -102,6 +103,22 @@ describe('docs/API.md', () => {
     const modules = textOf('.ci/generators/go/go.mod');
     const [, forGo = 'none'] = /^\tgithub\.com\/oapi-codegen\/oapi-codegen\/v2 (v\S+)/m.exec(modules) ?? [];
     expect(api).toContain(`# go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${forGo}\n`);
+  });
+
+  test('has no other generators of clients in docs/TESTING.md than those that are tried, in their pinned versions', () => {
+    const told = rows(textOf('docs/TESTING.md'))
+      .filter(([cell = '']) => GENERATORS.some(({ name }) => cell === `\`${name}\``))
+      .map(([cell = '', version = '', language = '']) => [...codesIn(cell), version, language]);
+    expect(told).toEqual(GENERATORS.map(({ name, version, language }) => [name, version, language]));
+    const pins = ['python/requirements.txt', 'go/go.mod', 'ogen/go.mod', 'typescript/package.json']
+      .map((file) => textOf(`.ci/generators/${file}`))
+      .join('\n');
+    const checksums = textOf('.ci/generators/openapi-generator/checksums');
+    const unpinned = GENERATORS.filter(({ name, version }) => {
+      const pinned = new RegExp(`${name}(?:/v2|/ogen)?(?:==|": "| v)${version.replaceAll('.', '\\.')}\\b`);
+      return name === 'openapi-generator' ? !checksums.includes(`-cli-${version}.jar\n`) : !pinned.test(pins);
+    });
+    expect(unpinned).toEqual([]);
   });
 
   test('has a pace that the window does not refuse', () => {

@@ -39,8 +39,11 @@ export function documentOf(name: ApiName): object {
       },
     },
     {
-      // A client must not stumble over a field that a later version adds.
       override({ jsonSchema, io }) {
+        const { type, maximum = Number.POSITIVE_INFINITY } = jsonSchema;
+        // Generators take 32 bits for an integer without a format.
+        if (type === 'integer' && maximum >= 2 ** 31) jsonSchema.format = 'int64';
+        // A client must not stumble over a field that a later version adds.
         if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       },
     },

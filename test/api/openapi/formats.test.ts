@@ -71,6 +71,31 @@ describe.each(DOCUMENT_NAMES)('the document of %s', (name) => {
     expect(objectsIn(document).filter((schema) => 'format' in schema && 'pattern' in schema)).toEqual([]);
   });
 
+  test('has no constant but a text: openapi-generator makes an enum of texts of it, and refuses the answer', () => {
+    const values = objectsIn(document).flatMap(({ const: constant, enum: some }): readonly unknown[] =>
+      Array.isArray(some) ? some : constant === undefined ? [] : [constant],
+    );
+    expect(values.length).toBeGreaterThan(1);
+    expect(values.filter((value) => typeof value !== 'string')).toEqual([]);
+  });
+
+  test('tells the width of each integer that 32 bits may not hold: clients for Rust, Java and Go take 32 otherwise', () => {
+    // No header is as wide.
+    const { headers: _, ...components } = document['components'] as Json;
+    const integers = objectsIn([document['paths'], components]).filter(({ type }) => type === 'integer');
+    const wide = integers.filter(({ maximum }) => typeof maximum !== 'number' || maximum >= 2 ** 31);
+    expect(wide.filter(({ format }) => format !== 'int64')).toEqual([]);
+    expect(integers.filter((schema) => !wide.includes(schema) && 'format' in schema)).toEqual([]);
+  });
+
+  test('has no union but one with null: openapi-generator makes an empty object of others for Rust', () => {
+    const unions = objectsIn(document).flatMap(({ anyOf, oneOf }): readonly unknown[] => [anyOf, oneOf]);
+    const parts = unions
+      .filter((union): union is unknown[] => Array.isArray(union))
+      .map((union) => union.filter((part) => !isObject(part) || part['type'] !== 'null'));
+    expect(parts.filter(({ length }) => length !== 1)).toEqual([]);
+  });
+
   test('has no default in a body of a request: clients make such a field one that is required', () => {
     expect(bodies.length).toBeGreaterThan(1);
     const told = bodies.flatMap(({ operationId, schema }) =>
@@ -117,5 +142,7 @@ test.each(API_NAMES)(
 
 test('there are such fields', () => {
   const formats = DOCUMENT_NAMES.flatMap((name) => objectsIn(readDocument(name)).map(({ format }) => format));
-  expect(new Set(formats.filter((format) => typeof format === 'string'))).toEqual(new Set(['date-time', 'double']));
+  expect(new Set(formats.filter((format) => typeof format === 'string'))).toEqual(
+    new Set(['date-time', 'double', 'int64']),
+  );
 });

@@ -11,6 +11,7 @@ export const QUICK: readonly string[] = [
   'test/api/listener/seats-model.test.ts',
   'test/api/openapi/breaking-changes.test.ts',
   'test/api/openapi/documents.test.ts',
+  'test/api/openapi/formats.test.ts',
   'test/api/panel/shared-reads.test.ts',
   'test/api/panel/watched-rounds.test.ts',
   'test/api/v1/route-table.test.ts',

@@ -121,8 +121,8 @@ export interface AuditEntry {
   readonly appId?: string | undefined;
   /** The `X-Request-Id` of the request. */
   readonly requestId: string;
-  /** More of it, by names that depend on the action; never a secret. */
-  readonly detail: Readonly<Record<string, string | number | boolean>>;
+  /** More of it, by names that depend on the action: texts, numbers and booleans; never a secret. */
+  readonly detail: Readonly<Record<string, unknown>>;
 }
 
 /** A fault of the audit. */

@@ -84,7 +84,7 @@ export interface OtelConfig {
 /** The configuration is purged. */
 export interface PurgedOtelConfig {
   /** Always true. */
-  readonly deleted: true;
+  readonly deleted: boolean;
 }
 
 /** A revoked app. */

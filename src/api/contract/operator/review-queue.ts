@@ -36,6 +36,9 @@ const entry = z
 
 export type ReviewEntry = z.infer<typeof entry>;
 
+/** A place in this list is the id of an entry. */
+const PLACE = { examples: ['k3v9x0q2m7t5b8n1c4d6-0f1e2d3c4b5a69788796a5b4c3d2e1f0'] };
+
 export const listReviewQueue = operation({
   id: 'listReviewQueue',
   method: 'get',
@@ -43,6 +46,7 @@ export const listReviewQueue = operation({
   summary: 'List the review queue',
   description: 'Lists the detections of the account’s daemons, page by page.',
   query: pageQuery.extend({
+    after: pageQuery.shape.after.meta(PLACE),
     status: described(status, 'Only entries of this status; all without it.', 'open').optional(),
   }),
   answers: [
@@ -50,7 +54,7 @@ export const listReviewQueue = operation({
       status: 200,
       description: 'A page of entries.',
       schema: z
-        .object({ entries: described(z.array(entry), 'The entries of the page.', undefined), next })
+        .object({ entries: described(z.array(entry), 'The entries of the page.', undefined), next: next.meta(PLACE) })
         .meta({ id: 'ReviewPage', description: 'A page of the review queue.' }),
     },
   ],

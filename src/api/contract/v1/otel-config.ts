@@ -109,7 +109,7 @@ export const purgeOtelConfig = operation({
       status: 200,
       description: 'Nothing is stored any more.',
       schema: z
-        .object({ deleted: described(z.literal(true), 'Always true.', true) })
+        .object({ deleted: described(z.boolean(), 'Always true.', true) })
         .meta({ id: 'PurgedOtelConfig', description: 'The configuration is purged.' }),
     },
   ],

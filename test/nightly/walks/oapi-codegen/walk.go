@@ -1,17 +1,17 @@
-// The walk of docs/API.md with the generated clients: from the operator's account to a daemon that is cut off.
+// The walk of generated-clients.test.ts with the clients that oapi-codegen makes.
 //
 // It prints a line for each step, without secrets, and ends with exit code 1 at the first surprise.
 package main
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"muster.test/walk/muster/device"
 	"muster.test/walk/muster/operator"
@@ -56,37 +56,43 @@ func bearer(secret string) func(context.Context, *http.Request) error {
 }
 
 func ownerBy(secret string) *v1.ClientWithResponses {
-	return must(v1.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_URL"), v1.WithRequestEditorFn(bearer(secret))))
+	return must(v1.NewClientWithResponses(os.Getenv("URL"), v1.WithRequestEditorFn(bearer(secret))))
 }
 
-func randomKey() string {
-	random := make([]byte, 16)
-	must(rand.Read(random))
-	return hex.EncodeToString(random)
+func secret(variable string) string {
+	return strings.TrimSpace(string(must(os.ReadFile(os.Getenv(variable)))))
 }
 
 func main() {
-	ctx := context.Background()
-	token := strings.TrimSpace(string(must(os.ReadFile(os.Getenv("MUSTER_CLIENT_OPERATOR_TOKEN_FILE")))))
+	ctx, now := context.Background(), time.Now()
+	token := secret("OPERATOR_TOKEN_FILE")
 	team := must(operator.NewClientWithResponses(
-		os.Getenv("MUSTER_CLIENT_OPS_URL"), operator.WithRequestEditorFn(bearer(token)),
+		os.Getenv("OPS_URL"), operator.WithRequestEditorFn(bearer(token)),
 	))
 	accounts := must(team.CreateAccountWithResponse(ctx, nil, operator.CreateAccountRequest{
-		Name:        "walk",
+		Name:        "new",
 		Entitlement: operator.Enterprise,
 	}))
 	account := typed(accounts.JSON201, accounts.HTTPResponse, "create the account")
-	expect(account.Name == "walk" && !account.Disabled, "operator: created an account")
-	keyName := "walk"
+	name := "walk"
+	renaming := must(team.ChangeAccountWithResponse(
+		ctx, account.AccountId, nil, operator.ChangeAccountRequest{Name: &name},
+	))
+	renamed := typed(renaming.JSON200, renaming.HTTPResponse, "rename the account")
+	expect(
+		renamed.Name == name && renamed.Entitlement == operator.Enterprise,
+		"operator: created an account, and renamed it",
+	)
+	inAnHour := now.Add(time.Hour).Truncate(time.Millisecond)
 	createdKey := must(team.CreateApiKeyWithResponse(
-		ctx, account.AccountId, nil, operator.CreateApiKeyRequest{Name: &keyName},
+		ctx, account.AccountId, nil, operator.CreateApiKeyRequest{Name: &name, ExpiresAt: &inAnHour},
 	))
 	key := typed(createdKey.JSON201, createdKey.HTTPResponse, "create the key")
 	listedKeys := must(team.ListApiKeysWithResponse(ctx, account.AccountId, nil))
 	keys := typed(listedKeys.JSON200, listedKeys.HTTPResponse, "list the keys").ApiKeys
 	expect(
-		len(keys) == 1 && keys[0].KeyId == key.KeyId && keys[0].ExpiresAt == nil,
-		"operator: created an API key that does not expire",
+		len(keys) == 1 && keys[0].KeyId == key.KeyId && keys[0].ExpiresAt.Equal(inAnHour) && keys[0].LastUsedAt == nil,
+		"operator: created an API key that expires in an hour",
 	)
 
 	stranger := must(ownerBy("no key").ListAppsWithResponse(ctx, nil))
@@ -94,7 +100,7 @@ func main() {
 	expect(refused.Error.Code == "invalid_key", "stranger: 401 invalid_key")
 
 	owner := ownerBy(key.ApiKey)
-	appName, idempotencyKey := "edge 1", randomKey()
+	appName, idempotencyKey := "edge 1", "walk-1"
 	create := func() *v1.CreateAppResponse {
 		return must(owner.CreateAppWithResponse(
 			ctx, &v1.CreateAppParams{IdempotencyKey: &idempotencyKey}, v1.CreateAppRequest{Name: &appName},
@@ -102,22 +108,40 @@ func main() {
 	}
 	first := create()
 	app := typed(first.JSON201, first.HTTPResponse, "create the app")
-	expect(first.Headers201.IdempotencyReplayed == nil, "owner: created an app")
 	second := create()
 	again := typed(second.JSON201, second.HTTPResponse, "create the app again")
 	replayed := second.Headers201.IdempotencyReplayed
 	expect(
-		again == app && replayed != nil && *replayed == "true",
-		"owner: created it again by the same Idempotency-Key, and got the same code",
+		again == app && first.Headers201.IdempotencyReplayed == nil && replayed != nil && *replayed == "true",
+		"owner: created an app, and got the same code by the same Idempotency-Key",
+	)
+	further := must(owner.CreateAppWithResponse(ctx, nil, v1.CreateAppRequest{}))
+	other := typed(further.JSON201, further.HTTPResponse, "create the second app")
+	expect(other.Name == "" && other.EnrollCode != app.EnrollCode, "owner: created a second app")
+	pageAfter := func(after *string) operator.AccountAppPage {
+		limit := 1
+		page := must(team.ListAccountAppsWithResponse(
+			ctx, account.AccountId, &operator.ListAccountAppsParams{Limit: &limit, After: after},
+		))
+		return typed(page.JSON200, page.HTTPResponse, "list a page")
+	}
+	page := pageAfter(nil)
+	last := pageAfter(page.Next)
+	inPages := page.Apps[0].AppId + last.Apps[0].AppId
+	expect(
+		last.Next == nil && strings.Contains(inPages, app.AppId) && strings.Contains(inPages, other.AppId),
+		"operator: has both apps, in two pages",
 	)
 	listedApps := must(owner.ListAppsWithResponse(ctx, nil))
-	apps := typed(listedApps.JSON200, listedApps.HTTPResponse, "list the apps").Apps
-	expect(
-		len(apps) == 1 && apps[0].AppId == app.AppId && apps[0].Status == v1.AppStatusPending && apps[0].LastSeenAt == nil,
-		"owner: has one app, which is pending",
-	)
+	pending := 0
+	for _, one := range typed(listedApps.JSON200, listedApps.HTTPResponse, "list the apps").Apps {
+		if one.Status == v1.AppStatusPending && one.LastSeenAt == nil && now.Sub(one.CreatedAt).Abs() < 5*time.Minute {
+			pending++
+		}
+	}
+	expect(pending == 2, "owner: both apps are pending")
 
-	enrolling := must(device.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_DEVICE_URL")))
+	enrolling := must(device.NewClientWithResponses(os.Getenv("DEVICE_URL")))
 	platform, agentVersion, connection := "linux", "1.0", device.Cloud
 	enrollment := must(enrolling.EnrollDeviceWithResponse(ctx, nil, device.EnrollDeviceRequest{
 		AppId: app.AppId, EnrollCode: app.EnrollCode, Connection: &connection, Platform: &platform, AgentVersion: &agentVersion,
@@ -132,16 +156,30 @@ func main() {
 	used := typed(enrollment.JSON401, enrollment.HTTPResponse, "enroll again")
 	expect(used.Error.Code == "invalid_code", "device: the code is used up: 401 invalid_code")
 
-	endpoint, authHeader, level := "https://otel.example.com", "Bearer collector-token",
-		v1.Redacted
-	stored := must(owner.StoreOtelConfigWithResponse(ctx, nil, v1.StoreOtelConfigRequest{
-		Enabled: true, Endpoint: &endpoint, AuthHeader: &authHeader, EvidenceLevel: &level,
-	}))
-	config := typed(stored.JSON200, stored.HTTPResponse, "set the configuration")
-	expect(config.Enabled && config.AuthHeaderSet, "owner: set the configuration")
+	unfit, endpoint, authHeader, level := "https://user@otel.example.com", "https://otel.example.com",
+		"Bearer collector-token", v1.Redacted
+	wanted := v1.StoreOtelConfigRequest{Enabled: true, Endpoint: &unfit, EvidenceLevel: &level}
+	wrong := must(owner.StoreOtelConfigWithResponse(ctx, nil, wanted))
+	judged := typed(wrong.JSON400, wrong.HTTPResponse, "store what is unfit")
+	expect(judged.Error.Code == "invalid_endpoint", "owner: 400 invalid_endpoint")
+	wanted.Endpoint = &endpoint
+	former := must(owner.StoreOtelConfigWithResponse(ctx, nil, wanted)).Headers200.ETag
+	present := must(owner.ReadOtelConfigWithResponse(ctx, nil))
+	wanted.AuthHeader = &authHeader
+	change := v1.StoreOtelConfigParams{IfMatch: present.Headers200.ETag}
+	stored := must(owner.StoreOtelConfigWithResponse(ctx, &change, wanted))
+	config := typed(stored.JSON200, stored.HTTPResponse, "change the configuration")
+	tag := stored.Headers200.ETag
+	expect(
+		*present.Headers200.ETag == *former && *tag != *former && config.AuthHeaderSet,
+		"owner: stored, read and changed the configuration by its tag",
+	)
+	late := must(owner.StoreOtelConfigWithResponse(ctx, &change, wanted))
+	over := typed(late.JSON412, late.HTTPResponse, "change it late")
+	expect(over.Error.Code == "precondition_failed", "owner: by the former tag: 412 precondition_failed")
 
 	daemon := must(device.NewClientWithResponses(
-		os.Getenv("MUSTER_CLIENT_DEVICE_URL"), device.WithRequestEditorFn(bearer(*enrolled.Credential)),
+		os.Getenv("DEVICE_URL"), device.WithRequestEditorFn(bearer(*enrolled.Credential)),
 	))
 	poll := must(daemon.PollConfigWithResponse(ctx, nil))
 	received := typed(poll.JSON200, poll.HTTPResponse, "poll")
@@ -152,7 +190,8 @@ func main() {
 	)
 	unchanged := must(daemon.PollConfigWithResponse(ctx, &device.PollConfigParams{IfNoneMatch: poll.Headers200.ETag}))
 	expect(
-		unchanged.StatusCode() == http.StatusNotModified && *unchanged.Headers304.ETag == *poll.Headers200.ETag,
+		unchanged.StatusCode() == http.StatusNotModified &&
+			*unchanged.Headers304.ETag == strings.TrimPrefix(*poll.Headers200.ETag, "W/"),
 		"device: polled by its tag: 304",
 	)
 	acknowledged := must(daemon.AcknowledgeConfigWithResponse(ctx, nil, device.AcknowledgeConfigRequest{
@@ -172,6 +211,14 @@ func main() {
 		active.Status == v1.AppStatusActive && active.Platform == platform,
 		"owner: the app is active",
 	)
+	issue := must(owner.IssueEnrollCodeWithResponse(ctx, other.AppId, nil))
+	issued := typed(issue.JSON201, issue.HTTPResponse, "issue a code")
+	expect(issued.EnrollCode != other.EnrollCode && issued.ExpiresAt.After(now), "owner: issued another code")
+	purge := must(owner.PurgeOtelConfigWithResponse(ctx, &v1.PurgeOtelConfigParams{IfMatch: tag}))
+	expect(
+		typed(purge.JSON200, purge.HTTPResponse, "purge").Deleted,
+		"owner: purged the configuration by its tag",
+	)
 	revocation := must(owner.RevokeAppWithResponse(ctx, app.AppId, nil))
 	revoked := typed(revocation.JSON200, revocation.HTTPResponse, "revoke")
 	expect(
@@ -182,19 +229,29 @@ func main() {
 	cutOff := typed(poll.JSON401, poll.HTTPResponse, "poll once more")
 	expect(cutOff.Error.Code == "invalid_credential", "device: polled: 401 invalid_credential")
 
+	deleted := must(owner.DeleteAppWithResponse(ctx, other.AppId, nil))
+	missing := must(owner.ReadAppWithResponse(ctx, other.AppId, nil))
+	gone := typed(missing.JSON404, missing.HTTPResponse, "read what is gone")
+	expect(
+		deleted.StatusCode() == http.StatusNoContent && gone.Error.Code == "not_found",
+		"owner: deleted the second app: 404 not_found",
+	)
 	audited := must(team.ListAuditWithResponse(ctx, account.AccountId, nil))
-	var createdKeys, revokedApps []string
+	told := ""
 	for _, entry := range typed(audited.JSON200, audited.HTTPResponse, "list the audit").Entries {
-		if entry.Action == "key.created" {
-			keyId := entry.Detail["keyId"]
-			createdKeys = append(createdKeys, must(keyId.AsAuditEntryDetail0()))
-		}
-		if entry.Action == "app.revoked" && entry.AppId != nil {
-			revokedApps = append(revokedApps, *entry.AppId)
+		switch entry.Action {
+		case "key.created":
+			told += fmt.Sprint(entry.Detail["keyId"])
+		case "app.revoked":
+			told += *entry.AppId
 		}
 	}
+	expect(told == key.KeyId+app.AppId, "operator: the audit tells of it")
+	limited := must(ownerBy(secret("BUSY_KEY_FILE")).ListAppsWithResponse(ctx, nil))
+	busy := typed(limited.JSON429, limited.HTTPResponse, "list too often")
+	seconds := limited.Headers429.RetryAfter
 	expect(
-		len(createdKeys) == 1 && createdKeys[0] == key.KeyId && len(revokedApps) == 1 && revokedApps[0] == app.AppId,
-		"operator: the audit tells of it",
+		busy.Error.Code == "rate_limited" && seconds != nil && *seconds >= 1 && *seconds <= 60,
+		"busy: 429 rate_limited, with Retry-After",
 	)
 }

@@ -1,0 +1,3 @@
+module muster.test/walk
+
+go 1.26.0
