@@ -90,6 +90,14 @@ export const OPEN_TO_READ = constants.O_RDONLY | constants.O_NONBLOCK;
 export const NO_FILE = 'it is no file that can be read again: put the content into one';
 export const tooLong = (bytesMax: number): string => `the file has more than ${bytesMax} bytes`;
 
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+
+/** Editors and shells of Windows begin a text with a byte order mark, which belongs to no content. */
+export const withoutByteOrderMark = (content: Buffer): Buffer =>
+  content.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? content.subarray(BYTE_ORDER_MARK.length)
+    : content;
+
 /** Reads a file at the start. @throws ConfigError that names the file and the rule */
 export function contentAtStart({ name, path, bytesMax, distrusted }: ConfiguredFile): Buffer {
   let content: Buffer;
@@ -115,7 +123,7 @@ function boundedContent(path: string, bytesMax: number): Buffer {
       read = readSync(file, content, length, content.length - length, null);
     }
     if (length > bytesMax) throw new Error(tooLong(bytesMax));
-    return Buffer.from(content.subarray(0, length));
+    return withoutByteOrderMark(Buffer.from(content.subarray(0, length)));
   } finally {
     closeSync(file);
   }

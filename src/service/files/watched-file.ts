@@ -7,6 +7,7 @@ import {
   NO_FILE,
   OPEN_TO_READ,
   tooLong,
+  withoutByteOrderMark,
   type ConfiguredFile,
   type FileVariable,
 } from '../../config/files/configured-file.ts';
@@ -234,7 +235,7 @@ export async function boundedContent(path: string, bytesMax: number): Promise<Bu
   // One byte above the bound tells that there are more.
   const content = await buffer(file.createReadStream({ start: 0, end: bytesMax, autoClose: false }));
   if (content.length > bytesMax) throw new Error(tooLong(bytesMax));
-  return content;
+  return withoutByteOrderMark(content);
 }
 
 const areSame = (some: Contents, others: Contents): boolean =>

@@ -135,6 +135,24 @@ describe.each(named)('%s', (_, kind) => {
       expect(watching.logged.join()).not.toContain(secret);
   });
 
+  test('a byte order mark belongs to no content, at the start and later', async () => {
+    const marked = (contents: readonly string[]): string[] => contents.map((text) => `\uFEFF${text}`);
+    const place = renamed(kind);
+    place.replace(marked(kind.first));
+    const { watching, inUse, round } = opened(kind, place);
+    const first = inUse();
+    place.replace(kind.first);
+    await round();
+    expect(inUse()).toBe(first);
+    place.replace(marked(kind.next));
+    await round();
+    const next = inUse();
+    expect(next).not.toBe(first);
+    place.replace(kind.next);
+    await round();
+    expect([inUse(), watching.faults]).toEqual([next, []]);
+  });
+
   const spoils: readonly (readonly [what: string, spoil: (place: Place) => void, words: RegExp, isFault: boolean])[] = [
     ['vanishes', ({ paths: [path = ''] }) => unlinkSync(path), /cannot be read \(ENOENT\)/, true],
     ['is empty', ({ paths: [path = ''] }) => truncateSync(path), /./, kind.mayBeEmpty !== true],
