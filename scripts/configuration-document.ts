@@ -6,7 +6,9 @@ const HEAD = `# Configuration
 
 The service is configured by its environment. It refuses to start with a wrong value, and names the variable and the rule,
 never the value. A variable that is empty counts as not set. \`muster doctor\` checks a configuration without starting the
-service; those of the command line's client are in [CLI.md](CLI.md), and the service reads none of them. The Helm chart sets these variables from its [values](../charts/muster/README.md). Beside them the role
+service; those of the command line's client are in [CLI.md](CLI.md), and the service reads none of them. Every file that a
+variable names is read at the start and again every 10 s, by [one rule](OPERATIONS.md#files-and-their-rotation).
+The Helm chart sets these variables from its [values](../charts/muster/README.md). Beside them the role
 \`kubernetes\` reads \`KUBECONFIG\`, as every client of Kubernetes does; without it the service account of the pod counts.
 `;
 

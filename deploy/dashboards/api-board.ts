@@ -105,7 +105,8 @@ const traffic = [
   lines(
     {
       title: 'Certificates expire in',
-      description: 'Of the listeners that have TLS; empty where a proxy brings it.',
+      description:
+        'Those of the listeners that have TLS, of the service at etcd, and of authorities, by the variable of their file.',
       unit: 's',
       steps: [
         { color: 'red', from: null },
@@ -113,7 +114,7 @@ const traffic = [
         { color: 'green', from: 604_800 },
       ],
     },
-    of(`${min(series('muster_tls_certificate_expiry_timestamp_seconds'), 'listener')} - time()`, '{{listener}}'),
+    of(`${min(series('muster_certificate_expiry_timestamp_seconds'), 'file')} - time()`, '{{file}}'),
   ),
 ];
 
@@ -152,6 +153,15 @@ const processes = [
       unit: 'short',
     },
     of(count(series('muster_build_info'), 'version'), '{{version}}'),
+  ),
+  lines(
+    {
+      title: 'Files that cannot be used',
+      description: 'By their variable: what each had before is in use. Empty while there is none.',
+      unit: 'short',
+      steps: rising(0.5, 1),
+    },
+    of(`${max(series('muster_file_unusable'), 'instance', 'file')} > 0`, '{{instance}} {{file}}'),
   ),
   lines(
     { title: 'Running for', description: 'A line that falls to zero is a restart.', unit: 's' },

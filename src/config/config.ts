@@ -1,15 +1,21 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { excludeEachOther } from './addresses.ts';
-import { ConfigError } from './config-error.ts';
+import { ConfigError, named } from './files/config-error.ts';
 import { environment, VARIABLES, type Environment, type Role } from './environment.ts';
+import {
+  configuredFile,
+  contentAtStart,
+  FILE_RULES,
+  type ConfiguredFile,
+  type ConfiguredFiles,
+} from './files/configured-file.ts';
+import { etcdAccess, type EtcdAccess } from './etcd.ts';
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
 import { concurrencyMax, connectionsPerAddressMax, idleSecondsOf, type PerListener } from './listener-bounds.ts';
 import { opampOf, type OpampConfig } from './opamp.ts';
 import { panelListen, panelOf, sessionsOf, type PanelConfig, type SessionConfig } from './panel.ts';
 import { OFF } from './panel-variables.ts';
-import { parseOperatorTokens, refuseTwoNames, type NamedToken } from './operator-tokens.ts';
-import { writableByOthers } from './trusted-file.ts';
+import { parseOperatorTokens, type NamedToken } from './operator-tokens.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 /* Configuration is read once, here, from the environment; environment.ts has each variable with its rule. */
@@ -26,18 +32,16 @@ export interface CertificatePaths {
   readonly key: string;
 }
 
-/** The addresses, credentials and rules of an etcd that the service uses. */
-export interface EtcdConfig {
+/** The addresses, credentials and rules of an etcd that the service uses; the credentials as they are at the start. */
+export interface EtcdConfig extends EtcdAccess {
   readonly kind: 'etcd';
   readonly endpoints: readonly string[];
   readonly prefix: string;
   readonly compact: boolean;
   readonly quotaBytes: number;
-  readonly tls: { readonly ca?: Buffer; readonly certificate?: Buffer; readonly key?: Buffer } | undefined;
-  readonly auth: { readonly username: string; readonly password: string } | undefined;
 }
 
-export { ConfigError } from './config-error.ts';
+export { ConfigError } from './files/config-error.ts';
 export type { KubernetesConfig } from './kubernetes.ts';
 export type { OpampConfig } from './opamp.ts';
 
@@ -61,16 +65,16 @@ export interface Config {
   readonly idleSeconds: PerListener;
   /** The proxies whose word on their clients is taken. */
   readonly trustedProxies: NonNullable<Environment['MUSTER_TRUSTED_PROXIES']>;
-  /** The certificates, read again while the service runs. A listener without one speaks HTTP. */
+  /** The files, which are read at the start and again while the service runs. */
+  readonly files: ConfiguredFiles;
+  /** The certificates. A listener without one speaks HTTP. */
   readonly tls: Readonly<Record<'api' | 'device' | 'ops' | 'panel', CertificatePaths | undefined>>;
   /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
-  /** Where undefined, an embedded store makes a token in the data directory. */
+  /** Those of the variable, and of the file at the start; where undefined, an embedded store makes one. */
   readonly operatorTokens: readonly NamedToken[] | undefined;
-  /** The text of the key file; where undefined, an embedded store makes one in the data directory. */
-  readonly keyFile: string | undefined;
-  /** The path of the key file, which is read again while the service runs. */
-  readonly keyFilePath: string | undefined;
+  /** Those of the variable alone. */
+  readonly ownOperatorTokens: readonly NamedToken[];
   readonly pollIntervalSeconds: number;
   readonly deviceRatePerMinute: number;
   /** Whether replicas count an account's requests together (H13), or each for itself. The embedded store has one. */
@@ -98,7 +102,7 @@ export interface Config {
 /** Reads what is needed to open the store, where no secret is there yet. @throws ConfigError */
 export function readStoreConfig(env: NodeJS.ProcessEnv): Pick<Config, 'store' | 'storeId'> {
   const values = valuesOf(env);
-  return { store: storeOf(values), storeId: values.MUSTER_STORE_ID };
+  return { store: storeOf(values, filesOf(values)), storeId: values.MUSTER_STORE_ID };
 }
 
 function valuesOf(env: NodeJS.ProcessEnv): Environment {
@@ -121,8 +125,11 @@ function valuesOf(env: NodeJS.ProcessEnv): Environment {
 /** @throws ConfigError */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const values = valuesOf(env);
+  const files = filesOf(values);
+  const ownOperatorTokens = tokensOfVariable(values);
   const config: Config = {
-    store: storeOf(values),
+    store: storeOf(values, files),
+    files,
     dataDir: values.MUSTER_DATA_DIR,
     storeId: values.MUSTER_STORE_ID,
     listen: {
@@ -142,9 +149,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       panel: certificatePaths(values, 'PANEL'),
     },
     drainDelayMs: values.MUSTER_DRAIN_DELAY_SECONDS * 1000,
-    operatorTokens: operatorTokens(values),
-    keyFile: secretOf(values, 'MUSTER_KEY_FILE')?.toString(),
-    keyFilePath: values.MUSTER_KEY_FILE,
+    ownOperatorTokens,
+    operatorTokens: tokensAtStart(ownOperatorTokens, files),
     pollIntervalSeconds: values.MUSTER_POLL_INTERVAL_SECONDS,
     deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
     rateWindow: values.MUSTER_RATE_WINDOW,
@@ -157,20 +163,39 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     },
     accountQuotaMb: values.MUSTER_ACCOUNT_QUOTA_MB,
     auditRetentionDays: values.MUSTER_AUDIT_RETENTION_DAYS,
-    opamp: opampOf(values, {
-      text: secretOf(values, 'MUSTER_OPAMP_TEMPLATE_FILE')?.toString(),
-      authority: contentOf(values, 'MUSTER_OPAMP_CA_FILE'),
-    }),
+    opamp: opampOf(values),
     sessions: sessionsOf(values),
     egressProxy: values.MUSTER_EGRESS_PROXY,
-    panel: panelOf(values, (name) => secretOf(values, name)?.toString()),
+    panel: panelOf(values, files),
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),
     unknownVariables: unknownVariables(env).map(({ name }) => name),
   };
+  refuseUnreadable(files);
   refuseSharedPorts(config);
   if (config.store.kind === 'etcd') refuseGuessedSecrets(config);
   return config;
+}
+
+/** Each variable with a file has a rule, or this does not compile. */
+type WithFile = Extract<keyof Environment, `${string}_FILE`>;
+const RULED: Readonly<Record<WithFile, object>> = FILE_RULES;
+
+/** The files that are configured. */
+function filesOf(values: Environment): ConfiguredFiles {
+  const files: Partial<Record<WithFile, ConfiguredFile>> = {};
+  for (const variable of Object.keys(RULED) as readonly WithFile[]) {
+    const path = values[variable];
+    if (path !== undefined) files[variable] = configuredFile(variable, path);
+  }
+  return files;
+}
+
+/** Whoever parses these has no other configuration: what can be told of them is told together with it. */
+function refuseUnreadable(files: ConfiguredFiles): void {
+  for (const name of ['MUSTER_KEY_FILE', 'MUSTER_OPAMP_TEMPLATE_FILE', 'MUSTER_OPAMP_CA_FILE'] as const) {
+    if (files[name]) contentAtStart(files[name]);
+  }
 }
 
 const LISTENERS = ['ops', 'api', 'device', 'panel'] as const;
@@ -203,76 +228,30 @@ function certificatePaths(
   throw new ConfigError(`${names.join(' and ')}: set both or neither`);
 }
 
-function storeOf(values: Environment): Config['store'] {
+function storeOf(values: Environment, files: ConfiguredFiles): Config['store'] {
   const inDataDir = join(values.MUSTER_DATA_DIR, 'muster.db');
   const chosen = values.MUSTER_STORE ?? { kind: 'sqlite', path: '' };
   if (chosen.kind === 'sqlite') return { kind: 'sqlite', path: chosen.path === '' ? inDataDir : chosen.path };
-  const ca = contentOf(values, 'MUSTER_ETCD_CA_FILE');
-  const certificate = contentOf(values, 'MUSTER_ETCD_CERT_FILE');
-  const key = contentOf(values, 'MUSTER_ETCD_KEY_FILE');
-  if ((certificate === undefined) !== (key === undefined)) {
-    throw new ConfigError('MUSTER_ETCD_CERT_FILE and MUSTER_ETCD_KEY_FILE: set both or neither');
-  }
-  if ((ca ?? certificate) && chosen.endpoints.some((url) => url.startsWith('http:'))) {
-    const name = ca ? 'MUSTER_ETCD_CA_FILE' : 'MUSTER_ETCD_CERT_FILE';
-    throw new ConfigError(`${name}: certificates need https:// URLs in MUSTER_STORE`);
-  }
   return {
     kind: 'etcd',
     endpoints: chosen.endpoints,
     prefix: values.MUSTER_ETCD_PREFIX,
     compact: values.MUSTER_ETCD_COMPACT === 'own',
     quotaBytes: values.MUSTER_ETCD_QUOTA_BYTES,
-    tls:
-      ca || certificate ? { ...(ca && { ca }), ...(certificate && { certificate }), ...(key && { key }) } : undefined,
-    auth: etcdAuth(values),
+    ...etcdAccess(values, files, chosen.endpoints),
   };
 }
 
-function etcdAuth(values: Environment): EtcdConfig['auth'] {
-  const username = values.MUSTER_ETCD_USERNAME;
-  if (values.MUSTER_ETCD_PASSWORD !== undefined && values.MUSTER_ETCD_PASSWORD_FILE !== undefined) {
-    throw new ConfigError('MUSTER_ETCD_PASSWORD and MUSTER_ETCD_PASSWORD_FILE: set one of them, not both');
-  }
-  const fromFile = contentOf(values, 'MUSTER_ETCD_PASSWORD_FILE')?.toString().trimEnd();
-  if (fromFile === '') throw new ConfigError('MUSTER_ETCD_PASSWORD_FILE: no password in it');
-  const password = values.MUSTER_ETCD_PASSWORD ?? fromFile;
-  if ((username === undefined) !== (password === undefined)) {
-    throw new ConfigError(
-      'MUSTER_ETCD_USERNAME: set it together with MUSTER_ETCD_PASSWORD or MUSTER_ETCD_PASSWORD_FILE',
-    );
-  }
-  return username !== undefined && password !== undefined ? { username, password } : undefined;
-}
+const tokensOfVariable = ({ MUSTER_OPERATOR_TOKEN: own }: Environment): readonly NamedToken[] =>
+  own === undefined ? [] : named('MUSTER_OPERATOR_TOKEN', () => parseOperatorTokens(own));
 
-type FileVariable = Extract<keyof Environment, `${string}_FILE`>;
-
-function contentOf(values: Environment, name: FileVariable): Buffer | undefined {
-  const path = values[name];
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`${name}: the file cannot be read (${code})`);
-  }
-}
-
-/** The content of a file that decides who is trusted: nobody else may write it. */
-function secretOf(values: Environment, name: FileVariable): Buffer | undefined {
-  const content = contentOf(values, name);
-  const why = content && writableByOthers(values[name] ?? '');
-  if (why !== undefined) throw new ConfigError(`${name}: ${why}`);
-  return content;
-}
-
-function operatorTokens(values: Environment): readonly NamedToken[] | undefined {
-  const text = secretOf(values, 'MUSTER_OPERATOR_TOKEN_FILE')?.toString();
-  const fromFile = text === undefined ? [] : parseOperatorTokens(text, 'MUSTER_OPERATOR_TOKEN_FILE');
-  const own = values.MUSTER_OPERATOR_TOKEN;
-  const tokens = [...(own === undefined ? [] : parseOperatorTokens(own, 'MUSTER_OPERATOR_TOKEN')), ...fromFile];
-  refuseTwoNames(tokens, 'MUSTER_OPERATOR_TOKEN_FILE');
-  return tokens.length > 0 ? tokens : undefined;
+function tokensAtStart(
+  own: readonly NamedToken[],
+  { MUSTER_OPERATOR_TOKEN_FILE: file }: ConfiguredFiles,
+): readonly NamedToken[] | undefined {
+  if (!file) return own.length > 0 ? own : undefined;
+  const text = contentAtStart(file).toString();
+  return named(file.variable, () => parseOperatorTokens(text, own));
 }
 
 /**
@@ -285,7 +264,7 @@ function refuseGuessedSecrets(config: Config): void {
       'MUSTER_OPERATOR_TOKEN or MUSTER_OPERATOR_TOKEN_FILE: with etcd it must be set, the same for every replica',
     );
   }
-  if (config.keyFile === undefined) {
+  if (!config.files.MUSTER_KEY_FILE) {
     missing.push(
       'MUSTER_KEY_FILE: with etcd it must be set, the same for every replica; make one with: ' +
         'echo "1:$(openssl rand -base64 32)" > keys',

@@ -61,8 +61,8 @@ const storing = {
   MUSTER_KEY_FILE: file.optional().meta({
     unset: 'embedded: generated as `keys` in the data directory; etcd: required',
     description:
-      'The file of key-encryption keys: lines `N:<base64 of 32 bytes>`; a lone base64 line is key 1. It is read again ' +
-      'every 10 s. In a new store the greatest N is the active key; a rotation chooses another one.',
+      'The file of key-encryption keys: lines `N:<base64 of 32 bytes>`; a lone base64 line is key 1. A ' +
+      'file without a key that is in use is not taken. In a new store the greatest N is the active key; a rotation chooses another one.',
   }),
 };
 
@@ -88,7 +88,7 @@ const onEtcd = {
         'quota on only what takes access away or frees space is taken.',
     }),
   MUSTER_ETCD_CA_FILE: file.optional().meta({
-    description: "PEM: the authority of etcd's certificates. Needs `https://` URLs.",
+    description: "PEM: the authorities of etcd's certificates. Needs `https://` URLs.",
   }),
   MUSTER_ETCD_CERT_FILE: file.optional().meta({
     description: 'PEM: the client certificate for etcd. Set it together with its key.',
@@ -101,7 +101,9 @@ const onEtcd = {
   }),
   MUSTER_ETCD_PASSWORD: words(1024).optional().meta({ description: 'The password of that user.', secret: true }),
   MUSTER_ETCD_PASSWORD_FILE: file.optional().meta({
-    description: 'A file with the password, in place of the variable.',
+    description:
+      'A file with the password, in place of the variable. A new one is used for the next token of etcd, which refuses ' +
+      'the present one once the password is changed there.',
   }),
 };
 
@@ -113,7 +115,7 @@ const listening = {
     unset: 'the listener speaks HTTP',
     description:
       "PEM: the certificate chain of the API listener, the listener's own certificate first. Set it together with the " +
-      'key. Both are read again every 10 s.',
+      'key.',
   }),
   MUSTER_API_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
   MUSTER_DEVICE_TLS_CERT_FILE: file.optional().meta({
@@ -140,7 +142,8 @@ const guarding = {
   MUSTER_OPERATOR_TOKEN_FILE: file.optional().meta({
     description:
       'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. A line ' +
-      '`name:token` names the token, for the audit. It is read at the start.',
+      '`name:token` names the token, for the audit. A token that is removed is refused within 10 s, also where none is ' +
+      'left; while the file cannot be used for more than 10 minutes, all of its tokens are.',
   }),
   ...boundVariables,
   MUSTER_TRUSTED_PROXIES: ranges.optional().meta({

@@ -1,4 +1,4 @@
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './files/config-error.ts';
 import type { Environment } from './environment.ts';
 
 /** The settings of the role `kubernetes`. */

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { pollIntervalAt } from '../time/poll-interval.ts';
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './files/config-error.ts';
 import type { panelVariables } from './panel-variables.ts';
 import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, whole } from './rules.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './files/config-error.ts';
 import { file } from './rules.ts';
 
 /* The variables of OpAMP, the protocol by which collectors are daemons of the fleet. */
@@ -23,7 +23,7 @@ export const opampVariables = {
     unset: 'a template of its own: what programs on the machine send to `127.0.0.1:4317` and `4318` is exported',
     description:
       "YAML: the configuration that collectors get, with placeholders for the account's endpoint and headers " +
-      '([OPAMP.md](OPAMP.md)). It is read again every 10 s, and collectors get a change at their next poll.',
+      '([OPAMP.md](OPAMP.md)). Collectors get a change at their next poll.',
   }),
   MUSTER_OPAMP_EXPORTER: z
     .enum(EXPORTER_TYPES, `must be ${EXPORTER_TYPES.join(' or ')}`)
@@ -48,40 +48,33 @@ export const opampVariables = {
     }),
   MUSTER_OPAMP_CA_FILE: file.optional().meta({
     unset: 'agents use the authorities of their system',
-    description: "PEM: the authority of that URL's certificate, which is offered with it.",
+    description:
+      "PEM: the authorities of that URL's certificate, which are offered with it, and again when they change.",
   }),
 };
 
 /** The endpoint of OpAMP, and what its agents are offered. */
 export interface OpampConfig {
   readonly path: string;
-  /** The text of the template and its path, to be read again; undefined where the built-in one is used. */
-  readonly template: { readonly path: string; readonly text: string } | undefined;
   /** The exporter of the built-in template. */
   readonly exporter: (typeof EXPORTER_TYPES)[number];
   readonly bootstrap: boolean;
   /** The public URL; undefined where none is offered. */
   readonly url: string | undefined;
-  readonly authority: Buffer | undefined;
 }
 
 type Values = z.infer<z.ZodObject<typeof opampVariables>>;
 
-/**
- * The settings of OpAMP.
- * @param files the content of the template, which nobody else may write, since it decides what every collector does, and
- *   of the authority
- * @throws ConfigError
- */
-export function opampOf(
-  values: Values,
-  { text, authority }: { readonly text: string | undefined; readonly authority: Buffer | undefined },
-): OpampConfig {
-  const { MUSTER_OPAMP_PATH: path, MUSTER_OPAMP_TEMPLATE_FILE: templatePath, MUSTER_OPAMP_URL: url } = values;
-  const bootstrap = values.MUSTER_OPAMP_BOOTSTRAP === 'on';
+/** The settings of OpAMP. @throws ConfigError */
+export function opampOf({
+  MUSTER_OPAMP_PATH: path,
+  MUSTER_OPAMP_BOOTSTRAP: mode,
+  MUSTER_OPAMP_EXPORTER: exporter,
+  MUSTER_OPAMP_URL: url,
+}: Values): OpampConfig {
+  const bootstrap = mode === 'on';
   if (bootstrap && url === undefined) {
     throw new ConfigError('MUSTER_OPAMP_URL: set it with MUSTER_OPAMP_BOOTSTRAP=on: the agents need an address');
   }
-  const template = templatePath === undefined || text === undefined ? undefined : { path: templatePath, text };
-  return { path, template, exporter: values.MUSTER_OPAMP_EXPORTER, bootstrap, url, authority };
+  return { path, exporter, bootstrap, url };
 }

@@ -1,4 +1,4 @@
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './files/config-error.ts';
 import { operatorToken } from './environment.ts';
 
 /** An operator token; the audit tells by its name who acted. */
@@ -13,26 +13,32 @@ const LINE_RULE = 'must be a token, or name:token with a name of 1 to 32 of a-z,
 const TWO_NAMES = 'the same token stands there under two names, or with a name and without one';
 
 /**
- * The tokens of a file, one a line, each valid: a token, or a name, a colon and a token.
- * @param name of the variable or file, for the words of the refusal
- * @throws ConfigError that names the line and the rule
+ * The tokens of a text, one a line, each valid: a token, or a name, a colon and a token.
+ * @param beside the tokens that are valid as well, and come first
+ * @throws ConfigError that names the line and the rule, and not the variable
  */
-export function parseOperatorTokens(text: string, name: string): readonly NamedToken[] {
-  const tokens: NamedToken[] = [];
+export function operatorTokensIn(text: string, beside: readonly NamedToken[] = []): readonly NamedToken[] {
+  const tokens = [...beside];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line === '') continue;
     const [, of, token] = LINE.exec(line) ?? [];
     const rule = token === undefined ? LINE_RULE : operatorToken.safeParse(token).error?.issues[0]?.message;
-    if (rule !== undefined) throw new ConfigError(`${name}: line ${index + 1} ${rule}`);
+    if (rule !== undefined) throw new ConfigError(`line ${index + 1} ${rule}`);
     tokens.push({ name: of, token: token ?? '' });
   }
-  if (tokens.length === 0) throw new ConfigError(`${name}: no token in it`);
-  refuseTwoNames(tokens, name);
+  refuseTwoNames(tokens);
+  return tokens;
+}
+
+/** The same of a text that must have a token. @throws ConfigError as `operatorTokensIn` */
+export function parseOperatorTokens(text: string, beside: readonly NamedToken[] = []): readonly NamedToken[] {
+  const tokens = operatorTokensIn(text, beside);
+  if (tokens.length === beside.length) throw new ConfigError('no token in it');
   return tokens;
 }
 
 /** Nobody could tell who acted. @throws ConfigError */
-export function refuseTwoNames(tokens: readonly NamedToken[], variable: string): void {
+function refuseTwoNames(tokens: readonly NamedToken[]): void {
   const isTwice = tokens.some(({ name, token }) => tokens.some((one) => one.token === token && one.name !== name));
-  if (isTwice) throw new ConfigError(`${variable}: ${TWO_NAMES}`);
+  if (isTwice) throw new ConfigError(TWO_NAMES);
 }

@@ -90,7 +90,7 @@ export const panelVariables = {
   }),
   MUSTER_OIDC_CLIENT_SECRET_FILE: file.optional().meta({
     unset: 'required with the issuer',
-    description: "The file of the client's secret. It is read at the start.",
+    description: "The file of the client's secret. A new one is used at the next sign-in.",
   }),
   MUSTER_OIDC_SCOPES: z
     .string()
@@ -106,7 +106,8 @@ export const panelVariables = {
     unset: 'groups give no roles',
     description:
       'The roles that groups give, one a line: `operator GROUP`, `owner ACCOUNTID GROUP` or `viewer ACCOUNTID GROUP`. ' +
-      'Lines that begin with `#` are ignored. It is read at the start.',
+      'Lines that begin with `#` are ignored. New rules hold for each sign-in and each renewal of roles from then on, and ' +
+      'so for everybody within an hour.',
   }),
   MUSTER_OIDC_SECOND_FACTOR: z
     .string()

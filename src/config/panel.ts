@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { ConfigError } from './config-error.ts';
+import { ConfigError, named } from './files/config-error.ts';
 import type { Environment } from './environment.ts';
+import { contentAtStart, type ConfiguredFile, type ConfiguredFiles } from './files/configured-file.ts';
 import { isLoopbackUrl, OFF } from './panel-variables.ts';
 
 /** A role that a group of the provider gives. */
@@ -8,20 +9,24 @@ export type GroupRule =
   | { readonly group: string; readonly role: 'operator' }
   | { readonly group: string; readonly role: 'owner' | 'viewer'; readonly accountId: string };
 
-/** The OpenID Connect provider by which people sign in. */
+/** The OpenID Connect provider by which people sign in, but for its secret and the rules of groups: they are in files. */
 export interface ProviderConfig {
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret: string;
   readonly scopes: string;
   readonly groupsClaim: string;
-  readonly groups: readonly GroupRule[];
   /** The values of `amr` that tell of a second factor. */
   readonly secondFactor: readonly string[];
   /** Who becomes a user by a first sign-in there. */
   readonly newcomers: Environment['MUSTER_OIDC_NEWCOMERS'];
   /** Its name on the button of the sign-in page. */
   readonly name: string;
+}
+
+/** The provider, with what its files have at present. */
+export interface WatchedProvider extends ProviderConfig {
+  readonly clientSecret: () => string;
+  readonly groups: () => readonly GroupRule[];
 }
 
 /** The settings of the panel. */
@@ -54,15 +59,8 @@ export function sessionsOf({ MUSTER_SESSION_MAX: maxMs, MUSTER_SESSION_IDLE: idl
 export const panelListen = ({ MUSTER_PANEL_LISTEN: value }: Environment): Listen | undefined =>
   value === OFF ? undefined : value;
 
-/**
- * The settings of the panel; undefined where it is off.
- * @param fileOf reads a file that decides who is trusted
- * @throws ConfigError
- */
-export function panelOf(
-  values: Environment,
-  fileOf: (name: 'MUSTER_OIDC_CLIENT_SECRET_FILE' | 'MUSTER_OIDC_GROUPS_FILE') => string | undefined,
-): PanelConfig | undefined {
+/** The settings of the panel; undefined where it is off. @throws ConfigError */
+export function panelOf(values: Environment, files: ConfiguredFiles): PanelConfig | undefined {
   const listen = panelListen(values);
   if (!listen) return undefined;
   refusePlainHttp(values, listen);
@@ -71,7 +69,7 @@ export function panelOf(
     passwords: values.MUSTER_PANEL_PASSWORDS === 'on',
     signInsPerAddress: values.MUSTER_SIGN_INS_PER_ADDRESS,
     secondFactor: values.MUSTER_PANEL_SECOND_FACTOR,
-    provider: providerOf(values, fileOf),
+    provider: providerOf(values, files),
   };
 }
 
@@ -102,28 +100,24 @@ function refusePlainHttp(values: Environment, { host }: Listen): void {
   );
 }
 
-function providerOf(
-  values: Environment,
-  fileOf: (name: 'MUSTER_OIDC_CLIENT_SECRET_FILE' | 'MUSTER_OIDC_GROUPS_FILE') => string | undefined,
-): ProviderConfig | undefined {
+function providerOf(values: Environment, files: ConfiguredFiles): ProviderConfig | undefined {
   const { MUSTER_OIDC_ISSUER: issuer, MUSTER_OIDC_CLIENT_ID: clientId } = values;
-  const clientSecret = fileOf('MUSTER_OIDC_CLIENT_SECRET_FILE')?.trim();
-  if (issuer === undefined && clientId === undefined && clientSecret === undefined) return undefined;
-  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+  const { MUSTER_OIDC_CLIENT_SECRET_FILE: secretFile, MUSTER_OIDC_GROUPS_FILE: groupsFile } = files;
+  if (issuer === undefined && clientId === undefined && secretFile === undefined) return undefined;
+  if (issuer === undefined || clientId === undefined || secretFile === undefined) {
     throw new ConfigError(
       'MUSTER_OIDC_ISSUER, MUSTER_OIDC_CLIENT_ID and MUSTER_OIDC_CLIENT_SECRET_FILE: set all or none',
     );
   }
-  if (clientSecret === '') throw new ConfigError('MUSTER_OIDC_CLIENT_SECRET_FILE: no secret in it');
+  parsedAtStart(secretFile, parseClientSecret);
+  if (groupsFile) parsedAtStart(groupsFile, parseGroups);
   return {
     issuer,
     clientId,
-    clientSecret,
     scopes: values.MUSTER_OIDC_SCOPES,
     secondFactor: values.MUSTER_OIDC_SECOND_FACTOR?.split(' ') ?? [],
     groupsClaim: values.MUSTER_OIDC_GROUPS_CLAIM,
     newcomers: values.MUSTER_OIDC_NEWCOMERS,
-    groups: parseGroups(fileOf('MUSTER_OIDC_GROUPS_FILE') ?? ''),
     name: values.MUSTER_OIDC_PROVIDER_NAME,
   };
 }
@@ -131,17 +125,30 @@ function providerOf(
 const RULES_MAX = 10_000;
 const RULE = /^(?:(operator)|(owner|viewer) ([a-z0-9]{16})) (\S.{0,254})$/;
 
-/** @throws ConfigError that names the line and the rule */
-function parseGroups(text: string): readonly GroupRule[] {
+/** A fault is told at the start, with all others of the configuration. @throws ConfigError */
+function parsedAtStart(file: ConfiguredFile, parse: (text: string) => unknown): void {
+  const text = contentAtStart(file).toString();
+  named(file.variable, () => parse(text));
+}
+
+/** @throws ConfigError without the name of the file */
+export function parseClientSecret(text: string): string {
+  const secret = text.trim();
+  if (secret === '') throw new ConfigError('no secret in it');
+  return secret;
+}
+
+/** @throws ConfigError that names the line and the rule, and not the file */
+export function parseGroups(text: string): readonly GroupRule[] {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
-  if (lines.length > RULES_MAX) throw new ConfigError(`MUSTER_OIDC_GROUPS_FILE: more than ${RULES_MAX} lines`);
+  if (lines.length > RULES_MAX) throw new ConfigError(`more than ${RULES_MAX} lines`);
   return lines.flatMap((line, index): GroupRule[] => {
     if (line === '' || line.startsWith('#')) return [];
     const [, operator, role, accountId = '', group = ''] = RULE.exec(line) ?? [];
     if (operator !== undefined) return [{ group, role: 'operator' }];
     if (role === 'owner' || role === 'viewer') return [{ group, role, accountId }];
     throw new ConfigError(
-      `MUSTER_OIDC_GROUPS_FILE: line ${index + 1} must be \`operator GROUP\`, \`owner ACCOUNTID GROUP\` or \`viewer ACCOUNTID GROUP\``,
+      `line ${index + 1} must be \`operator GROUP\`, \`owner ACCOUNTID GROUP\` or \`viewer ACCOUNTID GROUP\``,
     );
   });
 }

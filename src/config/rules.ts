@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { DURATION_FORMS, durationWithin } from '../time/duration.ts';
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './files/config-error.ts';
 
 /* Rules that several variables have. The message of a rule is also its text in docs/CONFIGURATION.md. */
 

@@ -2,6 +2,8 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import process from 'node:process';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { FILE_VARIABLES } from '../config/files/configured-file.ts';
+import type { FileMetrics } from '../service/files/watched-file.ts';
 import { OPEN, type Section } from './instruments.ts';
 import { ROLE_LABELS } from './labels.ts';
 
@@ -46,6 +48,35 @@ export function processMetrics(
     since: '0.1.0',
   });
   return { rolesAre, logLinesDropped };
+}
+
+/** A certificate is named by the variable of the certificate, and not of its key. */
+const CERTIFICATES = FILE_VARIABLES.filter((variable) => /_(?:CERT|CA)_FILE$/.test(variable));
+
+export function fileMetrics(section: (title: string, note?: string) => Section): FileMetrics {
+  const files = section(
+    'Files',
+    'A file is named by its variable, also where it lies in the data directory. A certificate is named by the variable of ' +
+      'the certificate, and not of its key.',
+  );
+  const unusable = files.labelledGauge({
+    name: 'muster_file_unusable',
+    help: '1 while a file of the configuration cannot be read or used and what it had before is in use, 0 otherwise; a file that is not configured has no series.',
+    labels: { file: FILE_VARIABLES },
+    unit: '0 or 1',
+    since: '0.1.0',
+  });
+  const expiry = files.labelledGauge({
+    name: 'muster_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate in use expires: that of a listener, of the service as a client of etcd, or the last one of the authorities in a file.',
+    labels: { file: CERTIFICATES },
+    unit: 'seconds',
+    since: '0.1.0',
+  });
+  return {
+    fileUnusable: (file, isUnusable) => unusable.set({ file }, Number(isUnusable)),
+    certificateExpires: (file, timestampSeconds) => expiry.set({ file }, timestampSeconds),
+  };
 }
 
 /**

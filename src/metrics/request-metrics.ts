@@ -9,8 +9,6 @@ import { LISTENERS, METHODS, methodLabel, type ListenerLabel } from './labels.ts
 
 export interface RequestMetrics extends ExchangeMetrics, SignInMetrics {
   requestRejected(listener: ListenerLabel, why: Rejection): void;
-  /** @param timestampSeconds since 1970 */
-  certificateExpires(listener: ListenerLabel, timestampSeconds: number): void;
 }
 
 const SUCCESSES = [200, 201, 202, 204, 304];
@@ -67,17 +65,9 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
     },
     () => (read()?.inFlight() ?? []).map(([listener, count]) => [{ listener }, count] as const),
   );
-  const expiry = requests.labelledGauge({
-    name: 'muster_tls_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate that the listener presents expires; a listener without TLS has no series.',
-    labels: { listener: LISTENERS },
-    unit: 'seconds',
-    since: '0.1.0',
-  });
   return {
     authenticationFailed: (credential, reason) => failures.inc({ credential, reason }),
     signInRefused: (bound) => unjudged.inc({ bound }),
-    certificateExpires: (listener, timestampSeconds) => expiry.set({ listener }, timestampSeconds),
     requestEnded: ({ listener, method, route, status, code, seconds }) =>
       durations.of(listener, methodLabel(method), route, String(status), code).observe(seconds),
     requestRejected: (listener, why) => rejected.inc({ listener, why }),

@@ -3,11 +3,12 @@ import type { AccountQuotaMetrics } from '../controller/metrics.ts';
 import type { Gauges } from './callback-gauges.ts';
 import { controllerMetrics, type ControllerMetrics } from './controller-metrics.ts';
 import type { OpampMetrics } from '../domain/opamp/metrics.ts';
+import type { FileMetrics } from '../service/files/watched-file.ts';
 import { fleetMetrics, type FleetMetrics } from './fleet-metrics.ts';
 import { opampMetrics } from './opamp-metrics.ts';
 import { Section } from './instruments.ts';
 import { kubernetesMetrics, type OperatorMetrics } from './kubernetes-metrics.ts';
-import { processMetrics, type ProcessMetrics } from './process-metrics.ts';
+import { fileMetrics, processMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { quotaMetrics } from './quota-metrics.ts';
 import { rateMetrics, type RateMetrics } from './rate-window-metrics.ts';
 import { requestMetrics, type RequestMetrics } from './request-metrics.ts';
@@ -26,6 +27,7 @@ export interface Metrics
   extends
     ProcessMetrics,
     RequestMetrics,
+    FileMetrics,
     RateMetrics,
     AccountQuotaMetrics,
     FleetMetrics,
@@ -59,6 +61,7 @@ export function createMetrics(version: string): Metrics {
     },
     ...processMetrics(registry, section, version),
     ...requestMetrics(section, read),
+    ...fileMetrics(section),
     ...rateMetrics(section),
     ...quotaMetrics(section),
     ...fleetMetrics(section, read),

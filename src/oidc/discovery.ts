@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch as josesFetch, type JWTVerifyGetKey } from 'jose';
 import * as oidc from 'openid-client';
-import type { ProviderConfig } from '../config/panel.ts';
+import type { WatchedProvider } from '../config/panel.ts';
 import type { Egress } from '../outgoing/egress.ts';
 import type { Clock } from '../time/clock.ts';
 import { boundedFetch, PROVIDER_CALL_MS } from './bounded-fetch.ts';
@@ -28,21 +28,21 @@ const DISCOVERED_MS = 3_600_000;
 const RETRY_MS = 1000;
 const RETRY_MS_MAX = 30_000;
 
+type Described = Pick<WatchedProvider, 'issuer' | 'clientId' | 'clientSecret'>;
+
 /**
  * Asks the provider to describe itself: when that is first needed, once for all who need it, and no more for a while
- * after a failure, which gets longer.
+ * after a failure, which gets longer. With another secret it is asked at once.
  * @throws ProviderFault `unavailable`
  */
-export function createDiscovery(
-  provider: Pick<ProviderConfig, 'issuer' | 'clientId' | 'clientSecret'>,
-  { clock, egress }: DiscoveryDeps,
-): () => Promise<Discovered> {
-  let known: { readonly outcome: Promise<Discovered>; readonly until: number } | undefined;
+export function createDiscovery(provider: Described, { clock, egress }: DiscoveryDeps): () => Promise<Discovered> {
+  let known: { readonly outcome: Promise<Discovered>; readonly until: number; readonly secret: string } | undefined;
   let failures = 0;
   return () => {
-    if (known && clock.monotonic() < known.until) return known.outcome;
-    const outcome = guarded('unavailable', () => discover(provider, egress));
-    known = { outcome, until: clock.monotonic() + DISCOVERED_MS };
+    const secret = provider.clientSecret();
+    if (known?.secret === secret && clock.monotonic() < known.until) return known.outcome;
+    const outcome = guarded('unavailable', () => discover(provider, secret, egress));
+    known = { outcome, until: clock.monotonic() + DISCOVERED_MS, secret };
     outcome.then(
       () => {
         failures = 0;
@@ -50,23 +50,20 @@ export function createDiscovery(
       () => {
         const pauseMs = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), RETRY_MS_MAX);
         failures += 1;
-        known = { outcome, until: clock.monotonic() + pauseMs };
+        if (known?.outcome === outcome) known = { outcome, until: clock.monotonic() + pauseMs, secret };
       },
     );
     return outcome;
   };
 }
 
-async function discover(
-  provider: Pick<ProviderConfig, 'issuer' | 'clientId' | 'clientSecret'>,
-  egress: Egress,
-): Promise<Discovered> {
-  const issuer = new URL(provider.issuer);
+async function discover({ issuer: url, clientId }: Described, secret: string, egress: Egress): Promise<Discovered> {
+  const issuer = new URL(url);
   const ask = boundedFetch(issuer, egress);
   const configuration = await oidc.discovery(
     issuer,
-    provider.clientId,
-    { client_secret: provider.clientSecret, [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    clientId,
+    { client_secret: secret, [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
     undefined,
     {
       timeout: PROVIDER_CALL_MS / 1000,

@@ -1,6 +1,6 @@
 import { compactVerify } from 'jose';
 import * as oidc from 'openid-client';
-import type { ProviderConfig } from '../config/panel.ts';
+import type { WatchedProvider } from '../config/panel.ts';
 import { Secret } from '../domain/credentials/secret.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Identity } from '../domain/records/user-records.ts';
@@ -55,7 +55,7 @@ export interface ProviderClient {
 }
 
 export interface ProviderClientDeps {
-  readonly provider: ProviderConfig;
+  readonly provider: WatchedProvider;
   /** The public origin of the panel. */
   readonly panelUrl: () => string;
   readonly clock: Pick<Clock, 'monotonic' | 'now'>;

@@ -23,7 +23,7 @@ export interface RenewRolesDeps {
   readonly providerUsers: Pick<ProviderUsers, 'renew'>;
   readonly sessions: Pick<Sessions, 'end'>;
   readonly groupsClaim: string;
-  readonly groups: readonly GroupRule[];
+  readonly groups: () => readonly GroupRule[];
 }
 
 /** Roles are renewed when they are so old, so that an outage of the provider may last a quarter of an hour. */
@@ -101,7 +101,7 @@ async function renewedBy(deps: RenewRolesDeps, user: UserEntry, session: Session
     const asked = await deps.fleet.revision();
     const answer = await client.renew(claimed.token, identity);
     if (answer.refreshToken) await claimed.replace(answer.refreshToken);
-    const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups, { at: clock.now(), asked });
+    const mapped = mappedRoles(answer.claims[deps.groupsClaim], deps.groups(), { at: clock.now(), asked });
     if (typeof mapped === 'string') {
       log.info({ userId: user.id, reason: mapped }, 'the groups of a user cannot be taken');
       return false;

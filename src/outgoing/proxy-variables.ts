@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/files/config-error.ts';
 import { isLoopbackHost } from '../config/panel.ts';
 
 /** The proxy by which a service is asked. */

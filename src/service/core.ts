@@ -1,9 +1,10 @@
 import { ConfigError, type Config } from '../config/config.ts';
-import { plantedByOthers } from '../config/trusted-file.ts';
+import type { ConfiguredFile } from '../config/files/configured-file.ts';
+import type { EtcdAccess } from '../config/etcd.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
-import { Secret } from '../domain/credentials/secret.ts';
 import { boundedByFullness } from '../domain/fullness/bounded-store.ts';
-import { parseKeyRing, type KeyRing } from '../domain/keys/key-ring.ts';
+import { keysInUse } from '../domain/key-rotation/keys-in-use.ts';
+import type { KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
 import { refuseNewerFormat, refuseUnfitStore, settleFormat } from '../domain/replicas/format.ts';
@@ -19,8 +20,11 @@ import { systemBoot, type Boot } from '../time/boot.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
-import { generatedKeyPath, generatedKeyRing, generatedOperatorTokens } from './files/generated-secrets.ts';
-import { watchedKeyFile, type KeyFile } from './files/key-file.ts';
+import { watchedEtcdAccess } from './files/etcd-files.ts';
+import { generatedKeyFile, generatedTokenFile } from './files/generated-secrets.ts';
+import { watchedKeyFile } from './files/key-file.ts';
+import { watchedOperatorTokens } from './files/operator-token-file.ts';
+import { WatchedFiles } from './files/watched-file.ts';
 import { prepareDataDirectory } from './data-directory.ts';
 import { openConfiguredStore, openWithRetry } from './open-store.ts';
 import type { StartProgress } from './start-deadline.ts';
@@ -47,8 +51,9 @@ export interface CoreOptions {
 
 /** The parts that listeners and loops stand on, while the process runs. */
 export interface Core extends Foundation {
-  readonly keyFile: KeyFile;
-  readonly operatorTokens: readonly OperatorToken[];
+  readonly files: WatchedFiles;
+  /** Those that are valid at present; another list whenever they change. */
+  readonly operatorTokens: () => readonly OperatorToken[];
   readonly storeHealth: StoreHealth;
 }
 
@@ -61,14 +66,22 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const { config, log, clock = systemClock, wrapStore = (store) => store, deadlines = DEADLINES } = options;
   const random = systemRandom();
   prepareDataDirectory(config);
-  // A fault of the configuration is told before the store is waited for.
-  const configured = config.keyFile === undefined ? undefined : configuredKeyRing(config.keyFile);
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
   options.logOutput?.onDropped((lines) => metrics.logLinesDropped(lines));
   const warn = (message: string): void => log.warn({}, message);
   const identity = new StoreIdentity(config.storeId);
-  const open = (): Promise<Store> => openConfiguredStore(config, warn, { ...deadlines, mark: identity });
+  const files = new WatchedFiles({ clock, log, metrics });
+  // A fault of the configuration is told before the store is waited for.
+  const readable = Promise.withResolvers<Store>();
+  const watchKeys = (file: ConfiguredFile): KeyRing =>
+    watchedKeyFile(files, file, async (numbers) => await neededKeys(await readable.promise, numbers));
+  const configured = config.files.MUSTER_KEY_FILE && watchKeys(config.files.MUSTER_KEY_FILE);
+  let renewEtcd: (access: EtcdAccess) => void = () => undefined;
+  const access = watchedEtcdAccess(files, config, { clock, log, renewed: (next) => renewEtcd(next) });
+  const renewable = (renew: typeof renewEtcd): void => void (renewEtcd = renew);
+  const open = (): Promise<Store> =>
+    openConfiguredStore(config, warn, { ...deadlines, mark: identity, access, renewable });
   const { signal, progress } = options;
   const waiting = (cause: Error): void => progress?.waiting(cause);
   const opening = await openWithRetry(open, { clock, log, signal, waiting });
@@ -78,7 +91,17 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const store = opened.use(boundedByFullness(fencedByFormat(observed, () => registration())));
   // A lost key is told before anything is written into the store, and a wrong store before a key is made for it.
   await refuseUnfitStore(store, { identity });
-  const secrets = await secretsOf(config, configured, { store, log, random });
+  readable.resolve(store);
+  const { dataDir, ownOperatorTokens, operatorTokens } = config;
+  // With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
+  // them. A key file is only made for a store that is new.
+  const tokenFile = operatorTokens
+    ? config.files.MUSTER_OPERATOR_TOKEN_FILE
+    : await generatedTokenFile(dataDir, random);
+  const secrets = {
+    operatorTokens: watchedOperatorTokens(files, ownOperatorTokens, tokenFile),
+    keyRing: configured ?? watchKeys(await generatedKeyFile(dataDir, random, store)),
+  };
   const migrating = (): void => progress?.migrating();
   await settleFormat(store, { clock, signal, warn, identity, random, migrating });
   const { replicaId = generateMarker(random) } = options;
@@ -108,37 +131,18 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     replicas,
     clockWatch,
     storeHealth,
+    files,
     ...services,
     ...secrets,
   };
 }
 
-/**
- * With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
- * them. A key file is only made for a store that is new.
- */
-async function secretsOf(
-  { dataDir, keyFilePath, operatorTokens }: Config,
-  configured: KeyRing | undefined,
-  { store, log, random }: Pick<Core, 'store' | 'log' | 'random'>,
-): Promise<Pick<Core, 'keyRing' | 'keyFile' | 'operatorTokens'>> {
-  const tokens = operatorTokens ?? (await generatedOperatorTokens(dataDir, random));
-  const first = configured ?? (await generatedKeyRing(dataDir, random, store));
-  const keyFile =
-    keyFilePath === undefined
-      ? watchedKeyFile(generatedKeyPath(dataDir), first, log, plantedByOthers)
-      : watchedKeyFile(keyFilePath, first, log);
-  return {
-    keyFile,
-    keyRing: keyFile.ring,
-    operatorTokens: tokens.map(({ name, token }) => ({ name, secret: new Secret(token) })),
-  };
-}
-
-function configuredKeyRing(text: string): KeyRing {
+/** @throws Error in words where it cannot be told */
+async function neededKeys(store: Store, numbers: readonly number[]): Promise<readonly number[]> {
   try {
-    return parseKeyRing(text);
+    return await keysInUse(store, numbers);
   } catch (error) {
-    throw new ConfigError(`MUSTER_KEY_FILE: ${(error as Error).message}`);
+    const why = `key ${numbers.join(', ')} is not in it, and whether it is in use cannot be told: the store does not answer`;
+    throw new Error(why, { cause: error });
   }
 }

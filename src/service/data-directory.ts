@@ -23,7 +23,7 @@ const TROUBLE: Readonly<Record<string, string>> = {
  * @throws ConfigError that names the variable, and says what to do, where one of them cannot be written
  */
 export function prepareDataDirectory(
-  { store, dataDir, operatorTokens, keyFile }: Pick<Config, 'store' | 'dataDir' | 'operatorTokens' | 'keyFile'>,
+  { store, dataDir, operatorTokens, files }: Pick<Config, 'store' | 'dataDir' | 'operatorTokens' | 'files'>,
   make: (directory: string) => void = makeWritable,
 ): void {
   if (store.kind !== 'sqlite') return;
@@ -31,7 +31,7 @@ export function prepareDataDirectory(
   const used: [variable: string, directory: string][] = [
     [ofStore === ofData ? 'MUSTER_DATA_DIR' : 'MUSTER_STORE', ofStore],
   ];
-  if (!operatorTokens || keyFile === undefined) used.unshift(['MUSTER_DATA_DIR', ofData]);
+  if (!operatorTokens || !files.MUSTER_KEY_FILE) used.unshift(['MUSTER_DATA_DIR', ofData]);
   for (const [variable, directory] of used) {
     try {
       make(directory);

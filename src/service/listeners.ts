@@ -15,6 +15,7 @@ import { createPanelServer } from '../api/panel/panel-server.ts';
 import { createGateway } from '../api/v1/gateway.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
+import { configuredPair } from '../config/files/configured-file.ts';
 import type { Role } from '../config/environment.ts';
 import { fullInWords } from '../domain/fullness/room.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
@@ -25,11 +26,11 @@ import { jitter } from '../time/jitter.ts';
 import { createFailedAttempts } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
-import { opampRoute } from './opamp-services.ts';
+import { opampRoute, type OpampFiles } from './opamp-services.ts';
 import { panelDeps, panelUrlOf } from './panel-services.ts';
 import { referenceFiles } from './reference.ts';
-import type { TemplateFile } from './files/collector-template.ts';
-import { watchedCertificate, type Certificate, type CertificateFiles } from './files/tls-certificate.ts';
+import { certificateUse, type Certificate } from './files/tls-certificate.ts';
+import type { WatchedFile } from './files/watched-file.ts';
 
 export type ListenerName = 'api' | 'device' | 'ops' | 'panel';
 
@@ -56,8 +57,6 @@ const POOLS: ReadonlyMap<string, Pool> = new Map<string, Pool>([
 ]);
 
 export type Listeners = { readonly [Name in ListenerName]: Name extends 'ops' ? Listener : Listener | undefined } & {
-  /** The certificates of the TLS listeners, to be read again from time to time. */
-  readonly certificates: readonly CertificateFiles[];
   /** One round of the renewal of mapped roles; undefined where nobody signs in at a provider here. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 };
@@ -93,12 +92,12 @@ export interface ListenerDeps {
   readonly limitedAccounts: LimitedAccounts;
   readonly device: DeviceServices;
   readonly domain: DomainServices;
-  readonly template: TemplateFile;
+  readonly opampFiles: OpampFiles;
   /** Aborts when others are to take over: the replica is no longer ready and still serves. */
   readonly leaving: AbortSignal;
   readonly stopping: AbortSignal;
-  /** Tells in words what is wrong although the replica serves; undefined when nothing is. */
-  readonly degraded: () => string | undefined;
+  /** Tells in words what the operator of custom resources misses; undefined when that is nothing. */
+  readonly operatorTrouble: () => string | undefined;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
   readonly connections: ConnectionBounds;
 }
@@ -144,7 +143,7 @@ export async function openListeners(
     enrollments: new Semaphore(bounds.device?.concurrencyMax ?? config.concurrencyMax.device),
     enrollmentBodies: new AwaitedBodies(enrollmentBytesMax(shared.connections)),
   };
-  const devicePlane = createDevicePlane(deviceDeps, [opampRoute(core, deviceDeps, shared.template)]);
+  const devicePlane = createDevicePlane(deviceDeps, [opampRoute(core, deviceDeps, shared.opampFiles)]);
   let panelPort = 0;
   const opsServer = createOpsServer({
     ...base,
@@ -155,8 +154,7 @@ export async function openListeners(
     services: { ...shared.domain, limitedAccounts, panelUrl: () => config.panel && panelUrlOf(core, panelPort) },
     publicFiles: referenceFiles(),
   });
-  const certificates: CertificateFiles[] = [];
-  const to: ListenTo = { core, bounds, connections: shared.connections, trustedProxies, certificates };
+  const to: ListenTo = { core, bounds, connections: shared.connections, trustedProxies };
   const open = (name: ListenerName, kind: ListenerKind): Promise<Listener> => listen(to, name, kind);
   const device: ListenerKind = {
     handle: devicePlane,
@@ -185,7 +183,6 @@ export async function openListeners(
     device: serves('device') ? opened.use(await open('device', device)) : undefined,
     ops: opened.use(await open('ops', ops)),
     panel: panel && serves('api') ? opened.use(await open('panel', panel)) : undefined,
-    certificates,
     renewRoles: panelParts?.renewRoles,
   };
   panelPort = listeners.panel?.port ?? 0;
@@ -202,11 +199,10 @@ interface ListenTo {
   readonly trustedProxies: TrustedProxies;
   readonly bounds: Partial<Record<ListenerName, ListenerBounds>>;
   readonly connections: ConnectionBounds;
-  readonly certificates: CertificateFiles[];
 }
 
 async function listen(
-  { core, bounds, connections, trustedProxies, certificates }: ListenTo,
+  { core, bounds, connections, trustedProxies }: ListenTo,
   name: ListenerName,
   { belowRouting, overloaded, ...kind }: ListenerKind,
 ): Promise<Listener> {
@@ -217,7 +213,6 @@ async function listen(
   const { config, metrics } = core;
   let listener: Listener | undefined;
   const certificate = certificateOf(core, name, (pair) => listener?.present(pair));
-  if (certificate) certificates.push(certificate);
   listener = await openListener({
     name,
     ...(certificate && { tls: certificate.current.pair }),
@@ -238,24 +233,15 @@ async function listen(
   return listener;
 }
 
+/** The certificate of a listener, as its files have it. @param present is called with each new one */
 function certificateOf(
-  { config, metrics, clock, log }: Core,
+  { config, files, clock, log }: Core,
   name: ListenerName,
   present: (pair: TlsPair) => void,
-): CertificateFiles | undefined {
-  const paths = config.tls[name];
-  if (!paths) return undefined;
-  const exposeExpiry = ({ expiresAt }: Certificate): void => metrics.certificateExpires(name, expiresAt / 1000);
-  const files = watchedCertificate(name, paths, {
-    clock,
-    log,
-    renewed(certificate) {
-      present(certificate.pair);
-      exposeExpiry(certificate);
-    },
-  });
-  exposeExpiry(files.current);
-  return files;
+): WatchedFile<Certificate> | undefined {
+  const listener = name.toUpperCase() as Uppercase<ListenerName>;
+  const pair = configuredPair(config.files, `MUSTER_${listener}_TLS_CERT_FILE`, `MUSTER_${listener}_TLS_KEY_FILE`);
+  return pair && files.add(certificateUse(pair, { clock, log }, (certificate) => present(certificate.pair)));
 }
 
 /** 0 is no bound. */
@@ -270,14 +256,19 @@ const enrollmentBytesMax = ({ device }: ConnectionBounds): number =>
   Math.min(LIMITS.bodyBytesAwaitedMax, Math.floor(device / 4) * BODY_BYTES_MIN);
 
 /** A full store is ready: it is read, and takes revocations. */
-function degradedInWords({ store }: Core, { degraded }: Pick<ListenerDeps, 'degraded'>): string | undefined {
-  const faults = [degraded(), fullInWords(store.fullness())].filter((fault) => fault !== undefined);
+function degradedInWords(
+  { store, files }: Core,
+  { operatorTrouble }: Pick<ListenerDeps, 'operatorTrouble'>,
+): string | undefined {
+  const faults = [operatorTrouble(), files.trouble(), fullInWords(store.fullness())].filter(
+    (fault) => fault !== undefined,
+  );
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
 function unreadyReason(
   { config, watchCache, fleet, keyRing, storeHealth }: Core,
-  { leaving, degraded }: Pick<ListenerDeps, 'leaving' | 'degraded'>,
+  { leaving, operatorTrouble }: Pick<ListenerDeps, 'leaving' | 'operatorTrouble'>,
 ): string | undefined {
   if (leaving.aborted) return 'draining';
   if (storeHealth.trouble !== undefined) return storeHealth.trouble;
@@ -285,5 +276,5 @@ function unreadyReason(
   const serves = config.roles.has('api') || config.roles.has('device');
   // The API and the device plane do not need Kubernetes: a replica that serves them stays ready when the API server is
   // away.
-  return keyMissing(fleet.memory.activeKey()?.record, keyRing) ?? (serves ? undefined : degraded());
+  return keyMissing(fleet.memory.activeKey()?.record, keyRing) ?? (serves ? undefined : operatorTrouble());
 }

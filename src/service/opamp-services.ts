@@ -6,29 +6,48 @@ import { connectionSettings } from '../api/opamp/connection-settings.ts';
 import { createOpampEndpoint, OPAMP_ROUTE } from '../api/opamp/opamp-endpoint.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { createAgents } from '../domain/opamp/agents.ts';
+import type { TemplateInUse } from '../domain/opamp/remote-config.ts';
 import { OPAMP_AGENTS } from '../domain/records/record-changes.ts';
 import type { Core } from './core.ts';
-import type { TemplateFile } from './files/collector-template.ts';
+import { watchedTemplate } from './files/collector-template.ts';
+import { authoritiesUse } from './files/tls-certificate.ts';
 
 /* The composition of OpAMP: its service of the domain, and its endpoint on the device listener. */
 
 /** Messages of an account that wait to be inflated, each of up to 256 KiB, which takes some 40 ms at worst. */
 const INFLATING_MAX = 16;
 
+/** What stands in the files of OpAMP at present. */
+export interface OpampFiles {
+  readonly template: () => TemplateInUse;
+  readonly authority: () => Buffer | undefined;
+}
+
+/** The files of OpAMP, which are watched. @throws ConfigError */
+export function opampFiles({ config, files, clock }: Pick<Core, 'config' | 'files' | 'clock'>): OpampFiles {
+  const { MUSTER_OPAMP_TEMPLATE_FILE: template, MUSTER_OPAMP_CA_FILE: ca } = config.files;
+  const authorities = ca && files.add(authoritiesUse(ca));
+  return {
+    template: watchedTemplate(files, { file: template, exporter: config.opamp.exporter }, clock),
+    authority: () => authorities?.current.pem,
+  };
+}
+
 /** The endpoint of OpAMP as the device listener serves it. */
 export function opampRoute(
   { metrics, replicas, keyRing, config }: Core,
   device: DeviceDeps,
-  { inUse }: Pick<TemplateFile, 'inUse'>,
+  { template, authority }: OpampFiles,
 ): OtherRoute {
   const mayKeep = (): Promise<boolean> => replicas.everyReplicaKnows(OPAMP_AGENTS);
+  const connection = { ...config.opamp, authority };
   const endpoint = createOpampEndpoint({
     ...device,
     metrics,
     keyRing,
-    agents: createAgents({ ...device, metrics, mayKeep, template: inUse }),
-    connection: config.opamp,
-    settings: connectionSettings(config.opamp),
+    agents: createAgents({ ...device, metrics, mayKeep, template }),
+    connection,
+    settings: connectionSettings(connection),
     isAlone: () => replicas.isAlone(),
     messages: new AwaitedBodies(LIMITS.opampBytesMax),
     inflating: new InflateQueue(INFLATING_MAX, LIMITS.opampBytesMax),

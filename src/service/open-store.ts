@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { EtcdAccess } from '../config/etcd.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import type { Log } from '../log.ts';
 import type { StoreMark } from '../store/mark.ts';
@@ -48,6 +49,10 @@ export interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {
   readonly mark?: StoreMark;
   /** Checks the file of an embedded store however large it is. */
   readonly checked?: boolean;
+  /** The access to etcd at present; by default the one that the files had at the start. */
+  readonly access?: () => EtcdAccess | undefined;
+  /** Is handed what renews the access to etcd while the store is open. */
+  readonly renewable?: EtcdOptions['renewable'];
 }
 
 /**
@@ -59,13 +64,14 @@ export interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {
 export async function openConfiguredStore(
   { store }: Pick<Config, 'store'>,
   warn: (message: string) => void,
-  { storeMs = DEADLINES.storeMs, mark, checked = false }: HowToOpen = {},
+  { storeMs = DEADLINES.storeMs, mark, checked = false, access = () => undefined, renewable }: HowToOpen = {},
 ): Promise<Store> {
   if (store.kind === 'sqlite') {
     makeDirectories(dirname(store.path));
     return await openStore({ ...store, checked });
   }
-  const { endpoints, prefix, quotaBytes, tls, auth } = store;
+  const { endpoints, prefix, quotaBytes } = store;
+  const { tls, auth } = access() ?? store;
   try {
     return await openStore({
       kind: 'etcd',
@@ -77,6 +83,7 @@ export async function openConfiguredStore(
       ...(mark && { mark }),
       ...(tls && { tls }),
       ...(auth && { auth }),
+      ...(renewable && { renewable }),
     });
   } catch (error) {
     throw (isSilent(error) ? await faultOfAddresses(endpoints, tls) : refusal(error)) ?? error;

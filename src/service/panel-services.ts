@@ -6,7 +6,7 @@ import type { PanelDeps } from '../api/panel/panel-server.ts';
 import { createSpentOnce } from '../api/panel/request/flows.ts';
 import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
 import { createWatchedReads } from '../api/panel/request/shared-reads.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/files/config-error.ts';
 import type { ListenAddress } from '../config/config.ts';
 import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
 import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts';
@@ -30,6 +30,7 @@ import { createEgress } from '../outgoing/egress.ts';
 import { createAddressRates, createPanelRate } from './admission-services.ts';
 import type { Core } from './core.ts';
 import type { DeviceServices, DomainServices } from './domain-services.ts';
+import { watchedProvider } from './files/provider-files.ts';
 import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
@@ -101,7 +102,7 @@ export function panelDeps(
   const url = (): string => panelUrlOf(core, port());
   const providerUsers = createProviderUsers(userDeps);
   const refreshTokens = createRefreshTokens(core);
-  const settings = panel.provider;
+  const settings = watchedProvider(core.files, config.files, panel.provider);
   const egress = createEgress(core.config.egressProxy);
   const provider = settings && {
     client: createProviderClient({ provider: settings, panelUrl: url, clock, egress }),
@@ -111,7 +112,14 @@ export function panelDeps(
   return {
     renewRoles:
       provider &&
-      createRenewRoles({ ...core, ...provider, ...provider.settings, refreshTokens, providerUsers, sessions }),
+      createRenewRoles({
+        ...core,
+        ...provider.settings,
+        client: provider.client,
+        refreshTokens,
+        providerUsers,
+        sessions,
+      }),
     services: {
       ...shared.domain,
       fleet,

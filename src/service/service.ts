@@ -23,7 +23,8 @@ import { openCore, type Core, type CoreOptions } from './core.ts';
 import { createRateServices } from './admission-services.ts';
 import { createDeviceServices, createDomainServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
-import { watchedTemplate, type TemplateFile } from './files/collector-template.ts';
+import { FILES_EVERY_MS } from './files/watched-file.ts';
+import { opampFiles } from './opamp-services.ts';
 import { firstLink } from './panel-services.ts';
 import {
   addressesOf,
@@ -97,7 +98,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stopping: stopping.signal,
   });
   const { heartbeats, heldPolls } = device;
-  const template = watchedTemplate(config.opamp, core);
   const operator = await openOperator(core, domain, options.wrapKubernetes);
   const listeners = await openListeners(
     core,
@@ -106,10 +106,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       rateWindow: options.wrapRateWindow?.(rateWindow.window) ?? rateWindow.window,
       limitedAccounts,
       device,
-      template,
+      opampFiles: opampFiles(core),
       leaving: leaving.signal,
       stopping: stopping.signal,
-      degraded: () => operator?.health.trouble() ?? template.trouble(),
+      operatorTrouble: () => operator?.health.trouble(),
       bounds: options.bounds ?? {},
       connections,
     },
@@ -149,7 +149,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           ),
         ]
       : []),
-    ...replicaLoops(core, listeners, template, outdated.resolve, stopping.signal),
+    ...replicaLoops(core, outdated.resolve, stopping.signal),
     // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
     // replica stays, and purges until the end must leave the history in time (O10).
     ...(config.roles.has('controller')
@@ -227,23 +227,13 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
 /** Roles that the provider's groups give are looked at so often. */
 const MAPPED_ROLES_EVERY_MS = 60_000;
 
-/** Mounted files may change while the service runs. */
-const FILES_EVERY_MS = 10_000;
-
 /** The loops of every replica, whatever its roles. */
-function replicaLoops(
-  core: Core,
-  { certificates }: Listeners,
-  template: TemplateFile,
-  outdated: (format: number) => void,
-  signal: AbortSignal,
-): Promise<void>[] {
-  const { keyFile, replicas, store } = core;
+function replicaLoops(core: Core, outdated: (format: number) => void, signal: AbortSignal): Promise<void>[] {
+  const { files, replicas, store } = core;
   // The pace stays the same through an outage: once the store is back, a rotation relies on the registry.
   const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
-    runLoop(core, { name: 'key-file', everyMs: FILES_EVERY_MS, reconcile: () => keyFile.reread() }, signal),
-    runLoop(core, { name: 'collector-template', everyMs: FILES_EVERY_MS, reconcile: () => template.reread() }, signal),
+    runLoop(core, { name: 'files', everyMs: FILES_EVERY_MS, reconcile: () => files.round() }, signal),
     runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
     // The format is read and not watched: a watch that is silent would go unnoticed.
     runLoop(
@@ -258,9 +248,6 @@ function replicaLoops(
         },
       },
       signal,
-    ),
-    ...certificates.map((files) =>
-      runLoop(core, { name: 'certificates', everyMs: FILES_EVERY_MS, reconcile: () => files.reread() }, signal),
     ),
   ];
 }

@@ -267,7 +267,8 @@ describeWithHelm('before an uninstall', () => {
     );
     const [job] = ofKind(hooks, 'Job');
     const given = listAt(job, 'spec', 'template', 'spec', 'containers', 0, 'args');
-    expect(job && given.slice(6)).toEqual(args);
+    expect(job && given.slice(0, 3)).toEqual(job && ['kubernetes', 'teardown', '--yes']);
+    expect(job && given.slice(7)).toEqual(args);
     // Its rights are there before it.
     const weight = (object: KubeObject): number => Number(object.metadata.annotations?.['helm.sh/hook-weight']);
     for (const hook of hooks.filter(({ kind }) => kind !== 'Job')) expect(weight(hook)).toBeLessThan(0);

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { parseClientSecret, parseGroups } from '../../src/config/panel.ts';
 import type { PanelConfig } from '../../src/config/panel.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 
@@ -139,18 +140,23 @@ describe('sessions', () => {
 });
 
 describe('the provider', () => {
-  test('has its defaults, and a secret without the line break of its file', () => {
+  test('has its defaults', () => {
     expect(panelOf(atProvider())?.provider).toEqual({
       issuer: 'https://id.example.com',
       clientId: 'muster',
-      clientSecret: 'a secret of the client',
       scopes: 'openid profile email groups offline_access',
       groupsClaim: 'groups',
-      groups: [],
       secondFactor: [],
       newcomers: 'roles',
       name: 'single sign-on',
     });
+  });
+
+  test('has a secret without the line break of its file, and is refused without one', () => {
+    expect(parseClientSecret('a secret of the client\n')).toBe('a secret of the client');
+    expect(refusal(atProvider({ MUSTER_OIDC_CLIENT_SECRET_FILE: file(' \n') }))).toBe(
+      'MUSTER_OIDC_CLIENT_SECRET_FILE: no secret in it',
+    );
   });
 
   test.each(['MUSTER_OIDC_ISSUER', 'MUSTER_OIDC_CLIENT_ID', 'MUSTER_OIDC_CLIENT_SECRET_FILE'])(
@@ -202,7 +208,10 @@ describe('the provider', () => {
 
 describe('the groups', () => {
   const ACCOUNT = 'a1b2c3d4e5f6g7h8';
-  const groupsOf = (text: string) => panelOf(atProvider({ MUSTER_OIDC_GROUPS_FILE: file(text) }))?.provider?.groups;
+  function groupsOf(text: string) {
+    expect(panelOf(atProvider({ MUSTER_OIDC_GROUPS_FILE: file(text) }))?.provider).toBeDefined();
+    return parseGroups(text);
+  }
 
   test('give the role of operator, or one on an account by its id; a group may have spaces', () => {
     const lines = [

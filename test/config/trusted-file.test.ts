@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { isInPod, plantedByOthers, writableByOthers, type User } from '../../src/config/trusted-file.ts';
+import { isInPod, plantedByOthers, writableByOthers, type User } from '../../src/config/files/trusted-file.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../support/service/muster.ts';
 

@@ -235,7 +235,7 @@ export const OPAMP: readonly Mutant[] = [
   {
     name: 'an offer switches off the verification of certificates',
     file: 'src/api/opamp/connection-settings.ts',
-    search: 'certificate: authority ? { caCert: authority } : {},',
+    search: 'certificate: bytes ? { caCert: bytes } : {},',
     replacement: '',
     rule: 'OpAMP: an offer carries the certificate settings.',
     caughtBy: [BOOTSTRAP],

@@ -207,8 +207,8 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a renewal is stamped when its answer arrives',
     file: 'src/oidc/renew-roles.ts',
-    search: 'deps.groups, { at: clock.now(), asked });',
-    replacement: 'deps.groups, { at: clock.now(), asked: asked + 1_000_000 });',
+    search: 'deps.groups(), { at: clock.now(), asked });',
+    replacement: 'deps.groups(), { at: clock.now(), asked: asked + 1_000_000 });',
     rule: 'P2: an answer counts by the revision that was read before the provider was asked.',
     caughtBy: ['test/domain/users/late-answers.test.ts'],
   },

@@ -99,8 +99,8 @@ describe('the ops listener is served by HTTPS', () => {
   test('while the others are what they were, and the metrics have its expiry', async () => {
     expect((await call(`${muster.api}/v1/apps`)).status).toBe(401);
     const { body } = await secureCall(`${muster.ops}/metrics`, { ca: readFileSync(authority, 'utf8') });
-    const told = [...body.matchAll(/^muster_tls_certificate_expiry_timestamp_seconds\{listener="(\w+)"\} \d+$/gm)];
-    expect(told.map(([, listener]) => listener)).toEqual(['ops']);
+    const told = [...body.matchAll(/^muster_certificate_expiry_timestamp_seconds\{file="(\w+)"\} \d+$/gm)];
+    expect(told.map(([, file]) => file)).toEqual(['MUSTER_OPS_TLS_CERT_FILE']);
   });
 });
 

@@ -105,8 +105,10 @@ describe('the API and the devices are served by HTTPS, each with its own certifi
 
   test('the metrics have the expiry of each', async () => {
     const { text } = await call(`${muster.ops}/metrics`);
-    const told = [...text.matchAll(/^muster_tls_certificate_expiry_timestamp_seconds\{listener="(\w+)"\} (\d+)$/gm)];
-    expect(new Set(told.map(([, listener]) => listener))).toEqual(new Set(['api', 'device']));
+    const told = [...text.matchAll(/^muster_certificate_expiry_timestamp_seconds\{file="(\w+)"\} (\d+)$/gm)];
+    expect(new Set(told.map(([, file]) => file))).toEqual(
+      new Set(['MUSTER_API_TLS_CERT_FILE', 'MUSTER_DEVICE_TLS_CERT_FILE']),
+    );
     for (const [, , at] of told) expect(Number(at)).toBeGreaterThan(Date.now() / 1000);
   });
 });

@@ -6,8 +6,11 @@ import type { AnswerFields } from '../../opamp/messages.ts';
 export interface OfferedConnection {
   /** The public URL of the endpoint; undefined where the installation states none. */
   readonly url: string | undefined;
-  /** The authority that signed the endpoint's certificate, as PEM; undefined where the system of the agent knows it. */
-  readonly authority: Buffer | undefined;
+  /**
+   * The authority that signed the endpoint's certificate, as PEM, at present; undefined where the system of the agent knows
+   * it.
+   */
+  readonly authority: () => Buffer | undefined;
   /** Whether a code is taken in place of a credential. */
   readonly bootstrap: boolean;
 }
@@ -36,15 +39,26 @@ export interface ConnectionSettings {
   whole(intervalSeconds: number, bearer: string): Settings;
 }
 
+/** The address with its authority, and a name that is another one for another authority: agents then get it. */
+interface Place {
+  readonly bytes: Buffer | undefined;
+  readonly pem: string | undefined;
+  readonly name: string;
+}
+
 export function connectionSettings({ url, authority }: OfferedConnection): ConnectionSettings {
-  const pem = authority?.toString();
-  const place = createHash('sha256')
-    .update(`${url ?? ''}\n${pem ?? ''}`)
-    .digest('base64url')
-    .slice(0, 12);
+  let known: Place | undefined;
+  function present(): Place {
+    const bytes = authority();
+    if (known && known.bytes === bytes) return known;
+    const pem = bytes?.toString();
+    const hash = createHash('sha256').update(`${url ?? ''}\n${pem ?? ''}`);
+    return (known = { bytes, pem, name: hash.digest('base64url').slice(0, 12) });
+  }
 
   function whole(intervalSeconds: number, bearer: string): Settings {
-    const hash = `connection-${intervalSeconds}-${place}`;
+    const { bytes, pem, name } = present();
+    const hash = `connection-${intervalSeconds}-${name}`;
     return {
       hash,
       isWhole: true,
@@ -53,7 +67,7 @@ export function connectionSettings({ url, authority }: OfferedConnection): Conne
         opamp: {
           destinationEndpoint: url ?? '',
           headers: { headers: [{ key: 'Authorization', value: `Bearer ${bearer}` }] },
-          certificate: authority ? { caCert: authority } : {},
+          certificate: bytes ? { caCert: bytes } : {},
           tls: { includeSystemCaCertsPool: true, ...(pem !== undefined && { caPemContents: pem }) },
           heartbeatIntervalSeconds: BigInt(intervalSeconds),
         },

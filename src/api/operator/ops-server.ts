@@ -36,8 +36,8 @@ import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUs
 
 /** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
-  /** Each is valid, so that the old and the new token work while they are changed. */
-  readonly operatorTokens: readonly OperatorToken[];
+  /** Those that are valid at present, as another list whenever they change: each is, so that the old and the new token work while they are changed. */
+  readonly operatorTokens: () => readonly OperatorToken[];
   readonly registry: Registry;
   /** Tells in words why the replica must not serve; undefined when it is ready. */
   readonly unready: () => string | undefined;
@@ -238,13 +238,18 @@ const rendered = async (registry: Registry): Promise<Exposition> => new Expositi
  * Compares digests, which have one length whatever was sent, in constant time and with every token.
  * @returns the actor that a token stands for, as the audit names it; undefined for a wrong one
  */
-function operatorCheck(tokens: readonly OperatorToken[]): (token: string | undefined) => string | undefined {
+function operatorCheck(tokens: () => readonly OperatorToken[]): (token: string | undefined) => string | undefined {
   const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
-  const valid = tokens.map(({ name, secret }) => ({
-    actor: name === undefined ? 'operator' : `operator:${name}`,
-    known: digest(secret.reveal()),
-  }));
+  const digestsOf = (list: readonly OperatorToken[]) =>
+    list.map(({ name, secret }) => ({
+      actor: name === undefined ? 'operator' : `operator:${name}`,
+      known: digest(secret.reveal()),
+    }));
+  let list = tokens();
+  let valid = digestsOf(list);
   return (token) => {
+    const present = tokens();
+    if (present !== list) [list, valid] = [present, digestsOf(present)];
     const given = digest(token ?? '');
     const matches = valid.map(({ known }) => timingSafeEqual(known, given));
     return token === undefined ? undefined : valid[matches.indexOf(true)]?.actor;

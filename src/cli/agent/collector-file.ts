@@ -33,8 +33,7 @@ const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/;
 const VISIBLE = /^[\x20-\x7e]*$/;
 
 /** Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. */
-export const EXPORTER_TYPES = ['otlp_http', 'otlphttp'] as const;
-export type ExporterType = (typeof EXPORTER_TYPES)[number];
+export type ExporterType = 'otlp_http' | 'otlphttp';
 
 /** What the daemon's command line says of the collector that reads the file. */
 export interface Collector {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { CLIENT, notRead, type ClientVariable } from '../../config/client-variables.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { DATA_DIR } from '../../config/rules.ts';
 import { proxyFor, type Proxy } from '../../outgoing/proxy-variables.ts';
 import { chosenContext, given, type Asked, type ChosenContext } from './chosen-context.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent } from 'node:https';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { fetchBy } from '../../outgoing/agent-fetch.ts';
 import { proxiedAgents } from '../../outgoing/proxied-agents.ts';
 import type { Proxy } from '../../outgoing/proxy-variables.ts';

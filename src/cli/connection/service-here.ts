@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CLIENT, type ClientVariable } from '../../config/client-variables.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../config/rules.ts';
 import { given } from './chosen-context.ts';
 import type { Environment } from '../terminal/terminal.ts';

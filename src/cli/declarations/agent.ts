@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EXPORTER_TYPES, type Pipeline, type Signal } from '../agent/collector-file.ts';
+import type { ExporterType, Pipeline, Signal } from '../agent/collector-file.ts';
 import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
 import type { SimulateOptions } from '../commands/agent/simulate.ts';
@@ -62,7 +62,7 @@ function addRun(agent: Command, env: Environment, args: readonly string[]): void
     .addOption(
       run
         .createOption('--exporter <type>', 'the exporter of the file: otlphttp for collectors before 0.144 (otlp_http)')
-        .choices(EXPORTER_TYPES),
+        .choices(['otlp_http', 'otlphttp'] satisfies readonly ExporterType[]),
     )
     .option('--platform <text>', 'what it reports as its platform; that of this machine by default', reportedOf)
     .option('--agent-version <text>', 'what it reports as its version; that of this command by default', reportedOf)

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { MusterError } from '#client';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { BadBackup } from '../../domain/backup/file-format.ts';
 import { RestoreFault } from '../../domain/backup/restore-writer.ts';
 import { BadRecord } from '../../domain/records/codec.ts';

@@ -11,9 +11,10 @@ import { requestFields, type MutationDeps, type Origin } from '../mutation/step.
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { idempotencyRecordSchema } from '../records/records.ts';
-import { rewrappedSchema, type ReplicaRecord } from '../records/replica-records.ts';
+import type { ReplicaRecord } from '../records/replica-records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
+import { isRetired, readRewrapped } from './keys-in-use.ts';
 
 /*
  * The rotation of the key-encryption key: it makes another key the active one, and shows what is still sealed under
@@ -130,17 +131,14 @@ function refuseUnlessKnown(live: readonly ReplicaRecord[], number: number, finge
 
 async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Promise<KeyStatus> {
   const reader = await fleet.current();
-  const [active, live, idempotency, awaitingRetirement, entry] = await Promise.all([
+  const [active, live, idempotency, awaitingRetirement, rewrapped] = await Promise.all([
     reader.activeKey(),
     replicas.live(),
     idempotencyRecordsByKey(store),
     purgesAwaitingRetirement(store, keyRing),
-    store.get(KEYS.rewrapped),
+    readRewrapped(store),
   ]);
   const number = active?.record.number ?? keyRing.newest;
-  const rewrapped = entry && parseRecord(rewrappedSchema, entry).record;
-  const isFree = (known: number): boolean =>
-    known < number && rewrapped?.number === number && !rewrapped.left.includes(known);
   return {
     writing: number,
     known: keyRing.numbers,
@@ -148,7 +146,7 @@ async function status({ store, fleet, keyRing, replicas }: KeyRotationDeps): Pro
     sealedUnder: addHeaders(idempotency.counts, fleet.memory),
     countedAll: idempotency.all,
     awaitingRetirement,
-    removable: keyRing.numbers.filter(isFree),
+    removable: keyRing.numbers.filter((known) => isRetired(known, number, rewrapped)),
   };
 }
 

@@ -26,7 +26,7 @@ export interface OperatorTokensMetrics {
 
 export interface OperatorTokensDeps {
   readonly keyRing: KeyRing;
-  readonly operatorTokens: readonly OperatorToken[];
+  readonly operatorTokens: () => readonly OperatorToken[];
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly metrics: OperatorTokensMetrics;
 }
@@ -46,7 +46,7 @@ export class ComparedTokens {
     const { keyRing, operatorTokens } = this.#deps;
     const key = keyRing.key(keyNumber);
     if (!key) return undefined;
-    const tokens = [...new Set(operatorTokens.map(({ secret }) => secret.reveal()))].sort();
+    const tokens = [...new Set(operatorTokens().map(({ secret }) => secret.reveal()))].sort();
     // Tokens have no line ends in them, so a list has one text.
     const mac = createHmac('sha256', derivedKey(key, 'operator tokens')).update(tokens.join('\n')).digest('hex');
     return { keyNumber, mac };

@@ -70,8 +70,8 @@ export interface ReplicasDeps {
   readonly replicaId: string;
   readonly version: string;
   readonly keyRing: KeyRing;
-  /** The tokens that open the operator API of this replica. */
-  readonly operatorTokens: readonly OperatorToken[];
+  /** The tokens that open the operator API of this replica at present. */
+  readonly operatorTokens: () => readonly OperatorToken[];
   /** `RECORD_CHANGES` by default; tests give others. */
   readonly knows?: readonly string[];
 }

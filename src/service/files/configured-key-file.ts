@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../config/rules.ts';
-import { plantedByOthers, writableByOthers } from '../../config/trusted-file.ts';
+import { plantedByOthers, writableByOthers } from '../../config/files/trusted-file.ts';
 import { parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
 import { naming } from './file-error.ts';
 import { generatedKeyPath } from './generated-secrets.ts';

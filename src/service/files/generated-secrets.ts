@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/config.ts';
-import { parseOperatorTokens, type NamedToken } from '../../config/operator-tokens.ts';
-import { plantedByOthers } from '../../config/trusted-file.ts';
+import { generatedFile, type ConfiguredFile } from '../../config/files/configured-file.ts';
 import { generateSecretWord, type RandomSource } from '../../domain/credentials/random-ids.ts';
-import { newKeyFile, parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
+import { newKeyFile } from '../../domain/keys/key-ring.ts';
 import { KEYS } from '../../domain/records/keys.ts';
 import type { Store } from '../../store/port.ts';
 import { makeDirectories } from './directories.ts';
@@ -13,43 +11,42 @@ import { writeNewFile } from './new-file.ts';
 
 /*
  * The secrets that a service on an embedded store makes at its first start, beside its data and readable by its owner
- * alone: an operator token and a key file. Each is made only where the configuration has none, and is then read by the
- * rules of a configured one.
+ * alone: an operator token and a key file. Each is made only where the configuration has none, and is then read, and
+ * watched, by the rules of a configured one.
  */
 
 /** The name of the token file in the data directory. */
 export const TOKEN_FILE = 'operator-token';
 
-/** @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made */
-export async function generatedOperatorTokens(dataDir: string, random: RandomSource): Promise<readonly NamedToken[]> {
+/**
+ * Makes the token file in the data directory where there is none.
+ * @throws the system's error where it cannot be made
+ */
+export async function generatedTokenFile(dataDir: string, random: RandomSource): Promise<ConfiguredFile> {
   const path = join(dataDir, TOKEN_FILE);
-  return parseOperatorTokens(await readOrMake(path, () => `${generateSecretWord(random)}\n`), path);
+  await makeUnlessThere(path, () => `${generateSecretWord(random)}\n`);
+  return generatedFile('MUSTER_OPERATOR_TOKEN_FILE', path);
 }
 
 /** The path of the key file that is made where none is configured. */
 export const generatedKeyPath = (dataDir: string): string => join(dataDir, 'keys');
 
 /**
- * Reads the key file beside the data, and makes it for a store that no service has used yet: over another one, a new key
- * would open nothing of what is there, and would hide that the file is lost.
- * @throws ConfigError that names the file and the rule; the system's error where it can be neither read nor made;
- *   StoreUnavailable
+ * Makes the key file beside the data for a store that no service has used yet: over another one, a new key would open
+ * nothing of what is there, and would hide that the file is lost.
+ * @throws ConfigError where it is lost; the system's error where it cannot be made; StoreUnavailable
  */
-export async function generatedKeyRing(
+export async function generatedKeyFile(
   dataDir: string,
   random: RandomSource,
   store: Pick<Store, 'list'>,
-): Promise<KeyRing> {
+): Promise<ConfiguredFile> {
   const path = generatedKeyPath(dataDir);
   if (!existsSync(path) && !(await isUnused(store))) {
     throw new ConfigError(`${lostKeyFile(path)}. ${NO_NEW_KEY}`);
   }
-  const text = await readOrMake(path, () => newKeyFile(random));
-  try {
-    return parseKeyRing(text);
-  } catch (error) {
-    throw new ConfigError(`${path}: ${(error as Error).message}`);
-  }
+  await makeUnlessThere(path, () => newKeyFile(random));
+  return generatedFile('MUSTER_KEY_FILE', path);
 }
 
 /** Says why a lost key is not replaced. */
@@ -70,15 +67,11 @@ export const isUnused = async (store: Pick<Store, 'list'>): Promise<boolean> =>
   ).every(({ entries }) => entries.length === 0);
 
 /** The file that was there first wins: nobody overwrites a key that data was encrypted under. */
-async function readOrMake(path: string, make: () => string): Promise<string> {
-  if (!existsSync(path)) {
-    makeDirectories(dirname(path));
-    const text = make();
-    await writeNewFile(path, { replace: false }, (put) => put(text)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-  }
-  const why = plantedByOthers(path);
-  if (why !== undefined) throw new ConfigError(why);
-  return await readFile(path, 'utf8');
+async function makeUnlessThere(path: string, make: () => string): Promise<void> {
+  if (existsSync(path)) return;
+  makeDirectories(dirname(path));
+  const text = make();
+  await writeNewFile(path, { replace: false }, (put) => put(text)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }

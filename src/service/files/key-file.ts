@@ -1,60 +1,52 @@
-import { writableByOthers } from '../../config/trusted-file.ts';
+import type { ConfiguredFile } from '../../config/files/configured-file.ts';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
-import type { Log } from '../../log.ts';
-import { boundedContent, watchedFile, type WatchedFile } from './watched-file.ts';
-
-/** A file of a hundred keys with a remark on each is far smaller. */
-const FILE_BYTES_MAX = 65_536;
-
-/** After a `reread` a key that was added to the file is known, and one that was removed is gone, at once. */
-export interface KeyFile extends WatchedFile {
-  readonly ring: KeyRing;
-}
+import type { WatchedFiles } from './watched-file.ts';
 
 /**
- * The key file of a running service. A file that cannot be read or is malformed changes nothing, and one error line
- * says why.
- * @param first the keys that the file had at the start
- * @param distrusted tells in words why the file of that path must not be used
+ * The keys of a running service, from a file that is watched: a key that was added to it is known, and one that was
+ * removed is gone, once the file was looked at. A file without a key that is in use is not taken.
+ * @param inUse those of these keys that something needs; rejects in words where that cannot be told
+ * @throws ConfigError
  */
 export function watchedKeyFile(
-  path: string,
-  first: KeyRing,
-  log: Log,
-  distrusted: (path: string) => string | undefined = writableByOthers,
-): KeyFile {
-  const ring = new LiveKeyRing(first);
-
-  async function reread(): Promise<void> {
-    const content = await boundedContent(path, FILE_BYTES_MAX);
-    const why = distrusted(path);
-    if (why !== undefined) throw new Error(why);
-    take(content.toString('utf8'));
-  }
-
-  function take(text: string): void {
-    const next = parseKeyRing(text);
-    const other = ring.numbers.find(
-      (number) => next.key(number) && next.fingerprint(number) !== ring.fingerprint(number),
-    );
-    if (other !== undefined) {
+  files: WatchedFiles,
+  file: ConfiguredFile,
+  inUse: (numbers: readonly number[]) => Promise<readonly number[]>,
+): KeyRing {
+  const watched = files.add<KeyRing>({
+    files: [file],
+    parse(contents, current) {
+      const next = parseKeyRing(contents[0].toString('utf8'));
+      if (!current) return next;
+      refuseOtherKeys(next, current);
+      return lacking(next, current).length + lacking(current, next).length === 0 ? current : next;
+    },
+    async judge(next, current) {
+      const removed = lacking(next, current);
+      const needed = removed.length === 0 ? [] : await inUse(removed);
+      if (needed.length === 0) return;
       throw new Error(
-        `key ${other} is another one than before: a number keeps its key, a new key takes a greater number`,
+        `key ${needed.join(', ')} is in use and not in it: put the line back, and remove it once ` +
+          '`muster keys status` says that it may be',
       );
-    }
-    const added = next.numbers.filter((number) => !ring.key(number));
-    const removed = ring.numbers.filter((number) => !next.key(number));
-    if (added.length + removed.length === 0) return;
-    ring.replace(next);
-    log.info({ path, added, removed, known: next.numbers }, 'the key file has changed');
-  }
+    },
+    taken(next, before) {
+      ring.replace(next);
+      return { added: lacking(before, next), removed: lacking(next, before), known: next.numbers };
+    },
+  });
+  const ring = new LiveKeyRing(watched.current);
+  return ring;
+}
 
-  return {
-    ring,
-    ...watchedFile({
-      take: reread,
-      failed: (why) => log.error({ path, why }, 'the key file cannot be used; the keys from before stay'),
-      recovered: () => log.info({ path }, 'the key file can be read again'),
-    }),
-  };
+/** The keys of `other` that `ring` does not have. */
+const lacking = (ring: KeyRing, other: KeyRing): readonly number[] =>
+  other.numbers.filter((number) => !ring.key(number));
+
+function refuseOtherKeys(next: KeyRing, current: KeyRing): void {
+  const other = current.numbers.find(
+    (number) => next.key(number) && next.fingerprint(number) !== current.fingerprint(number),
+  );
+  if (other === undefined) return;
+  throw new Error(`key ${other} is another one than before: a number keeps its key, a new key takes a greater number`);
 }

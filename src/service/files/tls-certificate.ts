@@ -1,14 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { TlsPair } from '../../api/listener/http-server.ts';
-import { ConfigError, type CertificatePaths } from '../../config/config.ts';
+import type { ConfiguredFile } from '../../config/files/configured-file.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
-import { boundedContent, fileFault, watchedFile, type WatchedFile } from './watched-file.ts';
-
-/** A long chain with large keys is far smaller. */
-const FILE_BYTES_MAX = 1_048_576;
+import type { FileUse } from './watched-file.ts';
 
 /** A certificate that can be presented, and its expiry. */
 export interface Certificate {
@@ -17,76 +13,61 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
-/** A pair that cannot be read, is malformed or has expired changes nothing, and one error line says why. */
-export interface CertificateFiles extends WatchedFile {
-  readonly current: Certificate;
+/** The certificates of authorities that are trusted. */
+export interface Authorities {
+  readonly pem: Buffer;
+  /** From then on none of them is valid, in milliseconds since 1970. */
+  readonly expiresAt: number;
 }
 
-export interface CertificateFilesDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Called with each new certificate, which the listener is to present from now on. */
-  readonly renewed: (certificate: Certificate) => void;
+export interface CertificateDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Pick<Log, 'error'>;
 }
 
 /**
- * The certificate of a listener, which is renewed while the service runs.
- * @throws ConfigError that names the variables and the rule where the first certificate cannot be used
+ * A certificate and its key, which are renewed while the service runs.
+ * @param taken is called with each new pair
  */
-export function watchedCertificate(
-  listener: 'api' | 'device' | 'ops' | 'panel',
-  paths: CertificatePaths,
-  { clock, log, renewed }: CertificateFilesDeps,
-): CertificateFiles {
-  const names = `MUSTER_${listener.toUpperCase()}_TLS_CERT_FILE, …_KEY_FILE`;
-  let current = firstOf(paths, names);
-  if (current.expiresAt <= clock.now()) {
-    log.error({ listener, expiresAt: iso(current.expiresAt) }, 'the certificate of the listener has expired: renew it');
-  }
-
-  async function take(): Promise<void> {
-    const cert = await contentOf(paths.certificate);
-    const key = await contentOf(paths.key);
-    if (same({ cert, key }, current.pair)) return;
-    // The two names come to point to new files one after the other: the next round finds both halves of the pair.
-    if (!cert.equals(await contentOf(paths.certificate))) return;
-    const next = parseCertificate({ cert, key });
-    if (next.expiresAt <= clock.now()) throw new Error(`the new certificate has expired, ${iso(next.expiresAt)}`);
-    current = next;
-    renewed(next);
-    log.info({ listener, expiresAt: iso(next.expiresAt) }, 'the listener presents a new certificate');
-  }
-
-  const { reread } = watchedFile({
-    take,
-    failed: (why) =>
-      log.error({ listener, paths, why }, 'the certificate files cannot be used; the certificate from before stays'),
-    recovered: () => log.info({ listener }, 'the certificate files can be used again'),
-  });
+export function certificateUse(
+  files: readonly [certificate: ConfiguredFile, key: ConfiguredFile],
+  { clock, log }: CertificateDeps,
+  taken: (certificate: Certificate) => void,
+): FileUse<Certificate> {
+  const [{ variable }] = files;
   return {
-    reread,
-    get current() {
-      return current;
+    files,
+    parse([cert, key = Buffer.alloc(0)], current) {
+      const next = parseCertificate({ cert, key });
+      const hasExpired = next.expiresAt <= clock.now();
+      if (hasExpired && current) throw new Error(`the new certificate has expired, ${iso(next.expiresAt)}`);
+      // A service that starts is better than none: some clients look at no expiry.
+      if (hasExpired)
+        log.error({ file: variable, expiresAt: iso(next.expiresAt) }, 'a certificate has expired: renew it');
+      return next;
     },
+    taken(next) {
+      taken(next);
+      return { expiresAt: iso(next.expiresAt) };
+    },
+    expiresAt: ({ expiresAt }) => expiresAt,
   };
 }
 
-function firstOf({ certificate, key }: CertificatePaths, names: string): Certificate {
-  try {
-    return parseCertificate({ cert: readFileSync(certificate), key: readFileSync(key) });
-  } catch (error) {
-    throw new ConfigError(`${names}: ${fileFault(error)}`);
-  }
-}
+/** The authorities of a file. @param taken is called when they have changed */
+export const authoritiesUse = (file: ConfiguredFile, taken: () => void = () => undefined): FileUse<Authorities> => ({
+  files: [file],
+  parse: ([pem]) => parseAuthorities(pem),
+  taken(next) {
+    taken();
+    return { expiresAt: iso(next.expiresAt) };
+  },
+  expiresAt: ({ expiresAt }) => expiresAt,
+});
 
 /** @throws Error in words, without the content of the files */
 export function parseCertificate(pair: TlsPair): Certificate {
-  let validTo: string;
-  try {
-    ({ validTo } = new X509Certificate(pair.cert));
-  } catch (error) {
-    throw new Error('the certificate is no PEM certificate', { cause: error });
-  }
+  const expiresAt = expiryOf(pair.cert);
   try {
     createSecureContext(pair);
   } catch (error) {
@@ -96,9 +77,28 @@ export function parseCertificate(pair: TlsPair): Certificate {
     }
     throw new Error(`certificate and key are no PEM pair (${code ?? 'unknown'})`, { cause: error });
   }
-  return { pair, expiresAt: Date.parse(validTo) };
+  return { pair, expiresAt };
 }
 
-const contentOf = (path: string): Promise<Buffer> => boundedContent(path, FILE_BYTES_MAX);
-const same = (a: TlsPair, b: TlsPair): boolean => a.cert.equals(b.cert) && a.key.equals(b.key);
+const PEM_CERTIFICATE =
+  /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
+
+/** A file that is cut off has fewer ends than beginnings. */
+function parseAuthorities(pem: Buffer): Authorities {
+  const text = pem.toString('latin1');
+  const certificates = text.match(PEM_CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw new Error('there is no PEM certificate in it');
+  if (certificates.length !== text.split('-----BEGIN ').length - 1)
+    throw new Error('it has more than whole PEM certificates');
+  return { pem, expiresAt: Math.max(...certificates.map((one) => expiryOf(Buffer.from(one, 'latin1')))) };
+}
+
+function expiryOf(certificate: Buffer): number {
+  try {
+    return Date.parse(new X509Certificate(certificate).validTo);
+  } catch (error) {
+    throw new Error('the certificate is no PEM certificate', { cause: error });
+  }
+}
+
 const iso = (at: number): string => new Date(at).toISOString();

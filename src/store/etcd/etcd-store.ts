@@ -51,6 +51,14 @@ export interface EtcdOptions {
   /** Tells this store from an empty and from another one; without it they are not told apart. */
   readonly mark?: StoreMark | undefined;
   readonly warn?: (message: string) => void;
+  /** Is handed, once the store is open, what renews the certificates and the user of its connections. */
+  readonly renewable?: (renew: (access: EtcdAccess) => void) => void;
+}
+
+/** By what etcd is reached. */
+export interface EtcdAccess {
+  readonly tls: Tls | undefined;
+  readonly auth: UserAndPassword | undefined;
 }
 
 const DEADLINE_MS = 2000;
@@ -68,13 +76,14 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   const keys = new KeySpace(options.prefix);
   const endpoints = openEndpoints({ urls: options.endpoints, tls, user: options.auth, deadlineMs });
   const configuredBytes = options.quotaBytes ?? QUOTA_BYTES;
-  const fullness = new Fullness(quotaLook({ endpoints, tls, deadlineMs, configuredBytes }));
+  const fullness = new Fullness(quotaLook({ endpoints, deadlineMs, configuredBytes }));
   const store = new EtcdStore({ keys, endpoints, fill: fullness, deadlineMs, marked: new Marked(keys, options.mark) });
   try {
     await store.head();
     const read = options.readVersion ?? versionReader(tls, deadlineMs);
     await checkVersions(endpoints.all, { read, allowOld: options.allowOldVersion === true, warn });
     await fullness.check();
+    options.renewable?.(({ tls: next, auth }) => endpoints.renew(next, auth));
     return store;
   } catch (error) {
     await store[Symbol.asyncDispose]();

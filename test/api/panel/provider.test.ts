@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { FILES_EVERY_MS } from '../../../src/service/files/watched-file.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ConnectProxy } from '../../support/http/connect-proxy.ts';
 import { ask, panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
@@ -8,6 +11,7 @@ import { forgingProvider, type Forgery } from '../../support/panel/forging-provi
 import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/panel/oidc-provider.ts';
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { call, tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -60,6 +64,30 @@ describe('sign-in at a provider', () => {
     expect(new Set(paths)).toEqual(new Set(['/.well-known/openid-configuration', '/token', '/jwks']));
     proxy.instead = 403;
     expect(problemOf((await it.signIn()).at)).not.toBeNull();
+  });
+
+  test('another secret of the client, and other rules of groups, are used at the next sign-in', async () => {
+    const clock = new FakeClock(Date.now());
+    const folder = scratchDirectory('oidc');
+    const [secret, groups] = [join(folder, 'secret'), join(folder, 'groups')];
+    writeFileSync(secret, 'the secret of before', { mode: 0o600 });
+    writeFileSync(groups, '', { mode: 0o600 });
+    const env = { MUSTER_OIDC_CLIENT_SECRET_FILE: secret, MUSTER_OIDC_GROUPS_FILE: groups };
+    await using it = await signing({ clock, env });
+    await it.provider.set({ user: 'ann', groups: ['platform'] });
+    expect(problemOf((await it.signIn()).at)).toBe('provider_refused');
+
+    const took = (): number =>
+      it.panel.muster.logged.filter((line) => line.includes('configuration has changed')).length;
+    secretFile(folder);
+    clock.advance(FILES_EVERY_MS);
+    await until(() => took() === 1);
+    expect((await meOf(it, (await it.signIn()).token)).body).toMatchObject({ operator: false });
+
+    writeFileSync(groups, 'operator platform', { mode: 0o600 });
+    clock.advance(FILES_EVERY_MS);
+    await until(() => took() === 2);
+    expect((await meOf(it, (await it.signIn()).token)).body).toMatchObject({ operator: true });
   });
 
   test.each(['http_proxy', 'HTTP_PROXY', 'https_proxy'])('asks no proxy of %s', async (variable) => {

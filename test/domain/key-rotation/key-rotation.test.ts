@@ -33,7 +33,7 @@ async function rotationOver(store: Store): Promise<{ rotation: KeyRotation } & A
     replicaId: 'one',
     version: '0.0.0',
     keyRing,
-    operatorTokens: [],
+    operatorTokens: () => [],
   });
   const fleet = createFleet(store, watchCache, memory);
   const rotation = createKeyRotation({ store, fleet, clock, log, metrics, keyRing, replicas, random: systemRandom() });

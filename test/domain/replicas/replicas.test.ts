@@ -47,7 +47,7 @@ function replica(
     replicaId,
     version: '0.0.0',
     keyRing,
-    operatorTokens: tokens.map((token) => ({ name: undefined, secret: new Secret(token) })),
+    operatorTokens: () => tokens.map((token) => ({ name: undefined, secret: new Secret(token) })),
     ...(knows && { knows }),
   });
   return {

@@ -209,4 +209,22 @@ export const CONTROL_PLANE_CASES: AlertCases = {
       },
     ],
   },
+  MusterFileUnusable: {
+    fires: {
+      why: 'on one of two replicas',
+      series: {
+        ...gauge('muster_file_unusable', '1x20', 'instance="a",file="MUSTER_OPERATOR_TOKEN_FILE"'),
+        ...gauge('muster_file_unusable', '0x20', 'instance="b",file="MUSTER_OPERATOR_TOKEN_FILE"'),
+      },
+      at: '5m',
+    },
+    labels: { ...JOB, file: 'MUSTER_OPERATOR_TOKEN_FILE' },
+    quiet: [
+      {
+        why: 'for one look, while it was being replaced',
+        series: gauge('muster_file_unusable', '0 1 0x20', 'file="MUSTER_OPERATOR_TOKEN_FILE"'),
+        at: '5m',
+      },
+    ],
+  },
 };

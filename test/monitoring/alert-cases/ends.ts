@@ -22,7 +22,8 @@ const build = (value: string, instance = 'a'): Record<string, string> =>
   gauge('muster_build_info', value, `instance="${instance}"`);
 const LOOP = 'muster_loop_duration_seconds_count';
 const CALLS = 'muster_store_operation_duration_seconds';
-const EXPIRY = 'muster_tls_certificate_expiry_timestamp_seconds';
+const API_CERTIFICATE = 'file="MUSTER_API_TLS_CERT_FILE"';
+const EXPIRY = 'muster_certificate_expiry_timestamp_seconds';
 const ROLLOUT = 'muster_rollout_devices';
 const FAILURES = 'muster_kubernetes_reconcile_failures_total';
 const RECONCILES = 'muster_kubernetes_reconcile_duration_seconds_count';
@@ -99,9 +100,18 @@ export const COURSES: Readonly<Record<string, Course>> = {
   MusterCertificateExpiresSoon: tens(
     '90m',
     '220m',
-    gauge(EXPIRY, '400000x20 4000000x20', 'instance="a",listener="api"'),
+    gauge(EXPIRY, '400000x20 4000000x20', `instance="a",${API_CERTIFICATE}`),
   ),
-  MusterCertificateExpires: tens('90m', '220m', gauge(EXPIRY, '40000x20 4000000x20', 'instance="a",listener="api"')),
+  MusterCertificateExpires: tens(
+    '90m',
+    '220m',
+    gauge(EXPIRY, '40000x20 4000000x20', `instance="a",${API_CERTIFICATE}`),
+  ),
+  MusterFileUnusable: minutes(
+    '8m',
+    '12m',
+    gauge('muster_file_unusable', '1x10 0x30', 'file="MUSTER_OPERATOR_TOKEN_FILE"'),
+  ),
 
   MusterStoreDown: minutes('8m', '12m', gauge('muster_watch_cache_ready', '0x10 1x30')),
   MusterReplicaWithoutStore: minutes('8m', '12m', gauge('muster_watch_cache_ready', '0x10 1x30')),

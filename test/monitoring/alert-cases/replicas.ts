@@ -1,5 +1,7 @@
 import { API, gauge, JOB, REPLICA, type AlertCases } from './case.ts';
 
+const CERTIFICATE = { ...JOB, file: 'MUSTER_API_TLS_CERT_FILE' };
+
 const build = (value: string, instance = 'a'): Record<string, string> =>
   gauge('muster_build_info', value, `instance="${instance}"`);
 /** In steps of a minute, which begin at 0. */
@@ -235,14 +237,22 @@ export const REPLICAS_CASES: AlertCases = {
   MusterCertificateExpiresSoon: {
     fires: {
       why: 'five days from now',
-      series: gauge('muster_tls_certificate_expiry_timestamp_seconds', `${5 * 86_400}x200`, 'listener="api"'),
+      series: gauge(
+        'muster_certificate_expiry_timestamp_seconds',
+        `${5 * 86_400}x200`,
+        'file="MUSTER_API_TLS_CERT_FILE"',
+      ),
       at: '2h',
     },
-    labels: API,
+    labels: CERTIFICATE,
     quiet: [
       {
         why: 'a month from now',
-        series: gauge('muster_tls_certificate_expiry_timestamp_seconds', `${30 * 86_400}x200`, 'listener="api"'),
+        series: gauge(
+          'muster_certificate_expiry_timestamp_seconds',
+          `${30 * 86_400}x200`,
+          'file="MUSTER_API_TLS_CERT_FILE"',
+        ),
         at: '2h',
       },
     ],
@@ -251,16 +261,24 @@ export const REPLICAS_CASES: AlertCases = {
     fires: {
       why: 'of one of two replicas in some hours',
       series: {
-        ...gauge('muster_tls_certificate_expiry_timestamp_seconds', '40000x60', 'instance="a",listener="api"'),
-        ...gauge('muster_tls_certificate_expiry_timestamp_seconds', '4000000x60', 'instance="b",listener="api"'),
+        ...gauge(
+          'muster_certificate_expiry_timestamp_seconds',
+          '40000x60',
+          'instance="a",file="MUSTER_API_TLS_CERT_FILE"',
+        ),
+        ...gauge(
+          'muster_certificate_expiry_timestamp_seconds',
+          '4000000x60',
+          'instance="b",file="MUSTER_API_TLS_CERT_FILE"',
+        ),
       },
       at: '20m',
     },
-    labels: API,
+    labels: CERTIFICATE,
     quiet: [
       {
         why: 'in two days',
-        series: gauge('muster_tls_certificate_expiry_timestamp_seconds', '180000x60', 'listener="api"'),
+        series: gauge('muster_certificate_expiry_timestamp_seconds', '180000x60', 'file="MUSTER_API_TLS_CERT_FILE"'),
         at: '20m',
       },
     ],

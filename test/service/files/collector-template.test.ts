@@ -2,11 +2,12 @@ import { chmodSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
+import { configuredFile } from '../../../src/config/files/configured-file.ts';
 import { DEFAULT_TEMPLATE } from '../../../src/domain/opamp/collector-template.ts';
-import { createLog } from '../../../src/log.ts';
-import { watchedTemplate, type TemplateFile } from '../../../src/service/files/collector-template.ts';
+import type { TemplateInUse } from '../../../src/domain/opamp/remote-config.ts';
+import { watchedTemplate } from '../../../src/service/files/collector-template.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { Watching } from '../../support/files/watching.ts';
 
 /* CONTRACT.md#opamp-template: the file is read again while the service runs, and one that is wrong changes nothing. */
 
@@ -15,28 +16,38 @@ const SECRET = 'Api-Key of-another-exporter';
 
 let dir: string;
 let path: string;
-let logged: string[];
-let clock: FakeClock;
+let watching: Watching;
 beforeEach(() => {
   dir = scratchDirectory('muster');
   path = join(dir, 'template.yaml');
-  logged = [];
-  clock = new FakeClock();
+  watching = new Watching();
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-const log = () => createLog('info', { write: (one) => void logged.push(one) });
 const says = (text: string): void => writeFileSync(path, text);
-function opened(text = DEFAULT_TEMPLATE): TemplateFile {
-  says(text);
-  return watchedTemplate({ template: { path, text }, exporter: 'otlp_http' }, { clock, log: log() });
+interface Opened {
+  readonly inUse: () => TemplateInUse;
+  readonly reread: () => Promise<void>;
+  readonly trouble: () => string | undefined;
 }
-const errors = (): string[] => logged.filter((one) => (JSON.parse(one) as { level: string }).level === 'error');
+function watched(isConfigured: boolean, exporter: 'otlp_http' | 'otlphttp' = 'otlp_http'): Opened {
+  const { files, clock } = watching;
+  const inUse = watchedTemplate(
+    files,
+    { file: isConfigured ? configuredFile('MUSTER_OPAMP_TEMPLATE_FILE', path) : undefined, exporter },
+    clock,
+  );
+  return { inUse, reread: () => files.round(), trouble: () => files.trouble() };
+}
+function opened(text = DEFAULT_TEMPLATE): Opened {
+  says(text);
+  return watched(true);
+}
 
 test('a template that has changed is in use since now', async () => {
   const file = opened();
   const before = file.inUse();
-  clock.advance(5000);
+  watching.clock.advance(5000);
   says(OTHER);
   await file.reread();
   expect(file.inUse().template.fingerprint).not.toBe(before.template.fingerprint);
@@ -46,11 +57,11 @@ test('a template that has changed is in use since now', async () => {
 test('one that was written again as it was has been in use since before, and nothing is logged', async () => {
   const file = opened();
   const before = file.inUse();
-  clock.advance(5000);
+  watching.clock.advance(5000);
   says(DEFAULT_TEMPLATE);
   await file.reread();
   expect(file.inUse()).toBe(before);
-  expect(logged).toEqual([]);
+  expect(watching.logged).toEqual([]);
 });
 
 test('a mounted ConfigMap: the name leads to another file', async () => {
@@ -78,8 +89,8 @@ describe('trouble keeps the template from before, and is told once, without what
     await file.reread();
     expect(file.inUse()).toBe(before);
     expect(file.trouble()).toMatch(words);
-    expect(errors()).toEqual([expect.stringMatching(words)]);
-    expect([file.trouble(), ...logged].join()).not.toContain(SECRET);
+    expect(watching.faults).toEqual([expect.stringMatching(words)]);
+    expect([file.trouble(), ...watching.logged].join()).not.toContain(SECRET);
 
     rmSync(path, { force: true });
     says(OTHER);
@@ -90,7 +101,7 @@ describe('trouble keeps the template from before, and is told once, without what
 });
 
 test('at a start a wrong one is refused, without what stands in it', () => {
-  const start = (): TemplateFile => opened(`exporters: {}\nb: ${SECRET}\n`);
+  const start = (): Opened => opened(`exporters: {}\nb: ${SECRET}\n`);
   expect(start).toThrow(ConfigError);
   expect(start).toThrow(/^MUSTER_OPAMP_TEMPLATE_FILE: the template has no \$\(MUSTER_ENDPOINT\)$/);
 });
@@ -98,7 +109,7 @@ test('at a start a wrong one is refused, without what stands in it', () => {
 test.each(['otlp_http', 'otlphttp'] as const)(
   'the built-in one exports by %s where the service is told so',
   (exporter) => {
-    const { template } = watchedTemplate({ template: undefined, exporter }, { clock, log: log() }).inUse();
+    const { template } = watched(false, exporter).inUse();
     const configuration = template.render({
       enabled: true,
       endpoint: 'http://a',
@@ -110,9 +121,9 @@ test.each(['otlp_http', 'otlphttp'] as const)(
 );
 
 test('without a file the built-in one is in use, and stays', async () => {
-  const file = watchedTemplate({ template: undefined, exporter: 'otlp_http' }, { clock, log: log() });
+  const file = watched(false);
   const before = file.inUse();
-  clock.advance(5000);
+  watching.clock.advance(5000);
   await file.reread();
   expect(file.inUse()).toBe(before);
   expect(file.trouble()).toBeUndefined();

@@ -14,7 +14,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/config/config.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { createLog } from '../../../src/log.ts';
-import { generatedKeyRing, generatedOperatorTokens } from '../../../src/service/files/generated-secrets.ts';
+import { generatedKeyFile, generatedTokenFile } from '../../../src/service/files/generated-secrets.ts';
+import { watchedKeyFile } from '../../../src/service/files/key-file.ts';
+import { watchedOperatorTokens } from '../../../src/service/files/operator-token-file.ts';
+import { Watching } from '../../support/files/watching.ts';
 import { startService } from '../../../src/service/service.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT } from '../../../src/domain/records/records.ts';
@@ -25,6 +28,16 @@ import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 
 const random = systemRandom();
 const EMPTY: Pick<Store, 'list'> = { list: () => Promise.resolve({ entries: [], revision: 0 }) };
+/** Reads the generated secrets as a service does. */
+const generatedOperatorTokens = async (folder: string, source: typeof random) => {
+  const file = await generatedTokenFile(folder, source);
+  return watchedOperatorTokens(new Watching().files, [], file)().map(({ name, secret }) => ({
+    name,
+    token: secret.reveal(),
+  }));
+};
+const generatedKeyRing = async (folder: string, source: typeof random, store: typeof EMPTY) =>
+  watchedKeyFile(new Watching().files, await generatedKeyFile(folder, source, store), async () => []);
 let dir: string;
 beforeEach(() => {
   dir = scratchDirectory('muster');

@@ -1,29 +1,33 @@
 import { chmodSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { createLog } from '../../../src/log.ts';
-import { watchedKeyFile, type KeyFile } from '../../../src/service/files/key-file.ts';
+import { configuredFile } from '../../../src/config/files/configured-file.ts';
+import { parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
+import { watchedKeyFile } from '../../../src/service/files/key-file.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { Watching } from '../../support/files/watching.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 
 let dir: string;
 let path: string;
-let logged: string[];
+let watching: Watching;
+let needed: (numbers: readonly number[]) => Promise<readonly number[]>;
 beforeEach(() => {
   dir = scratchDirectory('muster');
   path = join(dir, 'keys');
-  logged = [];
+  watching = new Watching();
+  needed = async () => [];
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
 const says = (text: string): void => writeFileSync(path, text);
-function opened(text: string): KeyFile {
+function opened(text: string): { readonly ring: KeyRing; readonly reread: () => Promise<void> } {
   says(text);
-  return watchedKeyFile(path, parseKeyRing(text), createLog('info', { write: (one) => void logged.push(one) }));
+  const file = configuredFile('MUSTER_KEY_FILE', path);
+  const ring = watchedKeyFile(watching.files, file, async (numbers) => needed(numbers));
+  return { ring, reread: () => watching.files.round() };
 }
-const errors = (): string[] => logged.filter((one) => (JSON.parse(one) as { level: string }).level === 'error');
 
 test('a key that was added is known, the others stay', async () => {
   const { ring, reread } = opened(line(1));
@@ -56,7 +60,32 @@ test('a file with the same keys changes nothing and logs nothing', async () => {
   says(`# a remark\n${line(1)}`);
   await reread();
   expect(ring.numbers).toBe(numbers);
-  expect(logged).toEqual([]);
+  expect(watching.logged).toEqual([]);
+});
+
+test('a file without a key that is in use is not taken, and is once nothing needs that key', async () => {
+  const { ring, reread } = opened(line(1) + line(2) + line(3));
+  const asked: (readonly number[])[] = [];
+  needed = async (numbers) => {
+    asked.push(numbers);
+    return numbers.filter((number) => number === 2);
+  };
+  says(line(3) + line(4));
+  await reread();
+  expect(ring.numbers).toEqual([1, 2, 3]);
+  expect(asked).toEqual([[1, 2]]);
+  expect(watching.files.trouble()).toMatch(/^MUSTER_KEY_FILE: key 2 is in use and not in it: put the line back/);
+  needed = async () => [];
+  await reread();
+  expect([ring.numbers, watching.files.trouble()]).toEqual([[3, 4], undefined]);
+});
+
+test('where it cannot be told whether a key is in use, it stays', async () => {
+  const { ring, reread } = opened(line(1) + line(2));
+  needed = () => Promise.reject(new Error('the store does not answer'));
+  says(line(2));
+  await reread();
+  expect([ring.numbers, watching.files.trouble()]).toEqual([[1, 2], 'MUSTER_KEY_FILE: the store does not answer']);
 });
 
 describe('trouble keeps the keys from before, with one error line for each trouble', () => {
@@ -64,7 +93,7 @@ describe('trouble keeps the keys from before, with one error line for each troub
     ['not there', () => unlinkSync(path), /ENOENT/],
     ['empty, as while it is being written', () => says(''), /no key in it/],
     ['half a line', () => says(line(1) + line(2).slice(0, 20)), /line 2: expected/],
-    ['a directory', () => (unlinkSync(path), symlinkSync(dir, path)), /EISDIR/],
+    ['a directory', () => (unlinkSync(path), symlinkSync(dir, path)), /it is no file that can be read again/],
     ['another key under a number that is known', () => says(line(1, 9) + line(2)), /key 1 is another one than before/],
     ['one that others can write', () => (says(line(1) + line(2)), chmodSync(path, 0o666)), /others can write/],
     ['more than any key file has', () => says(line(1) + '#'.repeat(70_000)), /more than 65536 bytes/],
@@ -75,9 +104,8 @@ describe('trouble keeps the keys from before, with one error line for each troub
     await reread();
     expect(ring.numbers).toEqual([1]);
     expect(ring.key(1)).toEqual(Buffer.alloc(32, 1));
-    expect(errors()).toHaveLength(1);
-    expect(errors()[0]).toMatch(words);
-    expect(errors()[0]).not.toContain(line(2).slice(2, 16));
+    expect(watching.faults).toEqual([expect.stringMatching(words)]);
+    expect(watching.logged.join()).not.toContain(line(2).slice(2, 16));
 
     rmSync(path, { force: true });
     says(line(1) + line(2));
@@ -85,7 +113,7 @@ describe('trouble keeps the keys from before, with one error line for each troub
     expect(ring.numbers).toEqual([1, 2]);
     unlinkSync(path);
     await reread();
-    expect(errors()).toHaveLength(2);
+    expect(watching.faults).toHaveLength(2);
   });
 });
 

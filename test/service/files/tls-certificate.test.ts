@@ -2,12 +2,12 @@ import { rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
-import { createLog } from '../../../src/log.ts';
-import { watchedCertificate, type CertificateFiles } from '../../../src/service/files/tls-certificate.ts';
+import { configuredFile } from '../../../src/config/files/configured-file.ts';
+import { certificateUse, type Certificate } from '../../../src/service/files/tls-certificate.ts';
 import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
 import { MountedSecret } from '../../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { Watching } from '../../support/files/watching.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,18 +15,16 @@ let dir: string;
 let [first, second]: SelfSigned[] = [];
 let mounts = 0;
 let secret: MountedSecret;
-let clock: FakeClock;
+let watching: Watching;
 let presented: string[];
-let logged: { level: string; msg: string; why?: string; expiresAt?: string }[];
 beforeAll(() => {
   dir = scratchDirectory('muster');
   [first, second] = [selfSigned(dir, 'first'), selfSigned(dir, 'second')];
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 beforeEach(() => {
-  clock = new FakeClock(Date.now());
+  watching = new Watching();
   presented = [];
-  logged = [];
   secret = new MountedSecret(join(dir, `mount-${(mounts += 1)}`), files(first));
 });
 
@@ -35,12 +33,16 @@ const files = ({ cert = '', key = '' }: Partial<SelfSigned> = {}): Record<string
   'tls.key': key,
 });
 
-function watched(): CertificateFiles {
-  const paths = { certificate: secret.path('tls.crt'), key: secret.path('tls.key') };
-  const log = createLog('info', { write: (line) => void logged.push(JSON.parse(line) as (typeof logged)[number]) });
-  return watchedCertificate('api', paths, { clock, log, renewed: ({ pair }) => presented.push(pair.cert.toString()) });
+function watched(): { readonly current: Certificate; readonly reread: () => Promise<void> } {
+  const pair = [
+    configuredFile('MUSTER_API_TLS_CERT_FILE', secret.path('tls.crt')),
+    configuredFile('MUSTER_API_TLS_KEY_FILE', secret.path('tls.key')),
+  ] as const;
+  const { files } = watching;
+  const taken = ({ pair: { cert } }: Certificate): void => void presented.push(cert.toString());
+  const { current } = files.add(certificateUse(pair, watching, taken));
+  return { current, reread: () => files.round() };
 }
-const errors = (): (string | undefined)[] => logged.filter(({ level }) => level === 'error').map(({ why }) => why);
 
 describe('a renewal', () => {
   test('of a mounted Secret is presented, with its expiry', async () => {
@@ -49,25 +51,25 @@ describe('a renewal', () => {
     secret.renew(files(second));
     await reread();
     expect(presented).toEqual([second?.cert]);
-    expect(errors()).toEqual([]);
+    expect(watching.faults).toEqual([]);
   });
 
   test('with the same content is no change', async () => {
     const { reread } = watched();
     secret.renew(files(first));
     await reread();
-    expect([presented, logged]).toEqual([[], []]);
+    expect([presented, watching.logged]).toEqual([[], []]);
   });
 
   test('file by file: not before both are there', async () => {
     const { reread } = watched();
     secret.renew(files({ ...first, cert: second?.cert ?? '' }));
     await reread();
-    expect([presented, errors()]).toEqual([[], ['the key is not that of the certificate']]);
+    expect([presented, watching.faults]).toEqual([[], ['the key is not that of the certificate']]);
     secret.renew(files(second));
     await reread();
     expect(presented).toEqual([second?.cert]);
-    expect(logged.at(-1)?.msg).toBe('the certificate files can be used again');
+    expect(watching.lines.at(-1)?.msg).toBe('a file of the configuration can be used again');
   });
 });
 
@@ -84,8 +86,8 @@ describe('an unusable pair leaves the old one in use, is logged once, and is tak
     await reread();
     await reread();
     expect(presented).toEqual([]);
-    expect(errors()).toEqual([expect.stringMatching(words)]);
-    expect(JSON.stringify(logged)).not.toContain('hunter2');
+    expect(watching.faults).toEqual([expect.stringMatching(words)]);
+    expect(watching.logged.join()).not.toContain('hunter2');
     secret.renew(files(second));
     await reread();
     expect(presented).toEqual([second?.cert]);
@@ -95,15 +97,18 @@ describe('an unusable pair leaves the old one in use, is logged once, and is tak
     const { reread } = watched();
     unlinkSync(secret.path('tls.key'));
     await reread();
-    expect([presented, errors()]).toEqual([[], ['a file cannot be read (ENOENT)']]);
+    expect([presented, watching.faults]).toEqual([[], ['MUSTER_API_TLS_KEY_FILE: the file cannot be read (ENOENT)']]);
   });
 
   test('one that has expired meanwhile', async () => {
     const { reread } = watched();
     secret.renew(files(second));
-    clock.advance(2 * DAY_MS);
+    watching.clock.advance(2 * DAY_MS);
     await reread();
-    expect([presented, errors()]).toEqual([[], [expect.stringMatching(/^the new certificate has expired, \d{4}-/)]]);
+    expect([presented, watching.faults]).toEqual([
+      [],
+      [expect.stringMatching(/^the new certificate has expired, \d{4}-/)],
+    ]);
   });
 });
 
@@ -111,16 +116,18 @@ describe('at the start', () => {
   test('an unusable pair is refused with the names of the variables and the rule', () => {
     secret.renew(files({ ...first, key: second?.key ?? '' }));
     expect(watched).toThrow(ConfigError);
-    expect(watched).toThrow('MUSTER_API_TLS_CERT_FILE, …_KEY_FILE: the key is not that of the certificate');
+    expect(watched).toThrow(
+      'MUSTER_API_TLS_CERT_FILE, MUSTER_API_TLS_KEY_FILE: the key is not that of the certificate',
+    );
     secret.renew({ 'tls.crt': first?.cert ?? '' });
-    expect(watched).toThrow('MUSTER_API_TLS_CERT_FILE, …_KEY_FILE: a file cannot be read (ENOENT)');
+    expect(watched).toThrow('MUSTER_API_TLS_KEY_FILE: the file cannot be read (ENOENT)');
   });
 
   test('one that has expired is presented all the same, and is an error in the log', () => {
-    clock.advance(2 * DAY_MS);
+    watching.clock.advance(2 * DAY_MS);
     expect(watched().current.pair.cert.toString()).toBe(first?.cert);
-    expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
-      ['error', 'the certificate of the listener has expired: renew it'],
+    expect(watching.lines.map(({ level, msg }) => [level, msg])).toEqual([
+      ['error', 'a certificate has expired: renew it'],
     ]);
   });
 });

@@ -1,8 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { boundedContent, watchedFile } from '../../../src/service/files/watched-file.ts';
+import { configuredFile } from '../../../src/config/files/configured-file.ts';
+import { boundedContent } from '../../../src/service/files/watched-file.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { Watching } from '../../support/files/watching.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -11,20 +13,24 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 test('a reason is told once, another one again, and the recovery once', async () => {
-  const told: string[] = [];
-  let fault: string | undefined;
-  const { reread } = watchedFile({
-    take: async () => {
-      if (fault !== undefined) throw new Error(fault);
+  const path = join(dir, 'file');
+  const watching = new Watching();
+  const says = (text: string): void => writeFileSync(path, text);
+  says('fine');
+  watching.files.add<string>({
+    files: [configuredFile('MUSTER_KEY_FILE', path)],
+    parse([content]) {
+      const text = content.toString();
+      if (text !== 'fine') throw new Error(text);
+      return text;
     },
-    failed: (why) => told.push(why),
-    recovered: () => told.push('recovered'),
   });
-  for (const next of [undefined, 'half a line', 'half a line', 'no key', undefined, undefined, 'no key']) {
-    fault = next;
-    await reread();
+  for (const next of ['fine', 'half a line', 'half a line', 'no key', 'fine', 'fine', 'no key']) {
+    says(next);
+    await watching.files.round();
   }
-  expect(told).toEqual(['half a line', 'no key', 'recovered', 'no key']);
+  const told = watching.lines.map(({ level, why }) => why ?? level);
+  expect(told).toEqual(['half a line', 'no key', 'info', 'no key']);
 });
 
 test.each([

@@ -164,11 +164,11 @@ test('a changed template reaches agents at their next poll; a broken one changes
   await agent.acknowledge(first, RemoteConfigStatuses.FAILED, 'unknown exporter');
   expect(await rolloutOf(muster, owner)).toMatchObject({ failed: 1 });
   writeFileSync(file, 'exporters: {', { mode: 0o600 });
-  await told('the template of the collectors cannot be used');
+  await told('a file of the configuration cannot be used');
   const { text } = await readiness(muster);
   expect(text).toContain('MUSTER_OPAMP_TEMPLATE_FILE');
   writeFileSync(file, `${DEFAULT_TEMPLATE}# mended\n`, { mode: 0o600 });
-  await told('the template of the collectors has changed');
+  await told('a file of the configuration has changed');
   // Another template is another configuration: it is offered though the one before could not be loaded.
   expect(offered(await agent.say())).toContain('# mended');
 });

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Certificates {
+  /** Where they lie. */
+  readonly directory: string;
   readonly ca: Buffer;
   readonly certificate: Buffer;
   readonly key: Buffer;
@@ -40,6 +42,7 @@ export function makeCertificates(directory: string, address = '127.0.0.1'): Cert
   issue('client', 'clientAuth');
   const serving = ['--cert-file', file('server.crt'), '--key-file', file('server.key')];
   return {
+    directory,
     ca: readFileSync(file('ca.crt')),
     certificate: readFileSync(file('client.crt')),
     key: readFileSync(file('client.key')),

@@ -122,7 +122,7 @@ async function admitted(
   const { settings } = providerOf(services);
   if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
   const when = { at: services.clock.now(), asked: flow.asked };
-  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups, when);
+  const mapped = mappedRoles(answer.claims[settings.groupsClaim], settings.groups(), when);
   const identity: Identity = { issuer: answer.issuer, subject: answer.subject };
   if (typeof mapped === 'string') {
     return failedFor(request, mapped, flow, await services.providerUsers.ownerOf(identity));

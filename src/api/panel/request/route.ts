@@ -23,7 +23,7 @@ import type { Log } from '../../../log.ts';
 import type { ProviderClient } from '../../../oidc/provider-client.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { PanelConfig, ProviderConfig } from '../../../config/panel.ts';
+import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
 import {
   ACCOUNT_ID,
   APP_ID,
@@ -87,7 +87,7 @@ export interface AddressRates {
 /** The provider of sign-ins, and how it is asked. */
 export interface SignInProvider {
   readonly client: ProviderClient;
-  readonly settings: Pick<ProviderConfig, 'groupsClaim' | 'groups' | 'secondFactor' | 'newcomers'>;
+  readonly settings: Pick<WatchedProvider, 'groupsClaim' | 'groups' | 'secondFactor' | 'newcomers'>;
 }
 
 /** What was used, each good once on this replica. */

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { readConfig, type Config } from '../../../config/config.ts';
-import { plantedByOthers } from '../../../config/trusted-file.ts';
+import { contentAtStart } from '../../../config/files/configured-file.ts';
+import { plantedByOthers } from '../../../config/files/trusted-file.ts';
 import {
   checkBackup,
   refuseUnlessEmpty,
@@ -129,8 +130,8 @@ async function opened(config: Config, say: (text: string) => void): Promise<Stor
 }
 
 /** The keys of the installation that the backup is restored to; undefined where it has none yet. */
-function configuredRing({ keyFile, dataDir }: Config): KeyRing | undefined {
+function configuredRing({ files: { MUSTER_KEY_FILE: file }, dataDir }: Config): KeyRing | undefined {
   const kept = generatedKeyPath(dataDir);
-  if (keyFile !== undefined) return ringOf(keyFile, 'MUSTER_KEY_FILE');
+  if (file) return ringOf(contentAtStart(file).toString(), file.name);
   return existsSync(kept) ? ringIn(kept, plantedByOthers(kept)) : undefined;
 }

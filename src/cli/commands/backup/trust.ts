@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError } from '../../../config/config-error.ts';
-import { writableByOthers } from '../../../config/trusted-file.ts';
+import { ConfigError } from '../../../config/files/config-error.ts';
+import { writableByOthers } from '../../../config/files/trusted-file.ts';
 import type { RestoreRules } from '../../../domain/backup/restore-rules.ts';
 import type { BackupTrust } from '../../../domain/backup/restore.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';

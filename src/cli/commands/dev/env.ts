@@ -1,5 +1,5 @@
 import { CLIENT, type ClientVariable } from '../../../config/client-variables.ts';
-import { ConfigError } from '../../../config/config-error.ts';
+import { ConfigError } from '../../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../../config/rules.ts';
 import { variableOf } from '../../connection/address.ts';
 import { listenVariableOf, PLANES, serviceHere, TOKEN_VALUE } from '../../connection/service-here.ts';

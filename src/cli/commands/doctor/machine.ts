@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import type { Config, ListenAddress } from '../../../config/config.ts';
-import { plantedByOthers } from '../../../config/trusted-file.ts';
+import { plantedByOthers } from '../../../config/files/trusted-file.ts';
 import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
 import { generatedKeyPath, lostKeyFile } from '../../../service/files/generated-secrets.ts';
 import { parseCertificate } from '../../../service/files/tls-certificate.ts';
@@ -58,12 +58,13 @@ export function checkProgram(report: Report): void {
 }
 
 function checkKeyFile(config: Config, serviceRuns: boolean, report: Report): KeyRing | undefined {
-  const { keyFilePath, dataDir, store } = config;
+  const { files, dataDir, store } = config;
+  const configured = files.MUSTER_KEY_FILE;
   const keyFile = finding('key file');
-  const path = keyFilePath ?? generatedKeyPath(dataDir);
+  const path = configured?.path ?? generatedKeyPath(dataDir);
   try {
     const keyRing = parseKeyRing(readFileSync(path, 'utf8'));
-    const planted = keyFilePath === undefined ? plantedByOthers(path) : undefined;
+    const planted = configured === undefined ? plantedByOthers(path) : undefined;
     if (planted !== undefined) throw new Error(planted);
     const { mode: type, uid } = statSync(path);
     const mode = type & 0o777;
@@ -75,7 +76,7 @@ function checkKeyFile(config: Config, serviceRuns: boolean, report: Report): Key
     return keyRing;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' || keyFilePath !== undefined) {
+    if (code !== 'ENOENT' || configured !== undefined) {
       report(keyFile.fail(`${path}: ${code === undefined ? (error as Error).message : fileTrouble(code)}`));
     } else if (serviceRuns) report(keyFile.fail(lostKeyFile(path)));
     else if (store.kind !== 'sqlite' || !existsSync(store.path)) report(keyFile.ok(madeAtStart(path)));

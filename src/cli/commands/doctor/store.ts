@@ -60,9 +60,9 @@ export async function checkStore(call: Invocation, config: Config, known: Known,
 }
 
 /** Tells whether a key file that is not there is made at the start, or lost. */
-async function checkLostKeyFile(store: Store, { keyFilePath, dataDir }: Config, report: Report): Promise<void> {
+async function checkLostKeyFile(store: Store, { files, dataDir }: Config, report: Report): Promise<void> {
   const [path, keyFile] = [generatedKeyPath(dataDir), finding('key file')];
-  if (keyFilePath !== undefined || existsSync(path)) return;
+  if (files.MUSTER_KEY_FILE !== undefined || existsSync(path)) return;
   report((await isUnused(store)) ? keyFile.ok(madeAtStart(path)) : keyFile.fail(lostKeyFile(path)));
 }
 

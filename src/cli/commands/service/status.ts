@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../config/config-error.ts';
+import { ConfigError } from '../../../config/files/config-error.ts';
 import { addressOf, trustAuthority, type Address, type Plane } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
 import { fetchTo } from '../../connection/fetch-to.ts';

@@ -26,7 +26,7 @@ const AUTHENTICATE_MS = 2000;
  */
 export class Session {
   private readonly open: () => AuthChannel;
-  private readonly user: UserAndPassword;
+  private user: UserAndPassword;
   private asking: Promise<Metadata> | undefined;
   private current: Metadata | undefined;
 
@@ -43,6 +43,14 @@ export class Session {
       this.asking = undefined;
     });
     return this.asking;
+  }
+
+  /**
+   * Authenticates as another user, or by another password, from the next token on. The present one stays: etcd refuses
+   * it once the password is another one there, whether that is before or after it is known here.
+   */
+  renew(user: UserAndPassword): void {
+    this.user = user;
   }
 
   /** Drops a token that etcd did not take. A newer one is kept. */

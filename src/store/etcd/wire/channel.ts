@@ -6,7 +6,16 @@ import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { systemClock } from '../../../time/clock.ts';
 import type { Session } from './auth-token.ts';
 import { CHANNEL_OPTIONS, ChannelSockets, SOCKETS } from './channel-sockets.ts';
-import { DeadlineExceeded, deadlineIn, halfOf, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
+import {
+  DeadlineExceeded,
+  deadlineIn,
+  halfOf,
+  isReadyBy,
+  leftMs,
+  READY,
+  type Deadline,
+  type TimedOptions,
+} from './deadline.ts';
 import { detailsOf, isGrpcTrouble, refusesToken } from './errors.ts';
 
 /** The certificates of a connection to etcd, as PEM. */
@@ -33,13 +42,14 @@ interface Link {
   readonly pool: ConnectionPool;
   readonly sockets: ChannelSockets;
   readonly client: Client;
+  /** What it was made with. */
+  readonly options: IOptions;
   readonly blank: Metadata;
   /** When a call last ended in anything but silence, on the monotonic clock. */
   heardAt: number;
 }
 
 const CONNECTING = 1;
-const READY = 2;
 const TROUBLE_MS = 50;
 const HANGS = 'the endpoint accepts connections and does not answer, or drops them silently';
 /** No attempt to connect is shorter: half of the time that is left is spent on each of them, and all of it on the last. */
@@ -55,7 +65,8 @@ const NO_OPTIONS: CallOptions = {};
 export class Connection implements ICallable<undefined> {
   readonly callOptionsFactory = undefined;
   private readonly service: Service;
-  private readonly options: IOptions;
+  private readonly endpoint: string;
+  private options: IOptions;
   private readonly session: Session | undefined;
   private link: Link | undefined;
   private opening: Promise<Link> | undefined;
@@ -63,7 +74,8 @@ export class Connection implements ICallable<undefined> {
 
   constructor(service: Service, endpoint: string, tls: Tls | undefined, session?: Session) {
     this.service = service;
-    this.options = { hosts: [endpoint], ...(tls && { credentials: credentialsOf(tls) }) };
+    this.endpoint = endpoint;
+    this.options = optionsOf(endpoint, tls);
     this.session = session;
   }
 
@@ -78,7 +90,7 @@ export class Connection implements ICallable<undefined> {
   async connect(deadline: Deadline): Promise<string | undefined> {
     for (;;) {
       const link = await this.open();
-      if (await isReadyBy(link, halfOf(deadline, ATTEMPT_MS_MIN))) return undefined;
+      if (await isReadyBy(link.client, halfOf(deadline, ATTEMPT_MS_MIN))) return undefined;
       const hangs = stateOf(link) === CONNECTING;
       // gRPC would wait for ever for a peer that accepted the connection and is silent.
       if (hangs) this.renew(link);
@@ -98,7 +110,7 @@ export class Connection implements ICallable<undefined> {
     options: Partial<TimedOptions>,
     decode: Decode<T> | undefined,
   ): Promise<T> {
-    const link = this.link ?? (await this.open());
+    const link = this.usable ?? (await this.open());
     if (!this.session) return this.call<T>(link, method, request, link.blank, options, decode);
     const metadata = await this.session.metadata(options);
     try {
@@ -128,6 +140,27 @@ export class Connection implements ICallable<undefined> {
 
   markFailed(): void {}
 
+  /**
+   * Connects by other certificates from now on. A connection that stands carries calls until one by the new certificates
+   * does, since etcd may not take them yet; where it breaks before, only the new ones are tried.
+   */
+  async replaceTls(tls: Tls | undefined, deadline: Deadline): Promise<void> {
+    const options = optionsOf(this.endpoint, tls);
+    this.options = options;
+    if (!this.isReady) return this.renew();
+    const next = await this.linked(options);
+    const isReady = await isReadyBy(next.client, deadline);
+    const before = this.link;
+    if (!isReady || this.closed || this.options !== options) {
+      next.sockets.end();
+      next.pool.close();
+      return;
+    }
+    this.link = next;
+    this.opening = Promise.resolve(next);
+    before?.pool.close();
+  }
+
   /** Gives up the connection at hand; calls under way on it run on to their own deadlines. */
   renew(link: Link | undefined = this.link): void {
     if (!link || link !== this.link) return;
@@ -146,17 +179,28 @@ export class Connection implements ICallable<undefined> {
 
   private async open(): Promise<Link> {
     if (this.closed) throw new Error('The connection is closed.');
+    if (!this.usable) this.renew();
     this.opening ??= this.openAnew();
     return this.opening;
   }
 
+  /** What was made by certificates that were replaced is used while it stands, and not connected again. */
+  private get usable(): Link | undefined {
+    const { link } = this;
+    return link && (link.options === this.options || stateOf(link) === READY) ? link : undefined;
+  }
+
   private async openAnew(): Promise<Link> {
-    const sockets = new ChannelSockets();
-    const pool = new ConnectionPool({ ...this.options, grpcOptions: { ...CHANNEL_OPTIONS, [SOCKETS]: sockets } });
-    const { client, metadata } = await pool.withConnection(this.service, (parts) => parts);
-    this.link = { pool, sockets, client, blank: metadata, heardAt: systemClock.monotonic() };
+    this.link = await this.linked(this.options);
     if (this.closed) this.close();
     return this.link ?? Promise.reject(new Error('The connection is closed.'));
+  }
+
+  private async linked(options: IOptions): Promise<Link> {
+    const sockets = new ChannelSockets();
+    const pool = new ConnectionPool({ ...options, grpcOptions: { ...CHANNEL_OPTIONS, [SOCKETS]: sockets } });
+    const { client, metadata } = await pool.withConnection(this.service, (parts) => parts);
+    return { pool, sockets, client, options, blank: metadata, heardAt: systemClock.monotonic() };
   }
 
   /** gRPC gives the reason only to a call: a connection that just failed refuses it at once. */
@@ -225,34 +269,6 @@ function start(client: Client, { method, request, metadata, decode }: Unary, don
 }
 
 /**
- * gRPC's own `waitForReady` keeps its deadline on the wall clock, and reads it anew at every change of the connection.
- */
-async function isReadyBy(link: Link, deadline: Deadline): Promise<boolean> {
-  const channel = link.client.getChannel();
-  return new Promise((resolve) => {
-    let over = false;
-    const end = (ready: boolean): void => {
-      over = true;
-      clearTimeout(expiry);
-      resolve(ready);
-    };
-    const expiry = setTimeout(() => end(false), leftMs(deadline));
-    const check = (): void => {
-      if (over) return;
-      try {
-        const state = channel.getConnectivityState(true);
-        if (stateOf(link) === READY) end(true);
-        else channel.watchConnectivityState(state, Infinity, check);
-      } catch {
-        // The channel was closed meanwhile.
-        end(false);
-      }
-    };
-    setImmediate(check);
-  });
-}
-
-/**
  * gRPC records the caller's stack for every call, a twentieth of a commit's processor time; the stack tells nothing
  * new.
  */
@@ -270,11 +286,14 @@ function stateOf({ client }: Link): number {
   return client.getChannel().getConnectivityState(false);
 }
 
-function credentialsOf({ ca, certificate, key }: Tls): NonNullable<IOptions['credentials']> {
+function optionsOf(endpoint: string, tls: Tls | undefined): IOptions {
+  if (!tls) return { hosts: [endpoint] };
+  const { ca, certificate, key } = tls;
   // The package's type demands a root certificate; without one gRPC takes those of the system.
-  return {
+  const credentials = {
     ...(ca && { rootCertificate: ca }),
     ...(key && { privateKey: key }),
     ...(certificate && { certChain: certificate }),
   } as NonNullable<IOptions['credentials']>;
+  return { hosts: [endpoint], credentials };
 }

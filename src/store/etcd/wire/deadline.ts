@@ -1,3 +1,4 @@
+import type { Client } from '@grpc/grpc-js';
 import type { CallOptions } from '@grpc/grpc-js';
 import { systemClock } from '../../../time/clock.ts';
 import { GRPC, type GrpcTrouble } from './errors.ts';
@@ -45,4 +46,37 @@ export class DeadlineExceeded extends Error implements GrpcTrouble {
     super(details);
     this.details = details;
   }
+}
+
+/** The state of a channel whose connection stands. */
+export const READY = 2;
+
+/**
+ * Whether a connection stands at the deadline. gRPC's own `waitForReady` keeps its deadline on the wall clock, and reads
+ * it anew at every change of the connection.
+ */
+export async function isReadyBy(client: Client, deadline: Deadline): Promise<boolean> {
+  const channel = client.getChannel();
+  return new Promise((resolve) => {
+    let over = false;
+    const end = (ready: boolean): void => {
+      over = true;
+      clearTimeout(expiry);
+      resolve(ready);
+    };
+    const expiry = setTimeout(() => end(false), leftMs(deadline));
+    const check = (): void => {
+      if (over) return;
+      try {
+        const state = channel.getConnectivityState(true);
+        const now: number = state;
+        if (now === READY) end(true);
+        else channel.watchConnectivityState(state, Infinity, check);
+      } catch {
+        // The channel was closed meanwhile.
+        end(false);
+      }
+    };
+    setImmediate(check);
+  });
 }

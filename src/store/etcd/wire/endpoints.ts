@@ -24,10 +24,12 @@ export class Endpoint {
   private readonly leaseConnection: Connection;
   private readonly maintenanceConnection: Connection;
   private readonly session: Session | undefined;
+  private present: Tls | undefined;
 
   constructor(url: string, tls: Tls | undefined, user: UserAndPassword | undefined) {
     this.url = url;
-    this.session = user && new Session(() => new Connection('Auth', url, tls), user);
+    this.present = tls;
+    this.session = user && new Session(() => new Connection('Auth', url, this.present), user);
     this.kvConnection = new Connection('KV', url, tls, this.session);
     this.watchConnection = new Connection('Watch', url, tls, this.session);
     this.leaseConnection = new Connection('Lease', url, tls, this.session);
@@ -40,6 +42,21 @@ export class Endpoint {
 
   get isReady(): boolean {
     return this.kvConnection.isReady;
+  }
+
+  /** The certificates at present. */
+  get tls(): Tls | undefined {
+    return this.present;
+  }
+
+  /** Connects and authenticates by other certificates and another password from now on. Never rejects. */
+  async renew(tls: Tls | undefined, user: UserAndPassword | undefined, deadline: Deadline): Promise<void> {
+    if (user) this.session?.renew(user);
+    if (areSame(tls, this.present)) return;
+    this.present = tls;
+    const all = [this.kvConnection, this.watchConnection, this.leaseConnection, this.maintenanceConnection];
+    // What cannot be connected is tried again by the next call.
+    await Promise.allSettled(all.map(async (connection) => connection.replaceTls(tls, deadline)));
   }
 
   /** Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. */
@@ -194,6 +211,11 @@ export class Endpoints {
     if (outcome.reason === 'disconnected') this.leave(endpoint);
   }
 
+  /** Connects and authenticates by other certificates and another password from now on, without a call that fails. */
+  renew(tls: Tls | undefined, user: UserAndPassword | undefined): void {
+    for (const endpoint of this.all) void endpoint.renew(tls, user, this.deadline());
+  }
+
   close(): void {
     for (const endpoint of this.all) endpoint.close();
   }
@@ -239,6 +261,11 @@ export class Endpoints {
     return Promise.any(attempts).catch(() => troubles.join('; '));
   }
 }
+
+const PARTS = ['ca', 'certificate', 'key'] as const;
+const NONE = Buffer.alloc(0);
+const areSame = (one: Tls | undefined, other: Tls | undefined): boolean =>
+  PARTS.every((part) => (one?.[part] ?? NONE).equals(other?.[part] ?? NONE));
 
 function isPassing({ reason }: StoreUnavailable): boolean {
   return reason === 'timeout' || reason === 'unreachable';

@@ -1,12 +1,10 @@
 import type { Look } from '../../fullness.ts';
 import { unavailable } from './errors.ts';
-import type { Tls } from './channel.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import { sizesFromMetrics, type Sizes, type Status } from './status.ts';
 
 export interface QuotaOptions {
   readonly endpoints: Endpoints;
-  readonly tls: Tls | undefined;
   readonly deadlineMs: number;
   /** Counts where etcd does not tell its quota. */
   readonly configuredBytes: number;
@@ -24,17 +22,12 @@ const FREED_SHARE_MAX = 0.1;
  * the file counts but for a share of freed pages. The function resolves with undefined where etcd tells neither by its
  * status nor by its metrics, and where no connection stands.
  */
-export function quotaLook({
-  endpoints,
-  tls,
-  deadlineMs,
-  configuredBytes,
-}: QuotaOptions): () => Promise<Look | undefined> {
+export function quotaLook({ endpoints, deadlineMs, configuredBytes }: QuotaOptions): () => Promise<Look | undefined> {
   let learnt: number | undefined;
   let looksSince = Number.POSITIVE_INFINITY;
 
   const metricsOf = (endpoint: Endpoint): Promise<Sizes> =>
-    sizesFromMetrics(endpoint.url, tls, deadlineMs).catch(() => ({}));
+    sizesFromMetrics(endpoint.url, endpoint.tls, deadlineMs).catch(() => ({}));
 
   /** A user without the permission is refused the status, and metrics have no user. */
   async function ask(endpoint: Endpoint, status: Promise<Status>): Promise<Partial<Status>> {

@@ -15,7 +15,7 @@ function looking(status: Status, url = 'http://127.0.0.1:1', isReady = true) {
     isReady,
     repeatedly: async (_: string, call: (one: Endpoint, options: object) => Promise<unknown>) => call(endpoint, {}),
   } as unknown as Endpoints;
-  return quotaLook({ endpoints, tls: undefined, deadlineMs: 20_000, configuredBytes: CONFIGURED_BYTES });
+  return quotaLook({ endpoints, deadlineMs: 20_000, configuredBytes: CONFIGURED_BYTES });
 }
 
 test('an etcd 3.5 whose metrics failed is asked for its quota again at the next look', async () => {

@@ -1,0 +1,133 @@
+import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Etcd3 } from 'etcd3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FILES_EVERY_MS } from '../../../src/service/files/watched-file.ts';
+import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
+import { addUser } from '../../support/etcd/etcd-users.ts';
+import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { makeCertificates, type Certificates } from '../../support/http/certificates.ts';
+import { MountedSecret } from '../../support/records/mounted-secret.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { call, createApp, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+/* CONTRACT.md#files: what etcd asks of its clients may change while they run. */
+
+const binary = findEtcd();
+const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
+const USER = { username: 'muster', password: 'correct horse' };
+const PREFIX = '/fleet/';
+
+const contentOf = ({ ca, certificate, key }: Certificates, password = USER.password): Record<string, string> => ({
+  'ca.crt': ca.toString(),
+  'tls.crt': certificate.toString(),
+  'tls.key': key.toString(),
+  password: `${password}\n`,
+});
+
+describe.skipIf(binary === undefined)(`rotations on an etcd with TLS and users${skipped}`, () => {
+  let dir: string;
+  let cluster: EtcdCluster;
+  let secret: MountedSecret;
+  let clock: FakeClock;
+  let muster: Muster;
+  let account: Tenant;
+  /** The certificates of etcd's next start. */
+  let next: Certificates;
+
+  beforeAll(async () => {
+    dir = scratchDirectory('etcd-rotation');
+    cluster = await EtcdCluster.start({ binary: binary ?? '', tls: true, unsafeNoFsync: true });
+    await addUser(cluster, USER, PREFIX);
+    secret = new MountedSecret(dir, contentOf(cluster.certificates ?? expect.unreachable('it has certificates')));
+    clock = new FakeClock(Date.now());
+    muster = await Muster.start({
+      store: `etcd:${cluster.urls.join()}`,
+      clock,
+      // A call while etcd is away waits for so long.
+      deadlines: { requestMs: 6000, storeMs: 3000 },
+      env: {
+        MUSTER_ETCD_PREFIX: PREFIX,
+        MUSTER_ETCD_COMPACT: 'never',
+        MUSTER_ETCD_CA_FILE: secret.path('ca.crt'),
+        MUSTER_ETCD_CERT_FILE: secret.path('tls.crt'),
+        MUSTER_ETCD_KEY_FILE: secret.path('tls.key'),
+        MUSTER_ETCD_USERNAME: USER.username,
+        MUSTER_ETCD_PASSWORD_FILE: secret.path('password'),
+      },
+    });
+    account = await tenant(muster);
+    next = makeCertificates(scratchDirectory('next-authority'));
+  });
+  afterAll(async () => {
+    await muster[Symbol.asyncDispose]();
+    await cluster[Symbol.asyncDispose]();
+    rmSync(dir, { recursive: true });
+  });
+
+  const created = () => call(`${muster.api}/v1/apps`, { method: 'POST', token: account.apiKey, body: {} });
+  const changed = () => muster.logged.filter((line) => line.includes('a file of the configuration has changed')).length;
+  /** One look at the files. */
+  async function lookedAt(files: number): Promise<void> {
+    const before = changed();
+    clock.advance(FILES_EVERY_MS);
+    await until(() => changed() >= before + files);
+  }
+
+  test('a password that was changed in etcd: refused until the file has it, and then at once', async () => {
+    await createApp(muster, account.apiKey);
+    const { ca, certificate, key } = cluster.certificates ?? expect.unreachable('it has certificates');
+    const root = new Etcd3({
+      hosts: cluster.urls,
+      credentials: { rootCertificate: ca, certChain: certificate, privateKey: key },
+      auth: { username: 'root', password: 'root' },
+    });
+    await root.user(USER.username).setPassword('staple battery');
+    root.close();
+    await until(async () => (await created()).status === 502);
+    secret.renew(contentOf(cluster.certificates ?? next, 'staple battery'));
+    await lookedAt(1);
+    await until(async () => (await created()).status === 201);
+    expect(muster.logged.join()).not.toMatch(/staple|horse/);
+  });
+
+  test('certificates that etcd does not take yet change nothing while the connection stands', async () => {
+    secret.renew({ ...contentOf(next, 'staple battery') });
+    await lookedAt(2);
+    expect((await created()).status).toBe(201);
+  });
+
+  test('another authority, certificates and keys: etcd comes back with them, and so does the service', async () => {
+    for (const name of ['server.crt', 'server.key', 'ca.crt']) replace(name);
+    await cluster.member.stop();
+    expect((await created()).status).toBe(502);
+    await cluster.member.start();
+    await until(async () => (await created()).status === 201);
+    const { text } = await call(`${muster.ops}/metrics`, {});
+    expect(text).toContain('muster_file_unusable{file="MUSTER_ETCD_CA_FILE"} 0');
+    expect(text).toMatch(/muster_certificate_expiry_timestamp_seconds\{file="MUSTER_ETCD_CERT_FILE"\} \d+/);
+  });
+
+  test('the same while etcd is there first: 502 until the files are there, and then within one look', async () => {
+    const third = makeCertificates(scratchDirectory('third-authority'));
+    next = third;
+    for (const name of ['server.crt', 'server.key', 'ca.crt']) replace(name);
+    await cluster.member.stop();
+    await cluster.member.start();
+    expect((await created()).status).toBe(502);
+    secret.renew(contentOf(third, 'staple battery'));
+    await lookedAt(2);
+    await until(async () => (await created()).status === 201);
+  });
+
+  /** Puts the server's file of the next authority in the place of the present one. */
+  function replace(name: string): void {
+    const [from, to] = [join(next.directory, name), join(cluster.directory, name)];
+    copyFileSync(from, `${to}.next`);
+    chmodSync(`${to}.next`, 0o600);
+    renameSync(`${to}.next`, to);
+    expect(readFileSync(to)).toEqual(readFileSync(from));
+  }
+});

@@ -1,0 +1,104 @@
+import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FILES_EVERY_MS, KEPT_MS } from '../../../src/service/files/watched-file.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { call, Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+
+/* CONTRACT.md#files, at the door of the operator API and the probes. */
+
+const [ALICE, BOB] = ['a'.repeat(40), 'b'.repeat(40)];
+let dir: string;
+beforeAll(() => {
+  dir = scratchDirectory('tokens');
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+let files = 0;
+/** A Muster that knows the tokens of a file, and of no variable. */
+async function started(text: string, own: Readonly<Record<string, string>> = { MUSTER_OPERATOR_TOKEN: '' }) {
+  const path = join(dir, `${(files += 1)}`);
+  const says = (content: string): void => writeFileSync(path, content, { mode: 0o600 });
+  says(text);
+  const clock = new FakeClock();
+  const muster = await Muster.start({ clock, env: { MUSTER_OPERATOR_TOKEN_FILE: path, ...own } });
+  // The first look, which begins with the start, is over.
+  await until(async () => (await call(`${muster.ops}/metrics`)).text.includes(ONE_LOOK));
+  const lines = (words: string): number => muster.logged.filter((line) => line.includes(words)).length;
+  return {
+    muster,
+    path,
+    says,
+    status: async (token: string) => (await call(`${muster.ops}/operator/v1/accounts`, { token })).status,
+    readyz: async () => (await call(`${muster.ops}/readyz`)).body,
+    unusable: async () =>
+      /^muster_file_unusable\{file="MUSTER_OPERATOR_TOKEN_FILE"\} (\d)$/m.exec(
+        (await call(`${muster.ops}/metrics`)).text,
+      )?.[1],
+    /** Looks at the files once, and waits for the line that tells of it. */
+    async lookedAt(words: string, ms = FILES_EVERY_MS): Promise<void> {
+      const before = lines(words);
+      clock.advance(ms);
+      await until(() => lines(words) > before);
+    },
+    [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose](),
+  };
+}
+
+const ONE_LOOK = 'muster_loop_duration_seconds_count{loop="files",result="ok"} 1';
+const CHANGED = 'a file of the configuration has changed';
+
+describe('the operator’s tokens of a file', () => {
+  test('one that was added is valid, and one that was removed refused, after the next look', async () => {
+    await using it = await started(`${ALICE}\n`);
+    expect([await it.status(ALICE), await it.status(BOB)]).toEqual([200, 401]);
+    it.says(`${ALICE}\n${BOB}\n`);
+    await it.lookedAt(CHANGED);
+    expect([await it.status(ALICE), await it.status(BOB)]).toEqual([200, 200]);
+    it.says(`${BOB}\n`);
+    await it.lookedAt(CHANGED);
+    expect([await it.status(ALICE), await it.status(BOB)]).toEqual([401, 200]);
+    expect(it.muster.logged.join()).not.toMatch(/a{40}|b{40}/);
+  });
+
+  test('an empty file withdraws all of them, but not that of the variable', async () => {
+    await using it = await started(`${ALICE}\n`, {});
+    it.says('');
+    await it.lookedAt(CHANGED);
+    expect([await it.status(ALICE), await it.status(OPERATOR_TOKEN)]).toEqual([401, 200]);
+    expect([await it.readyz(), await it.unusable()]).toEqual([{ status: 'ready' }, '0']);
+    it.says(`${ALICE}\n`);
+    await it.lookedAt(CHANGED);
+    expect(await it.status(ALICE)).toBe(200);
+  });
+
+  test('a file that is gone: valid for 10 minutes, while it is told, and then refused until it is back', async () => {
+    await using it = await started(`${ALICE}\n`, {});
+    unlinkSync(it.path);
+    await it.lookedAt('a file of the configuration cannot be used');
+    const degraded = 'MUSTER_OPERATOR_TOKEN_FILE: the file cannot be read (ENOENT)';
+    expect(await it.readyz()).toEqual({ status: 'ready', degraded });
+    expect([await it.unusable(), await it.status(ALICE)]).toEqual(['1', 200]);
+    await it.lookedAt('a file of the configuration could not be used for 10 minutes', KEPT_MS);
+    expect([await it.status(ALICE), await it.status(OPERATOR_TOKEN)]).toEqual([401, 200]);
+    expect(await it.readyz()).toMatchObject({
+      degraded: `${degraded}; its operator tokens are refused until it can be used`,
+    });
+    it.says(`${ALICE}\n`);
+    await it.lookedAt('a file of the configuration can be used again');
+    expect([await it.status(ALICE), await it.unusable(), await it.readyz()]).toEqual([200, '0', { status: 'ready' }]);
+  });
+
+  test('the generated one is looked at by the same rule, and told by its path', async () => {
+    const clock = new FakeClock();
+    await using muster = await Muster.start({ clock, env: { MUSTER_OPERATOR_TOKEN: '' } });
+    unlinkSync(join(muster.dataDir, 'operator-token'));
+    await until(async () => {
+      clock.advance(1000);
+      const { degraded } = (await call(`${muster.ops}/readyz`)).body;
+      return degraded === `${join(muster.dataDir, 'operator-token')}: the file cannot be read (ENOENT)`;
+    });
+  });
+});
