@@ -56,7 +56,7 @@ func bearer(secret string) func(context.Context, *http.Request) error {
 }
 
 func ownerBy(secret string) *v1.ClientWithResponses {
-	return must(v1.NewClientWithResponses(os.Getenv("URL"), v1.WithRequestEditorFn(bearer(secret))))
+	return must(v1.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_URL"), v1.WithRequestEditorFn(bearer(secret))))
 }
 
 func secret(variable string) string {
@@ -65,9 +65,9 @@ func secret(variable string) string {
 
 func main() {
 	ctx, now := context.Background(), time.Now()
-	token := secret("OPERATOR_TOKEN_FILE")
+	token := secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE")
 	team := must(operator.NewClientWithResponses(
-		os.Getenv("OPS_URL"), operator.WithRequestEditorFn(bearer(token)),
+		os.Getenv("MUSTER_CLIENT_OPS_URL"), operator.WithRequestEditorFn(bearer(token)),
 	))
 	accounts := must(team.CreateAccountWithResponse(ctx, nil, operator.CreateAccountRequest{
 		Name:        "new",
@@ -141,7 +141,7 @@ func main() {
 	}
 	expect(pending == 2, "owner: both apps are pending")
 
-	enrolling := must(device.NewClientWithResponses(os.Getenv("DEVICE_URL")))
+	enrolling := must(device.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_DEVICE_URL")))
 	platform, agentVersion, connection := "linux", "1.0", device.Cloud
 	enrollment := must(enrolling.EnrollDeviceWithResponse(ctx, nil, device.EnrollDeviceRequest{
 		AppId: app.AppId, EnrollCode: app.EnrollCode, Connection: &connection, Platform: &platform, AgentVersion: &agentVersion,
@@ -179,7 +179,7 @@ func main() {
 	expect(over.Error.Code == "precondition_failed", "owner: by the former tag: 412 precondition_failed")
 
 	daemon := must(device.NewClientWithResponses(
-		os.Getenv("DEVICE_URL"), device.WithRequestEditorFn(bearer(*enrolled.Credential)),
+		os.Getenv("MUSTER_CLIENT_DEVICE_URL"), device.WithRequestEditorFn(bearer(*enrolled.Credential)),
 	))
 	poll := must(daemon.PollConfigWithResponse(ctx, nil))
 	received := typed(poll.JSON200, poll.HTTPResponse, "poll")
@@ -247,7 +247,7 @@ func main() {
 		}
 	}
 	expect(told == key.KeyId+app.AppId, "operator: the audit tells of it")
-	limited := must(ownerBy(secret("BUSY_KEY_FILE")).ListAppsWithResponse(ctx, nil))
+	limited := must(ownerBy(secret("MUSTER_BUSY_KEY_FILE")).ListAppsWithResponse(ctx, nil))
 	busy := typed(limited.JSON429, limited.HTTPResponse, "list too often")
 	seconds := limited.Headers429.RetryAfter
 	expect(

@@ -84,8 +84,8 @@ def refusal(answer, status: HTTPStatus, kind: type, step: str) -> str:
 
 
 now = datetime.now().astimezone()
-token = secret("OPERATOR_TOKEN_FILE")
-operator = OperatorClient(base_url=os.environ["OPS_URL"], token=token, raise_on_unexpected_status=True)
+token = secret("MUSTER_CLIENT_OPERATOR_TOKEN_FILE")
+operator = OperatorClient(base_url=os.environ["MUSTER_CLIENT_OPS_URL"], token=token, raise_on_unexpected_status=True)
 
 account = parsed(
     create_account.sync_detailed(
@@ -124,11 +124,11 @@ expect(
     "operator: created an API key that expires in an hour",
 )
 
-stranger = OwnerClient(base_url=os.environ["URL"], token="no key", raise_on_unexpected_status=True)
+stranger = OwnerClient(base_url=os.environ["MUSTER_CLIENT_URL"], token="no key", raise_on_unexpected_status=True)
 refused = parsed(list_apps.sync_detailed(client=stranger), HTTPStatus.UNAUTHORIZED, Error, "list by no key")
 expect(refused.error.code == "invalid_key", "stranger: 401 invalid_key")
 
-owner = OwnerClient(base_url=os.environ["URL"], token=key.api_key, raise_on_unexpected_status=True)
+owner = OwnerClient(base_url=os.environ["MUSTER_CLIENT_URL"], token=key.api_key, raise_on_unexpected_status=True)
 create = {"client": owner, "body": CreateAppRequest(name="edge 1"), "idempotency_key": "walk-1"}
 first = create_app.sync_detailed(**create)
 app = parsed(first, HTTPStatus.CREATED, CreatedApp, "create the app")
@@ -157,7 +157,7 @@ expect(
     "owner: both apps are pending",
 )
 
-enrolling = EnrollingClient(base_url=os.environ["DEVICE_URL"], raise_on_unexpected_status=True)
+enrolling = EnrollingClient(base_url=os.environ["MUSTER_CLIENT_DEVICE_URL"], raise_on_unexpected_status=True)
 enrolled = parsed(
     enroll_device.sync_detailed(
         client=enrolling,
@@ -219,7 +219,7 @@ expect(
 )
 
 device = DeviceClient(
-    base_url=os.environ["DEVICE_URL"], token=enrolled.credential, raise_on_unexpected_status=True
+    base_url=os.environ["MUSTER_CLIENT_DEVICE_URL"], token=enrolled.credential, raise_on_unexpected_status=True
 )
 poll = poll_config.sync_detailed(client=device)
 received = parsed(poll, HTTPStatus.OK, DeviceConfig, "poll")
@@ -280,7 +280,7 @@ expect(
     and [entry.app_id for entry in audit.entries if entry.action == "app.revoked"] == [app.app_id],
     "operator: the audit tells of it",
 )
-busy = OwnerClient(base_url=os.environ["URL"], token=secret("BUSY_KEY_FILE"))
+busy = OwnerClient(base_url=os.environ["MUSTER_CLIENT_URL"], token=secret("MUSTER_BUSY_KEY_FILE"))
 limited = list_apps.sync_detailed(client=busy)
 expect(
     refusal(limited, HTTPStatus.TOO_MANY_REQUESTS, Error, "list too often") == "rate_limited"
