@@ -43,7 +43,7 @@ export class RecentlyUsed<Value> {
   #swapWhenDue(now: number): void {
     const past = Math.abs(now - this.#since);
     if (past < this.#everyMs) return;
-    this.#former = past < 2 * this.#everyMs ? this.#current : new Map();
+    this.#former = past < 2 * this.#everyMs ? this.#current : new Map<number, Value>();
     this.#current = new Map();
     this.#since = now;
   }
