@@ -86,7 +86,9 @@ const ARGUMENTS: Readonly<Record<ProxyName, (config: string) => string[]>> = {
 
 /** How many answers an nginx has compressed; all of them are told once it has ended. */
 export const compressedBy = (folder: string): number =>
-  readFileSync(join(folder, ENCODINGS), 'utf8').split('\n').filter((encoding) => encoding === 'gzip').length;
+  readFileSync(join(folder, ENCODINGS), 'utf8')
+    .split('\n')
+    .filter((encoding) => encoding === 'gzip').length;
 const ENCODINGS = 'encodings.log';
 
 export interface RealProxy extends AsyncDisposable {
