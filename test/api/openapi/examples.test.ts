@@ -31,7 +31,7 @@ const BY_SCHEMA: ReadonlySet<string> = new Set([
   'signInByPassword',
 ]);
 
-/** The refusals that say nothing against an example, by the operation, with the parameter where it is that of one alone. */
+/** The refusals that say nothing against an example, by operation, with the parameter where it is that of one alone. */
 const REFUSED: Readonly<Record<string, string>> = {
   // The service has no provider.
   endProviderSignIn: '404 not_found',
@@ -77,7 +77,7 @@ afterAll(async () => {
 const inWords = (query: Json): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([field, value]) => [field, String(value)]));
 
-/** What the schemas of an operation have against its examples; an example without a schema is a fault. */
+/** The faults that the schemas of an operation find in its examples; an example without a schema is a fault. */
 function faultsOf(name: DocumentName, id: string, { body, query }: Examples): string[] {
   const operation = APIS[name].operations.find((one) => one.id === id);
   return [

@@ -47,7 +47,7 @@ def ask(api: str, name: str, body=None, query: str = "", expected: int | None = 
     models = import_module(f"muster.{api}")
     content = operation.get("requestBody", {}).get("content", {})
     if body is not None:
-        # What the models make of a body is what is sent.
+        # The body is sent as the models write it.
         model = getattr(models, content["application/json"]["schema"]["$ref"].split("/")[-1])
         body = model.model_validate(body).model_dump_json(exclude_unset=True).encode()
     headers = {"Authorization": f"Bearer {secrets[api]}"} if api in secrets else {}

@@ -15,7 +15,7 @@ const from = (variable: string): string => process.env[variable] ?? '';
 const secret = (variable: string): string => readFileSync(from(variable), 'utf8').trim();
 const by = (baseUrl: string, token: string) => ({ baseUrl, headers: { authorization: `Bearer ${token}` } });
 
-/** What a success has. */
+/** The body of a success. */
 function got<T>(answer: { data?: T; response: Response }): T {
   if (answer.data === undefined) throw new Error(`${answer.response.url}: ${answer.response.status}`);
   return answer.data;
