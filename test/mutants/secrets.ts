@@ -244,6 +244,14 @@ export const SECRETS: readonly Mutant[] = [
     caughtBy: ['test/api/operator/keys-rotation.test.ts'],
   },
   {
+    name: 'a service starts without a key that is in use',
+    file: 'src/service/core.ts',
+    search: 'if (lacking.length > 0) throw',
+    replacement: 'if (lacking.includes(0)) throw',
+    rule: 'ADR 0060: a start refuses a key file without a key that is in use.',
+    caughtBy: ['test/service/files/key-file.test.ts'],
+  },
+  {
     name: 'certificates that etcd does not take yet replace the connection that stands',
     file: 'src/store/etcd/wire/channel.ts',
     search: 'if (!isReady || this.closed',
