@@ -142,8 +142,8 @@ const guarding = {
   MUSTER_OPERATOR_TOKEN_FILE: file.optional().meta({
     description:
       'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. A line ' +
-      '`name:token` names the token, for the audit. A token that is removed is refused within 10 s, also where none is ' +
-      'left; while the file cannot be used for more than 10 minutes, all of its tokens are.',
+      '`name:token` names the token, for the audit. There may be 1000 tokens. A token that is removed is refused within ' +
+      '10 s, also where none is left; while the file cannot be used for more than 10 minutes, all of its tokens are.',
   }),
   ...boundVariables,
   MUSTER_TRUSTED_PROXIES: ranges.optional().meta({

@@ -10,6 +10,8 @@ export interface NamedToken {
 const LINE = /^(?:([a-z0-9][a-z0-9-]{0,31}):)?([^:]*)$/;
 /** RFC 6750 knows no colon in a bearer token: so a line has one meaning, and a slip in a name makes no token of it. */
 const LINE_RULE = 'must be a token, or name:token with a name of 1 to 32 of a-z, 0-9 and -, and no other colon';
+/** Every request of an operator is compared with each token. */
+export const TOKENS_MAX = 1000;
 const TWO_NAMES = 'the same token stands there under two names, or with a name and without one';
 
 /**
@@ -24,6 +26,7 @@ export function operatorTokensIn(text: string, beside: readonly NamedToken[] = [
     const [, of, token] = LINE.exec(line) ?? [];
     const rule = token === undefined ? LINE_RULE : operatorToken.safeParse(token).error?.issues[0]?.message;
     if (rule !== undefined) throw new ConfigError(`line ${index + 1} ${rule}`);
+    if (tokens.length === TOKENS_MAX) throw new ConfigError(`there may be ${TOKENS_MAX} tokens: remove some`);
     tokens.push({ name: of, token: token ?? '' });
   }
   refuseTwoNames(tokens);
@@ -39,6 +42,6 @@ export function parseOperatorTokens(text: string, beside: readonly NamedToken[] 
 
 /** Nobody could tell who acted. @throws ConfigError */
 function refuseTwoNames(tokens: readonly NamedToken[]): void {
-  const isTwice = tokens.some(({ name, token }) => tokens.some((one) => one.token === token && one.name !== name));
-  if (isTwice) throw new ConfigError(TWO_NAMES);
+  const names = new Map(tokens.map(({ name, token }) => [token, name]));
+  if (tokens.some(({ name, token }) => names.get(token) !== name)) throw new ConfigError(TWO_NAMES);
 }

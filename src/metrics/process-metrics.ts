@@ -68,7 +68,7 @@ export function fileMetrics(section: (title: string, note?: string) => Section):
   });
   const expiry = files.labelledGauge({
     name: 'muster_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate in use expires: that of a listener, of the service as a client of etcd, or the last one of the authorities in a file.',
+    help: 'When the certificate in use expires: that of a listener, of the service as a client of etcd, or the first one to expire of the authorities in a file that were valid when it was read.',
     labels: { file: CERTIFICATES },
     unit: 'seconds',
     since: '0.1.0',

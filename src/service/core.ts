@@ -3,7 +3,7 @@ import type { ConfiguredFile } from '../config/files/configured-file.ts';
 import type { EtcdAccess } from '../config/etcd.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { boundedByFullness } from '../domain/fullness/bounded-store.ts';
-import { keysInUse } from '../domain/key-rotation/keys-in-use.ts';
+import { keysInUse, keysLacking } from '../domain/key-rotation/keys-in-use.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { fencedByFormat } from '../domain/replicas/format-fence.ts';
@@ -22,7 +22,7 @@ import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
 import { watchedEtcdAccess } from './files/etcd-files.ts';
 import { generatedKeyFile, generatedTokenFile } from './files/generated-secrets.ts';
-import { watchedKeyFile } from './files/key-file.ts';
+import { inUseInWords, watchedKeyFile } from './files/key-file.ts';
 import { watchedOperatorTokens } from './files/operator-token-file.ts';
 import { WatchedFiles } from './files/watched-file.ts';
 import { prepareDataDirectory } from './data-directory.ts';
@@ -111,6 +111,9 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
+  // Not before the announcement: from then on a rotation asks this replica for the key, so no other one comes into use.
+  const lacking = await keysLacking(store, keyRing);
+  if (lacking.length > 0) throw new ConfigError(`MUSTER_KEY_FILE: ${inUseInWords(lacking)}`);
   // From here on a migration waits for this replica; one that began before is seen here.
   await refuseNewerFormat(store);
   metrics.clockTrusted(() => clockWatch.trusted());

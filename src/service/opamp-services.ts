@@ -26,7 +26,7 @@ export interface OpampFiles {
 /** The files of OpAMP, which are watched. @throws ConfigError */
 export function opampFiles({ config, files, clock }: Pick<Core, 'config' | 'files' | 'clock'>): OpampFiles {
   const { MUSTER_OPAMP_TEMPLATE_FILE: template, MUSTER_OPAMP_CA_FILE: ca } = config.files;
-  const authorities = ca && files.add(authoritiesUse(ca));
+  const authorities = ca && files.add(authoritiesUse(ca, { clock }));
   return {
     template: watchedTemplate(files, { file: template, exporter: config.opamp.exporter }, clock),
     authority: () => authorities?.current.pem,

@@ -23,7 +23,7 @@ import { openCore, type Core, type CoreOptions } from './core.ts';
 import { createRateServices } from './admission-services.ts';
 import { createDeviceServices, createDomainServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
-import { FILES_EVERY_MS } from './files/watched-file.ts';
+import { ROUNDS_PAUSE_MS } from './files/watched-file.ts';
 import { opampFiles } from './opamp-services.ts';
 import { firstLink } from './panel-services.ts';
 import {
@@ -233,7 +233,7 @@ function replicaLoops(core: Core, outdated: (format: number) => void, signal: Ab
   // The pace stays the same through an outage: once the store is back, a rotation relies on the registry.
   const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
   return [
-    runLoop(core, { name: 'files', everyMs: FILES_EVERY_MS, reconcile: () => files.round() }, signal),
+    runLoop(core, { name: 'files', everyMs: ROUNDS_PAUSE_MS, reconcile: () => files.round() }, signal),
     runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
     // The format is read and not watched: a watch that is silent would go unnoticed.
     runLoop(

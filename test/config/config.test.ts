@@ -355,6 +355,14 @@ describe('the operator’s tokens', () => {
     expect(readConfig(rotated).operatorTokens).toHaveLength(2);
   });
 
+  test('as many tokens as there may be are read at once, and one more is refused', () => {
+    const tokens = (count: number): string => Array.from({ length: count }, (_, n) => `${TOKEN}${n}`).join('\n');
+    expect(readConfig({ MUSTER_OPERATOR_TOKEN_FILE: file(tokens(1000)) }).operatorTokens).toHaveLength(1000);
+    expect(refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(tokens(1001)) })).toMatch(
+      /there may be 1000 tokens: remove some/,
+    );
+  });
+
   test('a line that is none is refused by its number, never by its text', () => {
     const words = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\nhunter2\n`) });
     expect(words).toMatch(/line 2/);

@@ -36,7 +36,10 @@ import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUs
 
 /** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
-  /** Those that are valid at present, as another list whenever they change: each is, so that the old and the new token work while they are changed. */
+  /**
+   * Those that are valid at present, as another list whenever they change: the old and the new token both work while
+   * they are changed.
+   */
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly registry: Registry;
   /** Tells in words why the replica must not serve; undefined when it is ready. */

@@ -16,13 +16,14 @@ interface FileRule {
 
 /** A long chain with large keys, and the bundle of all public authorities, are far smaller. */
 const PEM: FileRule = { bytesMax: 1_048_576 };
+const AUTHORITIES: FileRule = { ...PEM, guarded: true };
 
 /** Each variable with a file; `config.ts` does not compile without one. */
 export const FILE_RULES = {
   // A hundred keys with a remark on each are far smaller.
   MUSTER_KEY_FILE: { bytesMax: 65_536, guarded: true },
   MUSTER_OPERATOR_TOKEN_FILE: { bytesMax: 1_048_576, guarded: true },
-  MUSTER_ETCD_CA_FILE: PEM,
+  MUSTER_ETCD_CA_FILE: AUTHORITIES,
   MUSTER_ETCD_CERT_FILE: PEM,
   MUSTER_ETCD_KEY_FILE: PEM,
   MUSTER_ETCD_PASSWORD_FILE: { bytesMax: 4096 },
@@ -38,7 +39,7 @@ export const FILE_RULES = {
   MUSTER_OIDC_GROUPS_FILE: { bytesMax: 4_194_304, guarded: true },
   // The template has a bound of its own, which tells by how much it is too long.
   MUSTER_OPAMP_TEMPLATE_FILE: { bytesMax: 1_048_576, guarded: true },
-  MUSTER_OPAMP_CA_FILE: PEM,
+  MUSTER_OPAMP_CA_FILE: AUTHORITIES,
 } as const satisfies Readonly<Record<string, FileRule>>;
 
 /** A variable with the path of a file. */

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { ConfigError } from '../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../config/rules.ts';
-import { plantedByOthers, writableByOthers } from '../../config/files/trusted-file.ts';
+import { configuredFile, contentAtStart, generatedFile } from '../../config/files/configured-file.ts';
 import { parseKeyRing, type KeyRing } from '../../domain/keys/key-ring.ts';
-import { naming } from './file-error.ts';
 import { generatedKeyPath } from './generated-secrets.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -26,16 +24,15 @@ export function keyFilePath(env: Environment): { readonly path: string; readonly
 /**
  * Reads the key file by the rules of the service.
  * @returns undefined where none is configured, and none was made beside the data
- * @throws ConfigError; the system's error
+ * @throws ConfigError
  */
 export async function readKeyFile(env: Environment): Promise<KeyFile | undefined> {
   const { path, isConfigured } = keyFilePath(env);
   if (!isConfigured && !existsSync(path)) return undefined;
-  const distrusted = isConfigured ? writableByOthers(path) : plantedByOthers(path);
-  if (distrusted !== undefined) throw new ConfigError(distrusted);
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw naming(path, error);
-  });
+  const text = contentAtStart({
+    ...(isConfigured ? configuredFile : generatedFile)('MUSTER_KEY_FILE', path),
+    name: path,
+  }).toString('utf8');
   try {
     return { path, text, ring: parseKeyRing(text) };
   } catch (error) {

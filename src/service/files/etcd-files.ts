@@ -19,7 +19,7 @@ export function watchedEtcdAccess(
   const tell = (): void => renewed(present());
   const { MUSTER_ETCD_CA_FILE: caFile, MUSTER_ETCD_PASSWORD_FILE: passwordFile } = configured;
   const pair = configuredPair(configured, 'MUSTER_ETCD_CERT_FILE', 'MUSTER_ETCD_KEY_FILE');
-  const ca = caFile && files.add(authoritiesUse(caFile, tell));
+  const ca = caFile && files.add(authoritiesUse(caFile, deps, tell));
   const certificate = pair && files.add(certificateUse(pair, deps, tell));
   const password =
     passwordFile &&

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/files/config-error.ts';
 import { generatedFile, type ConfiguredFile } from '../../config/files/configured-file.ts';
 import { generateSecretWord, type RandomSource } from '../../domain/credentials/random-ids.ts';
 import { newKeyFile } from '../../domain/keys/key-ring.ts';

@@ -4,7 +4,8 @@ import type { WatchedFiles } from './watched-file.ts';
 
 /**
  * The keys of a running service, from a file that is watched: a key that was added to it is known, and one that was
- * removed is gone, once the file was looked at. A file without a key that is in use is not taken.
+ * removed is gone, once the file was looked at. A file without a key that is in use is not taken; that of a start is
+ * judged by the store once that is open (core.ts).
  * @param inUse those of these keys that something needs; rejects in words where that cannot be told
  * @throws ConfigError
  */
@@ -25,10 +26,7 @@ export function watchedKeyFile(
       const removed = lacking(next, current);
       const needed = removed.length === 0 ? [] : await inUse(removed);
       if (needed.length === 0) return;
-      throw new Error(
-        `key ${needed.join(', ')} is in use and not in it: put the line back, and remove it once ` +
-          '`muster keys status` says that it may be',
-      );
+      throw new Error(inUseInWords(needed));
     },
     taken(next, before) {
       ring.replace(next);
@@ -38,6 +36,11 @@ export function watchedKeyFile(
   const ring = new LiveKeyRing(watched.current);
   return ring;
 }
+
+/** Says that a key file lacks keys that are in use. */
+export const inUseInWords = (numbers: readonly number[]): string =>
+  `key ${numbers.join(', ')} is in use and not in it: put the line back, and remove it once ` +
+  '`muster keys status` says that it may be';
 
 /** The keys of `other` that `ring` does not have. */
 const lacking = (ring: KeyRing, other: KeyRing): readonly number[] =>

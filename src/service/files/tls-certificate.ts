@@ -16,7 +16,7 @@ export interface Certificate {
 /** The certificates of authorities that are trusted. */
 export interface Authorities {
   readonly pem: Buffer;
-  /** From then on none of them is valid, in milliseconds since 1970. */
+  /** From then on one of them is valid no more that was when the file was taken, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
@@ -55,9 +55,13 @@ export function certificateUse(
 }
 
 /** The authorities of a file. @param taken is called when they have changed */
-export const authoritiesUse = (file: ConfiguredFile, taken: () => void = () => undefined): FileUse<Authorities> => ({
+export const authoritiesUse = (
+  file: ConfiguredFile,
+  { clock }: Pick<CertificateDeps, 'clock'>,
+  taken: () => void = () => undefined,
+): FileUse<Authorities> => ({
   files: [file],
-  parse: ([pem]) => parseAuthorities(pem),
+  parse: ([pem]) => parseAuthorities(pem, clock.now()),
   taken(next) {
     taken();
     return { expiresAt: iso(next.expiresAt) };
@@ -84,13 +88,19 @@ const PEM_CERTIFICATE =
   /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 
 /** A file that is cut off has fewer ends than beginnings. */
-function parseAuthorities(pem: Buffer): Authorities {
+function parseAuthorities(pem: Buffer, now: number): Authorities {
   const text = pem.toString('latin1');
   const certificates = text.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error('there is no PEM certificate in it');
   if (certificates.length !== text.split('-----BEGIN ').length - 1)
-    throw new Error('it has more than whole PEM certificates');
-  return { pem, expiresAt: Math.max(...certificates.map((one) => expiryOf(Buffer.from(one, 'latin1')))) };
+    throw new Error(
+      'it has more than whole PEM certificates: leave the certificates of the authorities alone in it, without a key, a ' +
+        'list of revocations, or a certificate that is cut off',
+    );
+  const expiries = certificates.map((one) => expiryOf(Buffer.from(one, 'latin1')));
+  // A bundle may have expired ones, which do no harm. Nobody but a person knows which of the others is needed.
+  const valid = expiries.filter((at) => at > now);
+  return { pem, expiresAt: valid.length === 0 ? Math.max(...expiries) : Math.min(...valid) };
 }
 
 function expiryOf(certificate: Buffer): number {

@@ -1,6 +1,8 @@
 import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { inTime } from '../../concurrency/in-time.ts';
+import { SerialByKey } from '../../concurrency/serial-by-key.ts';
 import { named } from '../../config/files/config-error.ts';
 import {
   contentAtStart,
@@ -20,14 +22,22 @@ import type { Clock } from '../../time/clock.ts';
  * log, a metric and `degraded` at /readyz. After 10 minutes of that, content that lets somebody in is refused.
  */
 
-/** The pause between two looks at the files. */
+/** From one look at a file to the next at most, unless that file's own read hangs. */
 export const FILES_EVERY_MS = 10_000;
+/** A round waits no longer for files whose read hangs. */
+const ROUND_MS_MAX = 1000;
+/** The pause between two rounds. */
+export const ROUNDS_PAUSE_MS = FILES_EVERY_MS - ROUND_MS_MAX;
 /** How long content that lets somebody in is used while its file cannot be. */
 export const KEPT_MS = 600_000;
-/** A file system that hangs is a fault of the file, and holds up no other one. */
+/**
+ * A read that hangs is a fault of the file. It holds up the files of its folder, which are read one after the other, and
+ * no other one: so a folder that hangs occupies one of the four threads that read files (libuv's), and four such folders
+ * would occupy all.
+ */
 const READ_MS_MAX = 5000;
 
-/** What a use makes of its files: the content of each, in their order. */
+/** The contents of the files of one use, in their order. */
 export type Contents = readonly [Buffer, ...Buffer[]];
 
 /** A setting that stands in one file, or in several that change together. */
@@ -42,7 +52,10 @@ export interface FileUse<T> {
   readonly parse: (contents: Contents, current: T | undefined) => T;
   /** Judges new content by more than the content itself. @throws Error in words, without the content of the files */
   readonly judge?: (next: T, current: T) => Promise<void>;
-  /** The new content is in use. @returns what the log is to have beside the names of the files; no secret */
+  /**
+   * Is told once the new content is in use. Where it throws, the content from before is in use again.
+   * @returns the fields of the log beside the names of the files; no secret
+   */
   readonly taken?: (next: T, before: T) => object | undefined;
   /** When what is in use expires, in milliseconds since 1970. */
   readonly expiresAt?: (current: T) => number;
@@ -50,7 +63,7 @@ export interface FileUse<T> {
   readonly refused?: string;
 }
 
-/** What is in use of a file. */
+/** The setting that a file has at present. */
 export interface WatchedFile<T> {
   readonly current: T;
   /** Whether the files could not be used for 10 minutes. */
@@ -68,15 +81,23 @@ export interface WatchedFilesDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Pick<Log, 'info' | 'error'>;
   readonly metrics: FileMetrics;
+  /** Only tests give this and `inTime`. */
+  readonly read?: (file: ConfiguredFile) => Promise<Buffer>;
+  readonly inTime?: typeof inTime;
 }
+
+type Deps = Required<WatchedFilesDeps>;
 
 /** All files of a process that are read again while it runs. */
 export class WatchedFiles {
-  readonly #deps: WatchedFilesDeps;
+  readonly #deps: Deps;
+  readonly #folders = new SerialByKey(Number.POSITIVE_INFINITY);
   readonly #all: Look[] = [];
 
-  constructor(deps: WatchedFilesDeps) {
-    this.#deps = deps;
+  constructor({ read = trustedContent, ...deps }: WatchedFilesDeps) {
+    const inFolder = (file: ConfiguredFile): Promise<Buffer> =>
+      this.#folders.tryRun(dirname(file.path), () => read(file)) ?? read(file);
+    this.#deps = { inTime, ...deps, read: inFolder };
   }
 
   /** Reads files for the first time, and from now on in each round. @throws ConfigError that names the variable */
@@ -86,12 +107,13 @@ export class WatchedFiles {
     return watched;
   }
 
-  /** Looks at all files once. Never rejects. */
+  /** Looks at all files once, and leaves those whose read hangs to themselves. Never rejects. */
   async round(): Promise<void> {
-    await Promise.all(this.#all.map((one) => one.look()));
+    const looks = Promise.all(this.#all.map((one) => one.look()));
+    await this.#deps.inTime(looks, ROUND_MS_MAX, () => new Error('a read hangs')).catch(() => undefined);
   }
 
-  /** The files that cannot be used, and why, in words; undefined where there are none. */
+  /** The files that cannot be used, and why, in words for everybody, without paths; undefined where there are none. */
   trouble(): string | undefined {
     const troubles = this.#all.map(({ trouble }) => trouble).filter((trouble) => trouble !== undefined);
     return troubles.length === 0 ? undefined : troubles.join('; ');
@@ -103,23 +125,31 @@ interface Look {
   look(): Promise<void>;
 }
 
-interface Fault {
-  readonly why: string;
+interface Fault extends Told {
   /** When it was first seen, on the monotonic clock. */
   readonly since: number;
   readonly isOverdue: boolean;
 }
 
+/** A reason in words. */
+interface Told {
+  /** As the log has it. */
+  readonly why: string;
+  /** As everybody may read it: /readyz asks for no token. */
+  readonly shown: string;
+}
+
 /** The content decides, and not inode or time of a file: a mounted Secret keeps neither. */
 class Watched<T> implements WatchedFile<T>, Look {
   readonly #use: FileUse<T>;
-  readonly #deps: WatchedFilesDeps;
+  readonly #deps: Deps;
   #current: T;
   #contents: Contents;
   #fault: Fault | undefined;
   #reading: Promise<Contents | 'changing'> | undefined;
+  #looking: Promise<void> | undefined;
 
-  constructor(use: FileUse<T>, deps: WatchedFilesDeps) {
+  constructor(use: FileUse<T>, deps: Deps) {
     this.#use = use;
     this.#deps = deps;
     const [first, ...others] = use.files;
@@ -141,10 +171,19 @@ class Watched<T> implements WatchedFile<T>, Look {
   get trouble(): string | undefined {
     if (this.#fault === undefined) return undefined;
     const { refused } = this.#use;
-    return `${this.#use.files[0].name}: ${this.#fault.why}${this.isOverdue && refused !== undefined ? `; ${refused}` : ''}`;
+    const lapsed = this.isOverdue && refused !== undefined ? `; ${refused}` : '';
+    return `${this.#variable}: ${this.#fault.shown}${lapsed}`;
   }
 
+  /** Goes on with the look that is under way, if there is one. */
   async look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
     try {
       if (await this.#take()) this.#usable();
     } catch (error) {
@@ -163,22 +202,32 @@ class Watched<T> implements WatchedFile<T>, Look {
   /** @returns false where the files are changing at this moment: the next round finds all of them changed */
   async #take(): Promise<boolean> {
     // A read that hangs is waited for again, and none is begun beside it.
-    this.#reading ??= contentsOf(this.#use.files).finally(() => {
+    this.#reading ??= contentsOf(this.#use.files, this.#deps.read).finally(() => {
       this.#reading = undefined;
     });
-    const contents = await inTime(this.#reading, READ_MS_MAX, () => new Error('the file cannot be read within 5 s'));
+    const late = (): Error => new Error('the file cannot be read within 5 s');
+    const contents = await this.#deps.inTime(this.#reading, READ_MS_MAX, late);
     if (contents === 'changing') return false;
     if (areSame(contents, this.#contents)) return true;
     const before = this.#current;
     const next = this.#use.parse(contents, before);
     if (next !== before) await this.#use.judge?.(next, before);
+    const facts = next === before ? undefined : this.#put(next, before);
     this.#contents = contents;
     if (next === before) return true;
-    this.#current = next;
-    const facts = this.#use.taken?.(next, before);
     this.#tellExpiry();
     this.#deps.log.info({ ...this.#facts, ...facts }, 'a file of the configuration has changed');
     return true;
+  }
+
+  #put(next: T, before: T): object | undefined {
+    this.#current = next;
+    try {
+      return this.#use.taken?.(next, before);
+    } catch (error) {
+      this.#current = before;
+      throw error;
+    }
   }
 
   #usable(): void {
@@ -189,10 +238,10 @@ class Watched<T> implements WatchedFile<T>, Look {
   }
 
   /** Each reason is told once, and so is the end of the time for which the content from before is used. */
-  #unusable(why: string): void {
+  #unusable({ why, shown }: Told): void {
     const { log, metrics, clock } = this.#deps;
     const before = this.#fault;
-    this.#fault = { why, since: before?.since ?? clock.monotonic(), isOverdue: this.isOverdue };
+    this.#fault = { why, shown, since: before?.since ?? clock.monotonic(), isOverdue: this.isOverdue };
     metrics.fileUnusable(this.#variable, true);
     if (why !== before?.why) {
       log.error({ ...this.#facts, why }, 'a file of the configuration cannot be used; what it had before stays');
@@ -209,23 +258,43 @@ class Watched<T> implements WatchedFile<T>, Look {
 }
 
 /** A pair of files comes to be replaced one after the other: what was read is of one moment, or nothing. */
-async function contentsOf(files: FileUse<unknown>['files']): Promise<Contents | 'changing'> {
-  const [first, ...others] = files;
-  const content = await trustedContent(first);
+async function contentsOf(
+  [first, ...others]: FileUse<unknown>['files'],
+  read: Deps['read'],
+): Promise<Contents | 'changing'> {
+  const content = await read(first);
   const rest: Buffer[] = [];
   for (const file of others) {
-    const named = (error: unknown): Error => new Error(`${file.variable}: ${faultIn(error)}`, { cause: error });
-    rest.push(await trustedContent(file).catch((error: unknown) => Promise.reject(named(error))));
+    const named = (error: unknown): Error => {
+      const { why, shown } = faultIn(error);
+      return new FileFault(`${file.variable}: ${why}`, `${file.variable}: ${shown}`, { cause: error });
+    };
+    rest.push(await read(file).catch((error: unknown) => Promise.reject(named(error))));
   }
-  if (others.length > 0 && !content.equals(await trustedContent(first))) return 'changing';
+  if (others.length > 0 && !content.equals(await read(first))) return 'changing';
   return [content, ...rest];
 }
 
 async function trustedContent({ path, bytesMax, distrusted }: ConfiguredFile): Promise<Buffer> {
   const content = await boundedContent(path, bytesMax);
   const why = distrusted?.(path);
-  if (why !== undefined) throw new Error(why);
+  if (why !== undefined) throw new FileFault(why, DISTRUSTED);
   return content;
+}
+
+const DISTRUSTED = 'others can write it, or put another file in its place: the log has its path, and how to mend it';
+
+/** A fault whose words for the log name a path. */
+class FileFault extends Error implements Told {
+  override readonly name = 'FileFault';
+  readonly why: string;
+  readonly shown: string;
+
+  constructor(why: string, shown: string, options?: ErrorOptions) {
+    super(why, options);
+    this.why = why;
+    this.shown = shown;
+  }
 }
 
 /** @throws Error in words for what is no file, or longer than `bytesMax`; the system's error where it cannot be read */
@@ -242,7 +311,9 @@ const areSame = (some: Contents, others: Contents): boolean =>
   some.every((content, index) => content.equals(others[index] ?? Buffer.alloc(0)));
 
 /** The rule that is broken, or the system's code; never the content. */
-function faultIn(error: unknown): string {
+function faultIn(error: unknown): Told {
+  if (error instanceof FileFault) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : `the file cannot be read (${code})`;
+  const why = code === undefined ? message : `the file cannot be read (${code})`;
+  return { why, shown: why };
 }

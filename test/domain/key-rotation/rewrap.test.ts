@@ -3,6 +3,7 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
+import { keysLacking } from '../../../src/domain/key-rotation/keys-in-use.ts';
 import { createRewrap } from '../../../src/domain/key-rotation/rewrap.ts';
 import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
@@ -215,6 +216,32 @@ onEachStore('the rewrap', (stores) => {
     await leader.round();
     expect(await noted(store)).toMatchObject({ number: 2, left: [] });
     expect(await opened(store)).not.toContain(undefined);
+  });
+
+  test.each([
+    [[2], 1, 0, [1], 'a header is sealed under key 1'],
+    [[2], 0, 1, [1], 'an answer is'],
+    [[2], 0, 0, [], 'nothing is'],
+    [[1, 2], 1, 1, [], 'nothing is absent'],
+  ])(
+    'before a whole pass, a replica with keys %j (%i headers, %i answers) lacks what seals',
+    async (own, headers, answers, lacking) => {
+      await using store = faultyStore(await stores.open());
+      await seeded(store, headers, answers);
+      expect(await keysLacking(store, ringOf(...own))).toEqual(lacking);
+    },
+  );
+
+  test('what a whole pass has left is lost already, and keeps no replica from its start', async () => {
+    await using store = faultyStore(await stores.open());
+    await seeded(store, 1, 0);
+    await using leader = await leading(store, [2]);
+    await leader.round();
+    expect(await keysLacking(store, ringOf(2))).toEqual([]);
+    // Nor does it in the next rotation, before its pass.
+    await commitAll(store, [writing(3)]);
+    expect(await keysLacking(store, ringOf(2, 3))).toEqual([]);
+    expect(await keysLacking(store, ringOf(3))).toEqual([]);
   });
 
   test('a configuration that changes meanwhile and keeps its header is not counted as done', async () => {

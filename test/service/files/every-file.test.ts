@@ -45,7 +45,7 @@ test('a service looks at every file that is configured; those of etcd in etcd-ro
   expect(told.toSorted()).toEqual(kinds.map(({ variables: [variable] }) => variable).toSorted());
 });
 
-/** Where the files of a kind lie, and how their content is replaced. */
+/** The paths of the files of a kind, and the way in which their content is replaced. */
 interface Place {
   readonly paths: readonly string[];
   replace(contents: readonly string[]): void;
@@ -75,7 +75,7 @@ function mounted({ variables, first }: FileKind): Place {
   };
 }
 
-/** What must stand beside the file of a kind. */
+/** The files that must stand beside those of a kind. */
 function besides({ variables }: FileKind): Record<string, string> {
   const beside = (name: string, content: string): string => {
     const path = join(dir, name);

@@ -5,6 +5,8 @@ import { configuredFile } from '../../../src/config/files/configured-file.ts';
 import { parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { watchedKeyFile } from '../../../src/service/files/key-file.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { rotate } from '../../support/records/key-lines.ts';
+import { call, createApp, enroll, Muster, poll, tenant } from '../../support/service/muster.ts';
 import { Watching } from '../../support/files/watching.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
@@ -122,4 +124,23 @@ test('two keys of one number have two fingerprints, and no fingerprint reveals i
   expect(one).toBe(same);
   expect(one).not.toBe(other);
   expect(one).toMatch(/^[0-9a-f]{16}$/);
+});
+
+test('a start refuses a file without a key that is in use, whatever its roles, and starts once the line is back', async () => {
+  const start = (...numbers: number[]) => {
+    says(numbers.map((number) => line(number)).join(''));
+    return Muster.start({ dataDir: dir, env: { MUSTER_ROLES: 'api,device' } });
+  };
+  await using first = await start(1);
+  const { apiKey } = await tenant(first);
+  const body = { enabled: true, endpoint: 'https://otel.example.com', authHeader: 'Bearer collector-secret' };
+  await call(`${first.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body });
+  const credential = await enroll(first, await createApp(first, apiKey));
+  await first[Symbol.asyncDispose]();
+  await using rotating = await start(1, 2);
+  expect((await rotate(rotating)).body).toEqual({ writing: 2, before: 1 });
+  await rotating[Symbol.asyncDispose]();
+  await expect(start(2)).rejects.toThrow(/^MUSTER_KEY_FILE: key 1 is in use and not in it: put the line back/);
+  await using again = await start(1, 2);
+  expect((await poll(again, credential)).text).toContain('collector-secret');
 });

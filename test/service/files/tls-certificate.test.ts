@@ -1,9 +1,9 @@
-import { rmSync, unlinkSync } from 'node:fs';
+import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
 import { configuredFile } from '../../../src/config/files/configured-file.ts';
-import { certificateUse, type Certificate } from '../../../src/service/files/tls-certificate.ts';
+import { authoritiesUse, certificateUse, type Certificate } from '../../../src/service/files/tls-certificate.ts';
 import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
 import { MountedSecret } from '../../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
@@ -129,5 +129,29 @@ describe('at the start', () => {
     expect(watching.lines.map(({ level, msg }) => [level, msg])).toEqual([
       ['error', 'a certificate has expired: renew it'],
     ]);
+  });
+});
+
+describe('authorities', () => {
+  const authorities = (...certificates: readonly (string | undefined)[]) => {
+    const path = join(dir, 'authorities');
+    writeFileSync(path, certificates.join(''), { mode: 0o600 });
+    return watching.files.add(authoritiesUse(configuredFile('MUSTER_ETCD_CA_FILE', path), watching));
+  };
+
+  test('the first one to expire is told, where it has not expired already', () => {
+    const [long, expired] = [selfSigned(dir, 'long', { days: '9' }), selfSigned(dir, 'expired', { days: '-1' })];
+    const told = (): number =>
+      Math.round(((watching.expiry.get('MUSTER_ETCD_CA_FILE') ?? 0) * 1000 - Date.now()) / DAY_MS);
+    authorities(long.cert, first?.cert);
+    expect(told()).toBe(1);
+    authorities(long.cert, expired.cert);
+    expect(told()).toBe(9);
+    authorities(expired.cert);
+    expect(told()).toBe(-1);
+  });
+
+  test('a key beside them is refused, with what to do', () => {
+    expect(() => authorities(first?.cert, first?.key)).toThrow(/^MUSTER_ETCD_CA_FILE: .*without a key/);
   });
 });

@@ -83,7 +83,13 @@ export function everyFile(first: SelfSigned, next: SelfSigned): readonly FileKin
     half: cut(next.cert),
     bytesMax: PEM_BYTES_MAX,
   };
-  const authority = { first: [first.cert], next: [next.cert], half: cut(next.cert), bytesMax: PEM_BYTES_MAX };
+  const authority = {
+    first: [first.cert],
+    next: [next.cert],
+    half: cut(next.cert),
+    guarded: true,
+    bytesMax: PEM_BYTES_MAX,
+  } as const;
   return [
     {
       variables: ['MUSTER_KEY_FILE'],

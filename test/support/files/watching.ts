@@ -1,6 +1,6 @@
 import type { FileVariable } from '../../../src/config/files/configured-file.ts';
 import { createLog } from '../../../src/log.ts';
-import { WatchedFiles } from '../../../src/service/files/watched-file.ts';
+import { WatchedFiles, type WatchedFilesDeps } from '../../../src/service/files/watched-file.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 
 interface Line {
@@ -20,9 +20,12 @@ export class Watching {
   readonly expiry = new Map<FileVariable, number>();
   readonly files: WatchedFiles;
 
-  constructor(clock = new FakeClock(Date.now())) {
+  constructor(clock = new FakeClock(Date.now()), reading: Pick<WatchedFilesDeps, 'read' | 'inTime'> = {}) {
     this.clock = clock;
     this.files = new WatchedFiles({
+      // A busy machine is as slow as a file system that hangs.
+      inTime: (work) => work,
+      ...reading,
       clock,
       log: this.log,
       metrics: {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../../config/config.ts';
 import { fullInWords } from '../../../domain/fullness/room.ts';
+import { keysLacking } from '../../../domain/key-rotation/keys-in-use.ts';
 import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
 import type { KeyRing } from '../../../domain/keys/key-ring.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
@@ -9,6 +10,7 @@ import { FORMAT, formatSchema } from '../../../domain/records/records.ts';
 import { replicaSchema } from '../../../domain/records/replica-records.ts';
 import { EMPTY_IT, otherInWords } from '../../../domain/replicas/format.ts';
 import { generatedKeyPath, isUnused, lostKeyFile } from '../../../service/files/generated-secrets.ts';
+import { inUseInWords } from '../../../service/files/key-file.ts';
 import { openConfiguredStore } from '../../../service/open-store.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import { systemClock } from '../../../time/clock.ts';
@@ -87,6 +89,8 @@ async function checkOpened(
   if (keyRing) {
     const missing = keyMissing((await readActiveKey(store))?.record, keyRing);
     if (missing !== undefined) report(finding('keys').fail(missing));
+    const lacking = await keysLacking(store, keyRing);
+    if (lacking.length > 0) report(finding('keys').fail(`the key file: ${inUseInWords(lacking)}`));
   } else await checkLostKeyFile(store, config, report);
   await checkReplicas(store, report);
   if (!serviceResponds) await checkLoginsOfStore(store, report);

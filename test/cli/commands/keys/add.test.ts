@@ -66,7 +66,7 @@ test('a link stays one, and the file that it leads to is replaced', async () => 
 
 test.each([
   ['is no key file', () => writeFileSync(path, 'hunter2\n', { mode: 0o600 }), 2, /line 1: expected N:/],
-  ['is not there', () => undefined, 1, /no such file/],
+  ['is not there', () => undefined, 2, /keys: the file cannot be read \(ENOENT\)/],
   [
     'is writable by others',
     () => {
