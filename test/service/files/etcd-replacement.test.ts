@@ -74,15 +74,15 @@ describe.skipIf(binary === undefined)(`a renewal under requests${skipped}`, () =
 
   /** Has every account create apps one after the other until the work is done. @returns every status */
   async function during(work: () => Promise<void>): Promise<Set<number>> {
-    let isOver = false;
+    const over = new AbortController();
     const statuses = new Set<number>();
     const creating = accounts.map(async ({ apiKey }) => {
       do {
         const { status } = await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: {} });
         statuses.add(status);
-      } while (!isOver);
+      } while (!over.signal.aborted);
     });
-    await work().finally(() => (isOver = true));
+    await work().finally(() => over.abort());
     await Promise.all(creating);
     return statuses;
   }
