@@ -26,6 +26,12 @@ const formerOf = (name: ClientVariable): string => name.replace('MUSTER_CLIENT_'
 export const successorOf = (name: string): ClientVariable | undefined =>
   CLIENT_VARIABLES.find((variable) => formerOf(variable) === name);
 
+/** Tells of a name that only the client knew, and means nothing now; empty for any other one. */
+export function movedTo(name: string): string {
+  const successor = successorOf(name);
+  return successor === undefined ? '' : ` (a command that asks a service reads ${successor})`;
+}
+
 /**
  * Tells of each of the variables that is not set while one of its former name is, which has no effect on a client.
  * @returns the end of a sentence; empty where there is none

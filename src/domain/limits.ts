@@ -82,6 +82,8 @@ export const LIMITS = {
   sharingSuspectsMax: 10_000,
   /** Senders of an account that replicas tell each other. */
   sharingSendersMax: 64,
+  /** Findings that a replica writes at once; the others are found anew after a minute. */
+  sharingToldAtOnceMax: 16,
 
   detectionsPerRequestMax: 100,
   detectionNameCharactersMax: 128,

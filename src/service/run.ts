@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import process from 'node:process';
+import { movedTo } from '../config/client-variables.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
 import { FORMAT } from '../domain/records/records.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
@@ -50,8 +51,9 @@ export async function run(config: Config, work?: Work, { inWords = false }: RunO
   const replicaId = generateMarker(systemRandom());
   const logOutput = new LogOutput();
   const log = createLog(config.logLevel, logOutput, { replicaId });
-  for (const name of config.unknownVariables)
-    log.warn({ variable: name }, 'there is no such variable: it has no effect');
+  for (const name of config.unknownVariables) {
+    log.warn({ variable: name }, `there is no such variable${movedTo(name)}: it has no effect`);
+  }
   const ending = new AbortController();
   let faulty = false;
   const end = (what: string, facts: object): undefined => {

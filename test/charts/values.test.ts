@@ -116,7 +116,8 @@ describeWithHelm('the product', () => {
       { split: { enabled: true }, store: { type: 'etcd', etcd: { endpoints: ['http://etcd:2379'] } } },
       undefined,
     ],
-    ['every value', everything, '/etc/muster/tls-ops/tls.crt'],
+    ['TLS on the API alone', { tls: { api: { existingSecret: 'api' } } }, '/etc/muster/tls-api/tls.crt'],
+    ['every value', everything, ['api', 'device', 'ops'].map((name) => `/etc/muster/tls-${name}/tls.crt`).join(':')],
   ])('leads a command beside it to the service of its own pod: %s', async (_what, values, ca) => {
     const documents = await render({ values });
     const pods = documents.filter((document) => at(document, 'kind') === 'Deployment');
@@ -131,8 +132,9 @@ describeWithHelm('the product', () => {
         ...others,
         ...(roles.includes('api') && { MUSTER_CLIENT_URL }),
         ...(roles.includes('device') && { MUSTER_CLIENT_DEVICE_URL }),
-        ...(ca !== undefined && { MUSTER_CLIENT_CA_FILE: ca }),
       });
+      // test/service/ops-tls.test.ts asks a service by what is translated so.
+      expect(own['MUSTER_CLIENT_CA_FILE']).toBe(ca);
     }
   });
 });

@@ -213,7 +213,7 @@ export const CLIENTS: readonly Mutant[] = [
   {
     name: 'the supervisor is not told whom to believe',
     file: 'src/cli/commands/agent/enroll.ts',
-    search: "endpoint.startsWith('https:') ? address.caFile : undefined",
+    search: "endpoint.startsWith('https:') ? address.caFiles?.[0] : undefined",
     replacement: 'undefined',
     rule: 'Agent: the supervisor believes the authority that the enrollment believes.',
     caughtBy: ['test/cli/commands/agent/enroll.test.ts'],

@@ -63,6 +63,22 @@ export const DEVICES: readonly Mutant[] = [
     caughtBy: [SHARED, 'test/domain/shared-credentials/sharing-watch.test.ts'],
   },
   {
+    name: 'a machine to which a NAT gives several networks passes for two, whatever its id',
+    file: WATCH,
+    search: 'place !== 0 && instance !== 0 ? withId(place) : place',
+    replacement: 'place',
+    rule: 'Shared credentials: where both polls have an id, the ids alone decide.',
+    caughtBy: ['test/domain/shared-credentials/sharing-watch.test.ts'],
+  },
+  {
+    name: 'one without an id is not compared with one that has an id',
+    file: TURNS,
+    search: 'among((other) => placeOf(other) === own)',
+    replacement: 'among(() => false)',
+    rule: 'Shared credentials: a poll without an id is compared by its network.',
+    caughtBy: [SHARED, 'test/domain/shared-credentials/turn-taking.test.ts'],
+  },
+  {
     name: 'machines that share a credential are told with every turn',
     file: WATCH,
     search: 'quietUntil: at + HOUR_MS }',

@@ -206,8 +206,8 @@ export const KUBERNETES: readonly Mutant[] = [
   {
     name: 'the command believes whatever the authority of the listener issued',
     file: 'src/cli/connection/fetch-to.ts',
-    search: 'const isAuthority = certificates[0]?.ca === true;',
-    replacement: 'const isAuthority = certificates.some(({ ca }) => ca);',
+    search: 'files.some(([first]) => first?.ca)',
+    replacement: 'files.flat().some(({ ca }) => ca)',
     rule: 'Command line: beside the service the one certificate of its file is believed.',
     caughtBy: ['test/service/ops-tls.test.ts'],
   },

@@ -94,8 +94,8 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: "a context's secret is sent to any address",
     file: 'src/cli/connection/connection.ts',
-    search: 'if (own !== undefined && isOfContext(plane, address, chosen?.context)) return',
-    replacement: 'if (own !== undefined) return',
+    search: 'if (own !== undefined && isOfContext(plane, address, chosen?.context)) {',
+    replacement: 'if (own !== undefined) {',
     rule: 'CLI: the secret of a context is sent to its own addresses alone.',
     caughtBy: ['test/cli/connection/connection.test.ts'],
   },

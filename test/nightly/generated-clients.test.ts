@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findProxy, startProxy } from '../support/http/real-proxies.ts';
+import { compressedBy, findProxy, startProxy } from '../support/http/real-proxies.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { freePorts } from '../support/service/free-ports.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant } from '../support/service/muster.ts';
@@ -19,7 +19,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const SECTION = /^### Python and Go$(.*?)^## /ms.exec(readFileSync(join(ROOT, 'docs/API.md'), 'utf8'))?.[1] ?? '';
 const COMMANDS = [...SECTION.matchAll(/^```\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
 
-/** What the walks print when nothing surprises them. */
+/** The lines of a walk that nothing surprises. */
 const STEPS = [
   'operator: created an account, and renamed it',
   'operator: created an API key that expires in an hour',
@@ -47,7 +47,7 @@ const STEPS = [
   'busy: 429 rate_limited, with Retry-After',
 ];
 
-/** What the service has in the audit of the account afterwards: a step must not only be told. */
+/** The audit of the account afterwards: a step must not only be told. */
 const ACTIONS = [
   'account.changed',
   'account.created',
@@ -66,9 +66,11 @@ const ACTIONS = [
 
 const WAYS = ['directly', 'behind nginx that compresses'] as const;
 const nginx = findProxy('nginx');
+/** The folder of an nginx, by the variable of the URL that it stands for. */
+const nginxIn = (folder: string, variable: string): string => join(folder, `nginx-${variable}`);
 
 for (const generator of GENERATORS) {
-  const { name, version, language, walk, build, run, instead = {}, prints } = generator;
+  const { name, version, language, walk, build, run, gzip, instead = {}, prints } = generator;
   const { env, note } = findGenerator(generator);
   describe.skipIf(env === undefined)(`${name} ${version}: clients for ${language}${note}`, () => {
     let folder: string;
@@ -109,6 +111,11 @@ for (const generator of GENERATORS) {
       process.stdout.write(walked);
       expect(walked.trimEnd().split('\n')).toEqual(prints ?? STEPS.map((step) => instead[step] ?? step));
       if (prints === undefined) expect(await auditedActions(muster)).toEqual(ACTIONS);
+      if (way === 'directly') return;
+      await doors[Symbol.asyncDispose]();
+      const compressed = Object.keys(doors.urls).map((variable) => compressedBy(nginxIn(folder, variable)));
+      process.stdout.write(`Answers in gzip: ${compressed.join(', ')}\n`);
+      expect(compressed.map((answers) => answers > 0)).toEqual(compressed.map(() => gzip !== 'no'));
     });
   });
 }
@@ -126,7 +133,7 @@ function secretIn(folder: string, name: string, secret: string): string {
   return path;
 }
 
-/** Where the walk finds the listeners. */
+/** The URLs of the listeners, as the walk gets them. */
 async function doorsOf(muster: Muster, way: (typeof WAYS)[number], folder: string) {
   await using stack = new AsyncDisposableStack();
   const targets = {
@@ -138,7 +145,7 @@ async function doorsOf(muster: Muster, way: (typeof WAYS)[number], folder: strin
   if (way !== 'directly') {
     for (const [variable, target] of Object.entries(targets)) {
       const [port = 0] = await freePorts(1);
-      const plan = { folder: join(folder, `nginx-${variable}`), port, target, readSeconds: 60 };
+      const plan = { folder: nginxIn(folder, variable), port, target, readSeconds: 60 };
       stack.use(await startProxy('nginx', nginx ?? '', plan));
       urls[variable] = `http://127.0.0.1:${port}`;
     }
@@ -154,7 +161,7 @@ async function busyKey(muster: Muster): Promise<string> {
   for (;;) if ((await Promise.all(Array.from({ length: 50 }, ask))).includes(429)) return apiKey;
 }
 
-/** What the service says that was done on the account of the walk, in the order of the alphabet. */
+/** The actions in the audit of the walk's account, in the order of the alphabet. */
 async function auditedActions(muster: Muster): Promise<string[]> {
   const accounts = `${muster.ops}/operator/v1/accounts`;
   const listed = (await call(accounts, { token: OPERATOR_TOKEN })).body['accounts'] as {

@@ -13,7 +13,7 @@ export interface Generator {
   readonly name: string;
   readonly version: string;
   readonly language: string;
-  /** What `.ci/build-generators.sh` is asked for; the last one has what the clients import. */
+  /** The words for `.ci/build-generators.sh`; the last tool has what the clients import. */
   readonly tools: readonly (readonly string[])[];
   /** Programs that its clients need beside it. */
   readonly programs?: readonly string[];
@@ -21,12 +21,14 @@ export interface Generator {
   readonly says: string;
   /** Makes the clients in a folder with `docs/openapi`; a name is that of its section in docs/API.md. */
   readonly generate: string | { readonly documented: string };
-  /** What it says of a document that it does not know. */
+  /** Its warnings of what it does not know in a document. */
   readonly warnings?: readonly string[];
   /** The folder of its walk. */
   readonly walk: string;
   readonly build?: string;
   readonly run: string;
+  /** How its clients come to ask for answers in gzip; by themselves where it is not stated. */
+  readonly gzip?: 'by a setting' | 'no';
   /** Lines of the walk that are others here, since the generator cannot do better. */
   readonly instead?: Readonly<Record<string, string>>;
   /** All lines of a walk that is another one. */
@@ -41,6 +43,7 @@ const openapiGeneratorPython = (version: string): Generator => ({
   says: 'openapi-generator version',
   generate: FOR_ALL(`${OPENAPI_GENERATOR} -g python --package-name muster_$api -o muster/$api ${WITHOUT_TESTS}`),
   walk: 'openapi-generator-python',
+  gzip: 'by a setting',
   run: 'PYTHONPATH=muster/v1:muster/device:muster/operator:$PYTHONPATH exec python3 walk.py',
 });
 
@@ -79,6 +82,8 @@ export const GENERATORS: readonly Generator[] = [
         '--output-model-type pydantic_v2.BaseModel --formatters builtin',
     ),
     walk: 'datamodel-code-generator',
+    // It makes models alone: the client is the walk's own.
+    gzip: 'no',
     run: 'exec python3 walk.py',
     prints: ['v1', 'device', 'operator'].map((api) => `${api}: parsed an answer of each operation`),
   },
@@ -109,7 +114,8 @@ export const GENERATORS: readonly Generator[] = [
     language: 'Go',
     programs: ['go'],
     generate: FOR_ALL(
-      `${OPENAPI_GENERATOR} -g go --package-name $api -o muster/$api --additional-properties=withGoMod=false ${WITHOUT_TESTS}`,
+      `${OPENAPI_GENERATOR} -g go --package-name $api -o muster/$api ${WITHOUT_TESTS} ` +
+        '--additional-properties=withGoMod=false',
     ),
     walk: 'openapi-generator-go',
     build: 'go build -mod=readonly -o walk .',
@@ -153,10 +159,12 @@ export const GENERATORS: readonly Generator[] = [
     language: 'Rust',
     programs: ['cargo'],
     generate: FOR_ALL(
-      `${OPENAPI_GENERATOR} -g rust -o muster/$api --additional-properties=packageName=muster_$api,packageVersion=0.0.0`,
+      `${OPENAPI_GENERATOR} -g rust -o muster/$api ` +
+        '--additional-properties=packageName=muster_$api,packageVersion=0.0.0',
     ),
     walk: 'openapi-generator-rust',
-    // What it compiles is kept beside the generator: the libraries take minutes.
+    gzip: 'by a setting',
+    // The compiled libraries are kept beside the generator: they take minutes.
     build: 'CARGO_TARGET_DIR=$LIBRARIES/rust cargo build --quiet --locked; cp "$LIBRARIES/rust/debug/walk" walk',
     run: 'exec ./walk',
     // No header of an answer: https://github.com/OpenAPITools/openapi-generator/issues/16111
@@ -172,9 +180,9 @@ export const GENERATORS: readonly Generator[] = [
 ];
 
 export interface Installed {
-  /** What its commands run in; undefined where it is not to be had, which is a failure in CI. */
+  /** The environment of its commands; undefined where it is not to be had, which is a failure in CI. */
   readonly env?: NodeJS.ProcessEnv;
-  /** What follows the title of tests that are skipped for it. */
+  /** Follows the title of tests that are skipped for it. */
   readonly note: string;
 }
 
@@ -192,7 +200,7 @@ export function findGenerator({ tools, programs = [] }: Generator): Installed {
       env: {
         ...process.env,
         PATH: [...folders, process.env['PATH'] ?? ''].join(delimiter),
-        // Where pip has laid the generators for Python, with what their clients import.
+        // Here pip has laid the generators for Python, with what their clients import.
         PYTHONPATH: libraries,
         LIBRARIES: libraries,
         MODULES: join(import.meta.dirname, '../../node_modules'),

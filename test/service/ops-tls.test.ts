@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { serviceHere } from '../../src/cli/connection/service-here.ts';
 import { issuedBy, makeCertificates, selfSigned, type SelfSigned } from '../support/http/certificates.ts';
 import { MountedSecret } from '../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
@@ -175,6 +176,65 @@ describe('beside the service, the command believes the certificate of its file',
     });
     server.close();
     expect([ended.code, asked]).toEqual([1, []]);
+  });
+});
+
+describe('beside a service whose listeners have different certificates', () => {
+  let env: Record<string, string>;
+  let own: Muster;
+  beforeEach(async () => {
+    const other = join(dir, `other-${count}`);
+    mkdirSync(other);
+    makeCertificates(other);
+    // With its authority behind it, as most files of certificates are.
+    const chain = ['server.crt', 'ca.crt'].map((name) => readFileSync(join(other, name), 'utf8')).join('');
+    const ofApi = new MountedSecret(join(dir, `api-${count}`), {
+      'tls.crt': chain,
+      'tls.key': readFileSync(join(other, 'server.key'), 'utf8'),
+    });
+    const ofDevice = new MountedSecret(join(dir, `device-${count}`), files(first));
+    const certificates = {
+      ...ofListener(),
+      MUSTER_API_TLS_CERT_FILE: ofApi.path('tls.crt'),
+      MUSTER_API_TLS_KEY_FILE: ofApi.path('tls.key'),
+      MUSTER_DEVICE_TLS_CERT_FILE: ofDevice.path('tls.crt'),
+      MUSTER_DEVICE_TLS_KEY_FILE: ofDevice.path('tls.key'),
+    };
+    own = await Muster.start({ clock, env: certificates });
+    const { api, device, ops } = own.service;
+    env = {
+      ...certificates,
+      XDG_CONFIG_HOME: dir,
+      MUSTER_DATA_DIR: own.dataDir,
+      MUSTER_KEY_FILE: join(own.dataDir, 'keys'),
+      MUSTER_API_LISTEN: `127.0.0.1:${api.port}`,
+      MUSTER_DEVICE_LISTEN: `127.0.0.1:${device.port}`,
+      MUSTER_OPS_LISTEN: `127.0.0.1:${ops.port}`,
+      MUSTER_PANEL_LISTEN: 'off',
+      MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN,
+    };
+  });
+  afterEach(() => own[Symbol.asyncDispose]());
+
+  test('the doctor finds it, by the variables of the service alone', async () => {
+    const { code, stdout } = await musterHere(['doctor'], env);
+    for (const what of ['service', 'clock', 'token']) expect(stdout).toMatch(new RegExp(`^ok +${what} `, 'm'));
+    expect([code, stdout]).toEqual([0, expect.not.stringMatching(/^fail/m)]);
+  });
+
+  test('every listener is asked by what `muster env` and the chart make of them', async () => {
+    const client = { ...serviceHere(env).variables, MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
+    const { accountId } = JSON.parse(
+      (await musterHere(['accounts', 'create', '-n', 'a', '-o', 'json'], client)).stdout,
+    ) as { accountId: string };
+    const keyFile = join(dir, `key-${count}`);
+    await musterHere(['api-keys', 'create', '--account', accountId, '--save-key', keyFile], client);
+    const owned = { ...client, MUSTER_CLIENT_API_KEY_FILE: keyFile };
+    expect(await musterHere(['apps', 'list'], owned)).toMatchObject({ code: 0, stderr: 'There is no such app.\n' });
+    expect(await musterHere(['status'], owned)).toMatchObject({ code: 0 });
+    // The certificate of ops alone is that of no other listener.
+    const MUSTER_CLIENT_CA_FILE = secret.path('tls.crt');
+    expect(await musterHere(['apps', 'list'], { ...owned, MUSTER_CLIENT_CA_FILE })).toMatchObject({ code: 1 });
   });
 });
 

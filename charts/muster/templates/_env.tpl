@@ -59,17 +59,21 @@
 {{- $root := .root -}}
 {{- $host := get (dict "0.0.0.0" "127.0.0.1" "[::]" "[::1]") $root.Values.config.listenHost | default $root.Values.config.listenHost -}}
 {{- $variables := dict "api" (list "URL" 8080) "device" (list "DEVICE_URL" 8081) "ops" (list "OPS_URL" 8082) -}}
+{{- $certificates := list -}}
 {{- range $name := fromYamlArray (include "muster.listenersOf" .) }}
 {{- with get $variables $name }}
+{{- if include "muster.tlsSecret" (dict "root" $root "name" $name) }}
+{{- $certificates = append $certificates (printf "/etc/muster/tls-%s/tls.crt" $name) }}
+{{- end }}
 - name: MUSTER_CLIENT_{{ first . }}
   value: {{ printf "%s://%s:%d" (ternary "https" "http" (not (empty (include "muster.tlsSecret" (dict "root" $root "name" $name))))) $host (int (last .)) | quote }}
 {{- end }}
 {{- end }}
 - name: MUSTER_CLIENT_OPERATOR_TOKEN_FILE
   value: /etc/muster/secrets/operator-token
-{{- if include "muster.tlsSecret" (dict "root" $root "name" "ops") }}
+{{- with $certificates }}
 - name: MUSTER_CLIENT_CA_FILE
-  value: /etc/muster/tls-ops/tls.crt
+  value: {{ join ":" . | quote }}
 {{- end }}
 {{- end }}
 

@@ -175,6 +175,16 @@ export const numberInQuery = (most: number, fallback: number, description: strin
       },
     });
 
+/** `true` or `false` in a query, documented as the boolean that it is: clients have a type of their own for an enum. */
+export const booleanInQuery = (description: string) =>
+  z.enum(['true', 'false']).meta({
+    description,
+    override({ jsonSchema }) {
+      delete jsonSchema.enum;
+      Object.assign(jsonSchema, { type: 'boolean', examples: [true] });
+    },
+  });
+
 const limit = numberInQuery(
   LIMITS.listPageMax,
   LIMITS.listPageDefault,

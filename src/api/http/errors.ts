@@ -152,7 +152,8 @@ export function otherDoor(here: Door, target: string): string | undefined {
     const theirs = paths.find((one) => path === one || path.startsWith(`${one}/`));
     if (theirs === undefined || door === here) continue;
     const speaks = `this is the ${DOORS[here].name} listener, which speaks ${DOORS[here].paths[0]}`;
-    return `No such endpoint here: ${speaks}. Use the address of the ${name} listener (MUSTER_${door.toUpperCase()}_LISTEN) for ${theirs}.`;
+    const use = `Use the address of the ${name} listener for ${theirs}; it has a port of its own`;
+    return `No such endpoint here: ${speaks}. ${use}, which the service has from MUSTER_${door.toUpperCase()}_LISTEN.`;
   }
   return undefined;
 }

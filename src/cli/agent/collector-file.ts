@@ -32,7 +32,10 @@ export class BadConfiguration extends Error {
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/;
 const VISIBLE = /^[\x20-\x7e]*$/;
 
-/** Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. */
+/**
+ * Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. The service has them
+ * in `config/opamp.ts`: the daemon imports nothing of it, as one of another repository could not.
+ */
 export type ExporterType = 'otlp_http' | 'otlphttp';
 
 /** What the daemon's command line says of the collector that reads the file. */

@@ -1,3 +1,4 @@
+import { movedTo } from '../../config/client-variables.ts';
 import { readConfig } from '../../config/config.ts';
 import { describedVariables, type Described } from '../../config/described.ts';
 import { nearestOf } from '../../config/unknown-variables.ts';
@@ -25,7 +26,7 @@ export async function checkConfig(call: Invocation): Promise<void> {
   const { env, say } = call;
   refuseId(call.globals.output, { columns: CHECKED });
   const { store, unknownVariables } = readConfig({ ...env });
-  for (const name of unknownVariables) say(`${name}: there is no such variable; it has no effect`);
+  for (const name of unknownVariables) say(`${name}: there is no such variable${movedTo(name)}; it has no effect`);
   say(`Every variable of Muster is valid; the store is ${store.kind}.`);
   await printOne<Checked>(call, { columns: CHECKED, item: { store: store.kind, unknownVariables } });
 }

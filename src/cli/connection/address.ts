@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { CLIENT, notRead, type ClientVariable } from '../../config/client-variables.ts';
 import { ConfigError } from '../../config/files/config-error.ts';
@@ -21,8 +21,8 @@ export interface Address {
   readonly from: string;
   /** The listener is one of this machine, so that its data directory may be asked for a secret. */
   readonly isLocal: boolean;
-  /** PEM: whom to trust beside the authorities that Node knows; on this machine in their place (fetch-to.ts). */
-  readonly caFile?: string;
+  /** PEM: whom to trust beside the authorities that Node knows; on this machine in their place (fetch-to.ts). Never empty. */
+  readonly caFiles?: readonly string[];
   readonly proxy?: Proxy;
   /** Whether the service listens there still, asked before each request; absent where only an answer tells. */
   readonly isThere?: () => boolean;
@@ -69,37 +69,42 @@ export const variableOf = (plane: Plane): ClientVariable => SOURCES[plane].varia
  * @throws ConfigError; CommandFault for an unknown context
  */
 export function addressOf(plane: Plane, asked: Asked, chosen = chosenContext(asked)): Address {
-  const { env, globals } = asked;
+  const { env, globals, sources } = asked;
   const { variable } = SOURCES[plane];
   // The authority of a context is trusted for its own services alone.
-  const authority = given(env, CLIENT.caFile);
+  const authorities = given(env, CLIENT.caFile)?.split(delimiter);
   if (globals.url !== undefined) {
-    return remote(globals.url, '--url', (chosen?.byOption ? chosen.context.caFile : undefined) ?? authority, env);
+    const caFiles = (chosen?.byOption ? caFilesOf(chosen) : undefined) ?? authorities;
+    return remote(globals.url, '--url', caFiles, env);
   }
   if (chosen?.byOption) return ofContext(plane, chosen, env);
   const named = given(env, variable);
-  if (named !== undefined) return remote(named, variable, authority, env);
+  if (named !== undefined) return remote(named, sources?.[variable] ?? variable, authorities, env);
   return chosen ? ofContext(plane, chosen, env) : onThisMachine(plane, env);
 }
 
 function ofContext(plane: Plane, chosen: ChosenContext, env: Asked['env']): Address {
   const { variable, inContext, option } = SOURCES[plane];
   const url = chosen.context[inContext];
-  if (url !== undefined) return remote(url, fromContext(chosen, variable, env), chosen.context.caFile, env);
+  if (url !== undefined) return remote(url, fromContext(chosen, variable, env), caFilesOf(chosen), env);
   throw new ConfigError(`the context ${chosen.name}: it has no address of this listener; add it with ${option}`);
 }
+
+const caFilesOf = ({ context: { caFile } }: ChosenContext): readonly string[] | undefined =>
+  caFile === undefined ? undefined : [caFile];
 
 /** A variable of a former name would have come before the context, unless an option named that. */
 const fromContext = ({ name, byOption }: ChosenContext, variable: ClientVariable, env: Asked['env']): string =>
   `the context ${name}${byOption ? '' : notRead(env, [variable, CLIENT.context])}`;
 
 /** @throws ConfigError that does not repeat the text, which may hold a secret */
-function remote(text: string, from: string, caFile: string | undefined, env: Asked['env']): Address {
+function remote(text: string, from: string, files: readonly string[] | undefined, env: Asked['env']): Address {
   if (!isServiceUrl(text)) throw new ConfigError(`${from}: must be http://HOST:PORT or https://HOST:PORT`);
   const isLocal = isLoopback(new URL(text).hostname);
   const proxy = proxyFor(text, env);
   const url = text.replace(/\/+$/, '');
-  return { url, from, isLocal, ...(caFile !== undefined && { caFile }), ...(proxy && { proxy }) };
+  const caFiles = files?.filter((path) => path !== '') ?? [];
+  return { url, from, isLocal, ...(caFiles.length > 0 && { caFiles }), ...(proxy && { proxy }) };
 }
 
 /** @throws ConfigError */
@@ -113,11 +118,10 @@ function onThisMachine(plane: Plane, env: Asked['env']): Address {
 
 /**
  * Lets this process trust the authorities of an address from here on; those of this machine at its own requests alone.
- * @throws ConfigError where the file cannot be read or has no PEM certificate
+ * @throws ConfigError where a file cannot be read or has no PEM certificate
  */
-export function trustAuthority({ isLocal, caFile }: Pick<Address, 'isLocal' | 'caFile'>): void {
-  if (caFile === undefined) return;
-  const certificates = certificatesIn(caFile);
-  if (isLocal) return;
+export function trustAuthority({ isLocal, caFiles = [] }: Pick<Address, 'isLocal' | 'caFiles'>): void {
+  const certificates = caFiles.flatMap(certificatesIn);
+  if (isLocal || certificates.length === 0) return;
   setDefaultCACertificates([...getCACertificates('default'), ...certificates.map((one) => one.toString())]);
 }

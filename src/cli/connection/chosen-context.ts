@@ -1,4 +1,4 @@
-import { CLIENT } from '../../config/client-variables.ts';
+import { CLIENT, type ClientVariable } from '../../config/client-variables.ts';
 import { CommandFault, EXIT } from '../terminal/exit.ts';
 import type { Globals } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -8,6 +8,8 @@ import { readContexts, type Context, type Contexts } from './context-file.ts';
 export interface Asked {
   readonly env: Environment;
   readonly globals: Globals;
+  /** Where the value of a variable is from that the caller has set itself, and no user. */
+  readonly sources?: Readonly<Partial<Record<ClientVariable, string>>>;
 }
 
 export interface ChosenContext {

@@ -78,7 +78,12 @@ export function connectionTo(plane: SecuredPlane, asked: Asked): Connection {
 
 type Kept = Pick<Connection, 'token' | 'tokenFrom'>;
 
-function secretFor(plane: SecuredPlane, { env }: Asked, chosen: ChosenContext | undefined, address: Address): Kept {
+function secretFor(
+  plane: SecuredPlane,
+  { env, sources }: Asked,
+  chosen: ChosenContext | undefined,
+  address: Address,
+): Kept {
   const { variable, fileVariable, inContext } = SOURCES[plane];
   const own = chosen?.context[inContext];
   const ofContext = (path: string): Kept => fromFile(plane, path, `the context ${chosen?.name ?? ''} (${path})`);
@@ -87,8 +92,9 @@ function secretFor(plane: SecuredPlane, { env }: Asked, chosen: ChosenContext | 
   if (value !== undefined && file !== undefined) {
     throw new ConfigError(`${variable} and ${fileVariable}: set one of them, not both`);
   }
-  if (value !== undefined) return { token: new Secret(SOURCES[plane].parse(value, variable)), tokenFrom: variable };
-  if (file !== undefined) return fromFile(plane, file, `${fileVariable} (${file})`);
+  const from = sources?.[variable] ?? variable;
+  if (value !== undefined) return { token: new Secret(SOURCES[plane].parse(value, from)), tokenFrom: from };
+  if (file !== undefined) return fromFile(plane, file, `${sources?.[fileVariable] ?? fileVariable} (${file})`);
   const former = notRead(env, [variable, fileVariable]);
   if (own !== undefined && isOfContext(plane, address, chosen?.context)) {
     const kept = ofContext(own);

@@ -22,7 +22,7 @@ const OTHERS: ReadonlySet<string> = new Set([
 interface Asked {
   readonly url?: string;
   readonly isLocal?: boolean;
-  readonly caFile?: string;
+  readonly caFiles?: readonly string[];
   readonly isThere?: () => boolean;
   readonly proxy?: Proxy | undefined;
 }
@@ -34,9 +34,9 @@ const TUNNEL_MS = 30_000;
  * `fetch` for an address. One that somebody keeps while a service listens there is asked so long only: once that is over,
  * whoever takes the port would be sent the secret, so it is a refused connection then, until the service is back.
  */
-export function fetchTo({ url = '', isThere, isLocal = false, caFile, proxy }: Asked): typeof fetch {
+export function fetchTo({ url = '', isThere, isLocal = false, caFiles, proxy }: Asked): typeof fetch {
   const isEncrypted = url.startsWith('https:');
-  const own = isEncrypted && isLocal && caFile !== undefined ? fetchHere(caFile) : fetchThrough(proxy);
+  const own = isEncrypted && isLocal && caFiles !== undefined ? fetchHere(caFiles) : fetchThrough(proxy);
   if (!isThere) return own;
   return async (input, init) => {
     if (isThere()) return await own(input, init);
@@ -56,19 +56,19 @@ function fetchThrough(proxy: Proxy | undefined): typeof fetch {
 }
 
 /**
- * `fetch` for a listener of this machine with a CA file. It is reached at an address that no certificate may be issued
+ * `fetch` for a listener of this machine with CA files. It is reached at an address that no certificate may be issued
  * for: so a file that begins with the certificate of a listener, as the service has it, stands for that very certificate,
  * whatever its names are, and for no other one, also not of its chain. A file that begins with an authority stands for
- * what that has issued for the address as well. The file is read for each request, since it is renewed. No redirect is
- * followed.
- * @throws ConfigError, at a request, where the file has no certificate
+ * what that has issued for the address as well. The files are read for each request, since they are renewed. No redirect
+ * is followed.
+ * @throws ConfigError, at a request, where a file has no certificate
  */
-export function fetchHere(caFile: string): typeof fetch {
+export function fetchHere(caFiles: readonly string[]): typeof fetch {
   const agent = new Agent({ keepAlive: true });
   return async (input, init) => {
-    const certificates = certificatesIn(caFile);
-    const isAuthority = certificates[0]?.ca === true;
-    const believed = isAuthority ? certificates : certificates.filter(({ ca }) => !ca);
+    const files = caFiles.map(certificatesIn);
+    const isAuthority = files.some(([first]) => first?.ca);
+    const believed = files.flatMap((file) => (file[0]?.ca ? file : file.filter(({ ca }) => !ca)));
     const own = new Set(believed.map(({ fingerprint256 }) => fingerprint256));
     const choice = {
       agent,
@@ -76,20 +76,20 @@ export function fetchHere(caFile: string): typeof fetch {
       allowPartialTrustChain: true,
       checkServerIdentity: (host: string, peer: PeerCertificate) => {
         if (own.has(peer.fingerprint256)) return undefined;
-        return isAuthority ? checkServerIdentity(host, peer) : another(caFile);
+        return isAuthority ? checkServerIdentity(host, peer) : another(caFiles);
       },
     };
     try {
       return await fetchBy(choice, input, init);
     } catch (error) {
       const { code = '' } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
-      throw OTHERS.has(code) ? new TypeError('fetch failed', { cause: another(caFile) }) : error;
+      throw OTHERS.has(code) ? new TypeError('fetch failed', { cause: another(caFiles) }) : error;
     }
   };
 }
 
-const another = (caFile: string): Error =>
-  Object.assign(new Error(`no certificate of ${caFile}`), { code: OTHER_CERTIFICATE });
+const another = (caFiles: readonly string[]): Error =>
+  Object.assign(new Error(`no certificate of ${caFiles.join(', ')}`), { code: OTHER_CERTIFICATE });
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

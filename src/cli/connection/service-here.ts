@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { CLIENT, type ClientVariable } from '../../config/client-variables.ts';
 import { ConfigError } from '../../config/files/config-error.ts';
 import { dataDirectoryOf } from '../../config/rules.ts';
 import { given } from './chosen-context.ts';
 import type { Environment } from '../terminal/terminal.ts';
-import { addressHere, variableOf, type Plane } from './address.ts';
+import { addressHere, variableOf, type Address, type Plane } from './address.ts';
 import { LOCAL_SECRETS } from './connection.ts';
 import { ADDRESSES_FILE, keptAddress } from './kept-addresses.ts';
 import { localUrl } from './service-urls.ts';
@@ -29,45 +29,62 @@ export const listenVariableOf = (plane: Plane): string => LISTENERS[plane].liste
 
 /** The service's variable with operator tokens, a secret. */
 export const TOKEN_VALUE = 'MUSTER_OPERATOR_TOKEN';
+const TOKEN_FILE = 'MUSTER_OPERATOR_TOKEN_FILE';
+const DATA_DIRECTORY = 'the data directory';
 
 export interface ServiceHere {
   /** Addresses, and files of secrets and certificates that are there: no secret. */
   readonly variables: Partial<Record<ClientVariable, string>>;
-  /** The certificates that its listeners present, where one variable cannot name them, since they are several. */
-  readonly certificates: readonly string[];
+  /** Where the service has the value of each of them from. */
+  readonly sources: Partial<Record<ClientVariable, string>>;
   /** The service has its operator tokens in TOKEN_VALUE itself, and in no file. */
   readonly hasTokenValue: boolean;
 }
 
-/** @param env has the variables of the service. @throws ConfigError */
-export function serviceHere(env: Environment): ServiceHere {
+/**
+ * @param env has the variables of the service
+ * @param planes the listeners that are asked
+ * @throws ConfigError
+ */
+export function serviceHere(env: Environment, planes: readonly Plane[] = PLANES): ServiceHere {
   const folder = dataDirectoryOf(env);
   const variables: Partial<Record<ClientVariable, string>> = {};
-  for (const plane of PLANES) variables[variableOf(plane)] = urlOf(plane, env, folder);
-  const certificates = new Set(
-    PLANES.flatMap((plane) => given(env, LISTENERS[plane].certificate) ?? []).map((path) => resolve(path)),
-  );
-  const [certificate, ...others] = certificates;
-  if (certificate !== undefined && others.length === 0) variables[CLIENT.caFile] = certificate;
+  const sources: Partial<Record<ClientVariable, string>> = {};
+  const put = (name: ClientVariable, value: string, from: string): void => {
+    variables[name] = value;
+    sources[name] = from;
+  };
+  for (const plane of planes) {
+    const { url, from } = urlOf(plane, env, folder);
+    put(variableOf(plane), url, from);
+  }
+  // In the order of the chart: api, device, ops.
+  const named = planes
+    .toSorted()
+    .map((plane) => LISTENERS[plane].certificate)
+    .filter((name) => given(env, name) !== undefined);
+  const certificates = new Set(named.map((name) => resolve(env[name] ?? '')));
+  if (named.length > 0) put(CLIENT.caFile, [...certificates].join(delimiter), named.join(', '));
   const key = join(folder, LOCAL_SECRETS.api);
-  if (existsSync(key)) variables[CLIENT.apiKeyFile] = key;
+  if (existsSync(key)) put(CLIENT.apiKeyFile, key, DATA_DIRECTORY);
   const hasTokenValue = given(env, TOKEN_VALUE) !== undefined;
-  const named = given(env, 'MUSTER_OPERATOR_TOKEN_FILE');
-  const token = named === undefined ? join(folder, LOCAL_SECRETS.ops) : resolve(named);
-  if (!hasTokenValue && (named !== undefined || existsSync(token))) variables[CLIENT.operatorTokenFile] = token;
-  return { variables, certificates: others.length === 0 ? [] : [...certificates], hasTokenValue };
+  const file = given(env, TOKEN_FILE);
+  const kept = join(folder, LOCAL_SECRETS.ops);
+  if (!hasTokenValue && file !== undefined) put(CLIENT.operatorTokenFile, resolve(file), TOKEN_FILE);
+  else if (!hasTokenValue && existsSync(kept)) put(CLIENT.operatorTokenFile, kept, DATA_DIRECTORY);
+  return { variables, sources, hasTokenValue };
 }
 
 /** By its variable, or else as `muster dev` has kept it; so also where the variable lets the system choose the port. */
-function urlOf(plane: Plane, env: Environment, folder: string): string {
+function urlOf(plane: Plane, env: Environment, folder: string): Pick<Address, 'url' | 'from'> {
   const { listen, certificate } = LISTENERS[plane];
   const told = given(env, listen);
   const kept = told === undefined || told.endsWith(':0') ? keptAddress(plane, join(folder, ADDRESSES_FILE)) : undefined;
-  if (kept) return kept.url;
+  if (kept) return kept;
   const address = told ?? new URL(addressHere(plane)).host;
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at).replace(/^\[|\]$/g, ''), address.slice(at + 1)];
   const url = localUrl(given(env, certificate) === undefined ? 'http' : 'https', host, port);
   if (at <= 0 || !URL.canParse(url)) throw new ConfigError(`${listen}: must be host:port`);
-  return url;
+  return { url, from: told === undefined ? `the default of ${listen}` : listen };
 }

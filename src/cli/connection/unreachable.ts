@@ -18,6 +18,8 @@ const WHY: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for other names: use one of them, or, on its machine, put that very certificate into the CA file',
   [OTHER_CERTIFICATE]:
     'its CA file has neither its certificate nor the authority; a service takes a renewed one within 10 s',
 };

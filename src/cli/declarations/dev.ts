@@ -25,7 +25,7 @@ export function addDev(program: Command, env: Environment): void {
   });
   const environment = program.command('env');
   environment
-    .description('print what a shell evaluates so that every command finds the embedded service of this machine')
+    .description('print what a shell evaluates so that every command finds the service that its variables configure')
     .addOption(
       environment.createOption('--shell <name>', 'the shell that evaluates it').choices(['sh', 'fish']).default('sh'),
     )

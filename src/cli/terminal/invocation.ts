@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../time/clock.ts';
+import type { ClientVariable } from '../../config/client-variables.ts';
 import { printable } from './printable.ts';
 import { globalsOf, type GlobalOptions, type Globals } from './globals.ts';
 import { processTerminal, type Environment, type Terminal } from './terminal.ts';
@@ -7,6 +8,8 @@ import { processTerminal, type Environment, type Terminal } from './terminal.ts'
 export interface Invocation {
   readonly env: Environment;
   readonly globals: Globals;
+  /** Where the value of a client's variable is from that a command has set itself, and no user. */
+  readonly sources?: Readonly<Partial<Record<ClientVariable, string>>>;
   readonly terminal: Terminal;
   readonly clock: Clock;
   /** Writes words to stderr, a line each; `--quiet` leaves them out. Whatever a terminal would obey is escaped. */

@@ -2,11 +2,11 @@ import type { Log } from '../../log.ts';
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { expectUnchanged, StoreUnavailable, type Store, type StoreTrouble } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { lastSeenIn, packLastSeen, sendersIn } from '../fleet/last-seen-codec.ts';
+import { lastSeenIn, packLastSeen, type KnownContacts } from '../fleet/last-seen-codec.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { put, type Versioned } from '../records/codec.ts';
+import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { HeartbeatMetrics } from './metrics.ts';
 
@@ -41,12 +41,9 @@ export interface HeartbeatDeps {
 /** Contacts of an account that are not written yet, by slot. */
 interface Contacts {
   readonly slots: PackedNumbers;
-  /** Of few of them. */
+  /** Few contacts have a sender. */
   senders: Map<number, number> | undefined;
 }
-
-/** Those that are written. */
-type KnownContacts = Versioned<Numbers> & { readonly senders: Numbers };
 
 /** So many accounts share a commit of the store, as a rule; requests wait for no more of a round than these cost. */
 const ACCOUNTS_AT_ONCE = 16;
@@ -178,8 +175,7 @@ async function flushAccount(
   if (isOver()) return undefined;
   // The round of another replica is newer than memory.
   const key = KEYS.lastSeen(accountId);
-  const entry = await deps.store.get(key);
-  const stored = { ...lastSeenIn(key, entry), senders: sendersIn(entry) };
+  const stored = lastSeenIn(key, await deps.store.get(key));
   if (isOver()) return undefined;
   const again = await write(deps, accountId, stored, contacts, alive);
   return again === 'conflict' ? undefined : again;

@@ -1,6 +1,9 @@
 import type { AttemptMetrics } from '../access-audit/failed-attempts.ts';
 
-/* The metrics of enrollments, shared credentials, held polls and heartbeats: the verbs that are called, and the closed sets of labels. */
+/*
+ * The metrics of enrollments, shared credentials, held polls and heartbeats: the verbs that are called, and the closed
+ * sets of labels.
+ */
 
 /** How an attempt to enroll ends. The daemon is told no more than `invalid_code`. */
 export const ENROLLMENT_RESULTS = [

@@ -18,7 +18,7 @@ import {
 } from '../records/records.ts';
 import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
-import { eachLastSeen, NO_SENDERS, sendersIn } from './last-seen-codec.ts';
+import { eachLastSeen, NO_SENDERS, sendersOf } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 import type { RecordRef } from './record-ref.ts';
 
@@ -88,8 +88,9 @@ export class AccountMemory {
       }
       case 'seen': {
         const seen = new PackedNumbers({ expected: this.appCount });
-        eachLastSeen(parseRecord(lastSeenSchema, entry).record.packed, (slot, at) => seen.set(slot, at));
-        this.senders = sendersIn(entry);
+        const { record } = parseRecord(lastSeenSchema, entry);
+        eachLastSeen(record.packed, (slot, at) => seen.set(slot, at));
+        this.senders = sendersOf(record);
         this.seen = versioned(entry, seen);
         this.appsVersion = versions += 1;
         break;

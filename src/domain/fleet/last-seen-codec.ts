@@ -1,7 +1,7 @@
 import type { Numbers } from '../../packed/number-map.ts';
 import type { Entry } from '../../store/port.ts';
 import { absent, parseRecord, versioned, type Versioned } from '../records/codec.ts';
-import { lastSeenSchema } from '../records/records.ts';
+import { lastSeenSchema, type LastSeenRecord } from '../records/records.ts';
 
 /**
  * The last contacts of an account's devices, by slot. `packLastSeen` makes one small text of them. Behind the newest
@@ -35,17 +35,19 @@ export function unpackLastSeen(packed: string): Map<number, number> {
   return seen;
 }
 
-/** The last contacts of a stored record; none where there is no such key. @throws BadRecord; RangeError */
-export const lastSeenIn = (key: string, entry: Entry | undefined): Versioned<Numbers> =>
-  entry
-    ? versioned(entry, unpackLastSeen(parseRecord(lastSeenSchema, entry).record.packed))
-    : absent<Numbers>(key, new Map());
+/** The contacts that are written, with the senders of some of them, by slot. */
+export type KnownContacts = Versioned<Numbers> & { readonly senders: Numbers };
 
-/** The senders of a stored record, by slot. @throws BadRecord; RangeError */
-export function sendersIn(entry: Entry | undefined): Numbers {
-  const { senders } = entry ? parseRecord(lastSeenSchema, entry).record : {};
-  return senders === undefined ? NO_SENDERS : unpackLastSeen(senders);
+/** The contacts of a stored record; none where there is no such key. @throws BadRecord; RangeError */
+export function lastSeenIn(key: string, entry: Entry | undefined): KnownContacts {
+  if (!entry) return { ...absent<Numbers>(key, new Map()), senders: NO_SENDERS };
+  const { record } = parseRecord(lastSeenSchema, entry);
+  return { ...versioned(entry, unpackLastSeen(record.packed)), senders: sendersOf(record) };
 }
+
+/** The senders of a record, by slot. @throws RangeError */
+export const sendersOf = ({ senders }: LastSeenRecord): Numbers =>
+  senders === undefined ? NO_SENDERS : unpackLastSeen(senders);
 
 export const NO_SENDERS: Numbers = new Map();
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isMap, isNode, isScalar, LineCounter, parseDocument, visit, type Document, type Scalar } from 'yaml';
+import type { OpampConfig } from '../../config/opamp.ts';
 import { collectorScalar } from '../../opamp/collector-scalar.ts';
 import { LIMITS } from '../limits.ts';
 import type { DeliveredSettings } from '../otel-config/delivered-config.ts';
@@ -153,7 +154,7 @@ function expected(document: Document.Parsed): string {
  * of the account, by components and pipelines under names of their own.
  * @param exporter the name of the exporter of OTLP over HTTP: collectors before 0.144 know the second alone
  */
-export const defaultTemplate = (exporter: 'otlp_http' | 'otlphttp'): string => `receivers:
+export const defaultTemplate = (exporter: OpampConfig['exporter']): string => `receivers:
   otlp/muster:
     protocols:
       grpc:

@@ -162,6 +162,7 @@ export type StoredRecord = z.infer<typeof storedSchema>;
  * those whom several replicas hear of (domain/shared-credentials/sharing-watch.ts); absent where there is none.
  */
 export const lastSeenSchema = z.looseObject({ packed: z.string(), senders: z.string().optional() });
+export type LastSeenRecord = z.infer<typeof lastSeenSchema>;
 
 /** The acknowledgement of a daemon: whether it applied a revision of the configuration. */
 export const ackSchema = z.looseObject({

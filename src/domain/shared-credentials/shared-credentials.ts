@@ -1,7 +1,9 @@
+import { Semaphore } from '../../concurrency/semaphore.ts';
 import { ABSENT, expectUnchanged } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
+import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
@@ -53,29 +55,44 @@ export function tellShared(
 
 /**
  * Creates the service; see `SharedCredentials`. It writes in the background, at most once an hour for each app over all
- * replicas, by the app's record: no poll waits for it.
+ * replicas, by the app's record: no poll waits for it. Behind a balancer that hides the clients, a whole fleet may be
+ * found at once.
  */
 export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCredentials {
   const watch = createSharingWatch(() => deps.fleet.memory.appCount);
 
-  async function tell(found: FoundApp, origin: Origin): Promise<void> {
-    const isNews = await mutate<boolean>(deps, origin, async (reader) => {
+  const writes = new Semaphore(LIMITS.sharingToldAtOnceMax);
+
+  /** @returns whether the record has it now, written by whichever replica */
+  async function tell(found: FoundApp, origin: Origin): Promise<boolean> {
+    const outcome = await mutate<'told' | 'known' | 'not kept'>(deps, origin, async (reader) => {
       const { account, app } = await stillBound(reader, found.app);
       const key = KEYS.opampAgent(account.id, app.id);
       const before = opampAgentIn(key, await deps.store.get(key));
-      if (isToldOfSharing(before.record ?? {}, origin.at)) return { unchanged: false };
+      if (isToldOfSharing(before.record ?? {}, origin.at)) return { unchanged: 'known' };
       // A replica of the version before would leave the record behind when it deletes the app.
-      if (before.revision === ABSENT && !(await deps.mayKeep())) return { unchanged: false };
+      if (before.revision === ABSENT && !(await deps.mayKeep())) return { unchanged: 'not kept' };
       return {
         accountId: account.id,
         action: 'credential.shared',
         appId: app.id,
         expect: [expectUnchanged(app), expectUnchanged(account), expectUnchanged(before)],
         write: [put(key, { instances: [], ...before.record, sharedAt: origin.at })],
-        result: true,
+        result: 'told',
       };
     });
-    if (isNews) tellShared(deps, found.app.id, origin);
+    if (outcome === 'told') tellShared(deps, found.app.id, origin);
+    return outcome !== 'not kept';
+  }
+
+  async function tellOrFindAgain(found: FoundApp, origin: Origin, at: number): Promise<void> {
+    try {
+      if (await writes.tryRun(() => tell(found, origin))) return;
+    } catch (error) {
+      const details = { err: error, appId: found.app.id, ...requestFields(origin) };
+      deps.log.info(details, 'a shared credential was not told');
+    }
+    watch.untold(found.app.id, at);
   }
 
   return {
@@ -86,15 +103,7 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
         at,
         storedContact(deps.fleet.memory, found.app),
       );
-      if (!isShared) return toOthers;
-      const origin = originOf();
-      tell(found, origin).catch((error: unknown) => {
-        watch.untold(found.app.id, at);
-        deps.log.info(
-          { err: error, appId: found.app.id, ...requestFields(origin) },
-          'a shared credential was not told',
-        );
-      });
+      if (isShared) void tellOrFindAgain(found, originOf(), at);
       return toOthers;
     },
   };

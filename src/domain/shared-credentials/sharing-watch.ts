@@ -2,9 +2,10 @@ import { ForgetfulNumbers } from '../../packed/forgetful-numbers.ts';
 import { fingerprintOf, hashOfShared } from '../../packed/hash.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
-import { recentTurns, withTurn, type Turn } from './turn-taking.ts';
+import { RecentlyUsed } from './recently-used.ts';
+import { recentTurns, showsId, withId, withTurn, type Turn } from './turn-taking.ts';
 
-/** Who polls, as far as a poll shows it. */
+/** A poll shows this much of the machine that sends it. */
 export interface Sender {
   /** The id that the daemon makes anew at each start; undefined where it sends none. */
   readonly instance: string | undefined;
@@ -19,7 +20,7 @@ export interface StoredContact {
   readonly sender: number | undefined;
 }
 
-/** What follows from a poll. */
+/** A poll has these consequences. */
 export interface Polled {
   /** Machines share the credential; once an hour at most. */
   readonly isShared: boolean;
@@ -54,30 +55,34 @@ function packedSender(appId: string, { instance, network }: Sender): number {
 }
 
 /**
- * What a sender is compared by, each with those of its kind alone: a machine that has an address of both families changes
- * between them as it likes.
+ * A sender is compared by each of these with those of the same kind alone: a machine that has an address of both families
+ * changes between them as it likes.
  */
 const KINDS = ['instance', 'ipv4', 'ipv6'] as const;
 type ByKind<Value> = Readonly<Record<(typeof KINDS)[number], Value>>;
 
-/** Whoever a sender shows of each kind; 0 is nobody. */
+const instanceOf = (sender: number): number => Math.floor(sender / PART) % PART;
+
+/** Where both show an id, the ids alone decide: a provider gives one machine addresses of several networks. */
+const isSameSender = (one: number, other: number): boolean =>
+  one === other || (instanceOf(one) !== 0 && instanceOf(one) === instanceOf(other));
+
+/** A sender is this taker of each kind; 0 stands for none. */
 function takersOf(sender: number): ByKind<number> {
-  const [network, rest] = [sender % PART, Math.floor(sender / PART)];
-  const isIPv6 = rest >= PART;
-  return { instance: rest % PART, ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0 };
+  const [place, instance, isIPv6] = [sender % PART, instanceOf(sender), sender >= PART * PART];
+  const network = place !== 0 && instance !== 0 ? withId(place) : place;
+  return { instance, ipv4: isIPv6 ? 0 : network, ipv6: isIPv6 ? network : 0 };
 }
 
 /** A credential whose senders are not all the same one: its turns by kind. */
 interface Suspect extends ByKind<readonly Turn[]> {
   /** Until then nothing more is told. */
   readonly quietUntil: number;
-  /** Its last poll that was looked at. */
-  readonly at: number;
 }
 
 /** A store that is full or away is not asked with each turn. */
 const UNTOLD_MS = 60_000;
-const UNSUSPECTED: Suspect = { instance: [], ipv4: [], ipv6: [], quietUntil: 0, at: 0 };
+const UNSUSPECTED: Suspect = { instance: [], ipv4: [], ipv6: [], quietUntil: 0 };
 const NOTHING: Polled = { isShared: false, toOthers: undefined };
 
 /**
@@ -95,18 +100,8 @@ export function createSharingWatch(
 ): SharingWatch {
   /** By app, its last sender here and when that was. */
   const last = new ForgetfulNumbers(appCount);
-  /** By app; the one that has polled last is last. */
-  const suspects = new Map<number, Suspect>();
-
-  /** Where there is no room, whoever has not polled for as long as turns count goes. */
-  function keep(app: number, suspect: Suspect, at: number): void {
-    if (!suspects.delete(app) && suspects.size >= suspectsMax) {
-      const [oldest] = suspects;
-      if (!oldest || at - oldest[1].at < LIMITS.sharingWindowMs) return;
-      suspects.delete(oldest[0]);
-    }
-    suspects.set(app, { ...suspect, at });
-  }
+  /** By app. One that no longer polls makes room after as long as turns count, or twice that. */
+  const suspects = new RecentlyUsed<Suspect>(suspectsMax, LIMITS.sharingWindowMs);
 
   return {
     polled(appId, from, at, stored) {
@@ -114,22 +109,24 @@ export function createSharingWatch(
       const sender = packedSender(appId, from);
       const before = last.get(app);
       last.set(app, (Math.floor(at / 1000) % SECONDS) * SENDERS + sender);
-      const known = suspects.get(app);
+      const known = suspects.get(app, at);
       if (known ? at < known.quietUntil : before === undefined) return NOTHING;
       const former = before === undefined ? undefined : { sender: before % SENDERS, at: instantOf(before, at) };
       const elsewhere = former && stored && stored.at >= former.at + 1000 ? stored : undefined;
-      const isSame = former?.sender === sender && (elsewhere?.sender ?? sender) === sender;
+      const isSame = [former, elsewhere].every((other) => isSameSender(other?.sender ?? sender, sender));
       if (!known && isSame) return elsewhere ? { isShared: false, toOthers: sender } : NOTHING;
       let next = { suspect: known ?? UNSUSPECTED, isShared: false };
       if (!known && former) next = taken(next.suspect, former.sender, former.at);
       if (elsewhere?.sender !== undefined) next = taken(next.suspect, elsewhere.sender, Math.min(elsewhere.at, at));
       next = taken(next.suspect, sender, at, next.isShared);
-      if (next.isShared) keep(app, { ...UNSUSPECTED, quietUntil: at + HOUR_MS }, at);
+      if (next.isShared) suspects.set(app, { ...UNSUSPECTED, quietUntil: at + HOUR_MS }, at);
       else if (isOneSender(next.suspect, sender)) suspects.delete(app);
-      else keep(app, next.suspect, at);
+      else suspects.set(app, next.suspect, at);
       return { isShared: next.isShared, toOthers: elsewhere && sender };
     },
-    untold: (appId, at) => keep(fingerprintOf(appId), { ...UNSUSPECTED, quietUntil: at + UNTOLD_MS }, at),
+    untold(appId, at) {
+      suspects.set(fingerprintOf(appId), { ...UNSUSPECTED, quietUntil: at + UNTOLD_MS }, at);
+    },
   };
 }
 
@@ -161,5 +158,8 @@ function taken(
 /** Whether the last sender alone tells as much. */
 function isOneSender(suspect: Suspect, sender: number): boolean {
   const takers = takersOf(sender);
-  return KINDS.every((kind) => suspect[kind].every(({ taker }) => taker === takers[kind]));
+  const isOne = suspect.instance.every(({ taker }) => taker === takers.instance);
+  const isNetworkOf = (network: number) => (turn: Turn) =>
+    turn.taker === network || (takers.instance !== 0 && showsId(turn.taker));
+  return isOne && suspect.ipv4.every(isNetworkOf(takers.ipv4)) && suspect.ipv6.every(isNetworkOf(takers.ipv6));
 }

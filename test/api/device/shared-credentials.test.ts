@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS } from '../../../src/domain/limits.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { readReplicas } from '../../../src/domain/replicas/replicas.ts';
 import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { auditOf, metric, readApp, requestsInFlight, revoke } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
@@ -76,7 +79,6 @@ onEachBackend('machines that share a credential', (backend) => {
     ['two networks of IPv4', at(HERE, THERE, HERE, THERE)],
     ['neighbouring networks of IPv4', at('192.0.2.255', '192.0.3.0', '192.0.2.0', '192.0.3.255')],
     ['two networks of IPv6', at('2001:db8:1::1', '2001:db8:2::1', '2001:db8:1:ffff::2', '2001:db8:2::9')],
-    ['one id, as of a snapshot, in two networks', at(HERE, THERE, HERE, THERE).map((one) => ({ ...one, id: 'one' }))],
     ['one of them without an id', [{ ...ONE, from: HERE }, { from: THERE }, { ...ONE, from: HERE }, { from: THERE }]],
     ['one of them with both families', at(HERE, '2001:db8:1::1', THERE, HERE, '2001:db8:1::1', THERE)],
   ])('are told: %s', async (_, machines) => {
@@ -98,6 +100,7 @@ onEachBackend('machines that share a credential', (backend) => {
     ['a machine that moves to another network', at(HERE, HERE, THERE, THERE)],
     ['one that comes back', at(HERE, THERE, HERE)],
     ['a NAT with many addresses', at('192.0.2.1', '192.0.2.200', '192.0.2.1', '192.0.2.200')],
+    ['a NAT with addresses of two networks', at(HERE, THERE, HERE, THERE).map((one) => ({ ...one, id: 'one' }))],
     ['a network of IPv6', at('2001:db8:1:1::1', '2001:db8:1:2::1', '2001:db8:1:1::1', '2001:db8:1:2::1')],
     ['a machine with both families', at(HERE, '2001:db8::1', HERE, '2001:db8::1', HERE, '2001:db8::1')],
     ['a mapped address', at(HERE, `::ffff:${HERE}`, HERE, `::ffff:${HERE}`)],
@@ -215,6 +218,39 @@ onEachBackend('machines that share a credential', (backend) => {
       expect((await poll(muster, own.credential, headersOf(ONE))).status).toBe(401);
       expect(await readApp(muster, owner.apiKey, own.appId)).toMatchObject({ status: 'revoked' });
     });
+  });
+
+  test('that are found beside a replica which does not know the record are told a minute after it has left', async () => {
+    const own = await daemon();
+    const older = { ...(await readReplicas(store))[0]?.record, replicaId: 'older', knows: [] };
+    const held = await store.hold(KEYS.replica('older'), JSON.stringify(older), HOUR_MS);
+    const asked = Promise.withResolvers<void>();
+    store.intercept('list', 'after', async () => asked.resolve());
+    for (const machine of [ONE, TWO, ONE, TWO]) await polled(own, machine);
+    await asked.promise;
+    if (held !== 'taken') await held.release();
+    await settle();
+    expect(await told(own.appId)).toEqual([]);
+    clock.advance(MINUTE_MS);
+    for (const machine of [ONE, TWO, ONE, TWO]) await polled(own, machine);
+    await becomesTold(own.appId);
+  });
+
+  test('that are found all at once are told so many at a time; the others a minute later', async () => {
+    const found: Daemon[] = [];
+    while (found.length <= LIMITS.sharingToldAtOnceMax) found.push(await daemon());
+    const before = store.calls.get;
+    const release = store.stall('get');
+    for (const own of found) for (const machine of [ONE, TWO, ONE, TWO]) await polled(own, machine);
+    await until(async () => store.calls.get - before >= LIMITS.sharingToldAtOnceMax);
+    release();
+    const last = found.pop()!;
+    for (const own of found) await becomesTold(own.appId);
+    await settle();
+    expect(await told(last.appId)).toEqual([]);
+    clock.advance(MINUTE_MS);
+    for (const machine of [ONE, TWO, ONE, TWO]) await polled(last, machine);
+    await becomesTold(last.appId);
   });
 
   test('a full store keeps no poll waiting; they are told once it takes the entry', async () => {

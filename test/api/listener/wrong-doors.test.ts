@@ -52,15 +52,51 @@ describe('a path of another listener', () => {
   };
 
   test.each<[Name, string, string]>([
-    ['api', '/operator/v1/accounts', 'ops listener (MUSTER_OPS_LISTEN) for /operator/v1.'],
-    ['api', '/device/v1/config?x=1', 'device listener (MUSTER_DEVICE_LISTEN) for /device/v1.'],
-    ['api', '/readyz', 'ops listener (MUSTER_OPS_LISTEN) for /readyz.'],
-    ['api', '/panel/v1/me', "panel's listener (MUSTER_PANEL_LISTEN) for /panel/v1."],
-    ['device', '/v1/apps', 'API listener (MUSTER_API_LISTEN) for /v1.'],
-    ['device', '/metrics', 'ops listener (MUSTER_OPS_LISTEN) for /metrics.'],
-    ['ops', '/v1/apps', 'API listener (MUSTER_API_LISTEN) for /v1.'],
-    ['panel', '/v1/apps', 'API listener (MUSTER_API_LISTEN) for /v1.'],
-    ['ops', '/device/v1/enroll', 'device listener (MUSTER_DEVICE_LISTEN) for /device/v1.'],
+    [
+      'api',
+      '/operator/v1/accounts',
+      'ops listener for /operator/v1; it has a port of its own, which the service has from MUSTER_OPS_LISTEN.',
+    ],
+    [
+      'api',
+      '/device/v1/config?x=1',
+      'device listener for /device/v1; it has a port of its own, which the service has from MUSTER_DEVICE_LISTEN.',
+    ],
+    [
+      'api',
+      '/readyz',
+      'ops listener for /readyz; it has a port of its own, which the service has from MUSTER_OPS_LISTEN.',
+    ],
+    [
+      'api',
+      '/panel/v1/me',
+      "panel's listener for /panel/v1; it has a port of its own, which the service has from MUSTER_PANEL_LISTEN.",
+    ],
+    [
+      'device',
+      '/v1/apps',
+      'API listener for /v1; it has a port of its own, which the service has from MUSTER_API_LISTEN.',
+    ],
+    [
+      'device',
+      '/metrics',
+      'ops listener for /metrics; it has a port of its own, which the service has from MUSTER_OPS_LISTEN.',
+    ],
+    [
+      'ops',
+      '/v1/apps',
+      'API listener for /v1; it has a port of its own, which the service has from MUSTER_API_LISTEN.',
+    ],
+    [
+      'panel',
+      '/v1/apps',
+      'API listener for /v1; it has a port of its own, which the service has from MUSTER_API_LISTEN.',
+    ],
+    [
+      'ops',
+      '/device/v1/enroll',
+      'device listener for /device/v1; it has a port of its own, which the service has from MUSTER_DEVICE_LISTEN.',
+    ],
   ])('on the %s listener %s is 404, and says where it is', async (name, path, use) => {
     const { status, message } = await ask(name, path);
     expect([status, message]).toEqual([

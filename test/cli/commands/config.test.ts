@@ -6,6 +6,14 @@ import { Muster } from '../../support/service/muster.ts';
 
 /* `muster config` and `muster version`. */
 
+test('check: a former name of the client is told with its new one', async () => {
+  const { code, stderr } = await musterHere(['config', 'check'], { MUSTER_API_KEY: 'hunter2' });
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    0,
+    'MUSTER_API_KEY: there is no such variable (a command that asks a service reads MUSTER_CLIENT_API_KEY); it has no effect',
+  ]);
+});
+
 test('check: a right configuration, and every fault of a wrong one, never with its value', async () => {
   expect(await musterHere(['config', 'check'], { MUSTER_LOG_LEVEL: 'warn', MUSTER_COLOUR: 'red' })).toEqual({
     code: 0,

@@ -11,7 +11,7 @@ import { invocation } from '../../../src/cli/terminal/invocation.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { generateApiKey } from '../../../src/domain/credentials/tokens.ts';
 import { recordedTerminal } from '../../support/cli/recorded-terminal.ts';
-import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
+import { issuedBy, selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
 import { musterHere } from '../../support/service/muster-command.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -66,6 +66,16 @@ test.each([
   );
   const stderr = expect.stringContaining('its certificate is of an unknown authority') as string;
   expect([ended, connections]).toEqual([expect.objectContaining({ code: 1, stderr }), attempts]);
+});
+
+test('one of an authority that is believed here, for other names, is told with what to do', async () => {
+  server.setSecureContext({ ...issuedBy(root, 'own', 'named', { names: 'DNS:a.b' }) });
+  const env = { MUSTER_CLIENT_URL: url, MUSTER_CLIENT_API_KEY, MUSTER_CLIENT_CA_FILE: join(root, 'own.crt') };
+  const { code, stderr } = await musterHere(['apps', 'list'], env);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('its certificate is for other names: use one of them, or'),
+  ]);
 });
 
 // The last one: what it trusts is trusted to the end of this file.

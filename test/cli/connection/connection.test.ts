@@ -144,7 +144,7 @@ describe('the address', () => {
 
   test('the authority of a context is trusted for its own addresses alone', () => {
     const caOf = (options: GlobalOptions, env: Environment = {}): string | undefined =>
-      addressOf('api', { env: { ...home, ...env }, globals: globalsOf(options) }).caFile;
+      addressOf('api', { env: { ...home, ...env }, globals: globalsOf(options) }).caFiles?.join();
     expect(caOf({ context: 'prod' })).toBe('/prod/ca.pem');
     expect(caOf({ context: 'prod', url: 'https://tunnel:1' })).toBe('/prod/ca.pem');
     expect(caOf({}, prod)).toBe('/prod/ca.pem');
@@ -154,8 +154,10 @@ describe('the address', () => {
 
   test('that of MUSTER_CLIENT_CA_FILE for the addresses of --url and of the variables', () => {
     const caOf = (options: GlobalOptions, env: Environment = {}): string | undefined =>
-      addressOf('api', { env: { ...home, MUSTER_CLIENT_CA_FILE: '/ca.pem', ...env }, globals: globalsOf(options) })
-        .caFile;
+      addressOf('api', {
+        env: { ...home, MUSTER_CLIENT_CA_FILE: '/ca.pem', ...env },
+        globals: globalsOf(options),
+      }).caFiles?.join();
     expect(caOf({ url: 'https://other:1' })).toBe('/ca.pem');
     expect(caOf({}, { MUSTER_CLIENT_URL: 'https://other:1' })).toBe('/ca.pem');
     expect(caOf({ context: 'prod', url: 'https://tunnel:1' })).toBe('/prod/ca.pem');

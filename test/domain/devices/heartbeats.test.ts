@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHeartbeats, paceAfter, type Heartbeats } from '../../../src/domain/devices/heartbeats.ts';
-import { packLastSeen, sendersIn, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
+import { lastSeenIn, packLastSeen, unpackLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
@@ -286,7 +286,10 @@ describe('many accounts on a store in trouble', () => {
 });
 
 describe('senders', () => {
-  const told = async (): Promise<unknown> => [...sendersIn(await store.get(KEYS.lastSeen(ACCOUNT)))];
+  const told = async (): Promise<unknown> => {
+    const key = KEYS.lastSeen(ACCOUNT);
+    return [...lastSeenIn(key, await store.get(key)).senders];
+  };
   const learn = async (): Promise<void> => {
     const entry = await store.get(KEYS.lastSeen(ACCOUNT));
     if (entry) memory.put(entry);

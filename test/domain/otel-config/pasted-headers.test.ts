@@ -16,6 +16,15 @@ describe('the form of OTEL_EXPORTER_OTLP_HEADERS', () => {
     [' Authorization = Bearer%20abc ', 'Bearer abc', 'blanks around name and value'],
     ['Authorization=Bearer%20abc,', 'Bearer abc', 'a comma at its end'],
     ['Authorization=X-Key%3A%20abc', 'Authorization: X-Key: abc', 'a value that would be taken for a named header'],
+    ['OTEL_EXPORTER_OTLP_HEADERS=Authorization=Basic%20abc', 'Basic abc', 'with the variable'],
+    ['export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Basic%20abc"', 'Basic abc', 'as a shell sets it'],
+    ["  - OTEL_EXPORTER_OTLP_TRACES_HEADERS='Authorization=Basic%20abc'\n", 'Basic abc', 'in a list of Compose'],
+    ['OTEL_EXPORTER_OTLP_HEADERS: "api-key=abc"', 'api-key: abc', 'in YAML'],
+    ['$env:OTEL_EXPORTER_OTLP_HEADERS = "api-key=abc"', 'api-key: abc', 'in PowerShell'],
+    ['"Authorization=Basic%20abc"', 'Basic abc', 'in quotation marks'],
+    ['Authorization="Basic abc"', 'Basic abc', 'a value in quotation marks'],
+    ['Authorization=%22abc%22', '"abc"', 'quotation marks of the value itself'],
+    ["x-token='abc'", "x-token: 'abc'", 'and those that nobody encodes'],
     [`k=${'%41'.repeat(8189)}`, `k: ${'A'.repeat(8189)}`, 'the longest header'],
   ])('%.40j is %.40j (%s)', (text, decoded) => {
     const pasted = pastedHeaders(text);
@@ -26,6 +35,10 @@ describe('the form of OTEL_EXPORTER_OTLP_HEADERS', () => {
   test.each([
     ['Authorization=Basic%20abc,X-Scope-OrgID=7', ['Authorization', 'X-Scope-OrgID']],
     ['a=1, b=2 ,c=3', ['a', 'b', 'c']],
+    ['Authorization=Basic%20abc,X_Scope=1', ['Authorization', 'X_Scope']],
+    ['Authorization=Basic%20abc,Host=example.com,x=%2', ['Authorization', 'Host', 'x']],
+    ['a=1\nb=2\r\n', ['a', 'b']],
+    ["export OTEL_EXPORTER_OTLP_HEADERS='a=1,b=2'", ['a', 'b']],
   ])('%j has several headers, of which none is chosen', (text, names) => {
     expect(pastedHeaders(text)).toEqual({ names, decoded: undefined });
   });
@@ -50,6 +63,12 @@ describe('the form of OTEL_EXPORTER_OTLP_HEADERS', () => {
     ['x_key=abc', 'a name that no daemon sends'],
     ['Host=example.com', 'nor this one'],
     ['=abc', 'no name'],
+    ['x_key=abc,Host=example.com', 'none that a daemon sends'],
+    ['Authorization=""', 'no value in quotation marks'],
+    ['api-key=abc,c2VjcmV0==', 'a pair and the padding of Base64, whose text is no name'],
+    ['"c2VjcmV0"', 'quotation marks alone'],
+    ['OTEL_EXPORTER_OTLP_HEADERS=', 'the variable alone'],
+    ['Bearer abc\na=1', 'a header as it is sent, and a pair'],
     ['Authorization=Basic%20abc,broken', 'one pair, and something else'],
     [`k=${'%41'.repeat(8190)}`, 'one character too long'],
     [`k=${'a'.repeat(40_000)}`, 'much longer'],

@@ -71,6 +71,13 @@ describe('one replica', () => {
     expect(one(four!, six!, other!, six!, four!, six!, other!)).toEqual([6]);
   });
 
+  test('finds one without an id beside one with an id that a NAT gives many networks', () => {
+    const [here, there, elsewhere] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'];
+    const [own, moved, other] = [machine('a', here), machine('a', there), machine(undefined, elsewhere)];
+    expect(one(own, moved, own, moved, other, own, moved, other)).toEqual([7]);
+    expect(one(own, moved, own, moved, other, own, moved, own, moved)).toEqual([]);
+  });
+
   test('finds again what could not be told, after a minute', () => {
     const watch = createSharingWatch(() => 10);
     const polled = (sender: Sender, at: number): boolean => watch.polled(APP, sender, NOW + at).isShared;
@@ -91,6 +98,21 @@ describe('one replica', () => {
     expect(turns(0, 'one', 'two', 'three', 'four')).toEqual(['one', 'two']);
     expect(turns(9 * MINUTE_MS, 'three')).toEqual([]);
     expect(turns(20 * MINUTE_MS, 'three')).toEqual(['three']);
+  });
+
+  test('one that goes on polling keeps its place while another one that does not makes room', () => {
+    const watch = createSharingWatch(() => 10, 2);
+    const polled = (app: string, id: string, at: number): boolean => watch.polled(app, machine(id), NOW + at).isShared;
+    // Its turns are told each hour: nobody pushes it out in between.
+    const told = Array.from({ length: 120 }, (_, turn) => polled('on', turn % 2 === 0 ? 'a' : 'b', turn * 30_000));
+    expect(told.filter(Boolean)).toHaveLength(1);
+    for (const [turn, id] of ['a', 'b', 'c'].entries()) polled('gone', id, turn * 1000);
+    const late = HOUR_MS - 30_000;
+    const turns = ['a', 'b', 'a', 'b'].map((id, turn) => [
+      polled('new', id, late + turn),
+      polled('on', id, late + turn),
+    ]);
+    expect(turns.at(-1)).toEqual([true, false]);
   });
 
   test('a poll of twelve days before is none of the last ten minutes', () => {
@@ -117,13 +139,17 @@ describe('two replicas', () => {
 
   const contact = fc.record({ isOther: fc.boolean(), replica: fc.nat({ max: 2 }), pauseMs: fc.nat({ max: 120_000 }) });
 
-  test('find nothing of one machine behind a balancer, of whatever family it comes', () => {
-    const [four, six] = ['192.0.2.0/24', '2001:db8:1::/48'];
+  const [FOUR, SIX] = ['192.0.2.0/24', '2001:db8:1::/48'];
+  test.each<[why: string, instance: string | undefined, networks: readonly (string | undefined)[]]>([
+    ['without an id, of whatever family it comes', undefined, [FOUR, SIX]],
+    ['with an id, wherever it comes from', 'a', [FOUR, SIX, '198.51.100.0/24', '203.0.113.0/24', undefined]],
+  ])('find nothing of one machine behind a balancer, %s', (_, instance, networks) => {
+    const step = fc.record({ network: fc.constantFrom(...networks), replica: fc.nat(2), pauseMs: fc.nat(120_000) });
     fc.assert(
-      fc.property(fc.array(contact, { maxLength: 60, size: 'max' }), fc.boolean(), (steps, hasId) => {
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         let at = NOW;
-        const contacts = steps.map(({ isOther, replica, pauseMs }) => ({
-          sender: machine(hasId ? 'a' : undefined, isOther ? six : four),
+        const contacts = steps.map(({ network, replica, pauseMs }) => ({
+          sender: machine(instance, network),
           replica,
           at: (at += pauseMs),
         }));

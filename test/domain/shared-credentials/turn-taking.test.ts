@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { takesTurns, withTurn, type Turn } from '../../../src/domain/shared-credentials/turn-taking.ts';
+import {
+  showsId,
+  takesTurns,
+  withId,
+  withTurn,
+  type Turn,
+} from '../../../src/domain/shared-credentials/turn-taking.ts';
 
 const WINDOW_MS = 600_000;
 const TAKERS_MAX = 8;
@@ -97,6 +103,56 @@ describe('the turns of ten minutes', () => {
     ['ABCDDCBA', false, 'each comes back once'],
   ])('%s: %s (%s)', (takers, isFound) => {
     const all = takers.split('').map((taker, index) => ({ taker: taker.charCodeAt(0), at: index }));
+    expect(found(all).includes(true)).toBe(isFound);
+  });
+});
+
+describe('the turns of takers of whom some show an id', () => {
+  const place = (taker: number): number => (showsId(taker) ? taker - withId(0) : taker);
+  const mixed = fc
+    .tuple(contacts(4, 30_000), fc.infiniteStream(fc.boolean()))
+    .map(([all, ids]) => all.map(({ taker, at }) => ({ taker: ids.next().value ? withId(taker) : taker, at })));
+
+  /** By the definition: the last two of four turns are of the two before, and one of the two shows no id in its turns. */
+  function areShared(all: readonly Turn[]): boolean {
+    const now = all.at(-1);
+    if (!now) return false;
+    const isOwn = ({ taker }: Turn): boolean => place(taker) === place(now.taker);
+    const asPlaces = (turns: readonly Turn[]): Turn[] => turns.map(({ taker, at }) => ({ taker: place(taker), at }));
+    const hidden = (turn: Turn): boolean => !showsId(turn.taker);
+    return (
+      isShared(asPlaces(all.filter((turn) => isOwn(turn) || hidden(turn)))) ||
+      (hidden(now) && isShared(asPlaces(all.filter((turn) => !isOwn(turn) || hidden(turn)))))
+    );
+  }
+
+  test('are found at the contact that makes them two in turn, and at no other one, and take little room', () => {
+    fc.assert(
+      fc.property(mixed, (all) => {
+        expect(found(all)).toEqual(all.map((_, index) => areShared(all.slice(0, index + 1))));
+        let turns: readonly Turn[] = [];
+        for (const contact of all) {
+          const next = withTurn(turns, contact, TAKERS_MAX);
+          if (next.isShared) return;
+          turns = next.turns;
+          expect(turns.length).toBeLessThan(TAKERS_MAX ** 2);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ['aBaB', true, 'one with an id, and one without'],
+    ['abab', false, 'the ids alone decide between two with an id'],
+    ['abcabcabcabc', false, 'they do so for however many turns'],
+    ['aAaA', false, 'an id that is not always sent'],
+    ['aBABab', true, 'one that does not always send its id, and one that never does'],
+    ['aBAb', false, 'neither goes without an id in both of its turns'],
+  ])('%s: %s (%s)', (letters, isFound) => {
+    const all = letters.split('').map((letter, index) => {
+      const taker = letter.toUpperCase().charCodeAt(0);
+      return { taker: letter === letter.toUpperCase() ? taker : withId(taker), at: index };
+    });
     expect(found(all).includes(true)).toBe(isFound);
   });
 });

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -44,7 +44,8 @@ const CONFIGS: Readonly<Record<ProxyName, (plan: ProxyPlan) => string>> = {
     error_log ${folder}/error.log;
     events {}
     http {
-      access_log off;
+      log_format encoding "$sent_http_content_encoding";
+      access_log ${folder}/${ENCODINGS} encoding;
       ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((of) => `${of}_temp_path ${folder}/${of};`).join('\n')}
       gzip on;
       gzip_proxied any;
@@ -82,6 +83,13 @@ const ARGUMENTS: Readonly<Record<ProxyName, (config: string) => string[]>> = {
   nginx: (config) => ['-c', config],
   apache2: (config) => ['-D', 'FOREGROUND', '-f', config],
 };
+
+/** How many answers an nginx has compressed; all of them are told once it has ended. */
+export const compressedBy = (folder: string): number =>
+  readFileSync(join(folder, ENCODINGS), 'utf8')
+    .split('\n')
+    .filter((encoding) => encoding === 'gzip').length;
+const ENCODINGS = 'encodings.log';
 
 export interface RealProxy extends AsyncDisposable {
   readonly url: string;

@@ -135,7 +135,7 @@ export class Muster implements AsyncDisposable {
 
   /** Resolves when /readyz says so. */
   async ready(): Promise<void> {
-    const ask = this.#opsCertificate === undefined ? fetch : fetchHere(this.#opsCertificate);
+    const ask = this.#opsCertificate === undefined ? fetch : fetchHere([this.#opsCertificate]);
     await until(async () => (await ask(`${this.ops}/readyz`)).status === 200);
   }
 

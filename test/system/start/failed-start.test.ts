@@ -103,6 +103,17 @@ test.concurrent.each<Case>([
   expect(program.stdout.join('\n')).not.toMatch(/unhandledRejection|uncaughtException/);
 });
 
+test('a former name of the client is told with its new one', async () => {
+  const file = join(root, 'former.db');
+  writeFileSync(file, 'not a database at all');
+  const wrong = { ...embedded('former'), MUSTER_STORE: `sqlite:${file}` };
+  await using program = new MainProgram({ ...wrong, MUSTER_URL: 'http://a:1' });
+  expect(await program.exited).toEqual({ code: 1, signal: null });
+  expect(program.stdout.join('\n')).toContain(
+    'no such variable (a command that asks a service reads MUSTER_CLIENT_URL)',
+  );
+});
+
 test('a store that another process has: exit code 1, and the cause', async () => {
   await using holder = new MainProgram(embedded('held'));
   await holder.listening;

@@ -1,5 +1,16 @@
 import * as z from 'zod';
-import { accountId, count, described, double, instant, instantOrNull, keyId, named, numberInQuery } from '../fields.ts';
+import {
+  accountId,
+  booleanInQuery,
+  count,
+  described,
+  double,
+  instant,
+  instantOrNull,
+  keyId,
+  named,
+  numberInQuery,
+} from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const keyNumber = z.int().min(1);
@@ -239,11 +250,7 @@ export const readBackup = operation({
     'Streams a snapshot of the whole store at one revision, while the service goes on: a line of JSON for each entry, a ' +
     'header before and a trailer behind. A backup without its trailer is incomplete. One runs at a time.',
   query: z.object({
-    count: described(
-      z.enum(['true', 'false']),
-      'Whether the entries are counted first, for the header.',
-      'true',
-    ).optional(),
+    count: booleanInQuery('Whether the entries are counted first, for the header.').optional(),
   }),
   errors: ['overloaded'],
   answers: [

@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { DeviceClient } from '#client';
+import { CLIENT } from '../../../config/client-variables.ts';
 import { ConfigError } from '../../../config/files/config-error.ts';
 import { writableByOthers } from '../../../config/files/trusted-file.ts';
 import { supervisorFile } from '../../../opamp/supervisor-file.ts';
@@ -56,7 +57,7 @@ export async function agentEnroll(call: Invocation, options: EnrollOptions): Pro
     credential,
     executable,
     storage,
-    authorityFile: endpoint.startsWith('https:') ? address.caFile : undefined,
+    authorityFile: endpoint.startsWith('https:') ? address.caFiles?.[0] : undefined,
     configFiles,
   });
   await surroundingsOf(call).files.replace(path, text);
@@ -107,9 +108,12 @@ async function credentialIn(
  */
 function serviceOf(call: Invocation, options: EnrollOptions): { readonly address: Address; readonly endpoint: string } {
   const found = deviceAddress(call, options.deviceUrl);
-  const caFile = options.caFile ?? found.caFile;
-  const address = { ...found, ...(caFile !== undefined && { caFile: resolve(caFile) }) };
+  const caFiles = options.caFile === undefined ? found.caFiles : [options.caFile];
+  const address = { ...found, ...(caFiles && { caFiles: caFiles.map((path) => resolve(path)) }) };
   const endpoint = options.endpoint ?? `${found.url}${OPAMP_PATH}`;
+  if (endpoint.startsWith('https:') && (caFiles?.length ?? 0) > 1) {
+    throw new ConfigError(`${CLIENT.caFile}: a supervisor reads one file: name it with --ca-file`);
+  }
   if (!isServiceUrl(endpoint))
     throw new ConfigError('--endpoint: must be http://HOST:PORT/PATH or https://HOST:PORT/PATH');
   if (options.caFile !== undefined && ![found.url, endpoint].some((url) => url.startsWith('https:'))) {

@@ -43,11 +43,13 @@ export async function applyApps(call: Invocation, { from, dryRun, saveCodes }: A
   const differences = differencesOf(names, apps);
   const missing = differences.flatMap(({ action, name }) => (action === 'create' ? [name] : []));
   const others = differences.filter(({ action }) => action !== 'create');
+  if (dryRun) {
+    const items = differences;
+    await printList(call, { columns: COLUMNS, items, none: 'The account and the file are alike.' });
+  }
   refuseTooMany(apps.length, missing.length);
   if (dryRun) {
-    call.say(`${names.length - missing.length} names have an app, ${missing.length} apps would be created.`);
-    const items = differences;
-    return void (await printList(call, { columns: COLUMNS, items, none: 'The account and the file are alike.' }));
+    return call.say(`${names.length - missing.length} names have an app, ${missing.length} apps would be created.`);
   }
   if (missing.length === 0) {
     await printList(call, { columns: SAVED_COLUMNS, id: idOf, items: [], none: 'No app is missing.' });
@@ -59,7 +61,7 @@ export async function applyApps(call: Invocation, { from, dryRun, saveCodes }: A
     await refuseTakenPlace(saveCodes);
   }
   tellOthers(call, others);
-  if (saveCodes !== undefined && missing.length > 0) await saveMany(call, missing, saveCodes);
+  if (saveCodes !== undefined && missing.length > 0) await saveMany(call, missing, saveCodes, { byName: true });
 }
 
 /** @param names each once */

@@ -1,13 +1,13 @@
 import type { App } from '#client';
 import { ownerOf, requestOf } from '../../connection/clients.ts';
 import { createdOnce } from '../../connection/created-once.ts';
-import { printOne } from '../../output/print.ts';
+import { printList, printOne } from '../../output/print.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { orMissing } from '../../terminal/missing.ts';
 import { savedSecret } from '../../terminal/secret-file.ts';
 import { refuseOthers } from './change.ts';
-import { idOf } from './columns.ts';
+import { idOf, ISSUED_COLUMNS } from './columns.ts';
 import { codeOf, refuseLostCode } from './create.ts';
 import { chosenOf, type Selection } from './list.ts';
 import { refuseTakenPlace, resumeMany, saveMany } from './many-codes.ts';
@@ -49,7 +49,10 @@ export async function issueCodes(call: Invocation, named: readonly string[], opt
   await refuseTakenPlace(saveCodes);
   const { apps } = await ownerOf(call).listApps(requestOf(call));
   const meant = isChosen ? chosenOf(apps, options, call.clock.now()) : foundOf(apps, ids);
-  if (meant.length === 0) return call.say('There is no such app: no code is issued.');
+  if (meant.length === 0) {
+    const none = 'There is no such app: no code is issued.';
+    return void (await printList(call, { columns: ISSUED_COLUMNS, id: idOf, items: [], none }));
+  }
   await saveMany(call, meant, saveCodes);
 }
 

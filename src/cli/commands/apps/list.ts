@@ -5,7 +5,7 @@ import type { Invocation } from '../../terminal/invocation.ts';
 import { orMissing } from '../../terminal/missing.ts';
 import { APP_COLUMNS, idOf } from './columns.ts';
 
-/** Which apps of an account are meant. */
+/** A command is for the apps of the account that meet all of these. */
 export interface Selection {
   readonly status?: App['status'];
   /** A glob. */

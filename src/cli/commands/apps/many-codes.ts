@@ -1,6 +1,6 @@
 import { lstat, realpath, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { MusterError } from '#client';
+import { MusterError, type App } from '#client';
 import { apiKeyId } from '../../../domain/credentials/tokens.ts';
 import { generateMarker, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { ownerOf, requestOf } from '../../connection/clients.ts';
@@ -11,12 +11,14 @@ import { sideBySide } from '../../output/side-by-side.ts';
 import { CommandFault, EXIT, requireWholeStdout } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { createProgress } from '../../terminal/progress.ts';
-import { shellWord } from '../../../text/shell-words.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 import { CodesFile } from './codes-file.ts';
 import { idOf, ISSUED_COLUMNS, SAVED_COLUMNS, type SavedCode } from './columns.ts';
+import { comparableName } from './names.ts';
 import {
+  goOnWith,
   keyOf,
+  planIn,
   planOf,
   readPlan,
   refuseOld,
@@ -47,20 +49,25 @@ const WORDS = {
 /**
  * Creates many apps, or issues a code for each of many, and saves the codes.
  * @param codesPath a new file
+ * @param byName whether a resumption creates no app whose name another one has by then
  * @throws CommandFault where one failed, or the command was stopped: the resume file stays then. Before anything is
  * done: CommandFault with exit code 2, ConfigError, the system's error
  */
-export async function saveMany(call: Invocation, things: Things, codesPath: string): Promise<void> {
-  await ended(call, await begun(call, things, codesPath));
+export async function saveMany(
+  call: Invocation,
+  things: Things,
+  codesPath: string,
+  { byName = false } = {},
+): Promise<void> {
+  await ended(call, await begun(call, things, codesPath, byName));
 }
 
 /** Refuses a place for the codes that is taken, before anything is asked. @throws CommandFault with exit code 2 */
 export async function refuseTakenPlace(codesPath: string): Promise<void> {
   if (!(await isThere(codesPath))) return;
-  const plan = `${codesPath}.resume`;
-  const left = (await isThere(plan))
-    ? ` A command that has not ended left ${plan} beside it: go on with --resume.`
-    : '';
+  const path = `${resolve(codesPath)}.resume`;
+  const plan = await planIn(path).catch(() => undefined);
+  const left = plan ? ` A command that has not ended left ${path} beside it. ${goOnWith(plan, path)}` : '';
   throw new CommandFault(`${codesPath} is there already: name a new file, none is overwritten.${left}`, EXIT.usage);
 }
 
@@ -70,14 +77,15 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-async function begun(call: Invocation, things: Things, codesPath: string): Promise<Outcome> {
+async function begun(call: Invocation, things: Things, codesPath: string, byName: boolean): Promise<Outcome> {
   // Before the first file is made: somebody who stops the command is told of what stays.
   using interruption = onInterruption(new CommandFault('interrupted'));
   const codes = resolve(codesPath);
   const path = `${codes}.resume`;
   await refuseTakenPlace(codesPath);
   const key = `muster-${generateMarker(systemRandom())}`;
-  const plan = planOf(things, { startedAt: call.clock.now(), keyId: keyIdOf(call), codes, key });
+  const common = { startedAt: call.clock.now(), keyId: keyIdOf(call), codes, key };
+  const plan = planOf(things, { ...common, ...(byName && { byName }) });
   await using _ = await lockBeside(path);
   await writePlan(path, plan);
   let file: CodesFile;
@@ -88,7 +96,7 @@ async function begun(call: Invocation, things: Things, codesPath: string): Promi
     throw error;
   }
   await using made = file;
-  return await carriedOut(call, plan, path, made, { isFirst: true, signal: interruption.signal });
+  return await carriedOut(call, plan, path, made, { signal: interruption.signal });
 }
 
 /**
@@ -110,25 +118,27 @@ async function resumed(call: Invocation, work: keyof typeof WORDS, resumePath: s
   const plan = await readPlan(path, work);
   refuseOld(plan, call.clock.now());
   await using file = await CodesFile.resume(plan.codes, plan);
-  if (plan.keyId !== keyIdOf(call)) await refuseOtherAccount(call, plan, file, { path: resumePath, signal });
-  return await carriedOut(call, plan, path, file, { isFirst: false, signal });
+  // A 404 says something of an app only where this address has answered as the API does: other listeners have none at all.
+  const { apps } = await ownerOf(call)
+    .listApps({ ...requestOf(call), signal })
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      call.say(goOnWith(plan, path));
+      throw error;
+    });
+  if (plan.keyId !== keyIdOf(call)) refuseOtherAccount(plan, file, { path: resumePath, apps });
+  return await carriedOut(call, plan, path, file, { apps, signal });
 }
 
 /**
  * The service keeps its answers by the account, whose id no answer to an owner has; but an account that has one of the
  * apps is the one with which the command began.
  */
-async function refuseOtherAccount(
-  call: Invocation,
+function refuseOtherAccount(
   { keyId, appIds = [] }: Plan,
   file: CodesFile,
-  { path, signal }: { readonly path: string; readonly signal: AbortSignal },
-): Promise<void> {
-  const listed = ownerOf(call).listApps({ ...requestOf(call), signal });
-  const { apps } = await listed.catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error;
-  });
+  { path, apps }: { readonly path: string; readonly apps: readonly App[] },
+): void {
   const there = new Set(apps.map(({ appId }) => appId));
   if ([...appIds, ...file.apps.map(idOf)].some((appId) => there.has(appId))) return;
   throw new CommandFault(
@@ -141,7 +151,7 @@ async function refuseOtherAccount(
 
 const keyIdOf = (call: Invocation): string => apiKeyId(connectionTo('api', call).token.reveal()) ?? '';
 
-/** What came of it. */
+/** The end of a command over many codes. */
 interface Outcome {
   readonly work: keyof typeof WORDS;
   readonly apps: readonly SavedCode[];
@@ -151,8 +161,11 @@ interface Outcome {
 }
 
 interface Attempt {
-  /** Nothing was tried before: where nothing is carried out now, the same command can be tried again. */
-  readonly isFirst: boolean;
+  /**
+   * The apps of the account, where something was tried before. Without them, where nothing is carried out now, the same
+   * command can be tried again.
+   */
+  readonly apps?: readonly App[];
   readonly signal: AbortSignal;
 }
 
@@ -161,16 +174,16 @@ async function carriedOut(
   plan: Plan,
   path: string,
   codes: CodesFile,
-  { isFirst, signal }: Attempt,
+  attempt: Attempt,
 ): Promise<Outcome> {
   const work = workOf(plan);
   const { done, ofOneAlone, refused } = WORDS[work];
-  const goOn = `Go on with: muster apps ${work} --resume ${shellWord(path)}`;
-  const failures = await saved(call, plan, codes, signal).catch((error: unknown) => {
+  const goOn = goOnWith(plan, path);
+  const failures = await saved(call, plan, codes, attempt).catch((error: unknown) => {
     call.say(goOn);
     throw error;
   });
-  const isUntouched = isFirst && codes.size === 0 && isRefusedAsAWhole(failures);
+  const isUntouched = !attempt.apps && codes.size === 0 && isRefusedAsAWhole(failures);
   if (isUntouched) await rm(plan.codes, { force: true });
   else call.say(`The codes are in ${plan.codes}.`);
   // A resume file for what is refused each time would never come to its end.
@@ -179,7 +192,7 @@ async function carriedOut(
   else call.say(goOn);
   if (isFinal && failures.length > 0) call.say(refused);
   const { apps } = codes;
-  if (!signal.aborted) return { work, apps, failures };
+  if (!attempt.signal.aborted) return { work, apps, failures };
   return { work, apps, failures, interrupted: `interrupted: ${apps.length} of ${plan.names.length} ${done}` };
 }
 
@@ -198,7 +211,10 @@ async function ended(call: Invocation, { work, apps, failures, interrupted }: Ou
   throw new CommandFault(interrupted);
 }
 
-async function saved(call: Invocation, plan: Plan, codes: CodesFile, signal: AbortSignal): Promise<Failure[]> {
+async function saved(call: Invocation, plan: Plan, codes: CodesFile, attempt: Attempt): Promise<Failure[]> {
+  const { apps = [], signal } = attempt;
+  // One that is there may be of a create whose answer was lost: a further code takes the place of that code.
+  const there = new Map(plan.byName ? apps.map((app) => [comparableName(app.name), app]) : []);
   // One client for all of them: it keeps the pace of the account.
   const owner = ownerOf(call, { patient: true });
   const { requestId, quiet } = call.globals;
@@ -207,8 +223,9 @@ async function saved(call: Invocation, plan: Plan, codes: CodesFile, signal: Abo
   progress.at(codes.size);
   return await sideBySide({
     items: plan.names
-      .map((name, at) => ({ name, number: at + 1, appId: plan.appIds?.[at] }))
-      .filter(({ number }) => !codes.has(number)),
+      .map((name, at) => ({ name, number: at + 1, appId: plan.appIds?.[at], app: there.get(comparableName(name)) }))
+      .filter(({ number, app }) => !codes.has(number) && (app === undefined || app.status === 'pending'))
+      .map(({ app, ...item }) => ({ ...item, appId: item.appId ?? app?.appId })),
     what: ({ name, appId }) => appId ?? name,
     ofOneAlone: [WORDS[workOf(plan)].ofOneAlone],
     async work({ name, number, appId }) {

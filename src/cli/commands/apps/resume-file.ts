@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import * as z from 'zod';
 import type { App } from '#client';
 import { APP_ID } from '../../../api/contract/fields.ts';
+import { shellWord } from '../../../text/shell-words.ts';
 import { newSecretFile } from '../../terminal/secret-file.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import { inputOf } from '../../terminal/input.ts';
@@ -26,6 +27,8 @@ const schema = z.strictObject({
   names: z.array(z.string()).min(1).max(NAMES_MAX),
   /** The apps of these names, where they are there, and codes are issued for them. */
   appIds: z.array(z.string().regex(APP_ID)).max(NAMES_MAX).optional(),
+  /** An app is created only where none has its name: `apps apply` began it. */
+  byName: z.literal(true).optional(),
 });
 
 export type Plan = Omit<z.output<typeof schema>, 'version'>;
@@ -42,6 +45,10 @@ export const planOf = (things: Things, common: Omit<Plan, 'names' | 'appIds'>): 
 /** The command that a plan belongs to: `muster apps create` or `muster apps code`. */
 export const workOf = ({ appIds }: Plan): 'create' | 'code' => (appIds ? 'code' : 'create');
 
+/** The end of a message, which a person copies as it stands. */
+export const goOnWith = (plan: Plan, path: string): string =>
+  `Go on with: muster apps ${workOf(plan)} --resume ${shellWord(path)}`;
+
 /** A name may be escaped to six times its length. */
 const FILE_BYTES_MAX = 8_388_608;
 /** The service keeps its answers for 24 hours; a quarter of an hour is left for the last create. */
@@ -54,14 +61,19 @@ export const keyOf = ({ key }: Plan, number: number): string => `${key}-${number
 export const writePlan = (path: string, plan: Plan): Promise<void> =>
   newSecretFile(path, `${JSON.stringify({ version: 1, ...plan })}\n`);
 
+/** @returns undefined where the file is something else. @throws CommandFault with exit code 2 where there is none */
+export async function planIn(path: string): Promise<Plan | undefined> {
+  const text = await inputOf(path, FILE_BYTES_MAX);
+  const { data } = schema.safeParse(jsonOf(text));
+  if (!data || (data.appIds && data.appIds.length !== data.names.length)) return undefined;
+  const { version: _version, ...plan } = data;
+  return plan;
+}
+
 /** @throws CommandFault with exit code 2 where there is none, or it is something else */
 export async function readPlan(path: string, work: ReturnType<typeof workOf>): Promise<Plan> {
-  const text = await inputOf(path, FILE_BYTES_MAX);
-  const parsed = schema.safeParse(jsonOf(text));
-  if (!parsed.success || (parsed.data.appIds && parsed.data.appIds.length !== parsed.data.names.length)) {
-    throw new CommandFault(`${path}: this is no resume file of \`apps ${work}\``, EXIT.usage);
-  }
-  const { version: _version, ...plan } = parsed.data;
+  const plan = await planIn(path);
+  if (!plan) throw new CommandFault(`${path}: this is no resume file of \`apps ${work}\``, EXIT.usage);
   if (workOf(plan) === work) return plan;
   throw new CommandFault(`${path}: go on with \`muster apps ${workOf(plan)} --resume\`, which began it.`, EXIT.usage);
 }

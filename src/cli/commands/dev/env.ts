@@ -28,7 +28,7 @@ const OF_ANOTHER: readonly ClientVariable[] = [
  */
 export async function env(call: Invocation, { shell, dataDir }: EnvOptions): Promise<void> {
   const environment = { ...call.env, ...(dataDir !== undefined && { MUSTER_DATA_DIR: dataDir }) };
-  const { variables, certificates, hasTokenValue } = serviceHere(environment);
+  const { variables, hasTokenValue } = serviceHere(environment);
   for (const plane of PLANES) {
     if (!variables[variableOf(plane)]?.endsWith(':0')) continue;
     const listen = listenVariableOf(plane);
@@ -45,9 +45,6 @@ export async function env(call: Invocation, { shell, dataDir }: EnvOptions): Pro
     if (call.env[name] && !set.has(name)) lines.push(unsetting(shell, name));
   }
   await call.terminal.stdout.write(lines.map((line) => `${line}\n`).join(''));
-  if (certificates.length > 0) {
-    call.say(`The listeners have several certificates: put them into one file, and set ${CLIENT.caFile} to it.`);
-  }
 }
 
 const quotedBy = (shell: EnvOptions['shell']): ((text: string) => string) =>

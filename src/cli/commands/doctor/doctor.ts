@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
-import { CLIENT } from '../../../config/client-variables.ts';
+import { CLIENT, movedTo } from '../../../config/client-variables.ts';
 import { ConfigError, readConfig, type Config } from '../../../config/config.ts';
 import { dataDirectoryOf } from '../../../config/rules.ts';
 import { addressOf } from '../../connection/address.ts';
 import { chosenContext, given } from '../../connection/chosen-context.ts';
-import { serviceHere, TOKEN_VALUE } from '../../connection/service-here.ts';
+import { serviceHere, TOKEN_VALUE, type ServiceHere } from '../../connection/service-here.ts';
 import { isLoopback } from '../../connection/service-urls.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList, refuseId } from '../../output/print.ts';
@@ -48,7 +48,8 @@ export async function doctor(call: Invocation, { running, deep }: DoctorOptions)
     if (isTable) void call.terminal.stdout.write(`${level.padEnd(4)}  ${what.padEnd(13)}  ${printable(says)}\n`);
   };
   const config = configured({ ...call.env }, report);
-  const asking = { ...call, env: { ...call.env, ...variablesHere(call, report) } };
+  const { variables, sources } = clientHere(call, report);
+  const asking = { ...call, env: { ...call.env, ...variables }, sources };
   const alone = config && whyAlone(call);
   const service = await checkService(asking, running || alone?.inAnyCase === true, report);
   if (config && (alone === undefined || !(alone.inAnyCase || service.runs))) {
@@ -82,20 +83,26 @@ function isPointed(call: Invocation): boolean {
   }
 }
 
+type Client = Pick<ServiceHere, 'variables' | 'sources'>;
+
 /** The variables by which a client asks the service that is configured here, where none of its own leads elsewhere. */
-function variablesHere(call: Invocation, report: Report): Partial<Record<string, string>> {
+function clientHere(call: Invocation, report: Report): Client {
   const { env } = call;
+  const nothing = { variables: {}, sources: {} };
   try {
-    if (isPointed(call)) return {};
-    const { variables, hasTokenValue } = serviceHere(env);
-    const hasToken = [CLIENT.operatorToken, CLIENT.operatorTokenFile].some((name) => given(env, name) !== undefined);
-    const token = hasTokenValue ? { [CLIENT.operatorToken]: env[TOKEN_VALUE] } : {};
-    const { [CLIENT.operatorTokenFile]: file, ...others } = variables;
-    if (hasToken) return others;
-    return { ...others, ...(file !== undefined && { [CLIENT.operatorTokenFile]: file }), ...token };
+    if (isPointed(call)) return nothing;
+    const { variables, sources } = serviceHere(env, ['ops']);
+    const token = given(env, TOKEN_VALUE);
+    if ([CLIENT.operatorToken, CLIENT.operatorTokenFile].some((name) => given(env, name) !== undefined)) {
+      for (const all of [variables, sources]) delete all[CLIENT.operatorTokenFile];
+    } else if (token !== undefined) {
+      variables[CLIENT.operatorToken] = token;
+      sources[CLIENT.operatorToken] = TOKEN_VALUE;
+    }
+    return { variables, sources };
   } catch (error) {
     report(finding('service').fail(wordsOf(error)));
-    return {};
+    return nothing;
   }
 }
 
@@ -147,7 +154,11 @@ function configured(env: NodeJS.ProcessEnv, report: Report): Config | undefined 
   try {
     const config = readConfig(env);
     for (const name of config.unknownVariables) {
-      report(configuration.fail(`${name}: there is no such variable; see docs/CONFIGURATION.md, or remove it`));
+      report(
+        configuration.fail(
+          `${name}: there is no such variable${movedTo(name)}; see docs/CONFIGURATION.md, or remove it`,
+        ),
+      );
     }
     return config;
   } catch (error) {

@@ -421,6 +421,12 @@ describe('the authority of the certificate', () => {
   });
 });
 
+test('several authorities of the variable are none that a supervisor could be told', async () => {
+  const args = words('--app', app.appId, '--code-file', at('code'), '--device-url', 'https://x.example.com');
+  const { code, stderr } = await musterHere(args, { XDG_CONFIG_HOME: folder, MUSTER_CLIENT_CA_FILE: '/a.crt:/b.crt' });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('a supervisor reads one file: name it with --ca-file')]);
+});
+
 describe('the collector', () => {
   test('is the first of the usual places that has one', () => {
     mkdirSync(at('folder'));

@@ -140,18 +140,50 @@ describe('everything is judged before the first app is created', () => {
   });
 
   test('more than the account can have', async () => {
-    await made('extra');
-    const ended = await apply(
-      `${Array.from({ length: 1000 }, (_, index) => `edge ${index}`).join('\n')}\n`,
-      '--save-codes',
-      at('codes'),
-    );
+    const extra = await made('extra');
+    const full = Array.from({ length: 1000 }, (_, index) => `edge ${index}`).join('\n');
+    const ended = await apply(full, '--save-codes', at('codes'));
     expect([ended.code, ended.stderr]).toEqual([
       2,
       'muster: 1000 apps are missing, and the account has 1 of at most 1000: nothing is created.\n',
     ]);
+    const listed = await apply(full, '--dry-run', '-o', 'csv');
+    expect([listed.code, listed.stderr]).toEqual([ended.code, ended.stderr]);
+    const rows = listed.stdout.split('\r\n');
+    expect([rows.length, rows[1], rows.at(-2)]).toEqual([
+      1 + 1001 + 1,
+      '"create","edge 0","",""',
+      `"surplus","extra","${extra}","pending"`,
+    ]);
     expect(await names()).toEqual(['extra']);
   });
+});
+
+test('another run with another file before --resume: no app is there twice, and each pending one has its code', async () => {
+  await using proxy = await LossyProxy.before(muster.api);
+  // Of four, the first is answered, the second is carried out and its answer is lost, and the others are refused.
+  proxy.fate = ({ headers }) => {
+    const key = String(headers['idempotency-key']);
+    if (!/-[234]$/.test(key)) return 'through';
+    return key.endsWith('-2') && !proxy.seen.some(({ fate }) => fate === 'lost') ? 'lost' : 502;
+  };
+  // Longer than a call may take: the client gives up at once.
+  proxy.retryAfterSeconds = 61;
+  const text = 'edge 1\nedge 2\nedge 3\nedge 4\n';
+  const first = { ...env, MUSTER_CLIENT_URL: proxy.url };
+  const args = ['apps', 'apply', '--from', file(text)];
+  expect((await musterHere([...args, '--save-codes', at('codes')], first)).code).toBe(1);
+  expect((await apply(text, '--save-codes', at('others'))).code).toBe(0);
+  const others = savedCodes(at('others'));
+  expect(others.map(({ name }) => name)).toEqual(['edge 3', 'edge 4']);
+  for (const row of others.slice(0, 1)) await enroll(muster, row);
+
+  expect((await musterHere(['apps', 'create', '--resume', at('codes.resume')], env)).code).toBe(0);
+  expect(await names()).toEqual(['edge 1', 'edge 2', 'edge 3', 'edge 4']);
+  const rows = savedCodes(at('codes'));
+  expect(rows.map(({ name }) => name).toSorted()).toEqual(['edge 1', 'edge 2', 'edge 4']);
+  for (const row of rows) expect(await enroll(muster, row)).toMatch(/^mst_dev_/);
+  expect(readdirSync(directory).toSorted()).toEqual(['codes', 'machines.csv', 'others']);
 });
 
 test('killed in the midst of it: the same command says how to go on, and --resume creates no app twice', async () => {
@@ -169,7 +201,8 @@ test('killed in the midst of it: the same command says how to go on, and --resum
   await ended;
   proxy.fate = undefined;
   const again = await musterHere(args, env);
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`left ${at('codes.resume')} beside it`)]);
+  const goOn = `left ${at('codes.resume')} beside it. Go on with: muster apps create --resume ${at('codes.resume')}\n`;
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(goOn)]);
   expect((await musterHere(['apps', 'create', '--resume', at('codes.resume')], env)).code).toBe(0);
   expect(await names()).toHaveLength(30);
   expect(savedCodes(at('codes'))).toHaveLength(30);

@@ -98,9 +98,20 @@ describe('many', () => {
     const ended = await run('code', '--status', 'pending', '--name', 'edge *', '--save-codes', at('codes'), '-o', 'id');
     expect([ended.code, ended.stdout]).toEqual([0, list.stdout]);
     expect(ended.stdout.trimEnd().split('\n').toSorted()).toEqual(ids.slice(0, 2).toSorted());
-    const none = await run('code', '--status', 'revoked', '--save-codes', at('none'));
-    expect(none).toEqual({ code: 0, stdout: '', stderr: 'There is no such app: no code is issued.\n' });
     expect(readdirSync(directory)).toEqual(['codes']);
+  });
+
+  test.each([
+    ['table', '', 'There is no such app: no code is issued.\n'],
+    ['json', '[]\n', ''],
+    ['jsonl', '', ''],
+    ['csv', '"appId","name","enrollCodeExpiresAt"\r\n', ''],
+    ['id', '', ''],
+  ])('where no app is chosen, -o %s is that of an empty list, and no file is made', async (form, stdout, stderr) => {
+    await made('edge 1');
+    const none = await run('code', '--status', 'revoked', '--save-codes', at('none'), '-o', form);
+    expect(none).toEqual({ code: 0, stdout, stderr });
+    expect(readdirSync(directory)).toEqual([]);
   });
 
   test('one app by --save-codes has the same file', async () => {
@@ -247,6 +258,21 @@ describe('--resume', () => {
     expect(resumed.stderr).not.toContain('Go on with');
     expect(readdirSync(directory)).toEqual(['codes']);
   });
+
+  test.each(['ops', 'device'] as const)(
+    'at the %s listener, whose 404 says nothing of an app, goes on later',
+    async (listener) => {
+      const ids = await interrupted();
+      env = { ...env, MUSTER_CLIENT_URL: muster[listener] };
+      const astray = await run('code', '--resume', at('codes.resume'));
+      expect([astray.code, astray.stdout]).toEqual([4, '']);
+      expect(astray.stderr).toContain(`Go on with: muster apps code --resume ${at('codes.resume')}\n`);
+      expect(astray.stderr).not.toContain('no such apps');
+      env = ownedBy(muster, owner.apiKey);
+      expect((await run('code', '--resume', at('codes.resume'))).code).toBe(0);
+      expect(savedCodes(at('codes')).map(({ appId }) => appId)).toEqual(ids);
+    },
+  );
 
   test('a day later the service may have forgotten its answers', async () => {
     await interrupted();

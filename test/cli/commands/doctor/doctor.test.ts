@@ -172,6 +172,7 @@ test('a clock that is off by more than half a minute is told', async () => {
 
 test.each([
   ['an unknown variable', { MUSTER_COLOUR: 'hunter2' }, /configuration +MUSTER_COLOUR: there is no such variable/],
+  ['a former name of the client', { MUSTER_URL: 'hunter2' }, /MUSTER_URL: there is no .* reads MUSTER_CLIENT_URL/],
   ['a wrong variable', { MUSTER_CURRENCY: 'hunter2' }, /configuration +MUSTER_CURRENCY: must be a currency/],
   ['a key file that is none', { MUSTER_KEY_FILE: 'package.json' }, /key file +package.json: line 1: expected N:/],
   ['an etcd that is not there', { MUSTER_STORE: 'etcd:http://127.0.0.1:1' }, /store +.*127\.0\.0\.1:1/],

@@ -97,6 +97,26 @@ test('the service of the folder is judged with it', async () => {
   }
 });
 
+test('what it has from the variables of the service is told by their names', async () => {
+  const MUSTER_OPS_LISTEN = `127.0.0.1:${muster.service.ops.port}`;
+  const saysOf = async (what: string, env: Readonly<Record<string, string>>): Promise<string> =>
+    (await diagnosed([], env)).findings.find((one) => one.what === what)?.says ?? '';
+  const wrong = 'another-operator-token-0123456789-abc';
+  const at = (from: string): RegExp => new RegExp(`replace it where it is from, ${from}\\. \\(request `);
+  expect(await saysOf('token', { MUSTER_OPS_LISTEN, MUSTER_OPERATOR_TOKEN: wrong })).toMatch(
+    at('MUSTER_OPERATOR_TOKEN'),
+  );
+  const file = join(place, 'token');
+  writeFileSync(file, wrong, { mode: 0o600 });
+  const inFile = await saysOf('token', { MUSTER_OPS_LISTEN, MUSTER_OPERATOR_TOKEN_FILE: 'token' });
+  expect(inFile).toMatch(at(`MUSTER_OPERATOR_TOKEN_FILE \\(${file}\\)`));
+  // One of the client comes before it, and is told as such.
+  const own = { MUSTER_OPS_LISTEN, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN, MUSTER_CLIENT_OPERATOR_TOKEN: wrong };
+  expect(await saysOf('token', own)).toMatch(at('MUSTER_CLIENT_OPERATOR_TOKEN'));
+  const stopped = await saysOf('service', { MUSTER_OPS_LISTEN: '127.0.0.1:9' });
+  expect(stopped).toMatch(/which is from MUSTER_OPS_LISTEN\.$/);
+});
+
 test.each([
   ['MUSTER_DATA_DIR without data, as an image sets it', { MUSTER_DATA_DIR: 'empty' }, false],
   ['MUSTER_DATA_DIR with data', { MUSTER_DATA_DIR: 'data' }, true],

@@ -144,7 +144,8 @@ func main() {
 	enrolling := must(device.NewClientWithResponses(os.Getenv("MUSTER_CLIENT_DEVICE_URL")))
 	platform, agentVersion, connection := "linux", "1.0", device.Cloud
 	enrollment := must(enrolling.EnrollDeviceWithResponse(ctx, nil, device.EnrollDeviceRequest{
-		AppId: app.AppId, EnrollCode: app.EnrollCode, Connection: &connection, Platform: &platform, AgentVersion: &agentVersion,
+		AppId: app.AppId, EnrollCode: app.EnrollCode,
+		Connection: &connection, Platform: &platform, AgentVersion: &agentVersion,
 	}))
 	enrolled := typed(enrollment.JSON200, enrollment.HTTPResponse, "enroll")
 	expect(enrolled.AppId == app.AppId && enrolled.Credential != nil, "device: enrolled")

@@ -148,7 +148,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     // An answer without a body is an error of these clients.
     let unchanged = daemon::poll_config(&machine, None, Some("*"), None, None, None, None).await;
-    expect(matches!(unchanged, Err(device_apis::Error::Serde(_))), "device: polled by any tag: 304, an error without its status");
+    expect(
+        matches!(unchanged, Err(device_apis::Error::Serde(_))),
+        "device: polled by any tag: 304, an error without its status",
+    );
     let applied = device::AcknowledgeConfigRequest::new(received.revision, device::AckStatus::Applied);
     daemon::acknowledge_config(&machine, applied, None).await?;
     expect(true, "device: acknowledged");
