@@ -79,7 +79,8 @@ describe.skipIf(binary === undefined)(`a renewal under requests${skipped}`, () =
     const creating = accounts.map(async ({ apiKey }) => {
       do {
         const { status } = await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey, body: {} });
-        statuses.add(status);
+        // An account that is too quick is no failure of the store.
+        if (status !== 429) statuses.add(status);
       } while (!over.signal.aborted);
     });
     await work().finally(() => over.abort());
