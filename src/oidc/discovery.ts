@@ -32,17 +32,16 @@ type Described = Pick<WatchedProvider, 'issuer' | 'clientId' | 'clientSecret'>;
 
 /**
  * Asks the provider to describe itself: when that is first needed, once for all who need it, and no more for a while
- * after a failure, which gets longer. With another secret it is asked at once.
+ * after a failure, which gets longer. Another secret of the client changes nothing about that.
  * @throws ProviderFault `unavailable`
  */
 export function createDiscovery(provider: Described, { clock, egress }: DiscoveryDeps): () => Promise<Discovered> {
-  let known: { readonly outcome: Promise<Discovered>; readonly until: number; readonly secret: string } | undefined;
+  let known: { readonly outcome: Promise<Discovered>; readonly until: number } | undefined;
   let failures = 0;
   return () => {
-    const secret = provider.clientSecret();
-    if (known?.secret === secret && clock.monotonic() < known.until) return known.outcome;
-    const outcome = guarded('unavailable', () => discover(provider, secret, egress));
-    known = { outcome, until: clock.monotonic() + DISCOVERED_MS, secret };
+    if (known && clock.monotonic() < known.until) return known.outcome;
+    const outcome = guarded('unavailable', () => discover(provider, egress));
+    known = { outcome, until: clock.monotonic() + DISCOVERED_MS };
     outcome.then(
       () => {
         failures = 0;
@@ -50,21 +49,22 @@ export function createDiscovery(provider: Described, { clock, egress }: Discover
       () => {
         const pauseMs = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), RETRY_MS_MAX);
         failures += 1;
-        if (known?.outcome === outcome) known = { outcome, until: clock.monotonic() + pauseMs, secret };
+        if (known?.outcome === outcome) known = { outcome, until: clock.monotonic() + pauseMs };
       },
     );
     return outcome;
   };
 }
 
-async function discover({ issuer: url, clientId }: Described, secret: string, egress: Egress): Promise<Discovered> {
+async function discover({ issuer: url, clientId, clientSecret }: Described, egress: Egress): Promise<Discovered> {
   const issuer = new URL(url);
   const ask = boundedFetch(issuer, egress);
   const configuration = await oidc.discovery(
     issuer,
     clientId,
-    { client_secret: secret, [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
-    undefined,
+    { [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+    // The secret at the time of each call.
+    (...call) => oidc.ClientSecretPost(clientSecret())(...call),
     {
       timeout: PROVIDER_CALL_MS / 1000,
       [oidc.customFetch]: (url, options) => ask(url, options),

@@ -1,6 +1,5 @@
 import { ConfigError, type Config } from '../config/config.ts';
 import type { ConfiguredFile } from '../config/files/configured-file.ts';
-import type { EtcdAccess } from '../config/etcd.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { boundedByFullness } from '../domain/fullness/bounded-store.ts';
 import { keysInUse, keysLacking } from '../domain/key-rotation/keys-in-use.ts';
@@ -12,6 +11,7 @@ import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log, LogOutput } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
+import type { AccessRenewal } from '../store/etcd/wire/endpoints.ts';
 import { StoreHealth } from '../store/health.ts';
 import { instrumented } from '../store/instrumented.ts';
 import { Outages } from '../store/outages.ts';
@@ -77,9 +77,9 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const watchKeys = (file: ConfiguredFile): KeyRing =>
     watchedKeyFile(files, file, async (numbers) => await neededKeys(await readable.promise, numbers));
   const configured = config.files.MUSTER_KEY_FILE && watchKeys(config.files.MUSTER_KEY_FILE);
-  let renewEtcd: (access: EtcdAccess) => void = () => undefined;
-  const access = watchedEtcdAccess(files, config, { clock, log, renewed: (next) => renewEtcd(next) });
-  const renewable = (renew: typeof renewEtcd): void => void (renewEtcd = renew);
+  let renewal: AccessRenewal | undefined;
+  const access = watchedEtcdAccess(files, config, { clock, log, renewal: () => renewal });
+  const renewable = (one: AccessRenewal): void => void (renewal = one);
   const open = (): Promise<Store> =>
     openConfiguredStore(config, warn, { ...deadlines, mark: identity, access, renewable });
   const { signal, progress } = options;

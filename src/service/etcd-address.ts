@@ -5,10 +5,13 @@ import { ANSWER_MS_MAX, askOverTls, askPlainly, isHttp2, speaksTls, type Look, t
 export class UnusableAddress extends StoreUnavailable {
   /** Whether it is worth to wait: etcd may not have started yet, or be about to get another certificate. */
   readonly mayPass: boolean;
+  /** The fault without the variable of the address. */
+  readonly fault: string;
 
-  constructor(message: string, mayPass = true) {
-    super(mayPass ? 'unreachable' : 'refused', `MUSTER_STORE: ${message}`);
+  constructor(fault: string, mayPass = true) {
+    super(mayPass ? 'unreachable' : 'refused', `MUSTER_STORE: ${fault}`);
     this.mayPass = mayPass;
+    this.fault = fault;
   }
 }
 

@@ -24,7 +24,7 @@ import { EtcdHolds } from './lease/holds.ts';
 import type { UserAndPassword } from './wire/auth-token.ts';
 import type { Tls } from './wire/channel.ts';
 import type { Deadline } from './wire/deadline.ts';
-import { openEndpoints, type Endpoint, type Endpoints } from './wire/endpoints.ts';
+import { openEndpoints, type AccessRenewal, type Endpoint, type Endpoints } from './wire/endpoints.ts';
 import { isCompacted, isFuture } from './wire/errors.ts';
 import { assertRevision, KeySpace, pageOf } from './wire/key-space.ts';
 import { Marked } from './wire/marked.ts';
@@ -52,13 +52,7 @@ export interface EtcdOptions {
   readonly mark?: StoreMark | undefined;
   readonly warn?: (message: string) => void;
   /** Is handed, once the store is open, what renews the certificates and the user of its connections. */
-  readonly renewable?: (renew: (access: EtcdAccess) => void) => void;
-}
-
-/** By what etcd is reached. */
-export interface EtcdAccess {
-  readonly tls: Tls | undefined;
-  readonly auth: UserAndPassword | undefined;
+  readonly renewable?: (renewal: AccessRenewal) => void;
 }
 
 const DEADLINE_MS = 2000;
@@ -83,7 +77,7 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
     const read = options.readVersion ?? versionReader(tls, deadlineMs);
     await checkVersions(endpoints.all, { read, allowOld: options.allowOldVersion === true, warn });
     await fullness.check();
-    options.renewable?.(({ tls: next, auth }) => endpoints.renew(next, auth));
+    options.renewable?.(endpoints);
     return store;
   } catch (error) {
     await store[Symbol.asyncDispose]();

@@ -20,6 +20,8 @@ const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
 const USER = { username: 'muster', password: 'correct horse' };
 const PREFIX = '/fleet/';
 
+const FILES = ['MUSTER_ETCD_CA_FILE', 'MUSTER_ETCD_CERT_FILE'];
+
 const contentOf = ({ ca, certificate, key }: Certificates, password = USER.password): Record<string, string> => ({
   'ca.crt': ca.toString(),
   'tls.crt': certificate.toString(),
@@ -69,12 +71,27 @@ describe.skipIf(binary === undefined)(`rotations on an etcd with TLS and users${
 
   const created = () => call(`${muster.api}/v1/apps`, { method: 'POST', token: account.apiKey, body: {} });
   const changed = () => muster.logged.filter((line) => line.includes('a file of the configuration has changed')).length;
+  const refused = () => muster.logged.filter((line) => line.includes('a file of the configuration cannot be used'));
   /** One look at the files. */
-  async function lookedAt(files: number): Promise<void> {
-    const before = changed();
+  async function lookedAt(isOver: () => boolean): Promise<void> {
     clock.advance(FILES_EVERY_MS);
-    await until(() => changed() >= before + files);
+    await until(isOver);
   }
+  async function taken(files: number): Promise<void> {
+    const before = changed();
+    await lookedAt(() => changed() >= before + files);
+  }
+  const metric = async (series: string): Promise<number> => {
+    const { text } = await call(`${muster.ops}/metrics`, {});
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${series} `))
+        ?.split(' ')[1],
+    );
+  };
+  const gauges = () => Promise.all(FILES.map((file) => metric(`muster_file_unusable{file="${file}"}`)));
+  const expiryOf = (file: string) => metric(`muster_certificate_expiry_timestamp_seconds{file="${file}"}`);
 
   test('a password that was changed in etcd: refused until the file has it, and then at once', async () => {
     await createApp(muster, account.apiKey);
@@ -88,25 +105,33 @@ describe.skipIf(binary === undefined)(`rotations on an etcd with TLS and users${
     root.close();
     await until(async () => (await created()).status === 502);
     secret.renew(contentOf(cluster.certificates ?? next, 'staple battery'));
-    await lookedAt(1);
+    await taken(1);
     await until(async () => (await created()).status === 201);
     expect(muster.logged.join()).not.toMatch(/staple|horse/);
   });
 
-  test('certificates that etcd does not take yet change nothing while the connection stands', async () => {
+  test('certificates that etcd refuses are told and not used, also by a connection anew', async () => {
+    const expiry = await expiryOf('MUSTER_ETCD_CA_FILE');
     secret.renew({ ...contentOf(next, 'staple battery') });
-    await lookedAt(2);
-    expect((await created()).status).toBe(201);
+    await lookedAt(() => FILES.every((file) => refused().some((line) => line.includes(`"${file}"`))));
+    const { text } = await call(`${muster.ops}/readyz`, {});
+    expect(text).toMatch(/MUSTER_ETCD_CA_FILE: .*unknown authority.*MUSTER_ETCD_CERT_FILE: .*refuses the certificate/);
+    expect(await gauges()).toEqual([1, 1]);
+    expect(await expiryOf('MUSTER_ETCD_CA_FILE')).toBe(expiry);
+    await cluster.member.stop();
+    expect((await created()).status).toBe(502);
+    await cluster.member.start();
+    await until(async () => (await created()).status === 201);
   });
 
   test('another authority, certificates and keys: etcd comes back with them, and so does the service', async () => {
     for (const name of ['server.crt', 'server.key', 'ca.crt']) replace(name);
     await cluster.member.stop();
-    expect((await created()).status).toBe(502);
     await cluster.member.start();
+    await taken(2);
     await until(async () => (await created()).status === 201);
+    expect(await gauges()).toEqual([0, 0]);
     const { text } = await call(`${muster.ops}/metrics`, {});
-    expect(text).toContain('muster_file_unusable{file="MUSTER_ETCD_CA_FILE"} 0');
     expect(text).toMatch(/muster_certificate_expiry_timestamp_seconds\{file="MUSTER_ETCD_CERT_FILE"\} \d+/);
   });
 
@@ -118,7 +143,7 @@ describe.skipIf(binary === undefined)(`rotations on an etcd with TLS and users${
     await cluster.member.start();
     expect((await created()).status).toBe(502);
     secret.renew(contentOf(third, 'staple battery'));
-    await lookedAt(2);
+    await taken(2);
     await until(async () => (await created()).status === 201);
   });
 

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
+import { Session } from '../../../src/store/etcd/wire/auth-token.ts';
+import { Connection } from '../../../src/store/etcd/wire/channel.ts';
+import { deadlineIn, READY } from '../../../src/store/etcd/wire/deadline.ts';
 import { Endpoint } from '../../../src/store/etcd/wire/endpoints.ts';
 import { versionReader } from '../../../src/store/etcd/wire/server-version.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { addUser, forgetTokens } from '../../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { issuedBy } from '../../support/http/certificates.ts';
 import { present, put, writes } from '../conformance/harness.ts';
 import { held } from '../conformance/holds.ts';
 import { record } from '../conformance/recorder.ts';
@@ -52,6 +56,30 @@ describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => 
       reason: 'unreachable',
       message: expect.stringMatching(/certificate/) as string,
     });
+  });
+
+  test('a call that waits for its token goes over the connection that replaced the one from before', async () => {
+    const tls = client(cluster);
+    const gate = Promise.withResolvers<void>();
+    class LateToken extends Connection {
+      override async exec<T>(): Promise<T> {
+        await gate.promise;
+        return { token: 'late' } as T;
+      }
+    }
+    const [{ url }, until] = [cluster.member, deadlineIn(deadlineMs)];
+    const session = new Session(() => new LateToken('Auth', url, tls), limited);
+    const connection = new Connection('KV', url, tls, session);
+    expect(await connection.connect(until)).toBeUndefined();
+    const calls = [
+      connection.exec('KV', 'range', { key: Buffer.from('a') }, { until }),
+      connection.withConnection('KV', ({ client: used }) => used.getChannel().getConnectivityState(false)),
+    ];
+    const { cert, key } = issuedBy(cluster.directory, 'ca', 'renewed');
+    await connection.replaceTls({ ca: tls.ca, certificate: Buffer.from(cert), key: Buffer.from(key) }, until);
+    gate.resolve();
+    expect(await Promise.all(calls)).toEqual([expect.objectContaining({ count: '0' }), READY]);
+    connection.close();
   });
 
   test('a user who may not ask for the status reads the version over HTTPS', async () => {

@@ -63,7 +63,10 @@ const onEtcd = (part: (access: NonNullable<ReturnType<ReturnType<typeof watchedE
     let present = watchedEtcdAccess(watching.files, config, {
       clock: watching.clock,
       log: watching.log,
-      renewed: (access) => (present = () => access),
+      renewal: () => ({
+        renew: (access) => (present = () => access),
+        takes: async () => true,
+      }),
     });
     return () => part(present() ?? { tls: undefined, auth: undefined });
   };

@@ -1,6 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import { AuthClient } from 'etcd3';
-import { deadlineIn, type TimedOptions } from './deadline.ts';
+import { deadlineIn, type Deadline, type TimedOptions } from './deadline.ts';
+import { refusesPassword } from './errors.ts';
 
 /** A user of etcd. */
 export interface UserAndPassword {
@@ -27,6 +28,8 @@ const AUTHENTICATE_MS = 2000;
 export class Session {
   private readonly open: () => AuthChannel;
   private user: UserAndPassword;
+  /** The user with a password that etcd may not take yet. */
+  private next: UserAndPassword | undefined;
   private asking: Promise<Metadata> | undefined;
   private current: Metadata | undefined;
 
@@ -51,6 +54,21 @@ export class Session {
    */
   renew(user: UserAndPassword): void {
     this.user = user;
+    if (this.next?.password === user.password) this.next = undefined;
+  }
+
+  /**
+   * Rejects with the error of gRPC when etcd does not take the password. It is tried in its turn from then on, where
+   * etcd refuses the present one.
+   */
+  async prove(user: UserAndPassword, until: Deadline): Promise<void> {
+    if (user.password !== this.user.password) this.next = user;
+    const connection = this.open();
+    try {
+      await tokenOf(connection, user, { until });
+    } finally {
+      connection.close();
+    }
   }
 
   /** Drops a token that etcd did not take. A newer one is kept. */
@@ -62,9 +80,11 @@ export class Session {
     // A token is requested once in five minutes, which does not justify a standing connection.
     const connection = this.open();
     try {
-      const { username: name, password } = this.user;
       const timed: TimedOptions = { until: options.until ?? deadlineIn(AUTHENTICATE_MS) };
-      const { token } = await new AuthClient(connection).authenticate({ name, password }, timed);
+      const { next } = this;
+      const token = await tokenOf(connection, this.user, timed).catch(async (error: unknown) =>
+        next && refusesPassword(error) ? tokenOf(connection, next, timed) : Promise.reject(error),
+      );
       const metadata = await connection.blankMetadata();
       metadata.set('token', token);
       this.current = metadata;
@@ -73,4 +93,12 @@ export class Session {
       connection.close();
     }
   }
+}
+
+async function tokenOf(
+  connection: AuthChannel,
+  { username: name, password }: UserAndPassword,
+  timed: TimedOptions,
+): Promise<string> {
+  return (await new AuthClient(connection).authenticate({ name, password }, timed)).token;
 }

@@ -42,7 +42,7 @@ interface Link {
   readonly pool: ConnectionPool;
   readonly sockets: ChannelSockets;
   readonly client: Client;
-  /** What it was made with. */
+  /** The options that it was made with. */
   readonly options: IOptions;
   readonly blank: Metadata;
   /** When a call last ended in anything but silence, on the monotonic clock. */
@@ -110,16 +110,17 @@ export class Connection implements ICallable<undefined> {
     options: Partial<TimedOptions>,
     decode: Decode<T> | undefined,
   ): Promise<T> {
+    // The token comes first: while it is waited for, the connection may be replaced.
+    const metadata = this.session && (await this.session.metadata(options));
     const link = this.usable ?? (await this.open());
-    if (!this.session) return this.call<T>(link, method, request, link.blank, options, decode);
-    const metadata = await this.session.metadata(options);
+    if (!this.session || !metadata) return this.call<T>(link, method, request, link.blank, options, decode);
     try {
       return await this.call<T>(link, method, request, metadata, options, decode);
     } catch (error) {
       if (!(error instanceof Error && refusesToken(error.message))) throw error;
       this.session.forget(metadata);
       const fresh = await this.session.metadata(options);
-      return this.call<T>(await this.open(), method, request, fresh, options, decode);
+      return this.call<T>(this.usable ?? (await this.open()), method, request, fresh, options, decode);
     }
   }
 
@@ -128,8 +129,9 @@ export class Connection implements ICallable<undefined> {
     _service: string,
     use: (parts: { resource: undefined; client: Client; metadata: Metadata }) => Promise<R> | R,
   ): Promise<R> {
-    const { client, blank } = await this.open();
-    const metadata = ((await this.session?.metadata({})) ?? blank).clone();
+    const token = this.session && (await this.session.metadata({}));
+    const { client, blank } = this.usable ?? (await this.open());
+    const metadata = (token ?? blank).clone();
     metadata.set('hasleader', 'true');
     return use({ resource: undefined, client, metadata });
   }
@@ -141,8 +143,7 @@ export class Connection implements ICallable<undefined> {
   markFailed(): void {}
 
   /**
-   * Connects by other certificates from now on. A connection that stands carries calls until one by the new certificates
-   * does, since etcd may not take them yet; where it breaks before, only the new ones are tried.
+   * Connects by other certificates from now on. A connection that stands carries calls until one by the new ones does.
    */
   async replaceTls(tls: Tls | undefined, deadline: Deadline): Promise<void> {
     const options = optionsOf(this.endpoint, tls);
@@ -184,7 +185,7 @@ export class Connection implements ICallable<undefined> {
     return this.opening;
   }
 
-  /** What was made by certificates that were replaced is used while it stands, and not connected again. */
+  /** A connection by certificates that were replaced is used while it stands, and not connected again. */
   private get usable(): Link | undefined {
     const { link } = this;
     return link && (link.options === this.options || stateOf(link) === READY) ? link : undefined;

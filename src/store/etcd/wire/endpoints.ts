@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../port.ts';
 import { Session, type UserAndPassword } from './auth-token.ts';
 import { Connection, type Tls } from './channel.ts';
 import { DeadlineExceeded, deadlineIn, halfOf, leftMs, type Deadline, type TimedOptions } from './deadline.ts';
-import { refusesToken, unavailable } from './errors.ts';
+import { refusesPassword, refusesToken, unavailable } from './errors.ts';
 import { decodeStatus, type Status } from './status.ts';
 import type { WatchOutcome } from './watch.ts';
 
@@ -55,8 +55,18 @@ export class Endpoint {
     if (areSame(tls, this.present)) return;
     this.present = tls;
     const all = [this.kvConnection, this.watchConnection, this.leaseConnection, this.maintenanceConnection];
-    // What cannot be connected is tried again by the next call.
+    // A connection that does not come about is tried again by the next call.
     await Promise.allSettled(all.map(async (connection) => connection.replaceTls(tls, deadline)));
+  }
+
+  /** Whether etcd takes this user's password; undefined where it does not answer. */
+  async takes(user: UserAndPassword, deadline: Deadline): Promise<boolean | undefined> {
+    try {
+      await this.session?.prove(user, deadline);
+      return true;
+    } catch (error) {
+      return refusesPassword(error) ? false : undefined;
+    }
   }
 
   /** Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. */
@@ -112,6 +122,15 @@ export class Endpoint {
     this.maintenanceConnection.close();
   }
 }
+
+/** The certificates and the user by which etcd is reached. */
+export interface Access {
+  readonly tls: Tls | undefined;
+  readonly auth: UserAndPassword | undefined;
+}
+
+/** The means by which the access to etcd changes while the store is open. */
+export type AccessRenewal = Pick<Endpoints, 'renew' | 'takes'>;
 
 export interface EndpointsOptions {
   readonly urls: readonly string[];
@@ -212,8 +231,17 @@ export class Endpoints {
   }
 
   /** Connects and authenticates by other certificates and another password from now on, without a call that fails. */
-  renew(tls: Tls | undefined, user: UserAndPassword | undefined): void {
-    for (const endpoint of this.all) void endpoint.renew(tls, user, this.deadline());
+  renew({ tls, auth }: Access): void {
+    for (const endpoint of this.all) void endpoint.renew(tls, auth, this.deadline());
+  }
+
+  /**
+   * Whether etcd takes a user's password: undefined where no endpoint answers. From then on it is tried in its turn, where
+   * etcd refuses the present one.
+   */
+  async takes(user: UserAndPassword): Promise<boolean | undefined> {
+    const answers = await Promise.all(this.all.map(async (endpoint) => endpoint.takes(user, this.deadline())));
+    return answers.includes(true) || (answers.includes(false) ? false : undefined);
   }
 
   close(): void {

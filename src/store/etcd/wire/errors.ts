@@ -40,6 +40,9 @@ export function refusesToken(details: string): boolean {
   return details.includes('invalid auth token') || details.includes('revision of auth store is old');
 }
 
+/** Whether etcd refused a user or a password. */
+export const refusesPassword = (error: unknown): boolean => says(error, 'authentication failed');
+
 /** etcd found fault with the request itself and did nothing: too many operations, a key twice, too large. */
 export function isInvalid(error: unknown): boolean {
   // A rejected password has the same code, and would be rejected for each commit alone, too.
