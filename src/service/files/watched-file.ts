@@ -1,20 +1,11 @@
-import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { inTime } from '../../concurrency/in-time.ts';
 import { SerialByKey } from '../../concurrency/serial-by-key.ts';
 import { named } from '../../config/files/config-error.ts';
-import {
-  contentAtStart,
-  NO_FILE,
-  OPEN_TO_READ,
-  tooLong,
-  withoutByteOrderMark,
-  type ConfiguredFile,
-  type FileVariable,
-} from '../../config/files/configured-file.ts';
+import { contentAtStart, type ConfiguredFile, type FileVariable } from '../../config/files/configured-file.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
+import { faultIn, FileFault, trustedContent, type Told } from './file-content.ts';
 
 /*
  * Every file of the configuration is read at the start and every 10 s, by the one rule of this file (ADR 0060): a valid
@@ -129,14 +120,6 @@ interface Fault extends Told {
   /** When it was first seen, on the monotonic clock. */
   readonly since: number;
   readonly isOverdue: boolean;
-}
-
-/** A reason in words. */
-interface Told {
-  /** As the log has it. */
-  readonly why: string;
-  /** As everybody may read it: /readyz asks for no token. */
-  readonly shown: string;
 }
 
 /** The content decides, and not inode or time of a file: a mounted Secret keeps neither. */
@@ -275,45 +258,5 @@ async function contentsOf(
   return [content, ...rest];
 }
 
-async function trustedContent({ path, bytesMax, distrusted }: ConfiguredFile): Promise<Buffer> {
-  const content = await boundedContent(path, bytesMax);
-  const why = distrusted?.(path);
-  if (why !== undefined) throw new FileFault(why, DISTRUSTED);
-  return content;
-}
-
-const DISTRUSTED = 'others can write it, or put another file in its place: the log has its path, and how to mend it';
-
-/** A fault whose words for the log name a path. */
-class FileFault extends Error implements Told {
-  override readonly name = 'FileFault';
-  readonly why: string;
-  readonly shown: string;
-
-  constructor(why: string, shown: string, options?: ErrorOptions) {
-    super(why, options);
-    this.why = why;
-    this.shown = shown;
-  }
-}
-
-/** @throws Error in words for what is no file, or longer than `bytesMax`; the system's error where it cannot be read */
-export async function boundedContent(path: string, bytesMax: number): Promise<Buffer> {
-  await using file = await open(path, OPEN_TO_READ);
-  if (!(await file.stat()).isFile()) throw new Error(NO_FILE);
-  // One byte above the bound tells that there are more.
-  const content = await buffer(file.createReadStream({ start: 0, end: bytesMax, autoClose: false }));
-  if (content.length > bytesMax) throw new Error(tooLong(bytesMax));
-  return withoutByteOrderMark(content);
-}
-
 const areSame = (some: Contents, others: Contents): boolean =>
   some.every((content, index) => content.equals(others[index] ?? Buffer.alloc(0)));
-
-/** The rule that is broken, or the system's code; never the content. */
-function faultIn(error: unknown): Told {
-  if (error instanceof FileFault) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  const why = code === undefined ? message : `the file cannot be read (${code})`;
-  return { why, shown: why };
-}

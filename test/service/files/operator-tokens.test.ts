@@ -91,14 +91,15 @@ describe('the operator’s tokens of a file', () => {
     expect([await it.status(ALICE), await it.unusable(), await it.readyz()]).toEqual([200, '0', { status: 'ready' }]);
   });
 
-  test('the generated one is looked at by the same rule, and told by its path', async () => {
+  test('the generated one is looked at by the same rule, and told by its variable, and by its path in the log', async () => {
     const clock = new FakeClock();
     await using muster = await Muster.start({ clock, env: { MUSTER_OPERATOR_TOKEN: '' } });
     unlinkSync(join(muster.dataDir, 'operator-token'));
     await until(async () => {
       clock.advance(1000);
       const { degraded } = (await call(`${muster.ops}/readyz`)).body;
-      return degraded === `${join(muster.dataDir, 'operator-token')}: the file cannot be read (ENOENT)`;
+      return degraded === 'MUSTER_OPERATOR_TOKEN_FILE: the file cannot be read (ENOENT)';
     });
+    expect(muster.logged.join()).toContain(join(muster.dataDir, 'operator-token'));
   });
 });

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configuredFile, generatedFile, type FileVariable } from '../../../src/config/files/configured-file.ts';
-import { boundedContent } from '../../../src/service/files/watched-file.ts';
+import { boundedContent } from '../../../src/service/files/file-content.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { Watching } from '../../support/files/watching.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -77,7 +78,10 @@ test('a read that hangs is told, no second one is begun beside it, and the file 
   expect(reads.map(({ path }) => path)).toEqual([hung]);
   reads[0]?.answer(Buffer.from('next'));
   await until(() => reads.length > 1);
-  expect(reads[1]?.path).toBe(behind);
+  reads[1]?.answer(Buffer.from('next'));
+  // A second read of a file would have waited for its folder until now.
+  await setImmediate();
+  expect(reads.map(({ path }) => path)).toEqual([hung, behind]);
 });
 
 test('of a pair that is being replaced nothing is taken', async () => {

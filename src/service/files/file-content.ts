@@ -1,0 +1,60 @@
+import { open } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import {
+  NO_FILE,
+  OPEN_TO_READ,
+  tooLong,
+  withoutByteOrderMark,
+  type ConfiguredFile,
+} from '../../config/files/configured-file.ts';
+
+/* The content of a file while the service runs, and the words for why there is none. */
+
+/** A reason in words. */
+export interface Told {
+  /** As the log has it. */
+  readonly why: string;
+  /** As everybody may read it: /readyz asks for no token. */
+  readonly shown: string;
+}
+
+/** @throws FileFault where others can write it; as `boundedContent` */
+export async function trustedContent({ path, bytesMax, distrusted }: ConfiguredFile): Promise<Buffer> {
+  const content = await boundedContent(path, bytesMax);
+  const why = distrusted?.(path);
+  if (why !== undefined) throw new FileFault(why, DISTRUSTED);
+  return content;
+}
+
+const DISTRUSTED = 'others can write it, or put another file in its place: the log has its path, and how to mend it';
+
+/** A fault whose words for the log name a path. */
+export class FileFault extends Error implements Told {
+  override readonly name = 'FileFault';
+  readonly why: string;
+  readonly shown: string;
+
+  constructor(why: string, shown: string, options?: ErrorOptions) {
+    super(why, options);
+    this.why = why;
+    this.shown = shown;
+  }
+}
+
+/** @throws Error in words for what is no file, or longer than `bytesMax`; the system's error where it cannot be read */
+export async function boundedContent(path: string, bytesMax: number): Promise<Buffer> {
+  await using file = await open(path, OPEN_TO_READ);
+  if (!(await file.stat()).isFile()) throw new Error(NO_FILE);
+  // One byte above the bound tells that there are more.
+  const content = await buffer(file.createReadStream({ start: 0, end: bytesMax, autoClose: false }));
+  if (content.length > bytesMax) throw new Error(tooLong(bytesMax));
+  return withoutByteOrderMark(content);
+}
+
+/** The rule that is broken, or the system's code; never the content. */
+export function faultIn(error: unknown): Told {
+  if (error instanceof FileFault) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const why = code === undefined ? message : `the file cannot be read (${code})`;
+  return { why, shown: why };
+}
