@@ -11,7 +11,6 @@ import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log, LogOutput } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
-import type { AccessRenewal } from '../store/etcd/wire/endpoints.ts';
 import { StoreHealth } from '../store/health.ts';
 import { instrumented } from '../store/instrumented.ts';
 import { Outages } from '../store/outages.ts';
@@ -20,7 +19,8 @@ import { systemBoot, type Boot } from '../time/boot.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
 import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
-import { watchedEtcdAccess } from './files/etcd-files.ts';
+import { faultOfAddresses } from './etcd-address.ts';
+import { watchedEtcdAccess, type EtcdConnections } from './files/etcd-files.ts';
 import { generatedKeyFile, generatedTokenFile } from './files/generated-secrets.ts';
 import { inUseInWords, watchedKeyFile } from './files/key-file.ts';
 import { watchedOperatorTokens } from './files/operator-token-file.ts';
@@ -77,9 +77,14 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const watchKeys = (file: ConfiguredFile): KeyRing =>
     watchedKeyFile(files, file, async (numbers) => await neededKeys(await readable.promise, numbers));
   const configured = config.files.MUSTER_KEY_FILE && watchKeys(config.files.MUSTER_KEY_FILE);
-  let renewal: AccessRenewal | undefined;
-  const access = watchedEtcdAccess(files, config, { clock, log, renewal: () => renewal });
-  const renewable = (one: AccessRenewal): void => void (renewal = one);
+  let connections: EtcdConnections | undefined;
+  const access = watchedEtcdAccess(files, config, {
+    clock,
+    log,
+    connections: () => connections,
+    faultOf: async (url, tls, answerMs) => (await faultOfAddresses([url], tls, answerMs))?.fault,
+  });
+  const renewable = (opened: EtcdConnections): void => void (connections = opened);
   const open = (): Promise<Store> =>
     openConfiguredStore(config, warn, { ...deadlines, mark: identity, access, renewable });
   const { signal, progress } = options;

@@ -2,15 +2,24 @@ import type { Config } from '../../config/config.ts';
 import { configuredPair } from '../../config/files/configured-file.ts';
 import { parsePassword, tlsOf, type EtcdAccess } from '../../config/etcd.ts';
 import type { Log } from '../../log.ts';
-import type { AccessRenewal } from '../../store/etcd/wire/endpoints.ts';
-import { faultOfAddresses } from '../etcd-address.ts';
 import { authoritiesUse, certificateUse, type CertificateDeps } from './tls-certificate.ts';
 import type { WatchedFiles } from './watched-file.ts';
 
+type Tls = EtcdAccess['tls'];
+
+/** The open connections to etcd. */
+export interface EtcdConnections {
+  renew(access: EtcdAccess): void;
+  /** Whether etcd takes this user's password; undefined where it does not answer. */
+  takes(user: NonNullable<EtcdAccess['auth']>): Promise<boolean | undefined>;
+}
+
 interface EtcdFilesDeps extends CertificateDeps {
   readonly log: Pick<Log, 'error' | 'warn'>;
-  /** Renews the access to etcd; undefined until the store is open. */
-  readonly renewal: () => AccessRenewal | undefined;
+  /** Undefined until the store is open. */
+  readonly connections: () => EtcdConnections | undefined;
+  /** The fault in words that keeps this endpoint from being used; undefined where it can be. */
+  readonly faultOf: (url: string, tls: Tls, answerMs: number) => Promise<string | undefined>;
 }
 
 /** A busy member is not to pass for one that refuses. */
@@ -25,13 +34,13 @@ const ANSWER_MS = 3000;
 export function watchedEtcdAccess(
   files: WatchedFiles,
   { store, files: configured }: Pick<Config, 'store' | 'files'>,
-  { renewal, ...deps }: EtcdFilesDeps,
+  { connections, ...deps }: EtcdFilesDeps,
 ): () => EtcdAccess | undefined {
   if (store.kind !== 'etcd') return () => undefined;
   const { endpoints, auth } = store;
   const { MUSTER_ETCD_CA_FILE: caFile, MUSTER_ETCD_PASSWORD_FILE: passwordFile } = configured;
   const pair = configuredPair(configured, 'MUSTER_ETCD_CERT_FILE', 'MUSTER_ETCD_KEY_FILE');
-  const tell = (): void => renewal()?.renew(present());
+  const tell = (): void => connections()?.renew(present());
   const unproven = (file: string): void =>
     deps.log.warn({ file }, 'no endpoint of etcd answers to the new content of a file, nor to the former one');
 
@@ -62,8 +71,14 @@ export function watchedEtcdAccess(
       },
     });
 
-  async function judgeTls(file: string, next: EtcdAccess['tls']): Promise<void> {
-    const [fault, former] = await Promise.all([faultAtAll(endpoints, next), faultAtAll(endpoints, present().tls)]);
+  /** The fault of TLS that keeps every endpoint from being used; undefined where one can be. */
+  async function faultAtAll(tls: Tls): Promise<string | undefined> {
+    const faults = await Promise.all(endpoints.map(async (url) => deps.faultOf(url, tls, ANSWER_MS)));
+    return faults.includes(undefined) ? undefined : faults[0];
+  }
+
+  async function judgeTls(file: string, next: Tls): Promise<void> {
+    const [fault, former] = await Promise.all([faultAtAll(next), faultAtAll(present().tls)]);
     if (fault === undefined) return;
     if (former === undefined) throw new Error(fault);
     unproven(file);
@@ -71,7 +86,7 @@ export function watchedEtcdAccess(
 
   async function judgePassword(file: string, next: string): Promise<void> {
     const takes = async (one: string): Promise<boolean | undefined> =>
-      auth && (await renewal()?.takes({ ...auth, password: one }));
+      auth && (await connections()?.takes({ ...auth, password: one }));
     if (await takes(next)) return;
     if (await takes(present().auth?.password ?? '')) throw new Error('etcd refuses the password');
     unproven(file);
@@ -85,10 +100,4 @@ export function watchedEtcdAccess(
     };
   }
   return present;
-}
-
-/** The fault of TLS that keeps every endpoint from being used; undefined where one can be. */
-async function faultAtAll(urls: readonly string[], tls: EtcdAccess['tls']): Promise<string | undefined> {
-  const faults = await Promise.all(urls.map(async (url) => faultOfAddresses([url], tls, ANSWER_MS)));
-  return faults.includes(undefined) ? undefined : faults[0]?.fault;
 }

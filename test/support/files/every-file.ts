@@ -63,7 +63,8 @@ const onEtcd = (part: (access: NonNullable<ReturnType<ReturnType<typeof watchedE
     let present = watchedEtcdAccess(watching.files, config, {
       clock: watching.clock,
       log: watching.log,
-      renewal: () => ({
+      faultOf: async () => undefined,
+      connections: () => ({
         renew: (access) => (present = () => access),
         takes: async () => true,
       }),
