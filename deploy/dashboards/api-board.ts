@@ -157,11 +157,11 @@ const processes = [
   lines(
     {
       title: 'Files that cannot be used',
-      description: 'By their variable: what each had before is in use. Empty while there is none.',
+      description: 'By their variable: 1 where the file cannot be used, and its former content is.',
       unit: 'short',
       steps: rising(0.5, 1),
     },
-    of(`${max(series('muster_file_unusable'), 'instance', 'file')} > 0`, '{{instance}} {{file}}'),
+    of(max(series('muster_file_unusable'), 'instance', 'file'), '{{instance}} {{file}}'),
   ),
   lines(
     { title: 'Running for', description: 'A line that falls to zero is a restart.', unit: 's' },

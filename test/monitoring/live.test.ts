@@ -31,7 +31,7 @@ const SETUP_MS = 600_000;
 const SMALL_QUOTA = { MUSTER_ACCOUNT_QUOTA_MB: '1' };
 
 /** The series that only a process with that role or listener has; they are scraped under a job of their own. */
-const APART = /muster_(?:tls|kubernetes)_/;
+const APART = /muster_(?:certificate|kubernetes)_/;
 
 /** The query of a panel, with All chosen but for the job. */
 const shown = (expr: string, job: string): string =>
