@@ -71,9 +71,9 @@ export interface Config {
   readonly tls: Readonly<Record<'api' | 'device' | 'ops' | 'panel', CertificatePaths | undefined>>;
   /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
-  /** Those of the variable, and of the file at the start; where undefined, an embedded store makes one. */
+  /** The tokens of the variable, and of the file at the start; where undefined, an embedded store makes one. */
   readonly operatorTokens: readonly NamedToken[] | undefined;
-  /** Those of the variable alone. */
+  /** The tokens of the variable alone. */
   readonly ownOperatorTokens: readonly NamedToken[];
   readonly pollIntervalSeconds: number;
   readonly deviceRatePerMinute: number;

@@ -2,7 +2,7 @@ import { ConfigError, named } from './files/config-error.ts';
 import type { Environment } from './environment.ts';
 import { contentAtStart, type ConfiguredFiles, type FileVariable } from './files/configured-file.ts';
 
-/** By what etcd is reached: PEM, and a user. */
+/** The means of reaching etcd: PEM, and a user. */
 export interface EtcdAccess {
   readonly tls: { readonly ca?: Buffer; readonly certificate?: Buffer; readonly key?: Buffer } | undefined;
   readonly auth: { readonly username: string; readonly password: string } | undefined;

@@ -52,7 +52,7 @@ export interface CoreOptions {
 /** The parts that listeners and loops stand on, while the process runs. */
 export interface Core extends Foundation {
   readonly files: WatchedFiles;
-  /** Those that are valid at present; another list whenever they change. */
+  /** The tokens that are valid at present; another list whenever they change. */
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly storeHealth: StoreHealth;
 }

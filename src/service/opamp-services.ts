@@ -17,7 +17,7 @@ import { authoritiesUse } from './files/tls-certificate.ts';
 /** Messages of an account that wait to be inflated, each of up to 256 KiB, which takes some 40 ms at worst. */
 const INFLATING_MAX = 16;
 
-/** What stands in the files of OpAMP at present. */
+/** The present contents of the files of OpAMP. */
 export interface OpampFiles {
   readonly template: () => TemplateInUse;
   readonly authority: () => Buffer | undefined;

@@ -38,7 +38,7 @@ const VISIBLE = /^[\x20-\x7e]*$/;
  */
 export type ExporterType = 'otlp_http' | 'otlphttp';
 
-/** What the daemon's command line says of the collector that reads the file. */
+/** The settings of the daemon's command line about the collector that reads the file. */
 export interface Collector {
   /** {@link DEFAULT_PIPELINES} where none are given. */
   readonly pipelines: readonly Pipeline[] | undefined;

@@ -4,7 +4,7 @@ import { outageBackoffMs } from './pace.ts';
 import { AgentFault, type Surroundings } from './surroundings.ts';
 import { isRefusal, isWrongFromTheStart, metWords } from './verdicts.ts';
 
-/** Where a person says that the enrollment code is. */
+/** The place of the enrollment code, as a person names it. */
 export interface CodeSource {
   /** The option, and its file. */
   readonly from: string;

@@ -17,7 +17,7 @@ export type Plane = keyof Urls;
 export interface Address {
   /** It has no slash at its end. */
   readonly url: string;
-  /** Where it is from, such as the name of a variable, for words that tell what to change. */
+  /** The place that it is from, such as the name of a variable, for words that tell what to change. */
   readonly from: string;
   /** The listener is one of this machine, so that its data directory may be asked for a secret. */
   readonly isLocal: boolean;
@@ -32,7 +32,7 @@ interface Sources {
   readonly variable: ClientVariable;
   readonly inContext: 'url' | 'opsUrl' | 'deviceUrl';
   readonly option: string;
-  /** Where it listens unless it is told otherwise. */
+  /** Its address unless it is told another one. */
   readonly unset: string;
 }
 
@@ -57,7 +57,7 @@ const SOURCES: Readonly<Record<Plane, Sources>> = {
   },
 };
 
-/** Where a listener of this machine is that is told nothing. */
+/** The address of a listener of this machine that is told no other. */
 export const addressHere = (plane: Plane): string => SOURCES[plane].unset;
 
 /** The variable that names a listener's address. */

@@ -8,7 +8,7 @@ import { readContexts, type Context, type Contexts } from './context-file.ts';
 export interface Asked {
   readonly env: Environment;
   readonly globals: Globals;
-  /** Where the value of a variable is from that the caller has set itself, and no user. */
+  /** The place that a variable's value is from, where the caller has set it and no user. */
   readonly sources?: Readonly<Partial<Record<ClientVariable, string>>>;
 }
 

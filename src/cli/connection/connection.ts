@@ -12,7 +12,7 @@ import { boundedText, readContexts, type Context } from './context-file.ts';
 /** The address of a listener, and the secret that opens it. */
 export interface Connection extends Address {
   readonly token: Secret;
-  /** Where the secret is from: a variable, its file, a context with its file, or the file of a service in this folder. */
+  /** The place of the secret: a variable, its file, a context with its file, or a file of this folder. */
   readonly tokenFrom: string;
   /** Milliseconds within which the service must respond; undefined where `--timeout` is not given. */
   readonly timeoutMs?: number;

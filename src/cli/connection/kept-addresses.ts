@@ -109,10 +109,10 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** What tells a process of this machine from all others, also from a later one that is given its number. */
+/** The marks of a process that no other one of this machine has, not even a later one with its number. */
 interface ProcessIdentity {
   readonly pid: number;
-  /** When it began, as only this start of this machine says it; undefined where the system does not tell. */
+  /** The instant of its start, as only this start of this machine says it; undefined where the system does not tell. */
   readonly began?: string | undefined;
 }
 

@@ -35,7 +35,7 @@ const DATA_DIRECTORY = 'the data directory';
 export interface ServiceHere {
   /** Addresses, and files of secrets and certificates that are there: no secret. */
   readonly variables: Partial<Record<ClientVariable, string>>;
-  /** Where the service has the value of each of them from. */
+  /** The place that the service has the value of each of them from. */
   readonly sources: Partial<Record<ClientVariable, string>>;
   /** The service has its operator tokens in TOKEN_VALUE itself, and in no file. */
   readonly hasTokenValue: boolean;
@@ -58,7 +58,7 @@ export function serviceHere(env: Environment, planes: readonly Plane[] = PLANES)
     const { url, from } = urlOf(plane, env, folder);
     put(variableOf(plane), url, from);
   }
-  // In the order of the chart: api, device, ops.
+  // The order is that of the chart: api, device, ops.
   const named = planes
     .toSorted()
     .map((plane) => LISTENERS[plane].certificate)
@@ -75,7 +75,7 @@ export function serviceHere(env: Environment, planes: readonly Plane[] = PLANES)
   return { variables, sources, hasTokenValue };
 }
 
-/** By its variable, or else as `muster dev` has kept it; so also where the variable lets the system choose the port. */
+/** Its variable counts, or else the address that `muster dev` has kept; so also where the system chooses the port. */
 function urlOf(plane: Plane, env: Environment, folder: string): Pick<Address, 'url' | 'from'> {
   const { listen, certificate } = LISTENERS[plane];
   const told = given(env, listen);

@@ -8,7 +8,7 @@ import { processTerminal, type Environment, type Terminal } from './terminal.ts'
 export interface Invocation {
   readonly env: Environment;
   readonly globals: Globals;
-  /** Where the value of a client's variable is from that a command has set itself, and no user. */
+  /** The place that a client variable's value is from, where a command has set it and no user. */
   readonly sources?: Readonly<Partial<Record<ClientVariable, string>>>;
   readonly terminal: Terminal;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { authHeaderFault, collectorHeaders } from './collector-header.ts';
  * may stand before it, as in a shell, a Dockerfile or a Compose file, and a file may have a pair on each line.
  */
 
-/** What a text in that form stands for. */
+/** The header that a text in that form stands for. */
 export interface PastedHeaders {
   /** The names of its headers, as they were typed: one or more. */
   readonly names: readonly string[];

@@ -38,7 +38,7 @@ export const isToldOfSharing = ({ sharedAt }: Pick<OpampAgentRecord, 'sharedAt'>
 /** For as long as machines share a credential, it is told once an hour: after two hours without that they no longer do. */
 const SHOWN_MS = 2 * HOUR_MS;
 
-/** When machines were last found to share the credential, where they may still do so. */
+/** The instant at which machines were last found to share the credential, where they may still do so. */
 export function sharedAtOf({ sharedAt }: Pick<OpampAgentRecord, 'sharedAt'>, now: number): number | undefined {
   return sharedAt !== undefined && now < sharedAt + SHOWN_MS ? sharedAt : undefined;
 }

@@ -31,7 +31,7 @@ export interface Polled {
 /** Looks at who polls with each credential. */
 export interface SharingWatch {
   polled(appId: string, sender: Sender, at: number, stored?: StoredContact): Polled;
-  /** What was found could not be told: it is to be found again after a minute. */
+  /** Lets a finding that could not be told be found again after a minute. */
   untold(appId: string, at: number): void;
 }
 
@@ -98,7 +98,7 @@ export function createSharingWatch(
   appCount: () => number,
   suspectsMax: number = LIMITS.sharingSuspectsMax,
 ): SharingWatch {
-  /** By app, its last sender here and when that was. */
+  /** The last sender here and its instant, by app. */
   const last = new ForgetfulNumbers(appCount);
   /** By app. One that no longer polls makes room after as long as turns count, or twice that. */
   const suspects = new RecentlyUsed<Suspect>(suspectsMax, LIMITS.sharingWindowMs);

@@ -12,9 +12,9 @@ import {
 
 /** A reason in words. */
 export interface Told {
-  /** As the log has it. */
+  /** The words of the log. */
   readonly why: string;
-  /** As everybody may read it: /readyz asks for no token. */
+  /** The words that everybody may read: /readyz asks for no token. */
   readonly shown: string;
 }
 

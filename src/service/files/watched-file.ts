@@ -48,9 +48,9 @@ export interface FileUse<T> {
    * @returns the fields of the log beside the names of the files; no secret
    */
   readonly taken?: (next: T, before: T) => object | undefined;
-  /** When what is in use expires, in milliseconds since 1970. */
+  /** The expiry of the setting in use, in milliseconds since 1970. */
   readonly expiresAt?: (current: T) => number;
-  /** What is no longer done, in words, once the files could not be used for 10 minutes; undefined where nothing ends. */
+  /** The words for what ends once the files could not be used for 10 minutes; undefined where nothing ends. */
   readonly refused?: string;
 }
 
@@ -117,7 +117,7 @@ interface Look {
 }
 
 interface Fault extends Told {
-  /** When it was first seen, on the monotonic clock. */
+  /** The time at which it was first seen, on the monotonic clock. */
   readonly since: number;
   readonly isOverdue: boolean;
 }

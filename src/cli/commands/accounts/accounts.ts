@@ -121,7 +121,7 @@ async function changed(
   await printOne(call, { columns: COLUMNS, id: idOf, item });
 }
 
-/** What a change takes from an account, as a question without its end; undefined where it takes nothing. */
+/** The loss that a change brings to an account, as a question without its end; undefined where there is none. */
 function takenAway(
   { accountId, name, entitlement }: Account,
   { disabled, entitlement: next }: ChangeAccountRequest,

@@ -18,7 +18,7 @@ export interface ApplyOptions {
   readonly saveCodes?: string;
 }
 
-/** What an account has other than the file, or other than it should. */
+/** A difference between the apps of an account and those of the file. */
 interface Difference extends Partial<Pick<App, 'appId' | 'status'>> {
   /** `create`: no app has the name. `surplus`: the file has not the name. `same-name`: one of several apps of a name. */
   readonly action: 'create' | 'surplus' | 'same-name';

@@ -108,9 +108,9 @@ export async function resumeMany(call: Invocation, work: keyof typeof WORDS, res
 }
 
 async function resumed(call: Invocation, work: keyof typeof WORDS, resumePath: string): Promise<Outcome> {
-  // By one path alone, or two locks would lie beside two links.
+  // The lock lies beside one path alone: otherwise two locks would lie beside two links.
   const path = await realpath(resumePath).catch(() => resolve(resumePath));
-  // What is no plan is told before a lock is put beside it.
+  // A file that is no plan is refused before a lock is put beside it.
   await readPlan(path, work);
   using interruption = onInterruption(new CommandFault('interrupted'));
   const { signal } = interruption;
