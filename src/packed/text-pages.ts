@@ -17,14 +17,16 @@ interface Page {
 
 export const PAGE_BYTES = 1024 * 1024;
 const UNITS_PER_PAGE = PAGE_BYTES / 8;
+/** A larger slot has a page of its own, so that a page which has no room for the next slot is nearly full. */
+const SHARED_SLOT_MAX = PAGE_BYTES / 4;
 /** The header of a slot: the row, the length of the key and the length of the value, four bytes each. */
 const HEADER_BYTES = 12;
 
 /**
  * Slots of a key and a value each, one after the other on pages outside the heap: a garbage collection visits the
- * pages, not the slots. A slot is written once. A slot that is released leaves a hole; when more than half of a page is
- * holes, its other slots are moved to the newest page and the page is dropped, so that all pages together are never
- * much more than twice what is held. A slot is found by its `offset`, in units of 8 bytes over all pages; `moved` is
+ * pages, not the slots. A slot is written once. A slot that is released leaves a hole; when less than half of a page is
+ * in use, its slots are moved to the newest page and the page is dropped, so that all pages but the newest are never
+ * more than twice what is held. A slot is found by its `offset`, in units of 8 bytes over all pages; `moved` is
  * called with the new offset when a slot is moved.
  */
 export class TextPages {
@@ -88,30 +90,36 @@ export class TextPages {
 
   #room(wanted: number): number {
     const size = roundedUp(wanted);
+    if (size > SHARED_SLOT_MAX) return this.#newPage(size, size) * UNITS_PER_PAGE;
     const page = this.#pages[this.#current];
-    if (!page || page.used + size > page.bytes.length) return this.#roomOnNewPage(size);
+    if (!page || page.used + size > PAGE_BYTES) return this.#roomOnNewPage(size);
     const offset = this.#current * UNITS_PER_PAGE + page.used / 8;
     page.used += size;
     page.live += size;
     return offset;
   }
 
-  /** A slot larger than a page has a page of its own. */
   #roomOnNewPage(size: number): number {
     const closed = this.#current;
-    const bytes = Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, size));
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
-    this.#current = this.#freeNumbers.pop() ?? this.#pages.length;
-    this.#pages[this.#current] = { bytes, words, used: size, live: size };
-    this.#bytes += bytes.length;
+    this.#current = this.#newPage(PAGE_BYTES, size);
     const offset = this.#current * UNITS_PER_PAGE;
     if (closed >= 0) this.#tidy(closed);
     return offset;
   }
 
+  /** Makes a page whose first slot takes this many bytes. @returns the number of the page */
+  #newPage(length: number, size: number): number {
+    const bytes = Buffer.allocUnsafeSlow(length);
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, length / 4);
+    const number = this.#freeNumbers.pop() ?? this.#pages.length;
+    this.#pages[number] = { bytes, words, used: size, live: size };
+    this.#bytes += length;
+    return number;
+  }
+
   #tidy(number: number): void {
     const page = this.#pages[number];
-    if (!page || number === this.#current || page.live * 2 >= page.used) return;
+    if (!page || number === this.#current || page.live * 2 >= page.bytes.length) return;
     // The number is given back afterwards: a moved slot must not come to lie on a page of the same number.
     for (let byte = 0; byte < page.used; byte += slotBytes(page, byte)) this.#move(page, byte);
     this.#pages[number] = undefined;

@@ -220,7 +220,7 @@ describe('a bad value is refused by the variable’s name and the rule', () => {
     ['MUSTER_OPERATOR_TOKEN', 'ü'.repeat(40), /printable ASCII/],
     ['MUSTER_OPERATOR_TOKEN', 'x'.repeat(1025), /1024/],
     ['MUSTER_OPERATOR_TOKEN_FILE', '/nowhere/token', /cannot be read \(ENOENT\)/],
-    ['MUSTER_OPERATOR_TOKEN_FILE', tmpdir(), /it is no file that can be read again/],
+    ['MUSTER_OPERATOR_TOKEN_FILE', tmpdir(), /it is a directory/],
     ['MUSTER_OPERATOR_TOKEN_FILE', file('\n\n'), /no token/],
     ['MUSTER_OPERATOR_TOKEN_FILE', file(`${TOKEN}\nshort\n`), /line 2 must have at least 32/],
     ['MUSTER_KEY_FILE', '/nowhere/keys', /cannot be read \(ENOENT\)/],

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { ConfigError } from './config-error.ts';
 import { plantedByOthers, writableByOthers } from './trusted-file.ts';
 
@@ -88,7 +88,13 @@ export function configuredPair(
 /** Opens a pipe, too, at once: whoever writes into it need not be there. */
 export const OPEN_TO_READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
-export const NO_FILE = 'it is no file that can be read again: put the content into one';
+/** Tells in words why nothing can be read there again and again; undefined for a file. */
+export function whyNoFile(found: Stats): string | undefined {
+  if (found.isFile()) return undefined;
+  if (found.isDirectory()) return 'it is a directory';
+  return 'it is no file that can be read again: put the content into one';
+}
+
 export const tooLong = (bytesMax: number): string => `the file has more than ${bytesMax} bytes`;
 
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
@@ -116,7 +122,8 @@ export function contentAtStart({ name, path, bytesMax, distrusted }: ConfiguredF
 function boundedContent(path: string, bytesMax: number): Buffer {
   const file = openSync(path, OPEN_TO_READ);
   try {
-    if (!fstatSync(file).isFile()) throw new Error(NO_FILE);
+    const noFile = whyNoFile(fstatSync(file));
+    if (noFile !== undefined) throw new Error(noFile);
     // One byte above the bound tells that there are more.
     const content = Buffer.alloc(bytesMax + 1);
     let length = 0;

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import {
-  NO_FILE,
   OPEN_TO_READ,
   tooLong,
+  whyNoFile,
   withoutByteOrderMark,
   type ConfiguredFile,
 } from '../../config/files/configured-file.ts';
@@ -44,7 +44,8 @@ export class FileFault extends Error implements Told {
 /** @throws Error in words for what is no file, or longer than `bytesMax`; the system's error where it cannot be read */
 export async function boundedContent(path: string, bytesMax: number): Promise<Buffer> {
   await using file = await open(path, OPEN_TO_READ);
-  if (!(await file.stat()).isFile()) throw new Error(NO_FILE);
+  const noFile = whyNoFile(await file.stat());
+  if (noFile !== undefined) throw new Error(noFile);
   // One byte above the bound tells that there are more.
   const content = await buffer(file.createReadStream({ start: 0, end: bytesMax, autoClose: false }));
   if (content.length > bytesMax) throw new Error(tooLong(bytesMax));

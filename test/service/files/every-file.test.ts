@@ -169,7 +169,7 @@ describe.each(named)('%s', (_, kind) => {
       /others can write/,
       kind.guarded === true,
     ],
-    ['is a folder', ({ paths: [path = ''] }) => (unlinkSync(path), mkdirSync(path)), /it is no file/, true],
+    ['is a folder', ({ paths: [path = ''] }) => (unlinkSync(path), mkdirSync(path)), /it is a directory/, true],
     [
       'is a pipe that nobody writes into',
       ({ paths: [path = ''] }) => (unlinkSync(path), execFileSync('mkfifo', [path])),

@@ -87,7 +87,10 @@ test('a directory in the place of a file is named', async () => {
   const env = { MUSTER_DATA_DIR: join(root, 'nowhere'), MUSTER_KEY_FILE: keys };
   expect(await verify(folder, env)).toEqual(told);
   expect(await verify(file, env, '--key-file', folder)).toEqual(told);
-  expect(await verify(file, { MUSTER_KEY_FILE: folder })).toEqual(told);
+  expect(await verify(file, { MUSTER_KEY_FILE: folder })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${folder}: it is a directory`) as string,
+  });
   const restore = (...args: string[]): Promise<Ended> =>
     musterHere(['restore', ...args], { ...env, MUSTER_OPERATOR_TOKEN: OPERATOR_TOKEN });
   expect(await restore(folder, '--dry-run')).toEqual(told);
