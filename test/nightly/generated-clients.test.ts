@@ -1,5 +1,17 @@
-import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -99,11 +111,11 @@ for (const generator of GENERATORS) {
     test.each(WAYS)('walk %s', async (way) => {
       await using muster = await Muster.start();
       await using doors = await doorsOf(muster, way, folder);
-      const busy = await busyKey(muster);
+      using busy = new BusyKeyFile(muster, join(folder, 'busy-key'));
       const walked = await within(run, {
         ...doors.urls,
         MUSTER_CLIENT_OPERATOR_TOKEN_FILE: secretIn(folder, 'operator-token', OPERATOR_TOKEN),
-        MUSTER_BUSY_KEY_FILE: secretIn(folder, 'busy-key', busy),
+        MUSTER_BUSY_KEY_FILE: busy.path,
         NO_PROXY: '127.0.0.1',
         no_proxy: '127.0.0.1',
         TZ: 'Europe/Berlin',
@@ -154,7 +166,33 @@ async function doorsOf(muster: Muster, way: (typeof WAYS)[number], folder: strin
   return { urls, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
-/** A key of an account whose requests of this minute are used up. */
+/**
+ * A pipe that gives its reader a key of an account whose requests of this minute are used up at that moment: a walk may
+ * take longer than a minute until it comes to it.
+ */
+class BusyKeyFile implements Disposable {
+  readonly path: string;
+
+  constructor(muster: Muster, path: string) {
+    this.path = path;
+    execFileSync('mkfifo', [path]);
+    void this.#serve(muster);
+  }
+
+  async #serve(muster: Muster): Promise<void> {
+    // Opening waits for the reader.
+    await using pipe = await open(this.path, 'w');
+    if (existsSync(this.path)) await pipe.writeFile(`${await busyKey(muster)}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    // A walk that failed before left the pipe unread: whoever waits at it goes on, and finds no file.
+    const reader = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+    unlinkSync(this.path);
+    closeSync(reader);
+  }
+}
+
 async function busyKey(muster: Muster): Promise<string> {
   const { apiKey } = await tenant(muster);
   const ask = async () => (await call(`${muster.api}/v1/apps`, { token: apiKey })).status;
