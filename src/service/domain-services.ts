@@ -34,12 +34,6 @@ import { createDeviceConfigs, type DeviceConfigs } from '../domain/otel-config/d
 import { createOtelConfigs, type OtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts, type Rollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
-import {
-  API_KEY_EXPIRY,
-  OPAMP_AGENTS,
-  PROVISIONAL_BINDINGS,
-  RESOURCE_ADOPTION,
-} from '../domain/records/record-changes.ts';
 import { createQuotas } from '../domain/quota/quotas.ts';
 import { createReplicas, type Replicas } from '../domain/replicas/replicas.ts';
 import { createAppConsents, type AppConsents } from '../domain/resource-bindings/app-consents.ts';
@@ -160,7 +154,7 @@ export interface DomainServices extends UserServices {
 
 /** Makes the services that every role uses. None of them starts anything. */
 export function createDomainServices(foundation: Foundation): DomainServices {
-  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config, replicas } = foundation;
+  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config } = foundation;
   const quotas = createQuotas({ fleet, clock, accountQuotaMb: config.accountQuotaMb });
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics, quotas };
   const queues = createAccountQueues(mutations);
@@ -175,19 +169,11 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     mutations,
     queues,
     accounts,
-    apiKeys: createApiKeys({
-      ...mutations,
-      keyUses,
-      operatorCreates,
-      mayExpire: () => replicas.everyReplicaKnows(API_KEY_EXPIRY),
-    }),
+    apiKeys: createApiKeys({ ...mutations, keyUses, operatorCreates }),
     keyUses,
     auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
-    appConsents: createAppConsents({
-      ...mutations,
-      mayConsent: () => replicas.everyReplicaKnows(RESOURCE_ADOPTION),
-    }),
+    appConsents: createAppConsents(mutations),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
     auditVerifier: createAuditVerifier({ store, fleet }),
@@ -218,7 +204,6 @@ export interface DeviceServices {
   readonly recentlyRejected: RecentlyRejected;
   readonly sharedCredentials: SharedCredentials;
   readonly reportVersion: ReturnType<typeof createVersionReports>;
-  readonly mayBindProvisionally: () => Promise<boolean>;
   /** Lets many requests that waited for the same thing go on in pieces. */
   readonly turns: TurnQueue;
 }
@@ -234,7 +219,7 @@ interface DeviceServiceOptions {
 
 /** The services of the device plane. */
 export function createDeviceServices(
-  { store, fleet, clock, log, metrics, envelope, config, replicas }: Foundation,
+  { store, fleet, clock, log, metrics, envelope, config }: Foundation,
   { mutations }: Pick<DomainServices, 'mutations'>,
   { turnsMax, connections, stopping }: DeviceServiceOptions,
 ): DeviceServices {
@@ -253,13 +238,8 @@ export function createDeviceServices(
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     heldPolls,
     recentlyRejected: createRecentlyRejected(),
-    sharedCredentials: createSharedCredentials({
-      ...mutations,
-      metrics,
-      mayKeep: () => replicas.everyReplicaKnows(OPAMP_AGENTS),
-    }),
+    sharedCredentials: createSharedCredentials({ ...mutations, metrics }),
     reportVersion: createVersionReports(mutations),
-    mayBindProvisionally: () => replicas.everyReplicaKnows(PROVISIONAL_BINDINGS),
   };
 }
 
@@ -276,15 +256,14 @@ export interface BindingServices {
 
 /** The services that only the operator of custom resources uses. */
 export function createBindingServices(
-  { store, clockWatch, replicas }: Foundation,
+  { store, clockWatch }: Foundation,
   { mutations, queues }: DomainServices,
 ): BindingServices {
-  const mayRemember = (): Promise<boolean> => replicas.everyReplicaKnows(RESOURCE_ADOPTION);
   return {
-    boundAccounts: createBoundAccounts({ ...mutations, clockWatch, mayRemember }),
+    boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
     boundKeys: createBoundKeys(mutations),
-    boundApps: createBoundApps({ ...mutations, queues, mayRemember }),
-    goneResources: createGoneResources({ ...mutations, mayRemember }),
+    boundApps: createBoundApps({ ...mutations, queues }),
+    goneResources: createGoneResources(mutations),
     offeredNamespaces: createOfferedNamespaces(mutations),
     bindings: (fence) => createBindings(store, fence),
   };

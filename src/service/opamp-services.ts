@@ -7,7 +7,6 @@ import { createOpampEndpoint, OPAMP_ROUTE } from '../api/opamp/opamp-endpoint.ts
 import { LIMITS } from '../domain/limits.ts';
 import { createAgents } from '../domain/opamp/agents.ts';
 import type { TemplateInUse } from '../domain/opamp/remote-config.ts';
-import { OPAMP_AGENTS } from '../domain/records/record-changes.ts';
 import type { Core } from './core.ts';
 import { watchedTemplate } from './files/collector-template.ts';
 import { authoritiesUse } from './files/tls-certificate.ts';
@@ -39,13 +38,12 @@ export function opampRoute(
   device: DeviceDeps,
   { template, authority }: OpampFiles,
 ): OtherRoute {
-  const mayKeep = (): Promise<boolean> => replicas.everyReplicaKnows(OPAMP_AGENTS);
   const connection = { ...config.opamp, authority };
   const endpoint = createOpampEndpoint({
     ...device,
     metrics,
     keyRing,
-    agents: createAgents({ ...device, metrics, mayKeep, template }),
+    agents: createAgents({ ...device, metrics, template }),
     connection,
     settings: connectionSettings(connection),
     isAlone: () => replicas.isAlone(),

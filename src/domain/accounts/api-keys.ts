@@ -49,8 +49,6 @@ export interface NewApiKey {
 export interface ApiKeysDeps extends MutationDeps {
   readonly keyUses: Pick<KeyUses, 'lastUses'>;
   readonly operatorCreates: OperatorCreates;
-  /** Whether every live replica knows that keys may expire. */
-  readonly mayExpire: () => Promise<boolean>;
 }
 
 /** The operator's operations on the API keys of an account. */
@@ -115,7 +113,7 @@ async function create(
     scope: `${OPERATOR_AUDIT}-${accountId}`,
     async plan(reader: FleetReader): Promise<Step<NewlyMadeKey>> {
       // In the plan: a replay is given though its key has expired since.
-      if (expiresAt !== undefined) await refuseExpiry(deps, origin, expiresAt);
+      if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
       const step = await keyCreationStep(await existing(reader, accountId), keyId, record);
       return { ...(await notedByMaker(reader, createdBy, step)), result };
     },
@@ -153,13 +151,8 @@ function readKey(kept: string): NewlyMadeKey {
   return { keyId, name, apiKey: new Secret(apiKey), createdAt, expiresAt };
 }
 
-async function refuseExpiry(deps: ApiKeysDeps, { at }: Origin, expiresAt: number): Promise<void> {
+function refusePastExpiry({ at }: Origin, expiresAt: number): void {
   if (expiresAt <= at) throw new Refusal('invalid_request', 'expiresAt must be in the future.');
-  if (await deps.mayExpire()) return;
-  throw new Refusal(
-    'invalid_request',
-    'expiresAt: a replica of an earlier version still runs, and would refuse this key. Repeat it once all are updated.',
-  );
 }
 
 /**

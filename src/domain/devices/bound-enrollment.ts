@@ -30,7 +30,7 @@ export interface GeneratedCredential {
  * also where the app is another than it was; StoreUnavailable, BadRecord, Busy
  */
 export async function enrollBound(
-  deps: Omit<EnrollmentDeps, 'mayBindProvisionally'>,
+  deps: EnrollmentDeps,
   caller: Caller,
   appId: string,
   { hash, before }: GeneratedCredential,

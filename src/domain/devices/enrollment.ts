@@ -47,11 +47,6 @@ export interface Enrolled {
 /** The services, clock and metrics of enrollments. */
 export interface EnrollmentDeps extends Omit<MutationDeps, 'metrics'>, Pick<TransitionDeps, 'clockWatch'> {
   readonly metrics: MutationDeps['metrics'] & EnrollmentMetrics;
-  /**
-   * Whether a hash that is sent alone may be bound provisionally: every live replica knows what that means.
-   * @throws StoreUnavailable; BadRecord
-   */
-  readonly mayBindProvisionally: () => Promise<boolean>;
 }
 
 /**
@@ -93,7 +88,7 @@ export async function enroll(deps: EnrollmentDeps, request: EnrollRequest, origi
 }
 
 async function decide(
-  deps: TransitionDeps & Pick<EnrollmentDeps, 'store' | 'mayBindProvisionally'>,
+  deps: TransitionDeps & Pick<EnrollmentDeps, 'store'>,
   reader: FleetReader,
   request: EnrollRequest,
   binding: Binding,
@@ -109,9 +104,8 @@ async function decide(
   if (!open) throw new NotEnrolled(whySpent(found, binding.code), found);
   if (binding.at >= open.expiresAt) throw new NotEnrolled('expired_code', found);
   if (account.record.disabled) throw new NotEnrolled('account_disabled', found);
-  // Asked after the code was checked: it may cost a read of the store, and a code that is none must cost none. A
-  // credential that the service makes is known to nobody else.
-  const provisional = request.credentialHash !== undefined && !request.proved && (await deps.mayBindProvisionally());
+  // A credential that the service makes is known to nobody else.
+  const provisional = request.credentialHash !== undefined && !request.proved;
   const step = await enrollmentStep(deps, reader, found, request, { ...binding, provisional });
   if (!step) throw new NotEnrolled('bound_credential', found);
   return step;

@@ -1,5 +1,5 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { ABSENT, expectUnchanged, StoreUnavailable, type Expectation, type Write } from '../../store/port.ts';
+import { expectUnchanged, StoreUnavailable, type Expectation, type Write } from '../../store/port.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import { forgetIfSetBack } from '../devices/set-back.ts';
@@ -29,8 +29,6 @@ export interface AgentsDeps extends Omit<MutationDeps, 'metrics'> {
   readonly metrics: MutationDeps['metrics'] & OpampMetrics;
   readonly configs: Pick<DeviceConfigs, 'contentOf'>;
   readonly template: () => TemplateInUse;
-  /** Whether every live replica knows the records. @throws StoreUnavailable; BadRecord */
-  readonly mayKeep: () => Promise<boolean>;
   readonly reportVersion: (found: FoundApp, reported: Reported, origin: Origin) => void;
 }
 
@@ -120,9 +118,7 @@ async function write(
   before: Before,
   { record, isShared }: Outcome,
   origin: Origin,
-): Promise<'committed' | 'conflict' | 'not kept'> {
-  // A replica of the version before would leave the record behind when it deletes the app.
-  if (before.revision === ABSENT && !(await deps.mayKeep())) return 'not kept';
+): Promise<'committed' | 'conflict'> {
   const key = KEYS.opampAgent(account.id, app.id);
   // The record must not outlive its app, nor be another machine's: an enrollment removes it.
   const expect: readonly [Expectation, ...Expectation[]] = [

@@ -28,12 +28,10 @@ const instant = z.int().min(0);
 
 /** The window of an account on the embedded store. */
 export const keptWindowSchema = z.looseObject({
-  /** By the wall clock, as earlier versions saved them at a clean stop. Now empty: they cannot read a record without it. */
-  instants: z.array(z.number()).max(LIMITS.requestsPerWindowMax),
   /** The boot that the instants below are of; absent where the system does not tell boots apart. */
   boot: z.string().optional(),
   /** The units spent before this record was written: the instant of the first, then each one's distance to the next. */
-  spent: z.array(instant).max(LIMITS.requestsPerWindowMax).optional(),
+  spent: z.array(instant).max(LIMITS.requestsPerWindowMax),
   /** The units that may have been spent since, up to an instant. */
   slice: z.looseObject({ units: z.int().min(0), until: instant }).optional(),
 });
@@ -89,9 +87,13 @@ function* batches(writes: readonly Write[]): Iterable<readonly Write[]> {
   yield batch;
 }
 
-function recordOf({ spent, units, until }: KeptWindow, { id, origin }: Boot): KeptRecord {
+function recordOf(
+  { spent, units, until }: KeptWindow,
+  { id, origin }: Boot,
+): KeptRecord & { readonly instants: readonly [] } {
   const instants = spent.map((at) => Math.ceil(at + origin));
   return {
+    // Builds from before 0.1.0 cannot read a record without it.
     instants: [],
     ...(id !== undefined && { boot: id }),
     spent: instants.map((at, index) => at - (instants[index - 1] ?? 0)),
@@ -133,13 +135,13 @@ function countedOf(entry: Entry, boot: string | undefined, now: number, log: Kee
     log.error({ err: error }, 'a rate window cannot be read: it counts as full, and is written anew');
     return repeated(LIMITS.requestsPerWindowMax, now);
   }
-  const { instants, spent = [], slice = { units: 0, until: 0 } } = record;
+  const { spent, slice = { units: 0, until: 0 } } = record;
   let at = 0;
   // A unit was spent before now; its instant was rounded up.
   const known = spent.map((distance) => Math.min((at += distance), now));
   // An instant that is to come, rounded up as it is, is of another clock.
   const isOfThisBoot = boot !== undefined && record.boot === boot && at <= Math.ceil(now);
-  if (!isOfThisBoot) return repeated(instants.length + known.length + slice.units, now);
+  if (!isOfThisBoot) return repeated(known.length + slice.units, now);
   return [...known, ...repeated(slice.units, Math.min(now, slice.until))];
 }
 

@@ -29,19 +29,13 @@ export interface AppConsents {
   /**
    * Names the custom resource that may adopt the app, once; `null` allows none. Either forgets the resource that
    * released the app.
-   * @throws Refusal `not_found`, `conflict` for a UID without a consent, `invalid_request` while a replica runs that does
-   * not know of it; StoreUnavailable, Busy
+   * @throws Refusal `not_found`, `conflict` for a UID without a consent; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, appId: string, wanted: Consent): Promise<ConsentedApp>;
 }
 
-export interface AppConsentsDeps extends MutationDeps {
-  /** Whether every live replica knows of apps that are adopted. @throws StoreUnavailable */
-  readonly mayConsent: () => Promise<boolean>;
-}
-
 /** Creates the operator's consents on apps; see `AppConsents`. */
-export function createAppConsents(deps: AppConsentsDeps): AppConsents {
+export function createAppConsents(deps: MutationDeps): AppConsents {
   return {
     list: (accountId, page) => list(deps, accountId, page),
     change: (origin, accountId, appId, wanted) => change(deps, origin, accountId, appId, wanted),
@@ -49,7 +43,7 @@ export function createAppConsents(deps: AppConsentsDeps): AppConsents {
 }
 
 async function list(
-  { fleet, store }: AppConsentsDeps,
+  { fleet, store }: MutationDeps,
   accountId: string,
   { limit, after = '' }: PageOf,
 ): Promise<Listed<ConsentedApp>> {
@@ -78,15 +72,13 @@ const viewOf = ({ id }: AppEntry, record: AppRecord, bound?: string): ConsentedA
 });
 
 async function change(
-  deps: AppConsentsDeps,
+  deps: MutationDeps,
   origin: Origin,
   accountId: string,
   appId: string,
   wanted: Consent,
 ): Promise<ConsentedApp> {
   refuseUidAlone(wanted);
-  const { adoptableBy } = wanted;
-  const known = adoptableBy === null || (await deps.mayConsent());
   return await mutate<ConsentedApp>(
     deps,
     origin,
@@ -94,12 +86,6 @@ async function change(
       const account = await existing(reader, accountId);
       const app = await account.app(appId);
       if (!app) throw new Refusal('not_found');
-      if (!known) {
-        throw new Refusal(
-          'invalid_request',
-          'adoptableBy: a replica of an earlier version runs. Upgrade all of them first.',
-        );
-      }
       const { adoptableBy: _before, consent: _former, releasedBy, ...rest } = app.record;
       const record: AppRecord = {
         ...rest,

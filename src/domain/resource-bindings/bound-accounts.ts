@@ -50,8 +50,6 @@ export interface BoundAccount extends NewAccount {
 
 export interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
   readonly store: Store;
-  /** Whether every live replica knows of accounts that remember a resource. @throws StoreUnavailable */
-  readonly mayRemember: () => Promise<boolean>;
 }
 
 /** Creates the operations on accounts for custom resources; see `BoundAccounts`. */
@@ -111,7 +109,6 @@ async function release(
   precondition: Precondition,
 ): Promise<void> {
   const { uid, namespace, name, namespaceUid } = owner;
-  const remembers = namespaceUid !== undefined && (await deps.mayRemember());
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
     const account = await existing(reader, accountId);
@@ -124,7 +121,7 @@ async function release(
       disabled: rest.disabled || changes !== undefined,
       ...(!own && managedBy && { managedBy }),
       ...(!own && releasedBy && { releasedBy }),
-      ...(own && remembers && { releasedBy: { uid, namespace, name, namespaceUid, at: origin.at } }),
+      ...(own && namespaceUid !== undefined && { releasedBy: { uid, namespace, name, namespaceUid, at: origin.at } }),
     };
     return relyingOn<void>(precondition, {
       accountId,

@@ -57,8 +57,6 @@ export interface BoundApps {
 
 export interface BoundAppsDeps extends MutationDeps {
   readonly store: Store;
-  /** Whether every live replica knows of apps that remember a resource. @throws StoreUnavailable */
-  readonly mayRemember: () => Promise<boolean>;
   readonly queues: AccountQueues;
 }
 
@@ -168,17 +166,9 @@ const adopt = (deps: BoundAppsDeps, caller: Caller, appId: string, offered: Owne
     return { action: 'app.adopted', detail, record: adoptedBy(record, owner) };
   });
 
-async function release(
-  deps: BoundAppsDeps,
-  caller: Caller,
-  appId: string,
-  { uid, namespace, name }: Owner,
-): Promise<void> {
-  const remembers = await deps.mayRemember();
-  await changeApp(deps, caller, appId, (before) => {
-    const { managedBy: _following, releasedBy: _former, ...rest } = before;
-    const released = { ...rest, ...(remembers && { releasedBy: { uid, namespace, name } }) };
-    const record = isAppOfAnother(before, uid) ? before : released;
+const release = (deps: BoundAppsDeps, caller: Caller, appId: string, { uid, namespace, name }: Owner): Promise<void> =>
+  changeApp(deps, caller, appId, (before) => {
+    const { managedBy: _following, ...rest } = before;
+    const record = isAppOfAnother(before, uid) ? before : { ...rest, releasedBy: { uid, namespace, name } };
     return { action: 'app.released', detail: { by: resourceNameOf({ namespace, name }) }, record };
   });
-}

@@ -19,39 +19,28 @@ export interface GoneResources {
   forget(origin: Origin, bindings: Bindings, gone: BindingOf): Promise<void>;
 }
 
-export interface GoneResourcesDeps extends MutationDeps {
-  /** Whether every live replica knows of accounts and apps that remember a resource. @throws StoreUnavailable */
-  readonly mayRemember: () => Promise<boolean>;
-}
-
 /** Creates the removal of bindings; see `GoneResources`. */
-export function createGoneResources(deps: GoneResourcesDeps): GoneResources {
+export function createGoneResources(deps: MutationDeps): GoneResources {
   return { forget: (origin, bindings, gone) => forget(deps, origin, bindings, gone) };
 }
 
-async function forget(deps: GoneResourcesDeps, origin: Origin, bindings: Bindings, gone: BindingOf): Promise<void> {
+async function forget(deps: MutationDeps, origin: Origin, bindings: Bindings, gone: BindingOf): Promise<void> {
   const { uid, record } = gone;
   const { accountId } = record;
   if (!(await (await deps.fleet.current()).account(accountId))) return await bindings.save(uid, gone, undefined);
-  const remembers = await deps.mayRemember();
   const precondition = bindings.precondition(uid, gone, undefined);
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
-    return relyingOn(precondition, await forgettingStep(reader, gone, remembers, origin.at));
+    return relyingOn(precondition, await forgettingStep(reader, gone, origin.at));
   });
 }
 
-async function forgettingStep(
-  reader: FleetReader,
-  { uid, record }: BindingOf,
-  remembers: boolean,
-  at: number,
-): Promise<Step<void>> {
+async function forgettingStep(reader: FleetReader, { uid, record }: BindingOf, at: number): Promise<Step<void>> {
   const { accountId, appId, kind } = record;
   const account = await reader.account(accountId);
   const app = appId === undefined ? undefined : await account?.app(appId);
-  const released = account && withoutAccountOwner(account.record, uid, remembers, at);
-  const freed = app && withoutAppOwner(app.record, uid, record, remembers);
+  const released = account && withoutAccountOwner(account.record, uid, at);
+  const freed = app && withoutAppOwner(app.record, uid, record);
   const [accountKey, appKey] = [KEYS.account(accountId), KEYS.app(accountId, appId ?? '')];
   const expect: Expectation[] = [];
   if (account && released) expect.push(expectUnchanged(account));
@@ -77,23 +66,16 @@ async function forgettingStep(
 function withoutAccountOwner(
   { managedBy, releasedBy: _former, ...rest }: AccountRecord,
   uid: string,
-  remembers: boolean,
   at: number,
 ): AccountRecord | undefined {
   if (managedBy?.uid !== uid) return undefined;
   const { namespace, name, namespaceUid } = managedBy;
-  if (!remembers || namespaceUid === undefined) return rest;
+  if (namespaceUid === undefined) return rest;
   return { ...rest, releasedBy: { uid, namespace, name, namespaceUid, at } };
 }
 
-/** Undefined where the app follows another resource, or has nothing to be changed. */
-function withoutAppOwner(
-  record: AppRecord,
-  uid: string,
-  { namespace, name }: BindingRecord,
-  remembers: boolean,
-): AppRecord | undefined {
-  const { managedBy, releasedBy: _former, ...rest } = record;
-  if (isAppOfAnother(record, uid) || (!remembers && !managedBy)) return undefined;
-  return remembers ? { ...rest, releasedBy: { uid, namespace, name } } : rest;
+/** Undefined where the app follows another resource. */
+function withoutAppOwner(record: AppRecord, uid: string, { namespace, name }: BindingRecord): AppRecord | undefined {
+  const { managedBy: _following, ...rest } = record;
+  return isAppOfAnother(record, uid) ? undefined : { ...rest, releasedBy: { uid, namespace, name } };
 }

@@ -1,5 +1,5 @@
 import { Semaphore } from '../../concurrency/semaphore.ts';
-import { ABSENT, expectUnchanged } from '../../store/port.ts';
+import { expectUnchanged } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
@@ -16,8 +16,6 @@ import { createSharingWatch, type Sender, type StoredContact } from './sharing-w
 /** The services, clock and metrics of what is told of shared credentials. */
 export interface SharedCredentialsDeps extends Omit<MutationDeps, 'metrics'> {
   readonly metrics: MutationDeps['metrics'] & SharingMetrics;
-  /** Whether every live replica knows the record. @throws StoreUnavailable; BadRecord */
-  readonly mayKeep: () => Promise<boolean>;
 }
 
 /** Finds the credentials that machines share on the device plane, and tells of them. */
@@ -63,15 +61,13 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
 
   const writes = new Semaphore(LIMITS.sharingToldAtOnceMax);
 
-  /** @returns whether the record has it now, written by whichever replica */
-  async function tell(found: FoundApp, origin: Origin): Promise<boolean> {
-    const outcome = await mutate<'told' | 'known' | 'not kept'>(deps, origin, async (reader) => {
+  /** @returns whether this replica wrote it into the record, which has it afterwards in either case */
+  async function tell(found: FoundApp, origin: Origin): Promise<'told' | 'known'> {
+    const outcome = await mutate<'told' | 'known'>(deps, origin, async (reader) => {
       const { account, app } = await stillBound(reader, found.app);
       const key = KEYS.opampAgent(account.id, app.id);
       const before = opampAgentIn(key, await deps.store.get(key));
       if (isToldOfSharing(before.record ?? {}, origin.at)) return { unchanged: 'known' };
-      // A replica of the version before would leave the record behind when it deletes the app.
-      if (before.revision === ABSENT && !(await deps.mayKeep())) return { unchanged: 'not kept' };
       return {
         accountId: account.id,
         action: 'credential.shared',
@@ -82,7 +78,7 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
       };
     });
     if (outcome === 'told') tellShared(deps, found.app.id, origin);
-    return outcome !== 'not kept';
+    return outcome;
   }
 
   async function tellOrFindAgain(found: FoundApp, origin: Origin, at: number): Promise<void> {

@@ -107,10 +107,9 @@ class World implements AsyncDisposable {
       ...deps,
       operatorCreates,
       keyUses: { lastUses: async () => new Map() },
-      mayExpire: async () => true,
     });
     this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency });
-    this.#enrollment = { ...deps, mayBindProvisionally: async () => true };
+    this.#enrollment = deps;
   }
 
   static async start(): Promise<World> {

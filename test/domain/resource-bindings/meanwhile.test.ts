@@ -88,7 +88,7 @@ async function afterEachRead(
 ): Promise<number> {
   for (let read = 1; read <= READS_MAX; read += 1) {
     const reads = new DuringReads();
-    await using it = await operated(backend, () => true, { wrapStore: reads.wrapStore });
+    await using it = await operated(backend, { wrapStore: reads.wrapStore });
     await change.prepare?.(it);
     reads.at(read, async () => {
       await other(it);

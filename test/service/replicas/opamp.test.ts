@@ -3,12 +3,8 @@ import { join } from 'node:path';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
 import { DEFAULT_TEMPLATE } from '../../../src/domain/opamp/collector-template.ts';
-import { put } from '../../../src/domain/records/codec.ts';
-import { KEYS } from '../../../src/domain/records/keys.ts';
 import { RemoteConfigStatuses } from '../../../src/opamp/generated/opamp_pb.ts';
-import { expectRevision } from '../../../src/store/entry.ts';
-import { expectAbsent, type Store } from '../../../src/store/port.ts';
-import { hashOf, offered, OpampAgent, REPORTS } from '../../support/opamp/agent.ts';
+import { hashOf, offered, OpampAgent } from '../../support/opamp/agent.ts';
 import { rolloutOf, startedAgent } from '../../support/opamp/fleet.ts';
 import { auditOf, revoke, setOtel } from '../../support/service/daemon.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
@@ -113,37 +109,6 @@ describe.skipIf(url === undefined)('agents of several replicas', () => {
     expect(answers.length).toBeLessThanOrEqual(1);
     expect((await agent.say()).remoteConfig).toBeUndefined();
     expect((await twin.say()).remoteConfig).toBeUndefined();
-  });
-
-  test('beside a replica of the version before nothing is kept, and agents are served all the same', async () => {
-    let store: Store | undefined;
-    const env = { MUSTER_ETCD_PREFIX: `/${randomUUID()}/` };
-    await using muster = await Muster.start({ store: `etcd:${url}`, env, wrapStore: (real) => (store = real) });
-    const owner = await tenant(muster);
-    await setOtel(muster, owner.apiKey);
-    const key = KEYS.replica('before');
-    const before = {
-      replicaId: 'before',
-      startedAt: 1,
-      version: '0.0.9',
-      keyNumbers: [1],
-      fingerprints: {},
-      clock: Date.now(),
-      knows: [],
-    };
-    await store?.commit({ expect: [expectAbsent(key)], write: [put(key, before)] });
-    const { agent, first, appId } = await startedAgent(muster, owner, REPORTS);
-    expect(offered(first)).toContain('https://otel.example.com');
-    await agent.acknowledge(first);
-    expect(await rolloutOf(muster, owner)).toMatchObject({ applied: 1 });
-    const kept = (): Promise<unknown> => store!.get(KEYS.opampAgent(owner.accountId, appId));
-    expect(await kept()).toBeUndefined();
-    const found = await store?.get(key);
-    await store?.commit({ expect: [expectRevision(key, found?.revision ?? 0)], write: [{ remove: key }] });
-    await until(async () => {
-      await agent.start();
-      return (await kept()) !== undefined;
-    });
   });
 });
 

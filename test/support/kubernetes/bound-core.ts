@@ -20,16 +20,8 @@ export const OTHER = 'b'.repeat(16);
 export const owner: Owner = { uid: 'uid-1', namespace: 'team', name: 'acme' };
 export const wish = { name: 'acme', entitlement: 'standard', managedBy: owner } as const;
 
-/**
- * The tools of an operator, and an account with its binding.
- * @param everyReplicaKnows whether every replica knows of adoption; by default it does
- */
-export async function operated(
-  backend: Backend,
-  everyReplicaKnows: () => boolean = () => true,
-  { wrapStore }: Pick<CoreOptions, 'wrapStore'> = {},
-) {
-  const mayRemember = async (): Promise<boolean> => everyReplicaKnows();
+/** The tools of an operator, and an account with its binding. */
+export async function operated(backend: Backend, { wrapStore }: Pick<CoreOptions, 'wrapStore'> = {}) {
   const opened = await openedCore(backend, { deadlines: PATIENT, ...(wrapStore && { wrapStore }) });
   const { core, domain } = opened;
   const { store, clock, clockWatch } = core;
@@ -40,7 +32,7 @@ export async function operated(
     deadline: clock.monotonic() + 60_000,
   });
   const bindings = createBindings(store, []);
-  const accounts = createBoundAccounts({ ...domain.mutations, clockWatch, mayRemember });
+  const accounts = createBoundAccounts({ ...domain.mutations, clockWatch });
   await accounts.create(origin(), ACCOUNT, wish, bindings.precondition(owner.uid, undefined, bindingTo(ACCOUNT)));
   const account = async (accountId = ACCOUNT) => await (await core.fleet.current()).account(accountId);
   return {
@@ -52,12 +44,12 @@ export async function operated(
     account,
     boundAccounts: accounts,
     keys: createBoundKeys(domain.mutations),
-    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues, mayRemember }),
+    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues }),
     enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential): Promise<void> =>
       enrollBound({ ...domain.mutations, clockWatch, metrics: core.metrics }, caller, appId, credential),
-    consents: createAppConsents({ ...domain.mutations, mayConsent: mayRemember }),
+    consents: createAppConsents(domain.mutations),
     offered: createOfferedNamespaces(domain.mutations),
-    gone: createGoneResources({ ...domain.mutations, mayRemember }),
+    gone: createGoneResources(domain.mutations),
     /** The caller of a commit after which the resource with this UID has the binding `after`. */
     caller: async (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<Caller> => ({
       accountId: ACCOUNT,

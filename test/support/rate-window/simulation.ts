@@ -4,7 +4,6 @@ import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
 import type { LiveReplica } from '../../../src/domain/rate-window/shared/age-exchange.ts';
 import type { WindowRules } from '../../../src/domain/rate-window/shared/rules.ts';
 import { createSharedRateWindow, type SharedRateWindow } from '../../../src/domain/rate-window/shared/shared-window.ts';
-import { RATE_WINDOW_AGES } from '../../../src/domain/records/record-changes.ts';
 import type { Store } from '../../../src/store/port.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { SimulatedStore, type Network } from '../store/simulated-store.ts';
@@ -93,8 +92,6 @@ export interface Scenario {
   readonly wayMs?: number;
   /** The wall clocks are right but for half a second where it is not given. */
   readonly clocks?: Clocks;
-  /** So many of the replicas are of a version that knows no ages. */
-  readonly older?: number;
   /** A planted slip: something that a replica relies on is not so. */
   readonly slip?: Slip;
   readonly stops?: readonly Stop[];
@@ -126,36 +123,8 @@ interface ReplicaDeps {
   readonly clocks: OwnClocks;
   readonly rules: WindowRules;
   readonly liveReplicas: () => Promise<readonly LiveReplica[]>;
-  readonly isOlder: boolean;
   readonly slip: Slip | undefined;
   readonly log: Logger;
-}
-
-/**
- * The store as a version sees and writes it that knows no ages: it reads the wall clocks alone, and drops the ages from
- * what it writes.
- */
-function withoutAges(store: Store): Store {
-  const seen = <T extends { readonly value?: string | undefined }>(one: T): T => {
-    if (one.value?.includes('"ages"') !== true) return one;
-    const { ages: _, ...older } = JSON.parse(one.value) as Record<string, unknown>;
-    return { ...one, value: JSON.stringify(older) };
-  };
-  return {
-    ...store,
-    get: async (key) => {
-      const entry = await store.get(key);
-      return entry && seen(entry);
-    },
-    commit: (change) =>
-      store.commit({ ...change, write: change.write.map((write) => ('put' in write ? seen(write) : write)) }),
-    watch: (prefix, from, listener) =>
-      store.watch(prefix, from, {
-        onOpen: () => listener.onOpen(),
-        onBatch: ({ revision, changes }) => listener.onBatch({ revision, changes: changes.map(seen) }),
-        onEnd: (reason) => listener.onEnd(reason),
-      }),
-  };
 }
 
 const withRevisionsAhead = (store: Store): Store => ({
@@ -183,7 +152,7 @@ class Replica implements Clock {
   diedAt: number | undefined;
 
   constructor(deps: ReplicaDeps) {
-    const { id, timeline, store, clocks, rules, liveReplicas, isOlder, slip, log } = deps;
+    const { id, timeline, store, clocks, rules, liveReplicas, slip, log } = deps;
     const { offsetMs, rate } = clocks;
     this.id = id;
     this.#isSlipping = slip === 'standstill unseen';
@@ -202,7 +171,7 @@ class Replica implements Clock {
       wrote: (before, after) => this.writes.push({ at: timeline.now, before, after }),
     });
     this.window = createSharedRateWindow({
-      store: isOlder ? withoutAges(port) : slip === 'revisions ahead' ? withRevisionsAhead(port) : port,
+      store: slip === 'revisions ahead' ? withRevisionsAhead(port) : port,
       clock: this,
       deadlines: DEADLINES,
       log,
@@ -270,7 +239,6 @@ export async function simulate({
   rules,
   bursts,
   clocks = FAIR,
-  older = 0,
   slip,
   stops = [],
   ...scenario
@@ -289,7 +257,7 @@ export async function simulate({
   const live = async (): Promise<readonly LiveReplica[]> =>
     replicas
       .filter(({ diedAt }) => diedAt === undefined || timeline.now - diedAt < REGISTERED_MS)
-      .map(({ id }, index) => ({ replicaId: id, knows: index < older ? [] : [RATE_WINDOW_AGES] }));
+      .map(({ id }) => ({ replicaId: id }));
   const start = (name: string): Replica => {
     const offsetMs = clocks.offsetsMs?.[replicas.length] ?? (random() * 2 - 1) * clocks.apartMs;
     const rate = clocks.ratePpm > 0 ? 1 + ((random() * 2 - 1) * clocks.ratePpm) / 1e6 : 1;
@@ -300,7 +268,6 @@ export async function simulate({
       clocks: { offsetMs, rate },
       rules,
       liveReplicas: live,
-      isOlder: replicas.length < older,
       slip,
       log,
     });

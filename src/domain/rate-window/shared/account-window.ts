@@ -198,12 +198,12 @@ export class AccountWindow {
     this.#queue.decide(() => window.decided(now), units);
   }
 
-  #situation({ record, trouble }: Known, now: number): Situation {
+  #situation({ record, isUnreadable = false }: Known, now: number): Situation {
     const { replicaId, rules } = this.#deps;
     const { leases, own, recallDeadlines } = this.#window;
     return {
       record,
-      mustWrite: trouble !== undefined,
+      mustWrite: isUnreadable,
       replicaId,
       leases,
       own: own.count(now),
@@ -244,8 +244,7 @@ export class AccountWindow {
     const { store, clock, replicaId, revisions, rules, putBack } = this.#deps;
     const before = this.#window.leases.lease;
     const { usedUntil, ...recorded } = take;
-    const wallUntil = Math.ceil(clock.now() + recorded.until - now);
-    const lease = { ...recorded, wallUntil, nonce: this.#deps.nextNonce() };
+    const lease = { ...recorded, nonce: this.#deps.nextNonce() };
     const next = stamped({ ...record, leases: { ...record.leases, [replicaId]: lease } }, now);
     this.#window.sent({ ...lease, usedUntil, spends: [], spent: 0 }, known.revision);
     const [startedAt, latest] = [clock.monotonic(), revisions.latest];
@@ -254,7 +253,7 @@ export class AccountWindow {
     this.#roundTripMs = clock.monotonic() - startedAt;
     if (result.outcome === 'conflict') return this.#window.conflicted(lease.nonce);
     if (revisions.found(result.revision, latest)) putBack();
-    if (known.trouble === 'unreadable') this.#repaired();
+    if (known.isUnreadable) this.#repaired();
     if (isAmple) this.#writes.push(startedAt);
     else this.#writes = new TimestampRing();
     this.#countAllotments(before, take, now);

@@ -12,15 +12,12 @@ import {
 import type { Clock } from '../../../time/clock.ts';
 import { parseRecord, put } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
-import { RATE_WINDOW_AGES } from '../../records/record-changes.ts';
 import { TABLE_ROWS_MAX, type RevisionClock } from './revision-clock.ts';
 import type { WindowRules } from './rules.ts';
 
 /** Another replica, as the registry knows it. */
 export interface LiveReplica {
   readonly replicaId: string;
-  /** The changes of records that it knows (domain/records/record-changes.ts). */
-  readonly knows: readonly string[];
 }
 
 /** The registry of replicas, as far as the exchange needs it. */
@@ -131,7 +128,7 @@ export class AgeExchange {
     const { store, clock, replicaId, replicas, nextNonce } = this.#deps;
     const live = await replicas.live();
     await this.#sweep(new Set(live.map((one) => one.replicaId)));
-    const others = live.filter((one) => one.replicaId !== replicaId && one.knows.includes(RATE_WINDOW_AGES));
+    const others = live.filter((one) => one.replicaId !== replicaId);
     if (others.length === 0) return;
     this.#awaited = new Set(others.map((one) => one.replicaId));
     this.#answered = Promise.withResolvers();

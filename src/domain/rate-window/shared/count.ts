@@ -1,5 +1,4 @@
-import type { OwnCount } from './own-usage.ts';
-import { leaseName, OLDER, type Spent, type WindowRecord } from './record.ts';
+import { leaseName, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 import type { Situation } from './situation.ts';
 
@@ -31,7 +30,7 @@ export function countOf(
   rules: WindowRules,
 ): Count {
   let unspent = rules.requestsMax - own.live;
-  for (const { units } of ofOthers(spent, replicaId, own)) unspent -= units;
+  for (const { units } of ofOthers(spent, replicaId)) unspent -= units;
   let [leased, gone] = [0, 0];
   const allotted: Allotted[] = [];
   for (const [holder, { nonce, units, isAllotment }] of Object.entries(leases)) {
@@ -45,25 +44,9 @@ export function countOf(
   return { free: unspent - leased, left: unspent - gone, allotted };
 }
 
-/**
- * The spent units without those that this replica reported, which it counts itself and more exactly. An older version
- * wrote the units of all replicas together: there its own ones are found by their buckets.
- */
-export function ofOthers(
-  spent: readonly Spent[],
-  replicaId: string,
-  { byBucket }: Pick<OwnCount, 'byBucket'>,
-): readonly Spent[] {
-  const others = spent.filter(({ by }) => by !== replicaId);
-  if (!others.some(({ by }) => by === OLDER)) return others;
-  const owned = new Map(byBucket);
-  for (const { by, bucket, units } of spent) {
-    if (by === replicaId) owned.set(bucket, Math.max(0, (owned.get(bucket) ?? 0) - units));
-  }
-  return others
-    .map((one) => (one.by === OLDER ? { ...one, units: one.units - (owned.get(one.bucket) ?? 0) } : one))
-    .filter(({ units }) => units > 0);
-}
+/** The spent units without those that this replica reported, which it counts itself and more exactly. */
+export const ofOthers = (spent: readonly Spent[], replicaId: string): readonly Spent[] =>
+  spent.filter(({ by }) => by !== replicaId);
 
 /** How many other replicas charged their waiting requests about a second ago, or less. */
 export const chargedRecently = ({ leases }: WindowRecord, replicaId: string, now: number): number =>

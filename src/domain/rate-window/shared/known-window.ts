@@ -134,7 +134,7 @@ export class KnownWindow {
     if (!lease || usableUnits(this.leases, now) <= 0) return undefined;
     const bucket = bucketOf(this.#deps.clock.now(), this.#deps.rules);
     spendUnit(lease, now, bucket, this.#deps.rules);
-    this.own.admitted(now, bucket);
+    this.own.admitted(now);
     return this.#remaining.answer(true, now);
   }
 
@@ -184,7 +184,7 @@ export class KnownWindow {
     this.isRecalled ||=
       lease?.isAllotment === true && known.record.recalled.includes(leaseName(replicaId, lease.nonce));
     this.#fullUntil = Number.NEGATIVE_INFINITY;
-    this.#remaining.learn(known.record, lease, clock.monotonic());
+    this.#remaining.learn(known.record, lease);
     for (const name of this.recallDeadlines.keys()) {
       if (!hasLease(known.record, name)) this.recallDeadlines.delete(name);
     }

@@ -1,5 +1,5 @@
 import type { Versioned } from '../../records/codec.ts';
-import { addSpent, bucketOf, UNKNOWN, type Lease, type Spent, type WindowRecord } from './record.ts';
+import { addSpent, UNKNOWN, type Lease, type Spent, type WindowRecord } from './record.ts';
 import type { WindowRules } from './rules.ts';
 
 interface OwnSpends {
@@ -109,7 +109,8 @@ export function settled(
   const spent = addSpent(record.spent, spendsOf(lease, replicaId), rules);
   if (!recorded || recorded.nonce === lease?.nonce || recorded.units === 0) return { ...record, spent, leases };
   // A recorded lease that this replica does not know as its own counts in full.
-  const { wallUntil, units, until: at, stamp } = recorded;
-  const foreign = { by: UNKNOWN, bucket: bucketOf(wallUntil, rules), units, at, stamp };
+  const { units, until: at, stamp } = recorded;
+  // Nobody adds to these units, so that any bucket will do.
+  const foreign = { by: UNKNOWN, bucket: record.spent.at(-1)?.bucket ?? 0, units, at, stamp };
   return { ...record, spent: [...spent, foreign], leases };
 }

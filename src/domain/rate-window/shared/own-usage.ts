@@ -7,12 +7,7 @@ export interface OwnCount {
   readonly live: number;
   /** Units within the time that the size of the next allotment is predicted from (`recentMs`). */
   readonly recent: number;
-  /** Units by the bucket that they were recorded under, for as long as older versions count them. */
-  readonly byBucket: ReadonlyMap<number, number>;
 }
-
-/** Longer than an older version counts a bucket from its beginning. */
-const KEPT_MS = 62_500;
 
 /**
  * The instants of the units that this replica admitted. Other replicas count these by buckets, and from when they heard
@@ -21,10 +16,8 @@ const KEPT_MS = 62_500;
 export class OwnUsage {
   readonly #rules: WindowRules;
   readonly #ring = new TimestampRing();
-  readonly #buckets = new TimestampRing();
   /** How many of the oldest are a minute old. */
   #expired = 0;
-  readonly #byBucket = new Map<number, number>();
   /** Others share the window: the clocks of several replicas measure it. */
   isShared = false;
 
@@ -32,11 +25,9 @@ export class OwnUsage {
     this.#rules = rules;
   }
 
-  admitted(now: number, bucket: number): void {
+  admitted(now: number): void {
     this.#age(now);
     this.#ring.push(now);
-    this.#buckets.push(bucket);
-    this.#addTo(bucket, 1);
   }
 
   live(now: number): number {
@@ -55,7 +46,7 @@ export class OwnUsage {
     let recent = 0;
     const since = now - this.#rules.recentMs;
     while (recent < live && this.#ring.at(this.#ring.size - 1 - recent) >= since) recent += 1;
-    return { live, recent, byBucket: this.#byBucket };
+    return { live, recent };
   }
 
   get #countsMs(): number {
@@ -65,16 +56,7 @@ export class OwnUsage {
   #age(now: number): void {
     const ring = this.#ring;
     while (this.#expired < ring.size && now >= ring.at(this.#expired) + this.#countsMs) this.#expired += 1;
-    for (; this.#expired > 0 && now >= ring.oldest() + KEPT_MS; this.#expired -= 1) {
-      this.#addTo(this.#buckets.oldest(), -1);
-      ring.shift();
-      this.#buckets.shift();
-    }
-  }
-
-  #addTo(bucket: number, units: number): void {
-    const sum = (this.#byBucket.get(bucket) ?? 0) + units;
-    if (sum > 0) this.#byBucket.set(bucket, sum);
-    else this.#byBucket.delete(bucket);
+    // The others count for a little longer: whether there are any may change.
+    for (; this.#expired > 0 && now >= ring.oldest() + this.#rules.ownCountsMs; this.#expired -= 1) ring.shift();
   }
 }

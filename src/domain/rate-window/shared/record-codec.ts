@@ -5,7 +5,6 @@ import { KEYS } from '../../records/keys.ts';
 import {
   bucketOf,
   NO_WINDOW,
-  OLDER,
   OWN_REVISION,
   UNKNOWN,
   type Known,
@@ -17,20 +16,16 @@ import {
 import { LEASE_AHEAD_MS_MAX, type WindowRules } from './rules.ts';
 
 /*
- * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. It says everything twice.
- * `ages` dates each instant by a revision of the store. `from`, `spent` and the `until` of each hold are the same by
- * the wall clock of whoever spent or leased: older versions know these alone, and drop `ages` with the record that
- * they write. Their names are older than the words of the code: `holds` are leases, `slice` marks an allotment, `wants`
- * is its demand, `wanted` is what is recalled. Once every replica knows `rate-window-ages` (record-changes.ts), a later
- * version may leave the wall clock out.
+ * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. `ages` dates each instant by a
+ * revision of the store. The names are older than the words of the code: `holds` are leases, `slice` marks an
+ * allotment, `wants` is its demand, `wanted` is what is recalled. Builds from before 0.1.0 said the same by their wall
+ * clocks, too, and require a place for it: `spent` stays empty, and `until` is 0.
  */
 
 const ROWS_MAX = 10_000;
 const holdSchema = z.looseObject({
   nonce: z.int().min(0),
   units: z.int().min(0),
-  /** Whole milliseconds, but for older versions, which wrote fractions. */
-  until: z.number().min(0),
   slice: z.boolean(),
   wants: z.int().min(0).optional(),
 });
@@ -57,13 +52,11 @@ const agesSchema = z.looseObject({
   holds: z.record(z.string(), z.tuple([z.int().min(0), z.int()])),
 });
 export const sharedWindowSchema = z.looseObject({
-  /** The instant of the wall clock that `spent` counts from, in milliseconds. */
+  /** The first bucket, by the wall clock of its spender, in milliseconds since 1970. */
   from: z.int().min(0),
-  /** Milliseconds since `from`, and units. */
-  spent: rowsOf(2, 1),
   holds: z.record(z.string(), holdSchema),
   wanted: z.array(z.string()).max(1000),
-  ages: agesSchema.optional(),
+  ages: agesSchema,
 });
 type StoredWindow = z.infer<typeof sharedWindowSchema>;
 type StoredAges = z.infer<typeof agesSchema>;
@@ -79,9 +72,7 @@ export interface View {
 /** @throws BadRecord */
 export function readWindow(entry: Entry, view: View, rules: WindowRules): Known {
   const { record: stored } = parseRecord(sharedWindowSchema, entry);
-  return stored.ages
-    ? versioned(entry, byRevisions(stored, stored.ages, entry, view, rules))
-    : byWallClock(stored, entry, view, rules);
+  return versioned(entry, windowOf(stored, entry, view, rules));
 }
 
 /**
@@ -94,17 +85,12 @@ export function readWindowOrFull(entry: Entry, view: View, rules: WindowRules): 
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
     const all = { by: UNKNOWN, bucket: bucketOf(view.wall, rules), units: rules.requestsMax, at: view.now };
-    return { ...versioned(entry, { ...NO_WINDOW, spent: [all] }), trouble: 'unreadable' };
+    return { ...versioned(entry, { ...NO_WINDOW, spent: [all] }), isUnreadable: true };
   }
 }
 
-function leaseOf({ slice, wants, until, nonce, units }: StoredWindow['holds'][string]): Omit<Lease, 'until'> {
-  return { nonce, units, wallUntil: Math.ceil(until), isAllotment: slice, demand: wants };
-}
-
-function byRevisions(
-  { from, holds, wanted }: StoredWindow,
-  ages: StoredAges,
+function windowOf(
+  { from, holds, wanted, ages }: StoredWindow,
   { key, revision: written }: Entry,
   { instantOf }: View,
   { bucketMs }: WindowRules,
@@ -117,11 +103,11 @@ function byRevisions(
     return { at: instantOf(revision) - ageMs, stamp: { revision, ageMs } };
   };
   const leases: Record<string, Lease> = {};
-  for (const [replicaId, hold] of Object.entries(holds)) {
+  for (const [replicaId, { nonce, units, slice, wants }] of Object.entries(holds)) {
     const end = ages.holds[replicaId];
     if (!end) throw new BadRecord(`The record ${key} has a lease without an end.`);
     const { at, stamp } = read(...end);
-    leases[replicaId] = { ...leaseOf(hold), until: at, stamp };
+    leases[replicaId] = { nonce, units, until: at, stamp, isAllotment: slice, demand: wants };
   }
   const spent: Spent[] = [];
   for (const [by, rows] of Object.entries(ages.spent)) {
@@ -130,32 +116,6 @@ function byRevisions(
     }
   }
   return { spent, leases, recalled: wanted };
-}
-
-/**
- * An older version wrote the record: its instants are read by the wall clocks, which then may differ by a second. One
- * that is further ahead comes from a wrong clock and counts as now, so that it has an end.
- */
-function byWallClock(stored: StoredWindow, entry: Entry, { now, wall }: View, rules: WindowRules): Known {
-  const { clocksDifferMs, bucketMs, othersCountMs, endedCountsMs, countsMs } = rules;
-  const own = (instant: number): number => instant - wall + now;
-  let isAhead = false;
-  const sound = (at: number, latest: number): number => {
-    isAhead ||= at > latest;
-    return Math.min(at, latest);
-  };
-  const leases: Record<string, Lease> = {};
-  for (const [replicaId, hold] of Object.entries(stored.holds)) {
-    const end = sound(own(hold.until), now + rules.allotmentRecordedMs + 2 * clocksDifferMs);
-    leases[replicaId] = { ...leaseOf(hold), until: end + clocksDifferMs - (endedCountsMs - countsMs) };
-  }
-  const spent = stored.spent.map(([since = 0, units = 0]): Spent => {
-    const begun = sound(own(stored.from + since), now + 2 * clocksDifferMs);
-    const at = begun + bucketMs + clocksDifferMs - (othersCountMs - countsMs);
-    return { by: OLDER, bucket: bucketOf(stored.from + since, rules), units, at };
-  });
-  const record = { spent, leases, recalled: stored.wanted };
-  return { ...versioned(entry, record), trouble: isAhead ? 'ahead' : undefined };
 }
 
 /** The write of a record whose instants have stamps; those of `OWN_REVISION` are dated by the commit. */
@@ -172,13 +132,11 @@ export function putWindow(
     const { revision, ageMs } = stamp ?? { revision: OWN_REVISION, ageMs: 0 };
     return [revision === OWN_REVISION ? OWN_REVISION : revision - base + 1, ageMs];
   };
-  const buckets = new Map<number, number>();
-  for (const { bucket, units } of spent) buckets.set(bucket, (buckets.get(bucket) ?? 0) + units);
-  const from = Math.min(...buckets.keys());
-  const holds: StoredWindow['holds'] = {};
+  const from = Math.min(...spent.map(({ bucket }) => bucket));
+  const holds: Record<string, StoredWindow['holds'][string] & { readonly until: 0 }> = {};
   const ends: StoredAges['holds'] = {};
-  for (const [replicaId, { nonce, units, wallUntil, isAllotment, demand, stamp }] of Object.entries(leases)) {
-    holds[replicaId] = { nonce, units, until: wallUntil, slice: isAllotment, wants: demand };
+  for (const [replicaId, { nonce, units, isAllotment, demand, stamp }] of Object.entries(leases)) {
+    holds[replicaId] = { nonce, units, until: 0, slice: isAllotment, wants: demand };
     ends[replicaId] = counted(stamp);
   }
   const spentBy: Record<string, number[][]> = {};
@@ -187,7 +145,7 @@ export function putWindow(
   }
   return put(KEYS.rateWindow(accountId), {
     from: Number.isFinite(from) ? from : 0,
-    spent: [...buckets].sort(([one], [other]) => one - other).map(([bucket, units]) => [bucket - from, units]),
+    spent: [],
     holds,
     wanted: [...recalled],
     ages: { base: Number.isFinite(base) ? base : 0, spent: spentBy, holds: ends },

@@ -21,12 +21,9 @@ export const OWN_REVISION = 0;
 
 /** Units of one replica that it spent within a bucket. */
 export interface Spent {
-  /** The replica that spent them; `UNKNOWN` and `OLDER` are none. */
+  /** The replica that spent them; `UNKNOWN` is none. */
   readonly by: string;
-  /**
-   * When the bucket begins by the wall clock of the spender: it tells the entries of one spender apart, and is how
-   * older versions count. Here nothing is counted by it.
-   */
+  /** When the bucket begins by the wall clock of the spender: it tells the entries of one spender apart. */
   readonly bucket: number;
   readonly units: number;
   /** The units count from this instant, which is never before they were spent. */
@@ -37,8 +34,6 @@ export interface Spent {
 
 /** Nobody knows who spent these units. */
 export const UNKNOWN = '';
-/** A version that knows no spenders wrote these units, those of this replica among them. */
-export const OLDER = 'older';
 
 /** Units that a replica may admit without asking: an allotment ahead, or a charge for requests that wait. */
 export interface Lease {
@@ -48,8 +43,6 @@ export interface Lease {
   /** From this instant the holder admits nothing from it; for others it is never before that of the holder. */
   readonly until: number;
   readonly stamp?: Stamp | undefined;
-  /** The same end by the holder's wall clock, for older versions; a whole number. */
-  readonly wallUntil: number;
   /** Whether it is an allotment; false for a charge. */
   readonly isAllotment: boolean;
   /**
@@ -70,8 +63,8 @@ export interface WindowRecord {
 
 /** A record as it was read. */
 export interface Known extends Versioned<WindowRecord> {
-  /** It cannot be used as it is: it counts as `record` says, and whoever decides by it writes that. */
-  readonly trouble?: 'unreadable' | 'ahead' | undefined;
+  /** It cannot be parsed: it counts as `record` says, and whoever decides by it writes that. */
+  readonly isUnreadable?: boolean;
 }
 
 export const NO_WINDOW: WindowRecord = { spent: [], leases: {}, recalled: [] };

@@ -29,9 +29,9 @@ export class RemainingUnits {
     this.#rules = rules;
   }
 
-  learn(known: WindowRecord, lease: OwnLease | undefined, now: number): void {
+  learn(known: WindowRecord, lease: OwnLease | undefined): void {
     const record = settled(known, this.#replicaId, lease, this.#rules);
-    this.#record = { ...record, spent: ofOthers(record.spent, this.#replicaId, this.#own.count(now)) };
+    this.#record = { ...record, spent: ofOthers(record.spent, this.#replicaId) };
     this.#others = undefined;
   }
 

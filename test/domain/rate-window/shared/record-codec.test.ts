@@ -12,7 +12,6 @@ import {
   bucketOf,
   committedAt,
   NO_WINDOW,
-  OLDER,
   stamped,
   UNKNOWN,
   type WindowRecord,
@@ -36,7 +35,6 @@ const RECORD: WindowRecord = {
       nonce: 7,
       units: 20,
       until: NOW + 31_459.5,
-      wallUntil: WALL + 31_460,
       isAllotment: true,
       demand: 5,
       stamp: { revision: 896, ageMs: -31_500 },
@@ -48,14 +46,11 @@ const RECORD: WindowRecord = {
 describe('a record', () => {
   const { value } = putWindow('a', stamped(RECORD, NOW), rules);
 
-  test('has every instant by a revision, and the same by wall clocks for older versions', () => {
+  test('has every instant by a revision, and the fields that builds from before 0.1.0 require', () => {
     expect(JSON.parse(value)).toEqual({
       from: WALL - 2000,
-      spent: [
-        [0, 3],
-        [2000, 5],
-      ],
-      holds: { other: { nonce: 7, units: 20, until: WALL + 31_460, slice: true, wants: 5 } },
+      spent: [],
+      holds: { other: { nonce: 7, units: 20, until: 0, slice: true, wants: 5 } },
       wanted: ['other/7'],
       ages: {
         base: 890,
@@ -108,42 +103,11 @@ describe('a record', () => {
       'a lease that would hardly end',
     ],
   ])('%s cannot be read (%s): it counts as spent whole just now, and is to be written anew', (damaged) => {
-    const { record, trouble } = readWindowOrFull(entry(damaged), view, rules);
-    expect([trouble, record.spent]).toEqual([
-      'unreadable',
+    const { record, isUnreadable } = readWindowOrFull(entry(damaged), view, rules);
+    expect([isUnreadable, record.spent]).toEqual([
+      true,
       [{ by: UNKNOWN, bucket: bucketOf(WALL, rules), units: 600, at: NOW }],
     ]);
-  });
-});
-
-describe('a record of an older version', () => {
-  const older = (from: number, until: number) =>
-    entry(
-      JSON.stringify({
-        from,
-        spent: [[0, 9]],
-        holds: { other: { nonce: 1, units: 4, until, slice: false } },
-        wanted: [],
-      }),
-    );
-
-  test('is read by the wall clocks, which may be a second apart: a bucket counts for 61.25 s from its beginning', () => {
-    const { record, trouble } = readWindow(older(WALL - 1000, WALL + 500.75), view, rules);
-    expect(trouble).toBeUndefined();
-    expect(record.spent).toEqual([
-      { by: OLDER, bucket: WALL - 1000, units: 9, at: NOW - 1000 + 61_250 - rules.othersCountMs },
-    ]);
-    expect(record.leases['other'], 'it wrote fractions').toMatchObject({
-      until: NOW + 500.75 + 61_000 - rules.endedCountsMs,
-      wallUntil: WALL + 501,
-    });
-  });
-
-  test('that a wrong clock wrote ahead counts as now, and is to be written anew', () => {
-    const { record, trouble } = readWindow(older(WALL + 3_600_000, WALL + 3_600_000), view, rules);
-    expect(trouble).toBe('ahead');
-    expect(record.spent[0]?.at).toBeLessThanOrEqual(NOW + 3250);
-    expect(record.leases['other']?.until).toBeLessThanOrEqual(NOW + 31_500 + 3000);
   });
 });
 
@@ -154,7 +118,7 @@ const stamp = fc.option(
   fc.record({ revision: fc.integer({ min: 0, max: REVISION - 1 }), ageMs: fc.integer({ min: -40_000, max: 70_000 }) }),
   { nil: undefined },
 );
-const replica = fc.constantFrom('one', 'other', 'third', UNKNOWN, OLDER);
+const replica = fc.constantFrom('one', 'other', 'third', UNKNOWN);
 const units = fc.integer({ min: 1, max: 600 });
 const anyRecord: fc.Arbitrary<WindowRecord> = fc.record({
   spent: fc.array(fc.record({ by: replica, bucket, units, at: instant, stamp }), { maxLength: 20 }),
@@ -164,7 +128,6 @@ const anyRecord: fc.Arbitrary<WindowRecord> = fc.record({
       nonce: fc.nat(),
       units: fc.nat(200),
       until: instant,
-      wallUntil: fc.integer({ min: 0, max: 4e12 }),
       isAllotment: fc.boolean(),
       demand: fc.option(fc.nat(200), { nil: undefined }),
       stamp,
@@ -178,18 +141,15 @@ describe('every record that this code can write', () => {
   const sorted = (record: WindowRecord): readonly string[] =>
     record.spent.map(({ by, bucket: at, units: all, stamp: dated }) => JSON.stringify([by, at, all, dated])).toSorted();
 
-  test('is read back whole, by any replica, and by older versions', () => {
+  test('is read back whole, by any replica', () => {
     fc.assert(
       fc.property(anyRecord, fc.double({ min: 0, max: 4e12, noNaN: true }), (record, wall) => {
         const written = stamped(record, NOW);
         const { value } = putWindow('a', written, rules);
-        const { record: read, trouble } = readWindow(entry(value), { ...view, wall }, rules);
+        const { record: read } = readWindow(entry(value), { ...view, wall }, rules);
         const dated = committedAt(written, REVISION);
-        expect([trouble, sorted(read), read.recalled]).toEqual([undefined, sorted(dated), dated.recalled]);
+        expect([sorted(read), read.recalled]).toEqual([sorted(dated), dated.recalled]);
         expect(Object.keys(read.leases).toSorted()).toEqual(Object.keys(dated.leases).toSorted());
-        const { ages: _, ...older } = JSON.parse(value) as Record<string, unknown>;
-        const asOlder = readWindow(entry(JSON.stringify(older)), { ...view, wall }, rules).record;
-        expect(unitsOf(asOlder)).toBe(unitsOf(record));
       }),
     );
   });
@@ -219,7 +179,7 @@ describe('every record that this code can write', () => {
             mustWrite: true,
             replicaId: 'one',
             leases: NO_LEASES,
-            own: { live: 0, recent: 0, byBucket: new Map() },
+            own: { live: 0, recent: 0 },
             now,
             waiting,
             recallDeadlines: new Map(),
@@ -232,15 +192,13 @@ describe('every record that this code can write', () => {
           rules,
         );
         if (decision.act !== 'commit') return;
-        const lease = { ...decision.take, nonce: 1, wallUntil: Math.ceil(WALL + fraction) };
+        const lease = { ...decision.take, nonce: 1 };
         const next = stamped({ ...decision.record, leases: { ...decision.record.leases, one: lease } }, now);
         expect(() => readWindow(entry(putWindow('a', next, rules).value), view, rules)).not.toThrow();
       }),
     );
   });
 });
-
-const unitsOf = ({ spent }: WindowRecord): number => spent.reduce((sum, one) => sum + one.units, 0);
 
 test('nothing at all is a record, too', () => {
   const { value } = putWindow('a', NO_WINDOW, rules);

@@ -9,7 +9,7 @@ import {
   type OwnLease,
 } from '../../../../src/domain/rate-window/shared/own-lease.ts';
 import { OwnUsage } from '../../../../src/domain/rate-window/shared/own-usage.ts';
-import { NO_WINDOW, OLDER, type WindowRecord } from '../../../../src/domain/rate-window/shared/record.ts';
+import { NO_WINDOW, type WindowRecord } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES as rules } from '../../../../src/domain/rate-window/shared/rules.ts';
 import type { Situation } from '../../../../src/domain/rate-window/shared/situation.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';
@@ -20,7 +20,7 @@ const base: Situation = {
   mustWrite: false,
   replicaId: 'me',
   leases: NO_LEASES,
-  own: { live: 0, recent: 0, byBucket: new Map() },
+  own: { live: 0, recent: 0 },
   now: NOW,
   waiting: 1,
   recallDeadlines: new Map(),
@@ -48,7 +48,7 @@ const own = (lease: Partial<OwnLease> = {}): OwnLease => ({
   ...lease,
 });
 /** What `own()` has spent. */
-const OWN_40: Situation['own'] = { live: 40, recent: 0, byBucket: new Map([[NOW - 1000, 40]]) };
+const OWN_40: Situation['own'] = { live: 40, recent: 0 };
 /** A record with these units in the allotments of so many other replicas. */
 const allotted = (units: number, replicas = 5): WindowRecord => ({
   ...NO_WINDOW,
@@ -66,7 +66,7 @@ describe('what a replica does next', () => {
     ],
     [
       'recent use calls for more',
-      { own: { live: 80, recent: 80, byBucket: new Map() } },
+      { own: { live: 80, recent: 80 } },
       { act: 'commit', take: { units: 120, isAllotment: true } },
     ],
     ['the second commit within a minute takes more', { writes: 1 }, { act: 'commit', take: { units: 160 } }],
@@ -109,37 +109,37 @@ describe('what a replica does next', () => {
     ],
     [
       'a replica that shares the window with nobody takes an allotment of the last units, too, and leaves some',
-      { own: { live: 500, recent: 200, byBucket: new Map() }, waiting: 3 },
+      { own: { live: 500, recent: 200 }, waiting: 3 },
       { act: 'commit', take: { units: 60, isAllotment: true }, refuses: 0 },
     ],
     [
       'as many as wait, at least',
-      { own: { live: 550, recent: 200, byBucket: new Map() }, waiting: 45 },
+      { own: { live: 550, recent: 200 }, waiting: 45 },
       { act: 'commit', take: { units: 45, isAllotment: true }, refuses: 0 },
     ],
     [
       'where no more are free than wait, these are charged',
-      { own: { live: 597, recent: 200, byBucket: new Map() }, waiting: 5 },
+      { own: { live: 597, recent: 200 }, waiting: 5 },
       { act: 'commit', take: { units: 3, isAllotment: false }, refuses: 2 },
     ],
     [
       'a lease of another replica shares the window, although none of its units is spent',
-      { record: sharedByTen, own: { live: 500, recent: 200, byBucket: new Map() } },
+      { record: sharedByTen, own: { live: 500, recent: 200 } },
       { act: 'commit', take: { units: 1, isAllotment: false } },
     ],
     [
       'a replica that stops takes no allotment of the last units',
-      { own: { live: 500, recent: 200, byBucket: new Map() }, isStopping: true, mustReturn: true },
+      { own: { live: 500, recent: 200 }, isStopping: true, mustReturn: true },
       { act: 'commit', take: { units: 1, isAllotment: false } },
     ],
     [
       'a replica that is to return what it has takes no allotment of the last units',
-      { own: { live: 500, recent: 200, byBucket: new Map() }, mustReturn: true },
+      { own: { live: 500, recent: 200 }, mustReturn: true },
       { act: 'commit', take: { units: 1, isAllotment: false } },
     ],
     [
       'where no more are left than wait there is nothing to allot',
-      { own: { live: 500, recent: 200, byBucket: new Map() }, waiting: 100 },
+      { own: { live: 500, recent: 200 }, waiting: 100 },
       { act: 'commit', take: { units: 100, isAllotment: false } },
     ],
     ['with none left all are refused', { record: { ...NO_WINDOW, spent: spent(600) } }, { act: 'refuse' }],
@@ -147,7 +147,7 @@ describe('what a replica does next', () => {
       'what this replica admitted counts by its own memory, for no longer than 60 s',
       {
         record: { ...NO_WINDOW, spent: spent(600, 50_000, 'me') },
-        own: { live: 500, recent: 0, byBucket: new Map() },
+        own: { live: 500, recent: 0 },
       },
       { act: 'commit', take: { units: 60, isAllotment: true } },
     ],
@@ -155,23 +155,7 @@ describe('what a replica does next', () => {
       'and no shorter',
       {
         record: { ...NO_WINDOW, spent: spent(600, 60_500, 'me') },
-        own: { live: 600, recent: 0, byBucket: new Map() },
-      },
-      { act: 'refuse' },
-    ],
-    [
-      'where an older version wrote the units of all together, the own ones are found by their bucket',
-      {
-        record: { ...NO_WINDOW, spent: spent(600, 1000, OLDER) },
-        own: { live: 300, recent: 0, byBucket: new Map([[NOW - 1000, 300]]) },
-      },
-      { act: 'refuse' },
-    ],
-    [
-      'and not subtracted twice where they are beside these',
-      {
-        record: { ...NO_WINDOW, spent: [...spent(300, 1000, OLDER), ...spent(300, 1000, 'me')] },
-        own: { live: 300, recent: 0, byBucket: new Map([[NOW - 1000, 300]]) },
+        own: { live: 600, recent: 0 },
       },
       { act: 'refuse' },
     ],
@@ -368,18 +352,17 @@ test('a bucket that comes again, as the wall clock was set back, moves no unit',
 });
 
 describe('the units that a replica admitted itself', () => {
-  test('each is live for 60 s, for 60.1 s where others share the window, and known by its bucket for longer', () => {
+  test('each is live for 60 s, and for 60.1 s where others share the window', () => {
     const units = new OwnUsage(rules);
-    units.admitted(NOW + 300, 250);
-    units.admitted(NOW + 400, 250);
-    expect(units.count(NOW + 400)).toEqual({ live: 2, recent: 2, byBucket: new Map([[250, 2]]) });
+    units.admitted(NOW + 300);
+    units.admitted(NOW + 400);
+    expect(units.count(NOW + 400)).toEqual({ live: 2, recent: 2 });
     expect(units.freesAt(NOW + 400)).toBe(NOW + 60_300);
     expect(units.live(NOW + 60_299)).toBe(2);
     expect(units.live(NOW + 60_300)).toBe(1);
     units.isShared = true;
     expect(units.freesAt(NOW + 60_300)).toBe(NOW + 60_500);
     expect(units.live(NOW + 60_499)).toBe(1);
-    expect(units.count(NOW + 62_799)).toEqual({ live: 0, recent: 0, byBucket: new Map([[250, 2]]) });
-    expect(units.count(NOW + 62_900).byBucket.size).toBe(0);
+    expect(units.live(NOW + 60_500)).toBe(0);
   });
 });

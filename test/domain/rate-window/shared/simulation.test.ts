@@ -52,11 +52,6 @@ describe('the shared rate window in simulated time (H13)', { timeout: 3_600_000 
     });
   });
 
-  test(`${Math.ceil(SEEDS / 2)} seeds beside an older version, with right clocks: never too many, nobody refused early`, async () => {
-    const mixed = { faults: false, replicas: 3, older: 1, wayMs: 10, seeds: Math.ceil(SEEDS / 2) };
-    expect(await broken([overAdmissions, falseRefusals], mixed)).toEqual([]);
-  });
-
   test('590 a minute on replicas with wall clocks 3 s and two minutes apart all pass, and of 900 no more than 600', async () => {
     const clocks = { offsetsMs: [3000, 0, -120_000], apartMs: 0, jumpMs: 0, ratePpm: 0 };
     const run = (perMinute: number): Promise<History> =>
