@@ -107,8 +107,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     operatorTokens: watchedOperatorTokens(files, ownOperatorTokens, tokenFile),
     keyRing: configured ?? watchKeys(await generatedKeyFile(dataDir, random, store)),
   };
-  const migrating = (): void => progress?.migrating();
-  await settleFormat(store, { clock, signal, warn, identity, random, migrating });
+  await settleFormat(store, { identity, random });
   const { replicaId = generateMarker(random) } = options;
   const { keyRing } = secrets;
   const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, ...secrets });
@@ -119,7 +118,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   // Not before the announcement: from then on a rotation asks this replica for the key, so no other one comes into use.
   const lacking = await keysLacking(store, keyRing);
   if (lacking.length > 0) throw new ConfigError(`MUSTER_KEY_FILE: ${inUseInWords(lacking)}`);
-  // From here on a migration waits for this replica; one that began before is seen here.
+  // Who raises the format from here on waits for this replica; one that was raised before is seen here.
   await refuseNewerFormat(store);
   metrics.clockTrusted(() => clockWatch.trusted());
   metrics.wallClock(() => clock.now() / 1000);

@@ -20,5 +20,5 @@ export async function initializedStore(
   const config = readStoreConfig(env);
   await using store = await openConfiguredStore(config, say);
   await judge?.(store);
-  return await settleFormat(store, { identity: new StoreIdentity(config.storeId), initialize: true, warn: say });
+  return await settleFormat(store, { identity: new StoreIdentity(config.storeId), initialize: true });
 }

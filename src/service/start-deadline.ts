@@ -6,8 +6,6 @@ import type { Clock } from '../time/clock.ts';
 export interface StartProgress {
   /** The store cannot be opened yet. */
   waiting(cause: Error): void;
-  /** The records of the store are migrated, which has bounds of its own: from now on there is no deadline. */
-  migrating(): void;
 }
 
 /**
@@ -34,7 +32,6 @@ export class StartDeadline implements StartProgress {
   readonly #clock: Clock;
   readonly #waitedMs: () => number;
   #cause: Error | undefined;
-  #lifted = false;
 
   /** @param waitedMs how long the process has waited since some instant */
   constructor(clock: Clock, waitedMs = waitedByThisProcess) {
@@ -44,10 +41,6 @@ export class StartDeadline implements StartProgress {
 
   waiting(cause: Error): void {
     this.#cause = cause;
-  }
-
-  migrating(): void {
-    this.#lifted = true;
   }
 
   /**
@@ -67,7 +60,7 @@ export class StartDeadline implements StartProgress {
     let seenMs = this.#waitedMs();
     let countedMs = 0;
     while (!over.aborted) {
-      if (countedMs >= START_MS_MAX && !this.#lifted) throw new StartTookTooLong(tookTooLong(this.#cause));
+      if (countedMs >= START_MS_MAX) throw new StartTookTooLong(tookTooLong(this.#cause));
       await this.#clock.sleep(LOOK_EVERY_MS, over);
       const nowMs = this.#waitedMs();
       // A process that is stopped while it waits seems to wait all that time.

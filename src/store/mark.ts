@@ -9,7 +9,7 @@ export interface StoreMark {
   readonly text: string | undefined;
   /**
    * Judges a text that is another than `text`, or that there is none. A record of the same store may have been written
-   * anew, as a migration does; its text is then taken over.
+   * anew, as one that raises the format does; its text is then taken over.
    * @returns whether the store is the same
    */
   accepts(found: string | undefined): boolean;

@@ -62,14 +62,6 @@ test('what this process waits is measured by its event loop, and what it compute
   expect(over).not.toHaveBeenCalled();
 });
 
-test('a migration has bounds of its own', async () => {
-  const clock = new FakeClock();
-  const hung = hanging(clock);
-  hung.deadline.migrating();
-  await pass(clock, 600);
-  expect(hung.error).toBeUndefined();
-});
-
 test('a start that ends in time ends as it does, and its deadline never comes', async () => {
   const clock = new FakeClock();
   expect(await new StartDeadline(clock).held(Promise.resolve('service'))).toBe('service');

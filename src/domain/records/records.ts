@@ -16,8 +16,6 @@ export const formatSchema = z.looseObject({
    * on.
    */
   storeId: z.string().min(1).optional(),
-  /** Present while records of this earlier format may be left: the migration is under way, or was interrupted. */
-  migratingFrom: z.int().min(1).optional(),
 });
 
 const instant = z.int().min(0);

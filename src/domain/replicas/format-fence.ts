@@ -3,7 +3,7 @@ import { wrappedStore } from '../../store/wrapped.ts';
 import { newerFormat, newerInWords } from './format.ts';
 
 /**
- * Wraps the store for a replica that commits. A newer Muster migrates the records once no older replica is on the
+ * Wraps the store for a replica that commits. A newer Muster rewrites the records once no older replica is on the
  * registry, so a replica that is not there, or has come back, reads the format before its next commit (ADR 0023). A
  * commit throws StoreUnavailable where the format is newer than this program knows.
  * @param registration as `Replicas.registration`

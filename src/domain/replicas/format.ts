@@ -1,29 +1,15 @@
 import { expectAbsent, expectAsFound, type Store } from '../../store/port.ts';
-import { systemClock, type Clock } from '../../time/clock.ts';
 import { generateMarker, systemRandom, type RandomSource } from '../credentials/random-ids.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { FORMAT, formatSchema } from '../records/records.ts';
-import { readReplicas } from './replicas.ts';
 import { StoreIdentity } from './store-identity.ts';
 
 /*
- * The format of all records together (docs/adr/0023-neighbouring-versions.md). It is raised first: a program that does
- * not know it no longer starts, and one that runs notices within seconds and ends. Once no such program is on the
- * registry, the records are migrated.
+ * The format of all records together (docs/adr/0023-neighbouring-versions.md). There is one so far. A later one is raised
+ * first, before any record is changed: a program that does not know it no longer starts, and one that runs notices
+ * within seconds and ends.
  */
-
-/**
- * Brings the records of one format to the next. It may be stopped anywhere and run again. Two replicas that start at
- * once both run it, and one of them may serve, or run the next step, before the other is through: each write expects
- * the revision that it read, and a record that is of a newer format already is left alone.
- */
-export type Migration = (store: Store) => Promise<void>;
-
-/** The migrations, by the format that they begin from. */
-export type Migrations = ReadonlyMap<number, Migration>;
-
-const MIGRATIONS: Migrations = new Map();
 
 /** Says what to do with a store in which a restore was interrupted. */
 export const EMPTY_IT =
@@ -32,56 +18,36 @@ export const EMPTY_IT =
 
 /** A running replica checks this often whether the format is newer than it knows. */
 export const FORMAT_CHECK_EVERY_MS = 5000;
-/**
- * Twice the time in which an older replica notices, answers the requests under way and writes what is in memory; a dead
- * one expires within that time.
- */
-const OLDER_GONE_MS_MAX = 60_000;
-const OLDER_CHECK_EVERY_MS = 1000;
-
 type FormatRecord = ReturnType<typeof formatSchema.parse>;
 
 export interface Settling {
-  readonly clock?: Clock;
-  /** Aborts when the process is asked to end. */
-  readonly signal?: AbortSignal | undefined;
-  /** Is called once, with a sentence, when replicas of an older version must be waited for. */
-  readonly warn?: (message: string) => void;
-  /** Is called before the records are migrated, which may take long. */
-  readonly migrating?: () => void;
   /** Learns which store this is, and refuses another one where it expects one. */
   readonly identity?: StoreIdentity;
   /** Makes an empty store the one that `identity` expects, and gives a store without an id that id. */
   readonly initialize?: boolean;
   readonly random?: RandomSource;
-  /** Only tests give this and `format`. */
-  readonly migrations?: Migrations;
-  readonly format?: number;
 }
 
 /**
  * Checks that this program and the store's records fit, before anything else is read: an empty store takes this
- * program's format, an older one is migrated forward step by step, a newer one is refused. A store without an id gets
- * one. Where an id is expected, an empty store, and one with another id or none, is refused (A14).
+ * program's format, and a newer one is refused. A store without an id gets one. Where an id is expected, an empty store,
+ * and one with another id or none, is refused (A14).
  * @returns the id of the store
  * @throws Error in words for the operator, also after an interrupted restore; StoreUnavailable; BadRecord
  */
 export async function settleFormat(store: Store, settling: Settling = {}): Promise<string> {
-  const { format = FORMAT, identity = new StoreIdentity(), random = systemRandom() } = settling;
+  const { identity = new StoreIdentity(), random = systemRandom() } = settling;
   for (;;) {
     const found = await fittingFormat(store, settling);
-    const migrated = found?.record.format === format && found.record.migratingFrom === undefined;
     const { storeId = identity.expected ?? generateMarker(random) } = found?.record ?? {};
-    if (migrated && found.record.storeId !== undefined) {
+    if (found?.record.storeId !== undefined) {
       identity.settle(storeId, found.text);
       return storeId;
     }
-    const next = found && !migrated ? await nextRecord(store, found.record, settling) : found?.record;
-    const record = { format, ...next, storeId };
     // Another replica may do the same at this moment: then this commit conflicts, and the next attempt settles it.
     await store.commit({
       expect: [expectAsFound(KEYS.format, found), expectAbsent(KEYS.restoring)],
-      write: [put(KEYS.format, record)],
+      write: [put(KEYS.format, { format: FORMAT, ...found?.record, storeId })],
     });
   }
 }
@@ -92,7 +58,7 @@ export async function settleFormat(store: Store, settling: Settling = {}): Promi
  */
 export async function refuseUnfitStore(
   store: Store,
-  settling: Pick<Settling, 'identity' | 'initialize' | 'format'>,
+  settling: Pick<Settling, 'identity' | 'initialize'>,
 ): Promise<void> {
   await fittingFormat(store, settling);
 }
@@ -114,28 +80,28 @@ type Found = Versioned<FormatRecord> & { readonly text: string };
 /** @returns the format of a store that a start may go on with; undefined where it is empty */
 async function fittingFormat(
   store: Store,
-  { format = FORMAT, identity, initialize = false }: Pick<Settling, 'identity' | 'initialize' | 'format'>,
+  { identity, initialize = false }: Pick<Settling, 'identity' | 'initialize'>,
 ): Promise<Found | undefined> {
   if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
   const found = (await readFormat(store)) ?? (await formatOfUsed(store));
-  refuseNewer(found?.record.format, format);
+  refuseNewer(found?.record.format);
   refuseOther(found?.record, identity?.expected, initialize);
   return found;
 }
 
 /**
- * Refuses a newer format, for a replica that has just announced itself: a migration waits only for the replicas that it
- * finds on the registry.
+ * Refuses a newer format, for a replica that has just announced itself: who raises it waits only for the replicas that
+ * are on the registry.
  * @throws Error in words for the operator; StoreUnavailable; BadRecord
  */
-export async function refuseNewerFormat(store: Pick<Store, 'get'>, format = FORMAT): Promise<void> {
-  refuseNewer((await readFormat(store))?.record.format, format);
+export async function refuseNewerFormat(store: Pick<Store, 'get'>): Promise<void> {
+  refuseNewer((await readFormat(store))?.record.format);
 }
 
 /** Reads the format; undefined where this program knows it. @throws StoreUnavailable; BadRecord */
-export async function newerFormat(store: Pick<Store, 'get'>, format = FORMAT): Promise<number | undefined> {
+export async function newerFormat(store: Pick<Store, 'get'>): Promise<number | undefined> {
   const found = (await readFormat(store))?.record.format;
-  return found !== undefined && found > format ? found : undefined;
+  return found !== undefined && found > FORMAT ? found : undefined;
 }
 
 async function readFormat(store: Pick<Store, 'get'>): Promise<Found | undefined> {
@@ -170,55 +136,11 @@ export function otherInWords(
   );
 }
 
-function refuseNewer(found: number | undefined, format: number): void {
-  if (found !== undefined && found > format) throw new Error(newerInWords(found, format));
+function refuseNewer(found: number | undefined): void {
+  if (found !== undefined && found > FORMAT) throw new Error(newerInWords(found));
 }
 
 /** Tells the operator that the store has a newer format, and what to do. */
-export const newerInWords = (found: number, format = FORMAT): string =>
-  `The store was written by a newer Muster (format ${found}; this program knows up to ${format}). ` +
+export const newerInWords = (found: number): string =>
+  `The store was written by a newer Muster (format ${found}; this program knows up to ${FORMAT}). ` +
   'Start that version again, or restore a backup made before the upgrade.';
-
-/** Returns the record with the format raised, or, once the records are migrated, without the mark of a migration. */
-async function nextRecord(
-  store: Store,
-  { migratingFrom, ...record }: FormatRecord,
-  settling: Settling,
-): Promise<FormatRecord> {
-  const from = migratingFrom ?? record.format;
-  const migrate = (settling.migrations ?? MIGRATIONS).get(from);
-  if (!migrate) {
-    throw new Error(`The store's format ${from} is too old for this program. Upgrade by way of an earlier version.`);
-  }
-  if (migratingFrom === undefined) return { ...record, format: from + 1, migratingFrom: from };
-  settling.migrating?.();
-  await olderReplicasGone(store, record.format, settling);
-  await migrate(store);
-  return record;
-}
-
-/**
- * Waits until no replica of an older version is on the registry: until it ends, it writes records of the old format.
- * @throws Error in words after a minute; StoreUnavailable
- */
-async function olderReplicasGone(store: Store, format: number, settling: Settling): Promise<void> {
-  const { clock = systemClock, signal, warn } = settling;
-  const end = clock.monotonic() + OLDER_GONE_MS_MAX;
-  for (let attempt = 1; ; attempt += 1) {
-    signal?.throwIfAborted();
-    const older = (await readReplicas(store)).filter(({ record }) => record.format < format);
-    if (older.length === 0) return;
-    const [there, them] =
-      older.length === 1
-        ? ['is 1 replica of an older version', 'it']
-        : [`are ${older.length} replicas of an older version`, 'them'];
-    if (attempt === 1)
-      warn?.(`The store is to be brought to format ${format}, and there ${there}: this waits for ${them} to end.`);
-    if (clock.monotonic() >= end) {
-      throw new Error(
-        `The store cannot be brought to format ${format} while there ${there}: end ${them}, and start again.`,
-      );
-    }
-    await clock.sleep(OLDER_CHECK_EVERY_MS, signal);
-  }
-}

@@ -2,16 +2,12 @@ import { expect, test } from 'vitest';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { FORMAT, formatSchema } from '../../../src/domain/records/records.ts';
-import { newerFormat, refuseNewerFormat, settleFormat, type Migrations } from '../../../src/domain/replicas/format.ts';
+import { newerFormat, refuseNewerFormat, settleFormat } from '../../../src/domain/replicas/format.ts';
 import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
-import { expectRevision } from '../../../src/store/entry.ts';
-import { ABSENT, expectAbsent, expectUnchanged, type Store } from '../../../src/store/port.ts';
-import { entriesOf } from '../../support/service/accounts.ts';
+import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { onEachStore } from '../../support/store/stores.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
-import { until } from '../../support/time/until.ts';
 
 async function putAll(store: Store, entries: Readonly<Record<string, string>>): Promise<void> {
   const write = Object.entries(entries).map(([key, value]) => ({ put: key, value }));
@@ -23,32 +19,6 @@ async function formatOf(store: Store): Promise<number | undefined> {
   const entry = await store.get(KEYS.format);
   return entry && parseRecord(formatSchema, entry).record.format;
 }
-
-/** A made-up step from format 1 to 2: every word under `word/` is written in capitals, one commit each. */
-const capitals = async (store: Store): Promise<void> => {
-  for (const entry of await entriesOf(store, 'word/')) {
-    const { key, value } = entry;
-    if (value === value.toUpperCase()) continue;
-    const write = [{ put: key, value: value.toUpperCase() }];
-    await store.commit({ expect: [expectUnchanged(entry)], write });
-  }
-};
-/** From format 2 to 3. */
-const exclaimed = async (store: Store): Promise<void> => {
-  for (const entry of await entriesOf(store, 'word/')) {
-    const { key, value } = entry;
-    if (value.endsWith('!')) continue;
-    await store.commit({ expect: [expectUnchanged(entry)], write: [{ put: key, value: `${value}!` }] });
-  }
-};
-const MIGRATIONS: Migrations = new Map([
-  [1, capitals],
-  [2, exclaimed],
-]);
-const TO_3 = { migrations: MIGRATIONS, format: 3 };
-
-const WORDS = { format: '{"format":1,"storeId":"this-one"}', 'word/a': 'one', 'word/b': 'two', 'word/c': 'three' };
-const words = async (store: Store): Promise<string[]> => (await entriesOf(store, 'word/')).map(({ value }) => value);
 
 onEachStore('the format of the records', (stores) => {
   test('an empty store takes the format of this program', async () => {
@@ -89,6 +59,8 @@ onEachStore('the format of the records', (stores) => {
     await settleFormat(store);
     const before = await store.head();
     await settleFormat(store);
+    await refuseNewerFormat(store);
+    expect(await newerFormat(store)).toBeUndefined();
     expect(await store.head()).toEqual(before);
   });
 
@@ -96,52 +68,11 @@ onEachStore('the format of the records', (stores) => {
     await using store = await stores.open();
     await putAll(store, { format: `{"format":${FORMAT + 1}}`, 'word/a': 'one' });
     const before = await store.head();
-    await expect(settleFormat(store)).rejects.toThrow(
-      `The store was written by a newer Muster (format ${FORMAT + 1}; this program knows up to ${FORMAT}).`,
-    );
+    const words = `The store was written by a newer Muster (format ${FORMAT + 1}; this program knows up to ${FORMAT}).`;
+    await expect(settleFormat(store)).rejects.toThrow(words);
+    await expect(refuseNewerFormat(store)).rejects.toThrow(words);
+    expect(await newerFormat(store)).toBe(FORMAT + 1);
     expect(await store.head()).toEqual(before);
-  });
-
-  test('one that no migration begins from is refused in words', async () => {
-    await using store = await stores.open();
-    await putAll(store, WORDS);
-    await expect(settleFormat(store, { migrations: new Map(), format: 2 })).rejects.toThrow(
-      "The store's format 1 is too old",
-    );
-    expect(await formatOf(store)).toBe(1);
-  });
-
-  test('an older one is migrated forward, step by step, and keeps what a newer minor version wrote', async () => {
-    await using store = await stores.open();
-    await putAll(store, { ...WORDS, format: '{"format":1,"storeId":"this-one","since":"later"}' });
-    await settleFormat(store, TO_3);
-    expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
-    expect((await store.get(KEYS.format))?.value).toBe('{"format":3,"storeId":"this-one","since":"later"}');
-  });
-
-  test('a migration that is stopped in the middle is run again', async () => {
-    await using store = await stores.open();
-    await putAll(store, WORDS);
-    for (const fates of [['passes', 'lost before commit'] as const, ['passes', 'answer lost after commit'] as const]) {
-      await expect(settleFormat(faultyStore(store, fates), TO_3)).rejects.toMatchObject({
-        reason: 'timeout',
-      });
-      expect(await formatOf(store)).toBeLessThan(3);
-    }
-    await settleFormat(store, TO_3);
-    expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
-    expect(await formatOf(store)).toBe(3);
-  });
-
-  test('two replicas that migrate at once end where one would', async () => {
-    await using store = await stores.open();
-    await putAll(store, WORDS);
-    // One has done both steps while the other is about to write the result of the first.
-    const late = faultyStore(store);
-    late.intercept('commit', 'before', () => settleFormat(store, TO_3));
-    await Promise.all([settleFormat(late, TO_3), settleFormat(faultyStore(store), TO_3)]);
-    expect(await words(store)).toEqual(['ONE!', 'TWO!', 'THREE!']);
-    expect(await formatOf(store)).toBe(3);
   });
 
   test('two replicas that meet in an empty store agree', async () => {
@@ -211,94 +142,5 @@ onEachStore('the id of the store', (stores) => {
     await putAll(store, { format: OTHER });
     await expect(settleFormat(store, named(true))).rejects.toThrow('not the one that MUSTER_STORE_ID names');
     expect((await store.get(KEYS.format))?.value).toBe(OTHER);
-  });
-});
-
-/** The record of a replica of a version that did not tell which format it knows. */
-const OLD_REPLICA = JSON.stringify({
-  replicaId: 'old',
-  startedAt: 1,
-  version: '0.0.1',
-  keyNumbers: [1],
-  fingerprints: { 1: 'f' },
-  clock: 1,
-});
-
-onEachStore('a format that is raised while an older replica runs', (stores) => {
-  const TO_2 = { migrations: MIGRATIONS, format: 2 };
-
-  /** Until it waits for the older one; where it goes on without, the test finds that. */
-  async function asleep(clock: FakeClock, settling: Promise<unknown>): Promise<void> {
-    let isOver = false;
-    const over = (): void => void (isOver = true);
-    settling.then(over, over);
-    await until(() => isOver || clock.sleeping === 1);
-  }
-
-  test('is raised at once, and the records are migrated when the older one has gone', async () => {
-    await using store = await stores.open();
-    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
-    const clock = new FakeClock();
-    const warned: string[] = [];
-    const settling = settleFormat(store, { ...TO_2, clock, warn: (message) => void warned.push(message) });
-    await asleep(clock, settling);
-    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"storeId":"this-one","migratingFrom":1}');
-    expect(await newerFormat(store, 1)).toBe(2);
-    await expect(refuseNewerFormat(store, 1)).rejects.toThrow('written by a newer Muster (format 2');
-    expect(await words(store)).toEqual(['one', 'two', 'three']);
-    const entry = await store.get(KEYS.replica('old'));
-    await store.commit({
-      expect: [expectRevision(KEYS.replica('old'), entry?.revision ?? ABSENT)],
-      write: [{ remove: KEYS.replica('old') }],
-    });
-    clock.advance(1000);
-    await settling;
-    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
-    expect((await store.get(KEYS.format))?.value).toBe('{"format":2,"storeId":"this-one"}');
-    expect(warned).toEqual([
-      'The store is to be brought to format 2, and there is 1 replica of an older version: this waits for it to end.',
-    ]);
-  });
-
-  test('a replica that knows the format is not waited for', async () => {
-    await using store = await stores.open();
-    const knowing = JSON.stringify({ ...(JSON.parse(OLD_REPLICA) as object), format: 2 });
-    await putAll(store, { ...WORDS, [KEYS.replica('new')]: knowing });
-    await settleFormat(store, { ...TO_2, clock: new FakeClock() });
-    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
-  });
-
-  test('where the older one stays: refused in words after a minute, nothing migrated; the next start does it', async () => {
-    await using store = await stores.open();
-    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
-    const clock = new FakeClock();
-    const settling = settleFormat(store, { ...TO_2, clock });
-    const refused = settling.catch((error: unknown) => String(error));
-    await asleep(clock, settling);
-    clock.advance(59_999);
-    await asleep(clock, settling);
-    clock.advance(1000);
-    expect(await refused).toContain('while there is 1 replica of an older version: end it');
-    expect(await words(store)).toEqual(['one', 'two', 'three']);
-    const entry = await store.get(KEYS.replica('old'));
-    await store.commit({
-      expect: [expectRevision(KEYS.replica('old'), entry?.revision ?? ABSENT)],
-      write: [{ remove: KEYS.replica('old') }],
-    });
-    await settleFormat(store, { ...TO_2, clock });
-    expect(await words(store)).toEqual(['ONE', 'TWO', 'THREE']);
-    expect(await formatOf(store)).toBe(2);
-  });
-
-  test('a start that is asked to end meanwhile ends', async () => {
-    await using store = await stores.open();
-    await putAll(store, { ...WORDS, [KEYS.replica('old')]: OLD_REPLICA });
-    const clock = new FakeClock();
-    const ending = new AbortController();
-    const settling = settleFormat(store, { ...TO_2, clock, signal: ending.signal });
-    await asleep(clock, settling);
-    ending.abort();
-    await expect(settling).rejects.toThrow('aborted');
-    expect(await words(store)).toEqual(['one', 'two', 'three']);
   });
 });

@@ -209,7 +209,7 @@ test('a key file that is missing is made for a new store, and a fault beside one
   expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
   // As `muster init-store` leaves it, and a first start that ended before it had made the file.
   const store = await openSqliteStore(join(dataDir, 'muster.db'));
-  await settleFormat(store, { identity: new StoreIdentity(undefined), initialize: true, warn: () => undefined });
+  await settleFormat(store, { identity: new StoreIdentity(undefined), initialize: true });
   await store[Symbol.asyncDispose]();
   expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
   const used = await openSqliteStore(join(dataDir, 'muster.db'));
