@@ -11,7 +11,7 @@ import { KEYS } from '../records/keys.ts';
 import { FORMAT } from '../records/records.ts';
 import { keyIsMissing } from '../refusal.ts';
 import { noteBackup } from './last-backup.ts';
-import { BACKUP_FORMAT, BackupWriter, type BackupHeader, type SigningKey } from './file-format.ts';
+import { BACKUP_FORMAT, BackupWriter, type BackupSnapshot, type SigningKey } from './file-format.ts';
 
 export interface BackupDeps extends AuditedExportsDeps {
   readonly keyRing: KeyRing;
@@ -126,21 +126,22 @@ async function signingKey({ store, keyRing }: BackupDeps): Promise<SigningKey> {
 async function* pieces(
   { store, log }: BackupDeps,
   signer: SigningKey,
-  header: BackupHeader,
+  snapshot: BackupSnapshot,
 ): AsyncGenerator<string, void> {
   const writer = new BackupWriter(signer);
-  yield writer.header(header);
+  yield writer.header(snapshot);
   try {
-    for await (const entries of pagesAt(store, header.revision, { limit: PAGE_ENTRIES })) yield writer.entries(entries);
+    for await (const entries of pagesAt(store, snapshot.revision, { limit: PAGE_ENTRIES }))
+      yield writer.entries(entries);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     yield writer.failure(error instanceof Compacted ? error.message : 'the store is unavailable; try again later.');
     return;
   }
   yield writer.trailer();
-  const told = { revision: header.revision, keyNumber: signer.number };
+  const told = { revision: snapshot.revision, keyNumber: signer.number };
   log.info(told, 'a backup was sent whole');
-  await noteBackup(store, Date.parse(header.at)).catch((error: unknown) => {
+  await noteBackup(store, Date.parse(snapshot.at)).catch((error: unknown) => {
     log.warn({ err: error, ...told }, 'the metrics do not know of this backup: it could not be noted');
   });
 }

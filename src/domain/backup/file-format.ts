@@ -11,8 +11,6 @@ import type { KeyRing } from '../keys/key-ring.ts';
  */
 
 export const BACKUP_FORMAT = 2;
-/** From this format on a backup is signed. */
-const SIGNED_FORMAT = 2;
 /** The media type of a backup: one JSON text a line. */
 export const BACKUP_MEDIA_TYPE = 'application/x-ndjson';
 /** Words of a file that an error quotes are cut here. */
@@ -20,9 +18,9 @@ const WORDS_MAX = 500;
 /** Larger than any record, so that a file that is no backup cannot fill memory. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
-const backupHeaderSchema = z.looseObject({
+const snapshotSchema = z.looseObject({
   muster: z.literal('backup'),
-  format: z.int().min(1),
+  format: z.literal(BACKUP_FORMAT),
   /** The `FORMAT` of the records. */
   recordsFormat: z.int().min(1),
   /** The revision of the store at which every entry was read. */
@@ -32,14 +30,18 @@ const backupHeaderSchema = z.looseObject({
   version: z.string(),
   /** How many entries follow, if they were counted before. */
   entries: z.int().min(0).optional(),
-  /** The key that signs the backup, by its number and its fingerprint; absent before format 2. */
-  key: z.looseObject({ number: z.int().min(1), fingerprint: z.string() }).optional(),
+});
+/** What a backup is a snapshot of. */
+export type BackupSnapshot = z.infer<typeof snapshotSchema>;
+const backupHeaderSchema = snapshotSchema.extend({
+  /** The key that signs the backup, by its number and its fingerprint. */
+  key: z.looseObject({ number: z.int().min(1), fingerprint: z.string() }),
 });
 /** The fields that identify a file, in any format. */
 const beginningSchema = z.looseObject({ muster: z.unknown(), format: z.unknown() });
 export type BackupHeader = z.infer<typeof backupHeaderSchema>;
 
-const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string(), hmac: z.string().optional() });
+const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string(), hmac: z.string() });
 export type BackupTrailer = z.infer<typeof trailerSchema>;
 /** The line in place of a trailer, which says why the service could not go on. */
 const failureSchema = z.looseObject({ failed: z.string() });
@@ -73,9 +75,9 @@ export class BackupWriter {
     this.#hmac = signatureOf(key.key);
   }
 
-  header(header: Omit<BackupHeader, 'key'>): string {
+  header(snapshot: BackupSnapshot): string {
     const { number, fingerprint } = this.#key;
-    return this.#summed(line({ ...header, key: { number, fingerprint } }));
+    return this.#summed(line({ ...snapshot, key: { number, fingerprint } }));
   }
 
   entries(entries: readonly Entry[]): string {
@@ -177,9 +179,9 @@ class BackupReader {
     if (trailer.entries !== this.#entries || trailer.sha256 !== this.#hash.digest('hex')) {
       throw new BadBackup('The backup was altered or damaged: its sum does not match. Take another copy.');
     }
-    if (this.#hmac && !isEqual(this.#hmac.digest('hex'), trailer.hmac ?? '')) {
+    if (this.#hmac && !isEqual(this.#hmac.digest('hex'), trailer.hmac)) {
       throw new BadBackup(
-        `The backup was not signed under key ${this.#header?.key?.number ?? 0}, or was altered: take another copy.`,
+        `The backup was not signed under key ${this.#header?.key.number ?? 0}, or was altered: take another copy.`,
       );
     }
     this.ended = true;
@@ -198,19 +200,13 @@ const isEqual = (own: string, given: string): boolean => {
  * @throws BadBackup where nothing tells who made it
  */
 function signerOf({ key }: BackupHeader, { keyRing, vouched }: Proof): Buffer | undefined {
-  if (!key) {
-    if (vouched) return undefined;
-    throw new BadBackup(
-      'The backup is not signed: an earlier version made it, or somebody took the signature away. Where you know its ' +
-        'SHA-256 from a place that you trust, restore it with --allow-unsigned SHA256.',
-    );
-  }
   const { number, fingerprint } = key;
   if (keyRing?.fingerprint(number) === fingerprint) return keyRing.key(number);
   if (vouched) return undefined;
   const why = keyRing?.key(number) ? 'is another key in the key file' : 'is not in the key file';
   throw new BadBackup(
-    `The backup is signed under key ${number}, which ${why}: name the key file that it was made with by --key-file.`,
+    `The backup is signed under key ${number}, which ${why}: name the key file that it was made with by --key-file. ` +
+      'Where every copy of that is lost, and you know its SHA-256 from a place that you trust: --allow-unsigned SHA256.',
   );
 }
 
@@ -222,9 +218,6 @@ function headerFrom(json: unknown): BackupHeader {
   }
   const header = backupHeaderSchema.safeParse(json).data;
   if (!header) throw new BadBackup('The first line of the backup is damaged.');
-  const { key, ...rest } = header;
-  if (header.format < SIGNED_FORMAT) return rest;
-  if (!key) throw new BadBackup('The first line of the backup is damaged: it does not name the key that signs it.');
   return header;
 }
 

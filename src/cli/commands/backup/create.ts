@@ -17,8 +17,8 @@ interface Created {
   readonly at: string;
   readonly entries: number;
   readonly revision: number;
-  /** The number of the key that signs the backup; null where none does. */
-  readonly key: number | null;
+  /** The number of the key that signs the backup. */
+  readonly key: number;
   readonly sha256: string;
 }
 
@@ -101,17 +101,16 @@ async function received(call: Invocation, put: Put, signal: AbortSignal): Promis
     await put(chunk);
   });
   let entries = 0;
-  let [at, revision, key]: [string, number, number | null] = ['', 0, null];
+  let [at, revision, key] = ['', 0, 0];
   for await (const piece of readBackup(bytes)) {
     if ('header' in piece) {
       ({ at, revision } = piece.header);
-      key = piece.header.key?.number ?? null;
+      key = piece.header.key.number;
       progress.total(piece.header.entries ?? 0);
     } else if ('entry' in piece) progress.at((entries += 1));
   }
   progress[Symbol.dispose]();
-  const signed = key === null ? 'unsigned' : `signed under key ${key}`;
-  const words = `Backed up ${entries} entries as of revision ${revision}, ${signed}.`;
+  const words = `Backed up ${entries} entries as of revision ${revision}, signed under key ${key}.`;
   return { words, at, entries, revision, key, sha256: hash.digest('hex') };
 }
 

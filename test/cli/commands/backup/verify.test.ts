@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BACKUP as UNSIGNED } from '../../../fixtures/stored-before/stored.ts';
+import { BACKUP as FOREIGN } from '../../../fixtures/stored-before/stored.ts';
 import { keyLine } from '../../../support/records/key-lines.ts';
 import { setOtel } from '../../../support/service/daemon.ts';
 import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
@@ -68,16 +68,16 @@ test('what a restore would refuse ends with 3, in one line', async () => {
     [written('none', '{}\n'), keys, /no backup of Muster/],
     [written('empty', ''), keys, /breaks off/],
     [file, other, /signed under key 1, which is not in the key file/],
-    [UNSIGNED, keys, /is not signed/],
+    [FOREIGN, keys, /signed under key 2, which is not in the key file/],
   ] as const) {
     const { code, stdout, stderr } = await verify(path, { MUSTER_KEY_FILE: key });
     expect([code, stdout, path]).toEqual([3, '', path]);
     expect(stderr).toMatch(words);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   }
-  const vouched = await verify(UNSIGNED, { MUSTER_KEY_FILE: keys }, '--allow-unsigned', sha256Of(UNSIGNED));
+  const vouched = await verify(FOREIGN, { MUSTER_KEY_FILE: keys }, '--allow-unsigned', sha256Of(FOREIGN));
   expect(vouched).toMatchObject({ code: 0, stdout: expect.stringContaining('vouched for') as string });
-  expect(await verify(UNSIGNED, {}, '--allow-unsigned', 'a'.repeat(64))).toMatchObject({ code: 3 });
+  expect(await verify(FOREIGN, {}, '--allow-unsigned', 'a'.repeat(64))).toMatchObject({ code: 3 });
   expect(await verify(join(root, 'absent'), {})).toMatchObject({ code: 1, stdout: '' });
 });
 
@@ -113,7 +113,7 @@ test('a dry run says what a restore would do, and makes nothing; the restore the
   expect(existsSync(dataDir)).toBe(false);
   expect((await restore(file, '--dry-run', '--keep-codes')).stderr).not.toContain('void');
   // What is wrong with the file is the verdict of a dry run, and the failure of a restore.
-  for (const bad of [written('cut', readFileSync(file).subarray(0, -20)), UNSIGNED]) {
+  for (const bad of [written('cut', readFileSync(file).subarray(0, -20)), FOREIGN]) {
     const { stderr } = await restore(bad);
     expect(await restore(bad)).toEqual({ code: 1, stdout: '', stderr });
     expect(await restore(bad, '--dry-run')).toEqual({ code: 3, stdout: '', stderr });
