@@ -235,15 +235,6 @@ export const CLIENTS: readonly Mutant[] = [
     caughtBy: ['test/support/openapi/judge-answer.test.ts'],
   },
   {
-    name: 'a field of an answer that goes breaks nobody',
-    file: 'scripts/schema-changes.ts',
-    search:
-      'return field ? schemaChanges(schema, field, use, `${place}/${name}`) : [`${place}/${name}: it is removed`];',
-    replacement: 'return field ? schemaChanges(schema, field, use, `${place}/${name}`) : [];',
-    rule: 'Documents: a release breaks no client of the one before.',
-    caughtBy: ['test/api/openapi/breaking-changes.test.ts'],
-  },
-  {
     name: 'a change whose answer was lost is made over a later one',
     file: 'clients/typescript/src/owner.ts',
     search: 'if (lost && !shows(config, lost.body)) throw lost.error;',

@@ -9,7 +9,6 @@ export const QUICK: readonly string[] = [
   'test/api/listener/bursts.test.ts',
   'test/api/listener/listener.test.ts',
   'test/api/listener/seats-model.test.ts',
-  'test/api/openapi/breaking-changes.test.ts',
   'test/api/openapi/documents.test.ts',
   'test/api/openapi/formats.test.ts',
   'test/api/panel/shared-reads.test.ts',
