@@ -5,7 +5,7 @@ import { OPAMP_ROUTE } from '../src/api/opamp/opamp-endpoint.ts';
 import { OPERATIONS, PROBES, PUBLIC } from '../src/api/operator/ops-server.ts';
 import { ROUTES as V1_ROUTES } from '../src/api/v1/gateway.ts';
 import type { Series } from '../src/metrics/instruments.ts';
-import { NODE_SINCE, NODE_UNITS } from '../src/metrics/process-metrics.ts';
+import { NODE_UNITS } from '../src/metrics/process-metrics.ts';
 import { createMetrics, type Metrics } from '../src/metrics/service-metrics.ts';
 
 /* docs/METRICS.md, made from the instruments that the code registers. */
@@ -31,8 +31,8 @@ lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do whe
   start, at 0.
 - A gauge "on the leader alone" or "on a replica that led" is to be summed, or its maximum taken, over the replicas.
 
-To add a series, define it in the file of its section in \`src/metrics\`: its name, help text, unit, the version that has it
-first, and the closed set of each label, which belongs to the room that counts with it. Then run \`npm run docs\`.
+To add a series, define it in the file of its section in \`src/metrics\`: its name, help text, unit, and
+the closed set of each label, which belongs to the room that counts with it. Then run \`npm run docs\`.
 `;
 
 /** Every series of a process with all roles, the client library's own included, by section. */
@@ -60,19 +60,18 @@ export function metricsDocument(): string {
 }
 
 function sectionText({ title, note, series }: MetricsSection): string {
-  const rows = series.map(({ name, type, labels, unit, help, since }) => [
+  const rows = series.map(({ name, type, labels, unit, help }) => [
     code(name),
     type,
     Object.keys(labels).map(code).join(', '),
     unit,
     help,
-    since,
   ]);
   const values = labelLines(series);
   return [
     `## ${title}\n`,
     ...(note === '' ? [] : [`${note}\n`]),
-    ...table([['Series', 'Type', 'Labels', 'Unit', 'Meaning', 'Since'], ...rows]),
+    ...table([['Series', 'Type', 'Labels', 'Unit', 'Meaning'], ...rows]),
     ...(values.length === 0 ? [] : ['', ...values]),
     '',
   ].join('\n');
@@ -124,7 +123,6 @@ function librarySeries({ registry, sections }: Metrics): readonly Series[] {
       type,
       help,
       unit: NODE_UNITS[name] ?? unitOf(name),
-      since: NODE_SINCE,
       labels: Object.fromEntries(labelNames.map((label) => [label, []])),
     }));
 }

@@ -48,13 +48,11 @@ function loopMetrics(controller: Section): LoopsMetrics {
     labels: { loop: LOOP_NAMES, result: LOOP_RESULTS },
     buckets: SECONDS,
     unit: 'seconds',
-    since: '0.1.0',
   });
   const leading = controller.gauge({
     name: 'muster_controller_leading',
     help: '1 on the replica whose controller leads.',
     unit: '0 or 1',
-    since: '0.1.0',
   });
   return {
     loopEnded: (loop, result, seconds) => loops.labels(loop, result).observe(seconds),
@@ -64,20 +62,17 @@ function loopMetrics(controller: Section): LoopsMetrics {
       help: 'Terms of leadership that ended, by reason.',
       labels: { why: TERM_ENDS },
       unit: 'terms',
-      since: '0.1.0',
     }),
     auditSealed: controller.counter({
       name: 'muster_audit_sealed_total',
       help: 'Audit entries put into the chain of their account.',
       unit: 'entries',
-      since: '0.1.0',
     }),
     cleaned: controller.counterOf({
       name: 'muster_cleaned_total',
       help: 'Expired records that the clean-up removed, by kind.',
       labels: { what: CLEANED },
       unit: 'things',
-      since: '0.1.0',
     }),
     ...replicaMetrics(controller),
   };
@@ -91,7 +86,6 @@ function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
       name: 'muster_wall_clock_seconds',
       help: "The wall clock of this replica at the scrape; against the time of the sample it tells how far it is from Prometheus'.",
       unit: 'seconds',
-      since: '0.1.0',
     },
     () => wallClock(),
   );
@@ -100,7 +94,6 @@ function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
       name: 'muster_clock_trusted',
       help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
       unit: '0 or 1',
-      since: '0.1.0',
     },
     () => (trusted() ? 1 : 0),
   );
@@ -109,19 +102,16 @@ function replicaMetrics(controller: Section): ReplicaMetrics & ClockMetrics {
       name: 'muster_replicas',
       help: 'Live replicas, as this one sees them.',
       unit: 'replicas',
-      since: '0.1.0',
     }),
     operatorTokensDiffer: controller.gauge({
       name: 'muster_replicas_with_other_operator_tokens',
       help: 'Live replicas whose operator tokens are other ones than those of this one.',
       unit: 'replicas',
-      since: '0.1.0',
     }),
     clockSkew: controller.gauge({
       name: 'muster_clock_skew_seconds',
       help: 'The least difference of clocks that explains what other replicas wrote or answered, for the one that differs most.',
       unit: 'seconds',
-      since: '0.1.0',
     }),
     clockTrusted(read) {
       trusted = read;
@@ -138,19 +128,16 @@ function meteringMetrics(metering: Section): MeteringMetrics {
     help: 'Nights metered by this process, by whether it was more than an hour after their midnight.',
     labels: { late: NIGHT_LATE },
     unit: 'nights',
-    since: '0.1.0',
   });
   const lastNight = metering.gauge({
     name: 'muster_metering_last_night_timestamp_seconds',
     help: 'The midnight that ended the last night that is metered for every account; on a replica that led.',
     unit: 'seconds',
-    since: '0.1.0',
   });
   const nightSeconds = metering.gauge({
     name: 'muster_metering_night_seconds',
     help: 'Duration of the last night that this process metered, its pauses included.',
     unit: 'seconds',
-    since: '0.1.0',
   });
   return {
     nightMetered({ late, endedAt, seconds }) {
@@ -168,19 +155,16 @@ function keyMetrics(keys: Section): KeyMetrics {
       name: 'muster_key_rotations_total',
       help: 'Rotations of the key-encryption key that this replica made.',
       unit: 'rotations',
-      since: '0.1.0',
     }),
     rewrapped: keys.counter({
       name: 'muster_rewrapped_total',
       help: 'Secrets whose data key was wrapped again under the active key.',
       unit: 'secrets',
-      since: '0.1.0',
     }),
     purgesAwaitKeyRetirement: keys.gauge({
       name: 'muster_purges_awaiting_key_retirement',
       help: 'Purged secrets whose ciphertext logs and backups may still hold, until their key is retired; on the leader alone.',
       unit: 'secrets',
-      since: '0.1.0',
     }),
   };
 }
@@ -189,7 +173,7 @@ function keyMetrics(keys: Section): KeyMetrics {
 function keepingMetrics(section: Section): KeepingMetrics {
   let [backup, oldest]: [number | undefined, (() => number) | undefined] = [undefined, undefined];
   const alone = (name: string, help: string, read: () => number | undefined): void =>
-    section.labelledCallbackGauge({ name, help, labels: {}, unit: 'seconds', since: '0.1.0' }, () => {
+    section.labelledCallbackGauge({ name, help, labels: {}, unit: 'seconds' }, () => {
       const value = read();
       return value === undefined ? [] : [[{}, value] as const];
     });
@@ -209,13 +193,11 @@ function keepingMetrics(section: Section): KeepingMetrics {
       help: 'Exports that began, by what was exported; each is an entry in the audit of the service.',
       labels: { export: EXPORTS },
       unit: 'exports',
-      since: '0.1.0',
     }),
     attemptsDropped: section.counter({
       name: 'muster_audit_attempts_dropped_total',
       help: 'Audit entries about failed secrets that were not written, since the store was too full.',
       unit: 'entries',
-      since: '0.1.0',
     }),
     lastBackup(timestampSeconds) {
       backup = timestampSeconds;

@@ -36,13 +36,11 @@ export function fleetMetrics(section: (title: string) => Section, read: ReadGaug
     help: 'Heartbeat records written, by result; one record holds the devices of one account.',
     labels: { result: HEARTBEAT_RESULTS },
     unit: 'records',
-    since: '0.1.0',
   });
   const flushedBytes = fleet.counter({
     name: 'muster_heartbeat_flushed_bytes_total',
     help: 'Bytes of heartbeat records written.',
     unit: 'bytes',
-    since: '0.1.0',
   });
   return {
     enrollmentEnded: fleet.counterOf({
@@ -50,28 +48,24 @@ export function fleetMetrics(section: (title: string) => Section, read: ReadGaug
       help: 'Attempts to enroll, by result; the daemon is told no more than invalid_code.',
       labels: { result: ENROLLMENT_RESULTS },
       unit: 'attempts',
-      since: '0.1.0',
     }),
     pollEnded: fleet.bufferedCounterOf({
       name: 'muster_polls_total',
       help: 'Polls of the configuration, by result.',
       labels: { result: POLL_RESULTS },
       unit: 'polls',
-      since: '0.1.0',
     }),
     heldPollEnded: fleet.counterOf({
       name: 'muster_held_polls_ended_total',
       help: 'Held polls that ended for a newer one of their credential or another account; replica: polls not held, as all places were taken.',
       labels: { bound: HELD_POLL_BOUNDS },
       unit: 'polls',
-      since: '0.1.0',
     }),
     mutationCommitted: fleet.counterOf({
       name: 'muster_mutations_total',
       help: 'Changes committed, by action.',
       labels: { action: MUTATION_ACTIONS },
       unit: 'changes',
-      since: '0.1.0',
     }),
     heartbeatsFlushed(accounts, bytes, result) {
       flushes(result, accounts);
@@ -81,23 +75,16 @@ export function fleetMetrics(section: (title: string) => Section, read: ReadGaug
       name: 'muster_detections_dropped_total',
       help: 'Entries of the review queue that were dropped to make room for newer ones of the same app.',
       unit: 'entries',
-      since: '0.1.0',
     }),
     ...deliveryMetrics(section('Delivery')),
   };
 }
 
 function callbackGauges(fleet: Section, read: ReadGauges): void {
+  fleet.callbackGauge({ name: 'muster_accounts', help: 'Accounts.', unit: 'accounts' }, () => read()?.accounts() ?? 0);
+  fleet.callbackGauge({ name: 'muster_apps', help: 'Apps of all accounts.', unit: 'apps' }, () => read()?.apps() ?? 0);
   fleet.callbackGauge(
-    { name: 'muster_accounts', help: 'Accounts.', unit: 'accounts', since: '0.1.0' },
-    () => read()?.accounts() ?? 0,
-  );
-  fleet.callbackGauge(
-    { name: 'muster_apps', help: 'Apps of all accounts.', unit: 'apps', since: '0.1.0' },
-    () => read()?.apps() ?? 0,
-  );
-  fleet.callbackGauge(
-    { name: 'muster_held_polls', help: 'Polls held until the configuration changes.', unit: 'polls', since: '0.1.0' },
+    { name: 'muster_held_polls', help: 'Polls held until the configuration changes.', unit: 'polls' },
     () => read()?.heldPolls() ?? 0,
   );
 }
@@ -108,14 +95,12 @@ function deliveryMetrics(delivery: Section): Pick<FleetMetrics, 'rolloutCounted'
     help: 'Cloud devices of Enterprise accounts, by what they did with the current configuration; on the leader alone.',
     labels: { state: ROLLOUT_STATES },
     unit: 'devices',
-    since: '0.1.0',
   });
   const lag = delivery.histogram({
     name: 'muster_rollout_receipt_lag_seconds',
     help: 'Time from a change of the configuration until a daemon that had an older one received it.',
     buckets: LAG_SECONDS,
     unit: 'seconds',
-    since: '0.1.0',
   });
   return {
     rolloutCounted(counts) {

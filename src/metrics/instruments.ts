@@ -7,8 +7,6 @@ export interface Definition {
   /** A sentence for operators; the exposition has it as `# HELP`. */
   readonly help: string;
   readonly unit: string;
-  /** The version of Muster that had the series first. */
-  readonly since: string;
 }
 
 /** The closed set of values of each label, in the order of the labels. */
@@ -49,10 +47,10 @@ export class Section {
 
   #added<Configuration>(
     type: Series['type'],
-    { name, help, unit, since, labels = {} }: Definition & { readonly labels?: LabelValues },
+    { name, help, unit, labels = {} }: Definition & { readonly labels?: LabelValues },
     configuration: Configuration,
   ) {
-    this.series.push({ name, help, unit, since, type, labels });
+    this.series.push({ name, help, unit, type, labels });
     return { name, help, labelNames: Object.keys(labels), registers: this.#registers, ...configuration };
   }
 

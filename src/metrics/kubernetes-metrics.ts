@@ -28,14 +28,12 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
     help: 'Requests to the Kubernetes API server, by method and answer.',
     labels: { method: KUBE_METHODS, answer: KUBE_ANSWERS },
     unit: 'requests',
-    since: '0.1.0',
   });
   const failures = kubernetes.labelledCounter({
     name: 'muster_kubernetes_informer_failures_total',
     help: 'Lists and watches that failed and were tried again, by reason.',
     labels: { resource: RESOURCES, reason: INFORMER_FAILURES },
     unit: 'failures',
-    since: '0.1.0',
   });
   const reconciliations = kubernetes.histogram({
     name: 'muster_kubernetes_reconcile_duration_seconds',
@@ -43,21 +41,18 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
     labels: { kind: KINDS, outcome: RECONCILE_OUTCOMES },
     buckets: SECONDS,
     unit: 'seconds',
-    since: '0.1.0',
   });
   const failedAttempts = kubernetes.labelledCounter({
     name: 'muster_kubernetes_reconcile_failures_total',
     help: 'Reconciliations that failed and were tried again, by kind and reason; `WriteConflict` is an ordinary event.',
     labels: { kind: KINDS, reason: FAILURE_REASONS },
     unit: 'failures',
-    since: '0.1.0',
   });
   const forgotten = kubernetes.labelledCounter({
     name: 'muster_kubernetes_bindings_forgotten_total',
     help: 'Bindings that were removed because their custom resource is gone without its clean-up, by kind.',
     labels: { kind: KINDS },
     unit: 'bindings',
-    since: '0.1.0',
   });
   return {
     operatorGauges: operatorGauges(kubernetes),
@@ -67,7 +62,6 @@ export function kubernetesMetrics(section: (title: string, note: string) => Sect
       help: 'Full listings of a resource: at the start, after a watch that lost its place, and every ten minutes.',
       labels: { resource: RESOURCES },
       unit: 'listings',
-      since: '0.1.0',
     }),
     informerFailed: (resource, reason) => failures.inc({ resource, reason }),
     reconcileFailed: (kind, reason) => failedAttempts.inc({ kind, reason }),
@@ -95,7 +89,6 @@ function operatorGauges(kubernetes: Section): OperatorMetrics['operatorGauges'] 
       help: 'Time since the Kubernetes API server was last heard of a resource; on the leader alone.',
       labels: { resource: RESOURCES },
       unit: 'seconds',
-      since: '0.1.0',
     },
     () => [...(read?.informerAges() ?? [])].map(([resource, seconds]) => [{ resource }, seconds] as const),
   );
@@ -105,7 +98,6 @@ function operatorGauges(kubernetes: Section): OperatorMetrics['operatorGauges'] 
       help: 'Custom resources, by kind and the status of their condition Ready; on the leader alone.',
       labels: { kind: KINDS, ready: READY_STATUSES },
       unit: 'resources',
-      since: '0.1.0',
     },
     () => [...(read?.resources() ?? [])].map(([kind, ready, count]) => [{ kind, ready }, count] as const),
   );
@@ -117,7 +109,6 @@ function operatorGauges(kubernetes: Section): OperatorMetrics['operatorGauges'] 
         'where another release has the Lease `held_by_another`, named and not there yet `absent`; on the leader alone.',
       labels: { standing: NAMESPACE_STANDINGS },
       unit: 'namespaces',
-      since: '0.1.0',
     },
     () => [...(read?.namespaces() ?? [])].map(([standing, count]) => [{ standing }, count] as const),
   );
@@ -126,7 +117,6 @@ function operatorGauges(kubernetes: Section): OperatorMetrics['operatorGauges'] 
       name: 'muster_kubernetes_queued',
       help: 'Custom resources that are being reconciled or wait for it; on the leader alone.',
       unit: 'resources',
-      since: '0.1.0',
     },
     () => read?.queued() ?? 0,
   );

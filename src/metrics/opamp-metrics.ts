@@ -10,19 +10,16 @@ export function opampMetrics(section: (title: string) => Section): OpampMetrics 
       help: 'Messages of OpAMP agents, by how they were answered.',
       labels: { result: OPAMP_RESULTS },
       unit: 'messages',
-      since: '0.1.0',
     }),
     opampFullStateAsked: opamp.counter({
       name: 'muster_opamp_full_state_requests_total',
       help: 'Answers that asked an OpAMP agent for its full state.',
       unit: 'answers',
-      since: '0.1.0',
     }),
     credentialShared: opamp.counter({
       name: 'muster_opamp_shared_credentials_total',
       help: 'Times that machines were found to share a credential, by OpAMP or not, once an hour at most for each app.',
       unit: 'findings',
-      since: '0.1.0',
     }),
   };
 }

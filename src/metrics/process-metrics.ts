@@ -26,7 +26,6 @@ export function processMetrics(
       help: 'Always 1; the versions of Muster and of Node.js are its labels.',
       labels: { version: OPEN, node: OPEN },
       unit: '1',
-      since: '0.1.0',
     })
     .set({ version, node: process.version }, 1);
   // Without it an alert cannot tell a fleet that has no leader from one whose processes never lead.
@@ -35,7 +34,6 @@ export function processMetrics(
     help: '1 where the process has the role, 0 where it has not.',
     labels: { role: ROLE_LABELS },
     unit: '0 or 1',
-    since: '0.1.0',
   });
   const rolesAre = (roles: ReadonlySet<string>): void => {
     for (const role of ROLE_LABELS) roleOf.set({ role }, roles.has(role) ? 1 : 0);
@@ -45,7 +43,6 @@ export function processMetrics(
     name: 'muster_log_lines_dropped_total',
     help: 'Lines of the log that nobody took from stdout, beyond the 1 MiB that waits.',
     unit: 'lines',
-    since: '0.1.0',
   });
   return { rolesAre, logLinesDropped };
 }
@@ -64,14 +61,12 @@ export function fileMetrics(section: (title: string, note?: string) => Section):
     help: '1 while a file of the configuration cannot be read or used and what it had before is in use, 0 otherwise; a file that is not configured has no series.',
     labels: { file: FILE_VARIABLES },
     unit: '0 or 1',
-    since: '0.1.0',
   });
   const expiry = files.labelledGauge({
     name: 'muster_certificate_expiry_timestamp_seconds',
     help: 'When the certificate in use expires: that of a listener, of the service as a client of etcd, or the first one to expire of the authorities in a file that were valid when it was read.',
     labels: { file: CERTIFICATES },
     unit: 'seconds',
-    since: '0.1.0',
   });
   return {
     fileUnusable: (file, isUnusable) => unusable.set({ file }, Number(isUnusable)),
@@ -123,5 +118,3 @@ export const NODE_UNITS: Readonly<Record<string, string>> = {
   nodejs_eventloop_utilization_histogram: 'ratio',
   nodejs_version_info: '1',
 };
-/** The version of Muster since which the client library's own series are exposed. */
-export const NODE_SINCE = '0.1.0';

@@ -14,7 +14,6 @@ export function quotaMetrics(section: (title: string, note?: string) => Section)
       name: 'muster_accounts_near_quota',
       help: 'Accounts that store 80 % of their quota or more; on the leader alone.',
       unit: 'accounts',
-      since: '0.1.0',
     },
     () => state?.near ?? 0,
   );
@@ -23,7 +22,6 @@ export function quotaMetrics(section: (title: string, note?: string) => Section)
       name: 'muster_accounts_at_quota',
       help: 'Accounts that have used up their quota: what grows is refused with 502; on the leader alone.',
       unit: 'accounts',
-      since: '0.1.0',
     },
     () => state?.atQuota ?? 0,
   );
@@ -33,7 +31,6 @@ export function quotaMetrics(section: (title: string, note?: string) => Section)
       help: 'Growth of what the fastest accounts store, over the last hours; on the leader alone.',
       labels: { account: OPEN },
       unit: 'bytes',
-      since: '0.1.0',
     },
     () => (state?.growing ?? []).map(({ accountId, bytesPerSecond }) => [{ account: accountId }, bytesPerSecond]),
   );
@@ -43,7 +40,6 @@ export function quotaMetrics(section: (title: string, note?: string) => Section)
       help: 'Time until the quotas that end first are used up, at the growth of the last hours; on the leader alone.',
       labels: { account: OPEN },
       unit: 'seconds',
-      since: '0.1.0',
     },
     () => (state?.ending ?? []).map(({ accountId, secondsToQuota }) => [{ account: accountId }, secondsToQuota]),
   );

@@ -18,7 +18,6 @@ export function rateMetrics(section: (title: string, note?: string) => Section):
     help: 'Decisions of the account rate window: admitted, limited (429), or unavailable (502).',
     labels: { decision: RATE_RESULTS },
     unit: 'requests',
-    since: '0.1.0',
   });
   const durations = windows.bufferedHistogram({
     name: 'muster_rate_decision_duration_seconds',
@@ -26,7 +25,6 @@ export function rateMetrics(section: (title: string, note?: string) => Section):
     labels: { result: RATE_RESULTS },
     buckets: SECONDS,
     unit: 'seconds',
-    since: '0.1.0',
   });
   return {
     rateDecided(result, seconds) {
@@ -45,7 +43,6 @@ function limitedAccountMetrics(windows: Section): RateLimitMetrics {
       name: 'muster_rate_limited_accounts',
       help: 'Accounts that any replica refused with 429 in the last minute; on the leader alone.',
       unit: 'accounts',
-      since: '0.1.0',
     },
     () => counted?.limited ?? 0,
   );
@@ -55,7 +52,6 @@ function limitedAccountMetrics(windows: Section): RateLimitMetrics {
       help: 'How full the windows are of the accounts that used a quarter of their requests or more; on the leader alone.',
       buckets: FILL,
       unit: 'ratio',
-      since: '0.1.0',
     },
     () => counted?.fills ?? [],
   );
@@ -65,7 +61,7 @@ function limitedAccountMetrics(windows: Section): RateLimitMetrics {
     unit: string,
     valueOf: (account: CountedRateLimits['top'][number]) => number,
   ): void =>
-    windows.labelledCallbackGauge({ name, help, labels: { account: OPEN }, unit, since: '0.1.0' }, () =>
+    windows.labelledCallbackGauge({ name, help, labels: { account: OPEN }, unit }, () =>
       (counted?.top ?? []).map((account) => [{ account: account.accountId }, valueOf(account)] as const),
     );
   top(
@@ -94,7 +90,6 @@ function sharedWindowMetrics(windows: Section): RateWindowMetrics {
       name: 'muster_rate_shared_age_seconds',
       help: 'Time for which this replica has not received what other replicas write of the rate windows; 0 while it does.',
       unit: 'seconds',
-      since: '0.1.0',
     },
     () => age(),
   );
@@ -104,19 +99,16 @@ function sharedWindowMetrics(windows: Section): RateWindowMetrics {
       help: 'Allotments of rate windows that this replica took ahead, settled in time, or settled after their end.',
       labels: { what: RATE_ALLOTMENTS },
       unit: 'allotments',
-      since: '0.1.0',
     }),
     rateRecordRepaired: windows.counter({
       name: 'muster_rate_records_repaired_total',
       help: 'Records of rate windows that could not be read, and were written anew as spent whole.',
       unit: 'records',
-      since: '0.1.0',
     }),
     rateWaited: windows.counter({
       name: 'muster_rate_waited_total',
       help: 'Requests that waited for the store before they were admitted or limited.',
       unit: 'requests',
-      since: '0.1.0',
     }),
     rateSharedAge(read) {
       age = read;

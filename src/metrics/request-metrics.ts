@@ -28,14 +28,12 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
     },
     buckets: SECONDS,
     unit: 'seconds',
-    since: '0.1.0',
   });
   const failures = requests.labelledCounter({
     name: 'muster_authentication_failures_total',
     help: 'Secrets that let nobody in, by kind and reason; wrong_secret is of a key that exists, once_valid a code that was valid.',
     labels: { credential: CREDENTIAL_KINDS, reason: ATTEMPT_REASONS },
     unit: 'requests',
-    since: '0.1.0',
   });
   for (const credential of CREDENTIAL_KINDS)
     for (const reason of ATTEMPT_REASONS) failures.inc({ credential, reason }, 0);
@@ -44,7 +42,6 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
     help: 'Passwords that were not compared, by the bound that was reached: the name, the address, or the places for hashing.',
     labels: { bound: SIGN_IN_BOUNDS },
     unit: 'requests',
-    since: '0.1.0',
   });
   for (const bound of SIGN_IN_BOUNDS) unjudged.inc({ bound }, 0);
   const rejected = requests.labelledCounter({
@@ -52,7 +49,6 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
     help: 'Requests and connections that a listener rejected, because they were no HTTP or above a bound.',
     labels: { listener: LISTENERS, why: REJECTIONS },
     unit: 'requests',
-    since: '0.1.0',
   });
   for (const listener of LISTENERS) for (const why of REJECTIONS) rejected.inc({ listener, why }, 0);
   requests.labelledCallbackGauge(
@@ -61,7 +57,6 @@ export function requestMetrics(section: (title: string) => Section, read: ReadGa
       help: 'Requests whose answer has not left yet, by listener; held polls are among them.',
       labels: { listener: LISTENERS },
       unit: 'requests',
-      since: '0.1.0',
     },
     () => (read()?.inFlight() ?? []).map(([listener, count]) => [{ listener }, count] as const),
   );

@@ -24,7 +24,6 @@ export function storeMetrics(section: (title: string) => Section, read: ReadGaug
     labels: { operation: STORE_OPERATIONS, result: STORE_RESULTS },
     buckets: SECONDS,
     unit: 'seconds',
-    since: '0.1.0',
   });
   const child = remembered((labels) => calls.labels(...labels));
   store.callbackGauge(
@@ -32,7 +31,6 @@ export function storeMetrics(section: (title: string) => Section, read: ReadGaug
       name: 'muster_store_fullness_ratio',
       help: 'How full the store is, 0 to 1; NaN where that is not known.',
       unit: 'ratio',
-      since: '0.1.0',
     },
     () => read()?.storeFullness() ?? Number.NaN,
   );
@@ -43,20 +41,17 @@ export function storeMetrics(section: (title: string) => Section, read: ReadGaug
       help: 'Commits sent again after a conflict or a lost answer.',
       labels: { why: COMMIT_REPEATS },
       unit: 'commits',
-      since: '0.1.0',
     }),
     recordUnreadable: store.counter({
       name: 'muster_records_unreadable_total',
       help: 'Records whose stored text does not have the expected shape.',
       unit: 'records',
-      since: '0.1.0',
     }),
     compacted: store.counterOf({
       name: 'muster_compactions_total',
       help: 'Compactions of the history, by result.',
       labels: { result: COMPACTION_RESULTS },
       unit: 'compactions',
-      since: '0.1.0',
     }),
     ...watchCacheMetrics(store, read),
   };
@@ -68,7 +63,6 @@ function watchCacheMetrics(store: Section, read: ReadGauges): WatchCacheMetrics 
       name: 'muster_watch_cache_ready',
       help: '1 while the memory is filled and the store answers.',
       unit: '0 or 1',
-      since: '0.1.0',
     },
     () => (read()?.cacheReady() ? 1 : 0),
   );
@@ -77,7 +71,6 @@ function watchCacheMetrics(store: Section, read: ReadGauges): WatchCacheMetrics 
       name: 'muster_watch_cache_lag_revisions',
       help: 'Store revisions that the memory was behind at the last read.',
       unit: 'revisions',
-      since: '0.1.0',
     },
     () => read()?.storeRevisionLag() ?? 0,
   );
@@ -86,33 +79,28 @@ function watchCacheMetrics(store: Section, read: ReadGauges): WatchCacheMetrics 
       name: 'muster_watch_cache_applied_revision',
       help: 'The store revision that the memory has reached.',
       unit: 'revision',
-      since: '0.1.0',
     }),
     cacheBehind: store.counter({
       name: 'muster_watch_cache_behind_total',
       help: 'Reads that found the memory behind the store and read the store itself.',
       unit: 'reads',
-      since: '0.1.0',
     }),
     cacheRelisted: store.counter({
       name: 'muster_watch_cache_relists_total',
       help: 'Times that the memory was cleared and the store listed anew.',
       unit: 'listings',
-      since: '0.1.0',
     }),
     cacheWatchEnded: store.counterOf({
       name: 'muster_watch_cache_watch_ends_total',
       help: 'Ends of the watch that feeds the memory, by reason.',
       labels: { reason: WATCH_ENDS },
       unit: 'watches',
-      since: '0.1.0',
     }),
     cacheChecked: store.counterOf({
       name: 'muster_watch_cache_consistency_checks_total',
       help: 'Comparisons of the memory with the store, by verdict.',
       labels: { verdict: CONSISTENCY_VERDICTS },
       unit: 'checks',
-      since: '0.1.0',
     }),
   };
 }
