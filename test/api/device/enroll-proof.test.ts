@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import {
   auditOf,
@@ -304,48 +303,4 @@ onEachBackend('a first request and a proof at once', (backend) => {
     for (let n = 0; n < 3; n += 1) expect((await poll(muster, first.own.token)).status).toBe(200);
     expect(store.changes.slice(before)).toEqual([]);
   });
-});
-
-test('while a replica lives that does not know of it, a hash sent alone binds for good, as it did before', async () => {
-  let store: FaultyStore | undefined;
-  // Nothing but the test's requests reads the store.
-  const env = { MUSTER_ROLES: 'api,device' };
-  await using muster = await Muster.start({
-    wrapStore: (real) => (store = faultyStore(real)),
-    clock: new FakeClock(),
-    env,
-  });
-  const owner = await tenant(muster);
-  const older = JSON.stringify({
-    replicaId: 'older',
-    startedAt: 0,
-    version: '0.0.9',
-    keyNumbers: [1],
-    fingerprints: {},
-    clock: 0,
-    format: 1,
-  });
-  const join = () => store?.hold(KEYS.replica('older'), older, 3_600_000);
-  const held = await join();
-  const [own, claim, app] = [
-    ownCredential(),
-    await createApp(muster, owner.apiKey),
-    await createApp(muster, owner.apiKey),
-  ];
-  await enrollOwn(muster, claim, own.hash);
-  expect(await enrollProving(muster, app, own)).toMatchObject(INVALID_CODE);
-  expect((await poll(muster, own.token)).status).toBe(200);
-  // An enrollment without a valid code reads nothing of the others.
-  const listed = store?.calls.list;
-  expect(await enrollOwn(muster, { ...app, enrollCode: claim.enrollCode }, own.hash)).toMatchObject(INVALID_CODE);
-  expect(store?.calls.list).toBe(listed);
-  if (held && held !== 'taken') await held.release();
-  const later = ownCredential();
-  await enrollOwn(muster, await createApp(muster, owner.apiKey), later.hash);
-  expect((await enrollProving(muster, app, later)).status).toBe(200);
-  // The version is rolled back: an older replica is there again.
-  await join();
-  const last = ownCredential();
-  await enrollOwn(muster, await createApp(muster, owner.apiKey), last.hash);
-  expect(await enrollProving(muster, await createApp(muster, owner.apiKey), last)).toMatchObject(INVALID_CODE);
 });

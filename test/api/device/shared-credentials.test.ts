@@ -1,7 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { KEYS } from '../../../src/domain/records/keys.ts';
-import { readReplicas } from '../../../src/domain/replicas/replicas.ts';
 import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { auditOf, metric, readApp, requestsInFlight, revoke } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, poll, tenant, type Muster, type Tenant } from '../../support/service/muster.ts';
@@ -218,22 +216,6 @@ onEachBackend('machines that share a credential', (backend) => {
       expect((await poll(muster, own.credential, headersOf(ONE))).status).toBe(401);
       expect(await readApp(muster, owner.apiKey, own.appId)).toMatchObject({ status: 'revoked' });
     });
-  });
-
-  test('that are found beside a replica which does not know the record are told a minute after it has left', async () => {
-    const own = await daemon();
-    const older = { ...(await readReplicas(store))[0]?.record, replicaId: 'older', knows: [] };
-    const held = await store.hold(KEYS.replica('older'), JSON.stringify(older), HOUR_MS);
-    const asked = Promise.withResolvers<void>();
-    store.intercept('list', 'after', async () => asked.resolve());
-    for (const machine of [ONE, TWO, ONE, TWO]) await polled(own, machine);
-    await asked.promise;
-    if (held !== 'taken') await held.release();
-    await settle();
-    expect(await told(own.appId)).toEqual([]);
-    clock.advance(MINUTE_MS);
-    for (const machine of [ONE, TWO, ONE, TWO]) await polled(own, machine);
-    await becomesTold(own.appId);
   });
 
   test('that are found all at once are told so many at a time; the others a minute later', async () => {

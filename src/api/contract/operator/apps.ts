@@ -47,7 +47,7 @@ export const changeAccountApp = operation({
   summary: 'Let a FleetApp adopt an app',
   description:
     'Consents that a FleetApp adopts the app, once: its daemon goes on with its credential. The consent is used up by the ' +
-    'adoption. It is refused while a replica of an earlier version runs.',
+    'adoption.',
   body: closedBody(
     z.object({
       adoptableBy: described(

@@ -18,8 +18,6 @@ export interface WindowRules {
   readonly othersCountMs: number;
   /** How long a lease that was never settled counts after its end, as if all of it had been spent then. */
   readonly endedCountsMs: number;
-  /** How far the wall clocks differ at most, where an older version wrote the record. */
-  readonly clocksDifferMs: number;
 
   /** With more than these left a replica takes an allotment ahead; with fewer, unless alone, it charges what it admits. */
   readonly allotmentAboveLeft: number;
@@ -61,7 +59,6 @@ export const WINDOW_RULES: WindowRules = {
   ownCountsMs: LIMITS.rateWindowMs + RATES_DIFFER_MS,
   othersCountMs: LIMITS.rateWindowMs + RATES_DIFFER_MS,
   endedCountsMs: LIMITS.rateWindowMs + RATES_DIFFER_MS,
-  clocksDifferMs: 1000,
   allotmentAboveLeft: 200,
   allotmentMax: 200,
   firstMax: 40,
