@@ -73,10 +73,13 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     left.set(accountId, before);
   }
 
-  async function read(accountId: string): Promise<Versioned<Uses>> {
+  /** @returns the uses, and in `added` the fields that a later version has added */
+  async function read(accountId: string): Promise<Versioned<Uses> & { readonly added: object }> {
     const key = KEYS.keyUses(accountId);
     const entry = await store.get(key);
-    return entry ? versioned(entry, new Map(parseRecord(keyUsesSchema, entry).record.keys)) : absent(key, NONE);
+    if (!entry) return { ...absent(key, NONE), added: {} };
+    const { keys, ...added } = parseRecord(keyUsesSchema, entry).record;
+    return { ...versioned(entry, new Map(keys)), added };
   }
 
   /** Writes the uses, or leaves them once. @param isLast nothing is left to others */
@@ -93,7 +96,7 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     const kept = new Map([...known.record].filter(([keyId]) => alive.has(keyId)));
     const { outcome } = await store.commit({
       expect: [expectUnchanged(known)],
-      write: [put(KEYS.keyUses(accountId), { keys: [...laterOf(kept, uses)] })],
+      write: [put(KEYS.keyUses(accountId), { ...known.added, keys: [...laterOf(kept, uses)] })],
       quiet: true,
     });
     if (outcome === 'committed') return;

@@ -169,8 +169,7 @@ async function flushAccount(
   const account = deps.memory.account(accountId);
   if (!account) return 0;
   const alive = new Set(account.slots());
-  const known = { ...account.lastSeen(), senders: account.senders() };
-  const written = await write(deps, accountId, known, contacts, alive);
+  const written = await write(deps, accountId, account.contacts(), contacts, alive);
   if (written !== 'conflict') return written;
   if (isOver()) return undefined;
   // The round of another replica is newer than memory.
@@ -193,6 +192,7 @@ async function write(
   if (!merged) return 0;
   const senders = mergedSenders(known, contacts, merged);
   const record = put(KEYS.lastSeen(accountId), {
+    ...known.added,
     packed: packLastSeen(merged),
     ...(senders.size > 0 && { senders: packLastSeen(senders) }),
   });

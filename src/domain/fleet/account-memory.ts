@@ -18,7 +18,7 @@ import {
 } from '../records/records.ts';
 import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
-import { eachLastSeen, NO_SENDERS, sendersOf } from './last-seen-codec.ts';
+import { addedTo, eachLastSeen, NO_SENDERS, sendersOf, type KnownContacts } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 import type { RecordRef } from './record-ref.ts';
 
@@ -43,6 +43,7 @@ export class AccountMemory {
   counters: Versioned<CountersRecord> | undefined;
   seen: Versioned<Numbers> | undefined;
   senders = NO_SENDERS;
+  seenAdded: object = NOTHING_ADDED;
   members: Versioned<MembersRecord> | undefined;
   stored: Versioned<StoredRecord> | undefined;
   /** Rows of the account's apps in the table, the first `appCount` of them. */
@@ -91,6 +92,7 @@ export class AccountMemory {
         const { record } = parseRecord(lastSeenSchema, entry);
         eachLastSeen(record.packed, (slot, at) => seen.set(slot, at));
         this.senders = sendersOf(record);
+        this.seenAdded = addedTo(record);
         this.seen = versioned(entry, seen);
         this.appsVersion = versions += 1;
         break;
@@ -132,6 +134,7 @@ export class AccountMemory {
       case 'seen': {
         this.seen = undefined;
         this.senders = NO_SENDERS;
+        this.seenAdded = NOTHING_ADDED;
         this.appsVersion = versions += 1;
         break;
       }
@@ -275,7 +278,13 @@ export class AccountView implements AccountReader {
   senders(): Numbers {
     return this.#memory.senders;
   }
+
+  /** All that the record of the contacts has. */
+  contacts(): KnownContacts {
+    return { ...this.lastSeen(), senders: this.#memory.senders, added: this.#memory.seenAdded };
+  }
 }
 
 const NO_ROWS = new Uint32Array();
 const NOTHING_SEEN: Numbers = new Map();
+const NOTHING_ADDED = {};

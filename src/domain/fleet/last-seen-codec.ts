@@ -36,13 +36,17 @@ export function unpackLastSeen(packed: string): Map<number, number> {
 }
 
 /** The contacts that are written, with the senders of some of them, by slot. */
-export type KnownContacts = Versioned<Numbers> & { readonly senders: Numbers };
+export type KnownContacts = Versioned<Numbers> & {
+  readonly senders: Numbers;
+  /** The fields that a later version has added. */
+  readonly added: object;
+};
 
 /** The contacts of a stored record; none where there is no such key. @throws BadRecord; RangeError */
 export function lastSeenIn(key: string, entry: Entry | undefined): KnownContacts {
-  if (!entry) return { ...absent<Numbers>(key, new Map()), senders: NO_SENDERS };
+  if (!entry) return { ...absent<Numbers>(key, new Map()), senders: NO_SENDERS, added: {} };
   const { record } = parseRecord(lastSeenSchema, entry);
-  return { ...versioned(entry, unpackLastSeen(record.packed)), senders: sendersOf(record) };
+  return { ...versioned(entry, unpackLastSeen(record.packed)), senders: sendersOf(record), added: addedTo(record) };
 }
 
 /** The senders of a record, by slot. @throws RangeError */
@@ -50,6 +54,11 @@ export const sendersOf = ({ senders }: LastSeenRecord): Numbers =>
   senders === undefined ? NO_SENDERS : unpackLastSeen(senders);
 
 export const NO_SENDERS: Numbers = new Map();
+
+/** The fields of a record that this version does not know. */
+export function addedTo({ packed: _packed, senders: _senders, ...added }: LastSeenRecord): object {
+  return added;
+}
 
 /**
  * Calls `take` for each slot in ascending order, with its last contact.

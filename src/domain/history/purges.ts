@@ -110,9 +110,9 @@ async function countByKey(
   const write: Write[] = [];
   for (const [number, count] of counts) {
     const entry = await store.get(KEYS.purged(number));
-    const before = entry ? parseRecord(purgedSchema, entry).record.count : 0;
+    const before = entry ? parseRecord(purgedSchema, entry).record : { count: 0 };
     expect.push(expectAsFound(KEYS.purged(number), entry));
-    write.push(put(KEYS.purged(number), { count: before + count }));
+    write.push(put(KEYS.purged(number), { ...before, count: before.count + count }));
   }
   return { expect, write };
 }

@@ -11,19 +11,21 @@ import {
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
-import { meteredSchema } from '../records/metering-records.ts';
+import { meteredSchema, type MeteredRecord } from '../records/metering-records.ts';
 
 /** The last night that is metered for every account. */
 export interface Watermark extends Snapshot {
   /** `YYYY-MM-DD`; undefined before the first. */
   readonly through: string | undefined;
+  readonly record?: MeteredRecord;
 }
 
 /** Reads the watermark. @throws StoreUnavailable; BadRecord */
 export async function readWatermark(store: Pick<Store, 'get'>): Promise<Watermark> {
   const entry = await store.get(KEYS.metered);
   if (!entry) return { through: undefined, ...absentSnapshot(KEYS.metered) };
-  return { through: parseRecord(meteredSchema, entry).record.through, ...snapshotOf(entry) };
+  const { record } = parseRecord(meteredSchema, entry);
+  return { through: record.through, record, ...snapshotOf(entry) };
 }
 
 export interface FencedStore {
@@ -62,7 +64,7 @@ export async function advanceWatermark(
   return await commitFenced(
     { store, fence: newest ? [...fence, newest] : fence },
     expectUnchanged(before),
-    [put(KEYS.metered, { through })],
+    [put(KEYS.metered, { ...before.record, through })],
     true,
   );
 }

@@ -22,6 +22,7 @@ export type LedgerRecord = z.infer<typeof ledgerSchema>;
 
 /** `metered`: every account that existed has its record of this night and of all before it. */
 export const meteredSchema = z.looseObject({ through: dayText });
+export type MeteredRecord = z.infer<typeof meteredSchema>;
 
 /** `prices`: as they were configured, oldest first; each holds from its instant on. */
 export const pricesSchema = z.looseObject({

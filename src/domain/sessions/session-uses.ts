@@ -59,11 +59,13 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
     if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
   }
 
-  async function read(userId: string): Promise<Versioned<ReadonlyMap<string, number>>> {
+  /** @returns the uses, and in `added` the fields that a later version has added */
+  async function read(userId: string): Promise<Versioned<ReadonlyMap<string, number>> & { readonly added: object }> {
     const key = KEYS.sessionUses(userId);
     const entry = await store.get(key);
-    if (!entry) return absent(key, new Map<string, number>());
-    return versioned(entry, new Map(parseRecord(sessionUsesSchema, entry).record.sessions));
+    if (!entry) return { ...absent(key, new Map<string, number>()), added: {} };
+    const { sessions, ...added } = parseRecord(sessionUsesSchema, entry).record;
+    return { ...versioned(entry, new Map(sessions)), added };
   }
 
   async function write(userId: string, uses: ReadonlyMap<string, number>): Promise<boolean> {
@@ -73,7 +75,7 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
     for (const [sessionId, at] of uses) later.set(sessionId, Math.max(at, later.get(sessionId) ?? 0));
     const { outcome } = await store.commit({
       expect: [expectUnchanged(before)],
-      write: [put(KEYS.sessionUses(userId), { sessions: [...later] })],
+      write: [put(KEYS.sessionUses(userId), { ...before.added, sessions: [...later] })],
       quiet: true,
     });
     return outcome === 'committed';
