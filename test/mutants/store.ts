@@ -11,6 +11,14 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/store/etcd/marked.test.ts'],
   },
   {
+    name: 'the record of last contacts loses a field of a later version',
+    file: 'src/domain/devices/heartbeats.ts',
+    search: '...known.added,',
+    replacement: '',
+    rule: 'Neighbouring versions: a field that this version does not know stays when the record is written again.',
+    caughtBy: ['test/service/kept-fields.test.ts'],
+  },
+  {
     name: 'commits do not depend on the mark of the store',
     file: 'src/store/etcd/wire/marked.ts',
     search: 'await send(Buffer.concat([request, condition]));',
