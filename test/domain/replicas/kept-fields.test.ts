@@ -1,14 +1,14 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { HEAD_KEY, type Store, type Write } from '../../src/store/port.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
-import { frontOf } from '../fixtures/stored-before/front.ts';
-import { BEGINS, liveIn } from '../fixtures/stored-before/lived-in.ts';
-import { keyLine } from '../support/records/key-lines.ts';
-import { OPERATOR_TOKEN } from '../support/service/muster.ts';
-import { onEachBackend } from '../support/store/backends.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
+import { HEAD_KEY, type Store, type Write } from '../../../src/store/port.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { frontOf } from '../../fixtures/stored-before/front.ts';
+import { BEGINS, liveIn } from '../../fixtures/stored-before/lived-in.ts';
+import { keyLine } from '../../support/records/key-lines.ts';
+import { OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* A replica keeps the fields that a later version has added to a record when it writes that record again (ADR 0023). */
 
