@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /*
- * What breaks clients of one OpenAPI document in a later one, by oasdiff (https://www.oasdiff.com). It does not know
- * `x-error-codes`.
+ * oasdiff (https://www.oasdiff.com) finds the changes from one OpenAPI document to a later one that break clients. It
+ * passes by statuses, headers of answers, servers and `x-error-codes`.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Builds oasdiff where it was not built before, which takes Go. @returns its path. @throws Error of the build */
 export const builtOasdiff = (): string =>
@@ -37,6 +38,7 @@ export function breakingChanges(oasdiff: string, before: string, after: string):
     });
     const found = execFileSync(oasdiff, ['breaking', ...paths, '--format', 'json'], {
       encoding: 'utf8',
+      maxBuffer: OUTPUT_BYTES_MAX,
     });
     return (JSON.parse(found) as readonly Found[]).map(({ operation, path, text }) => `${operation} ${path}: ${text}`);
   } finally {
@@ -54,4 +56,4 @@ export function lastRelease(): string | undefined {
 export const fileAt = (tag: string, path: string): string => git('show', `${tag}:${path}`);
 
 const git = (...words: readonly string[]): string =>
-  execFileSync('git', ['-C', ROOT, ...words], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  execFileSync('git', ['-C', ROOT, ...words], { encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX });

@@ -7,8 +7,8 @@ import { breakingChanges, builtOasdiff, fileAt, lastRelease } from './breaking-c
 import { GENERATED_HERE } from './generated-documents.ts';
 
 /*
- * `npm run release` tells whether this commit can be released, and what is left to do. It changes nothing. What breaks
- * clients of the last release is told; of `/v1` and of the device plane it is refused.
+ * `npm run release` tells whether this commit can be released, and what is left to do. It changes nothing. It tells
+ * the changes that break clients of the last release, and refuses those of `/v1` and of the device plane.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -29,7 +29,7 @@ const broken = last === undefined ? [] : API_NAMES.filter((name) => breaks(last,
 if (broken.some((name) => name !== 'operator')) fail('docs/API.md promises that this does not happen.');
 
 process.stdout.write(
-  `${last === undefined ? 'There is no release before' : `Nothing breaks clients of ${last}`}. What is left to do by hand:
+  `${last === undefined ? 'There is no release before. ' : ''}What is left to do by hand:
   1. CHANGELOG.md: replace "(Unreleased)" behind ${version} by the date of today.
   2. Commit it, and tag the commit v${version}.
   3. package.json and package-lock.json: the next version, then npm run docs and a section of its own in CHANGELOG.md.

@@ -118,7 +118,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   // Not before the announcement: from then on a rotation asks this replica for the key, so no other one comes into use.
   const lacking = await keysLacking(store, keyRing);
   if (lacking.length > 0) throw new ConfigError(`MUSTER_KEY_FILE: ${inUseInWords(lacking)}`);
-  // Who raises the format from here on waits for this replica; one that was raised before is seen here.
+  // From here on whoever raises the format waits for this replica; one that was raised before is seen here.
   await refuseNewerFormat(store);
   metrics.clockTrusted(() => clockWatch.trusted());
   metrics.wallClock(() => clock.now() / 1000);

@@ -14,14 +14,14 @@ import { until } from '../support/time/until.ts';
 
 /* A running Muster, and one that starts, whose store a newer Muster takes over. test/system has whole processes. */
 
-/** Raises the format, as a newer Muster does when it begins its migration. */
+/** Raises the format, as a newer Muster does before it changes any record. */
 async function raise(store: Store): Promise<void> {
   const entry = await store.get(KEYS.format);
   if (!entry) throw new Error('the store has no format');
   const { record, revision } = parseRecord(formatSchema, entry);
   const { outcome } = await store.commit({
     expect: [expectRevision(KEYS.format, revision)],
-    write: [put(KEYS.format, { ...record, format: FORMAT + 1, migratingFrom: FORMAT })],
+    write: [put(KEYS.format, { ...record, format: FORMAT + 1 })],
   });
   expect(outcome).toBe('committed');
 }

@@ -49,10 +49,10 @@ describe.skipIf(url === undefined)('when a newer Muster raises the format of the
     await call(`${api.api}/v1/apps`, { token: apiKey });
 
     await using store = await openStore({ kind: 'etcd', endpoints: [url ?? ''], prefix });
-    // A migration keeps the other fields, the id of the store among them.
+    // Whoever raises it keeps the other fields, the id of the store among them.
     const entry = await store.get(KEYS.format);
     const { record, revision } = entry ? parseRecord(formatSchema, entry) : expect.unreachable('no format');
-    const raised = put(KEYS.format, { ...record, format: FORMAT + 1, migratingFrom: FORMAT });
+    const raised = put(KEYS.format, { ...record, format: FORMAT + 1 });
     await store.commit({ expect: [expectRevision(KEYS.format, revision)], write: [raised] });
 
     const ended = Promise.all(all.map((muster) => muster.ended()));

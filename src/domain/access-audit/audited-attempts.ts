@@ -111,7 +111,7 @@ export class AuditedAttempts {
     const user = userId === '' ? undefined : await store.get(KEYS.user(userId));
     if (userId !== '' && !user) return;
     const last = lastOf(known.record, of, fresh, at);
-    const record = { at, counted: fresh.counted, ...(last && { last }) };
+    const record = { ...known.record, at, counted: fresh.counted, ...(last && { last }) };
     const origin = { actor: 'muster', requestId: generateMarker(random), at };
     const entry = auditEntry(random, origin, told(of, fresh), origin.at);
     try {

@@ -31,7 +31,7 @@ const snapshotSchema = z.looseObject({
   /** How many entries follow, if they were counted before. */
   entries: z.int().min(0).optional(),
 });
-/** What a backup is a snapshot of. */
+/** The header without the key: it names the snapshot. */
 export type BackupSnapshot = z.infer<typeof snapshotSchema>;
 const backupHeaderSchema = snapshotSchema.extend({
   /** The key that signs the backup, by its number and its fingerprint. */
@@ -206,7 +206,8 @@ function signerOf({ key }: BackupHeader, { keyRing, vouched }: Proof): Buffer | 
   const why = keyRing?.key(number) ? 'is another key in the key file' : 'is not in the key file';
   throw new BadBackup(
     `The backup is signed under key ${number}, which ${why}: name the key file that it was made with by --key-file. ` +
-      'Where every copy of that is lost, and you know its SHA-256 from a place that you trust: --allow-unsigned SHA256.',
+      'If every copy of that key file is lost, pass --allow-unsigned with the SHA-256 of the backup, taken from a place that ' +
+      'you trust.',
   );
 }
 
@@ -216,6 +217,8 @@ function headerFrom(json: unknown): BackupHeader {
   if (typeof format === 'number' && format > BACKUP_FORMAT) {
     throw new BadBackup(`The backup was made by a newer Muster (format ${format}): use that version.`);
   }
+  if (format === 1)
+    throw new BadBackup('The backup has format 1, which no release of Muster has made: it is not read.');
   const header = backupHeaderSchema.safeParse(json).data;
   if (!header) throw new BadBackup('The first line of the backup is damaged.');
   return header;

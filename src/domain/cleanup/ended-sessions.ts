@@ -80,10 +80,7 @@ function appIn(id: string): readonly [accountId: string, appId: string] {
 export const signInNotesSweep = (deps: SweepDeps, memory: FleetMemory): Sweep =>
   notesSweep(deps, memory, 'sign_in_notes', SIGN_IN_NOTES);
 
-/**
- * Removes what apps said of themselves that are gone: a replica of an earlier version, which knows nothing of a record,
- * leaves it where it deletes the app.
- */
+/** Removes what apps said of themselves that are gone: whoever deletes an app may have left it behind. */
 export const appNotesSweep = (deps: SweepDeps, memory: FleetMemory): Sweep =>
   notesSweep(deps, memory, 'app_notes', [ofApps(KEYS.opampAgents), ofApps(KEYS.acks)]);
 

@@ -39,7 +39,9 @@ export async function acknowledge(
     const kept = entry && parseRecord(ackSchema, entry);
     const current = await stillBound(await deps.fleet.current(), app);
     if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
+    const { error: _former, ...before } = kept?.record ?? {};
     const record: AckRecord = {
+      ...before,
       revision: ack.revision,
       status: ack.status,
       ...(ack.error !== undefined && { error: ack.error }),

@@ -255,7 +255,7 @@ async function audit(
     detail: { reason },
     // The commit expects the app: a note must not outlive its deletion.
     expect: [expectAsFound(key, note), expectUnchanged(app)],
-    write: [put(key, { at: origin.at })],
+    write: [put(key, { ...note?.record, at: origin.at })],
     result: undefined,
   };
   await commitSteps(deps, [{ origin, step }]);

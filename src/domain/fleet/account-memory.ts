@@ -18,7 +18,7 @@ import {
 } from '../records/records.ts';
 import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
-import { addedTo, eachLastSeen, NO_SENDERS, sendersOf, type KnownContacts } from './last-seen-codec.ts';
+import { addedTo, eachLastSeen, NO_SENDERS, NOTHING_ADDED, sendersOf, type KnownContacts } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
 import type { RecordRef } from './record-ref.ts';
 
@@ -43,7 +43,7 @@ export class AccountMemory {
   counters: Versioned<CountersRecord> | undefined;
   seen: Versioned<Numbers> | undefined;
   senders = NO_SENDERS;
-  seenAdded: object = NOTHING_ADDED;
+  seenAdded = NOTHING_ADDED;
   members: Versioned<MembersRecord> | undefined;
   stored: Versioned<StoredRecord> | undefined;
   /** Rows of the account's apps in the table, the first `appCount` of them. */
@@ -279,7 +279,7 @@ export class AccountView implements AccountReader {
     return this.#memory.senders;
   }
 
-  /** All that the record of the contacts has. */
+  /** Returns all that the record of the contacts has. */
   contacts(): KnownContacts {
     return { ...this.lastSeen(), senders: this.#memory.senders, added: this.#memory.seenAdded };
   }
@@ -287,4 +287,3 @@ export class AccountView implements AccountReader {
 
 const NO_ROWS = new Uint32Array();
 const NOTHING_SEEN: Numbers = new Map();
-const NOTHING_ADDED = {};

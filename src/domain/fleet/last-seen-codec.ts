@@ -44,7 +44,7 @@ export type KnownContacts = Versioned<Numbers> & {
 
 /** The contacts of a stored record; none where there is no such key. @throws BadRecord; RangeError */
 export function lastSeenIn(key: string, entry: Entry | undefined): KnownContacts {
-  if (!entry) return { ...absent<Numbers>(key, new Map()), senders: NO_SENDERS, added: {} };
+  if (!entry) return { ...absent<Numbers>(key, new Map()), senders: NO_SENDERS, added: NOTHING_ADDED };
   const { record } = parseRecord(lastSeenSchema, entry);
   return { ...versioned(entry, unpackLastSeen(record.packed)), senders: sendersOf(record), added: addedTo(record) };
 }
@@ -55,9 +55,12 @@ export const sendersOf = ({ senders }: LastSeenRecord): Numbers =>
 
 export const NO_SENDERS: Numbers = new Map();
 
+/** There is one of these for as many accounts as have no such field. */
+export const NOTHING_ADDED: object = {};
+
 /** The fields of a record that this version does not know. */
 export function addedTo({ packed: _packed, senders: _senders, ...added }: LastSeenRecord): object {
-  return added;
+  return Object.keys(added).length === 0 ? NOTHING_ADDED : added;
 }
 
 /**

@@ -18,6 +18,7 @@ export const EMPTY_IT =
 
 /** A running replica checks this often whether the format is newer than it knows. */
 export const FORMAT_CHECK_EVERY_MS = 5000;
+
 type FormatRecord = ReturnType<typeof formatSchema.parse>;
 
 export interface Settling {
@@ -90,8 +91,8 @@ async function fittingFormat(
 }
 
 /**
- * Refuses a newer format, for a replica that has just announced itself: who raises it waits only for the replicas that
- * are on the registry.
+ * Refuses a newer format, for a replica that has just announced itself: the program that raises it waits only for the
+ * replicas that are on the registry.
  * @throws Error in words for the operator; StoreUnavailable; BadRecord
  */
 export async function refuseNewerFormat(store: Pick<Store, 'get'>): Promise<void> {

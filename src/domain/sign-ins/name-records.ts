@@ -26,9 +26,12 @@ export const recordOf = (number: number): number => Math.floor(number / SIGN_IN_
 /** The failures of the names of one record; its writes are its own until they are committed. */
 export class NameRecord {
   readonly #bytes: Buffer;
+  readonly #added: object;
 
-  constructor(bytes: Buffer = Buffer.alloc(SIGN_IN_NAMES_PER_RECORD * BYTES)) {
+  /** @param added the fields that a later version has added */
+  constructor(bytes: Buffer = Buffer.alloc(SIGN_IN_NAMES_PER_RECORD * BYTES), added: object = {}) {
     this.#bytes = bytes;
+    this.#added = added;
   }
 
   get(number: number): Failures {
@@ -44,11 +47,11 @@ export class NameRecord {
   }
 
   copy(): NameRecord {
-    return new NameRecord(Buffer.from(this.#bytes));
+    return new NameRecord(Buffer.from(this.#bytes), this.#added);
   }
 
   toRecord(): z.infer<typeof signInNamesSchema> {
-    return { failures: this.#bytes.toString('base64') };
+    return { ...this.#added, failures: this.#bytes.toString('base64') };
   }
 }
 
@@ -57,8 +60,8 @@ export function readNames(record: number, entry: Entry | undefined): Versioned<N
   const key = KEYS.signInNames(record);
   if (!entry) return absent(key, new NameRecord());
   try {
-    const { failures } = parseRecord(signInNamesSchema, entry).record;
-    return versioned(entry, new NameRecord(Buffer.from(failures, 'base64')));
+    const { failures, ...added } = parseRecord(signInNamesSchema, entry).record;
+    return versioned(entry, new NameRecord(Buffer.from(failures, 'base64'), added));
   } catch (error) {
     if (error instanceof BadRecord) return versioned(entry, new NameRecord());
     throw error;

@@ -32,7 +32,7 @@ test('nothing is committed over a newer format by a replica that was away', asyn
   let registration: object | undefined = {};
   const fenced = fencedByFormat(store, () => registration);
   await write(fenced, 't/1');
-  await write(store, KEYS.format, { format: FORMAT + 1, migratingFrom: FORMAT });
+  await write(store, KEYS.format, { format: FORMAT + 1 });
   for (const after of [undefined, {}]) {
     registration = after;
     await expect(write(fenced, 't/2')).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'failed' });

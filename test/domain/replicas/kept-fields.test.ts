@@ -1,13 +1,23 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { HEAD_KEY, type Store, type Write } from '../../../src/store/port.ts';
+import { absent, put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { SessionRecord } from '../../../src/domain/records/user-records.ts';
+import { countCompactedPurges } from '../../../src/domain/history/purges.ts';
+import { createSessionUses } from '../../../src/domain/sessions/session-uses.ts';
+import { NameRecord, readNames } from '../../../src/domain/sign-ins/name-records.ts';
+import { createLog } from '../../../src/log.ts';
+import { expectAbsent, expectAsFound, HEAD_KEY, type Store, type Write } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { HOUR_MS } from '../../../src/time/utc-days.ts';
 import { frontOf } from '../../fixtures/stored-before/front.ts';
 import { BEGINS, liveIn } from '../../fixtures/stored-before/lived-in.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
-import { OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import { sendEnroll } from '../../support/service/daemon.ts';
+import { call, OPERATOR_TOKEN, poll, type CreatedApp, type Muster } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* A replica keeps the fields that a later version has added to a record when it writes that record again (ADR 0023). */
@@ -20,8 +30,17 @@ const ADDED = 'ofALaterVersion';
  */
 const WRITTEN_ANEW = /^(?:replica|rate|rate-ages|pin|leader|compaction|d\/day$)/;
 
+const RECORD: SessionRecord = {
+  userId: 'u',
+  createdAt: BEGINS,
+  expiresAt: BEGINS + HOUR_MS,
+  method: 'password',
+  browser: '',
+};
+
 /** The kinds of records that this walk writes again. */
 const WRITTEN_AGAIN = [
+  'ack/*/*',
   'chain/*',
   'chain/operator',
   'd/a/*',
@@ -32,6 +51,7 @@ const WRITTEN_AGAIN = [
   'd/keys',
   'life/*/*/*',
   'metered',
+  'refused/*/*',
   'review/*/*/*',
   'rewrapped',
   'used/*',
@@ -53,6 +73,52 @@ function addedTo(store: Store): { store: Store; lost: Set<string>; kept: Set<str
   return { store: wrappedStore(store, { commit }), lost, kept };
 }
 
+onEachStore('fields of a later version', (stores) => {
+  /** Adds the field to the record of a key. */
+  async function addTo(store: Store, key: string): Promise<void> {
+    const entry = await store.get(key);
+    const record = { ...(JSON.parse(entry?.value ?? '') as object), [ADDED]: true };
+    await store.commit({ expect: [expectAsFound(key, entry)], write: [put(key, record)] });
+  }
+  const recordAt = async (store: Store, key: string): Promise<unknown> =>
+    JSON.parse((await store.get(key))?.value ?? 'null');
+
+  test('stay with the last uses of sessions', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock(BEGINS);
+    const uses = createSessionUses({ store, clock, log: createLog('silent'), sessionsOf: () => ['s'], idleMs: 1000 });
+    const session = { id: 's', ...absent<SessionRecord>(KEYS.session('s'), RECORD) };
+    const key = KEYS.sessionUses('u');
+    uses.used(session);
+    await uses.flush();
+    await addTo(store, key);
+    clock.advance(60_000);
+    uses.used(session);
+    await uses.flush();
+    expect(await recordAt(store, key)).toEqual({ [ADDED]: true, sessions: [['s', BEGINS + 60_000]] });
+  });
+
+  test('stay with the count of purged secrets', async () => {
+    await using store = await stores.open();
+    for (const count of [1, 2]) {
+      await store.commit({
+        expect: [expectAbsent(KEYS.purge('p'))],
+        write: [put(KEYS.purge('p'), { at: BEGINS, keyNumber: 1 })],
+      });
+      await countCompactedPurges(store, (await store.head()).revision);
+      expect(await recordAt(store, KEYS.purged(1))).toMatchObject({ count });
+      if (count === 1) await addTo(store, KEYS.purged(1));
+    }
+    expect(await recordAt(store, KEYS.purged(1))).toEqual({ [ADDED]: true, count: 2 });
+  });
+});
+
+test('stay with the failures of names, in each copy of them', () => {
+  const text = JSON.stringify({ ...new NameRecord().toRecord(), [ADDED]: true });
+  const { record } = readNames(1, { key: KEYS.signInNames(1), value: text, revision: 1 });
+  expect(record.copy().toRecord()).toMatchObject({ [ADDED]: true });
+});
+
 onEachBackend('fields of a later version', (backend) => {
   test('stay in every record that is written again, through three days with something of everything', async () => {
     const clock = new FakeClock(BEGINS);
@@ -63,8 +129,26 @@ onEachBackend('fields of a later version', (backend) => {
       wrapStore: (real) => (added = addedTo(real)).store,
     });
     const addKey = (): void => appendFileSync(join(muster.dataDir, 'keys'), keyLine(2));
-    await liveIn({ front: frontOf(muster.service, OPERATOR_TOKEN), clock, addKey });
+    const { steady, revoked } = await liveIn({ front: frontOf(muster.service, OPERATOR_TOKEN), clock, addKey });
+    await refuseAndAcknowledgeAgain(muster, clock, steady.credential, revoked);
     expect([...(added?.lost ?? [])].toSorted()).toEqual([]);
     expect([...(added?.kept ?? [])].toSorted()).toEqual(WRITTEN_AGAIN);
   });
 });
+
+/** The walk does neither of them twice. */
+async function refuseAndAcknowledgeAgain(
+  muster: Muster,
+  clock: FakeClock,
+  credential: string,
+  spent: CreatedApp,
+): Promise<void> {
+  clock.advance(HOUR_MS);
+  expect((await sendEnroll(muster, spent)).status).toBe(401);
+  const { revision } = (await poll(muster, credential)).body;
+  const acknowledged = await call(`${muster.device}/device/v1/config/ack`, {
+    token: credential,
+    body: { revision, status: 'failed', error: 'the disk is full' },
+  });
+  expect(acknowledged.status).toBe(204);
+}

@@ -90,7 +90,7 @@ describe.skipIf(url === undefined)('a store on etcd with a mark', () => {
     async (_, calls) => {
       await using all = await opened();
       await all.other.commit(create('k'));
-      await all.mark('{"format":2,"storeId":"ours","migratingFrom":1}');
+      await all.mark('{"format":2,"storeId":"ours"}');
       await calls(all.store);
     },
   );

@@ -90,7 +90,7 @@ function verifiedOf(
     revision,
     backend,
     version,
-    key: key?.number ?? null,
+    key: key.number,
     signature: signatureOf(key, trust),
     unopened,
     sha256,
@@ -98,6 +98,6 @@ function verifiedOf(
 }
 
 function signatureOf(key: BackupHeader['key'], trust: BackupTrust | undefined): Verified['signature'] {
-  if (key && trust?.keyRing?.fingerprint(key.number) === key.fingerprint) return 'verified';
+  if (trust?.keyRing?.fingerprint(key.number) === key.fingerprint) return 'verified';
   return trust?.sha256 === undefined ? 'not verified' : 'vouched for by its SHA-256';
 }

@@ -16,8 +16,6 @@ export interface OwnCount {
 export class OwnUsage {
   readonly #rules: WindowRules;
   readonly #ring = new TimestampRing();
-  /** How many of the oldest are a minute old. */
-  #expired = 0;
   /** Others share the window: the clocks of several replicas measure it. */
   isShared = false;
 
@@ -32,13 +30,13 @@ export class OwnUsage {
 
   live(now: number): number {
     this.#age(now);
-    return this.#ring.size - this.#expired;
+    return this.#ring.size;
   }
 
   /** When the oldest live unit counts no more; infinite when there is none. */
   freesAt(now: number): number {
     this.#age(now);
-    return this.#expired < this.#ring.size ? this.#ring.at(this.#expired) + this.#countsMs : Number.POSITIVE_INFINITY;
+    return this.#ring.size > 0 ? this.#ring.oldest() + this.#countsMs : Number.POSITIVE_INFINITY;
   }
 
   count(now: number): OwnCount {
@@ -55,8 +53,6 @@ export class OwnUsage {
 
   #age(now: number): void {
     const ring = this.#ring;
-    while (this.#expired < ring.size && now >= ring.at(this.#expired) + this.#countsMs) this.#expired += 1;
-    // The others count for a little longer: whether there are any may change.
-    for (; this.#expired > 0 && now >= ring.oldest() + this.#rules.ownCountsMs; this.#expired -= 1) ring.shift();
+    while (ring.size > 0 && now >= ring.oldest() + this.#countsMs) ring.shift();
   }
 }

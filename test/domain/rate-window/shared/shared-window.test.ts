@@ -37,7 +37,6 @@ const allotment = (units: number, until = NOW + 10_000) => ({
   nonce: 7,
   units,
   until,
-  wallUntil: 0,
   isAllotment: true,
 });
 const own = (lease: Partial<OwnLease> = {}): OwnLease => ({
