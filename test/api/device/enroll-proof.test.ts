@@ -17,7 +17,7 @@ import {
   call,
   createApp,
   enroll,
-  Muster,
+  type Muster,
   poll,
   tenant,
   type Answer,
