@@ -83,13 +83,13 @@ export class Rounds<Scene> {
   }
 }
 
-/**
- * What a place logged as an error: a conflict is none, however often it came. Nor is an outage of the store, which a
- * machine that is busy elsewhere brings about: what it gave up is counted.
- */
+/** Words of errors that a machine brings about which is busy elsewhere, or stood still: what was given up is counted. */
+const OF_THE_MACHINE = ['are refused with 502 until it does', 'the clock jumped', 'the file cannot be read within'];
+
+/** What a place logged as an error: a conflict is none, however often it came, nor is the machine's trouble. */
 export const faultsOf = ({ one, other }: Place): readonly string[] =>
   [...new Set([one, other])].flatMap(({ logged }) =>
-    logged.filter((line) => line.includes('"level":"error"') && !line.includes('are refused with 502 until it does')),
+    logged.filter((line) => line.includes('"level":"error"') && !OF_THE_MACHINE.some((words) => line.includes(words))),
   );
 
 /** Each mutation of a list with itself, and with those that stand behind it. */
