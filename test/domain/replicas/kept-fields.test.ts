@@ -147,6 +147,7 @@ async function refuseAndAcknowledgeAgain(
   expect((await sendEnroll(muster, spent)).status).toBe(401);
   const { revision } = (await poll(muster, credential)).body;
   const acknowledged = await call(`${muster.device}/device/v1/config/ack`, {
+    method: 'POST',
     token: credential,
     body: { revision, status: 'failed', error: 'the disk is full' },
   });
