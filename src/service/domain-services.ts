@@ -283,7 +283,7 @@ export function createBindingServices(
   return {
     boundAccounts: createBoundAccounts({ ...mutations, clockWatch, mayRemember }),
     boundKeys: createBoundKeys(mutations),
-    boundApps: createBoundApps({ ...mutations, queues, mayRemember }),
+    boundApps: createBoundApps({ ...mutations, clockWatch, queues, mayRemember }),
     goneResources: createGoneResources({ ...mutations, mayRemember }),
     offeredNamespaces: createOfferedNamespaces(mutations),
     bindings: (fence) => createBindings(store, fence),

@@ -52,7 +52,7 @@ export async function operated(
     account,
     boundAccounts: accounts,
     keys: createBoundKeys(domain.mutations),
-    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues, mayRemember }),
+    boundApps: createBoundApps({ ...domain.mutations, clockWatch, queues: domain.queues, mayRemember }),
     enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential): Promise<void> =>
       enrollBound({ ...domain.mutations, clockWatch, metrics: core.metrics }, caller, appId, credential),
     consents: createAppConsents({ ...domain.mutations, mayConsent: mayRemember }),
