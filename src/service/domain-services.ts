@@ -262,7 +262,7 @@ export function createBindingServices(
   return {
     boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
     boundKeys: createBoundKeys(mutations),
-    boundApps: createBoundApps({ ...mutations, queues }),
+    boundApps: createBoundApps({ ...mutations, clockWatch, queues }),
     goneResources: createGoneResources(mutations),
     offeredNamespaces: createOfferedNamespaces(mutations),
     bindings: (fence) => createBindings(store, fence),

@@ -29,3 +29,11 @@ test('work that is late is given up at its time and no sooner, and what it fails
   work.reject(new RangeError('too late'));
   await expect(work.promise).rejects.toThrow('too late');
 });
+
+test('an answer that came while the process stood still is in time', async () => {
+  const answer = new Promise((resolve) => setImmediate(() => resolve('answered')));
+  const waiting = inTime(answer, 20, late);
+  const until = performance.now() + 50;
+  while (performance.now() < until);
+  await expect(waiting).resolves.toBe('answered');
+});

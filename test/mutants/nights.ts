@@ -3,6 +3,22 @@ import type { Mutant } from './mutant.ts';
 /** Metering, the bill and the audit. */
 export const NIGHTS: readonly Mutant[] = [
   {
+    name: 'an app that is created in a new day leaves the day where it was',
+    file: 'src/domain/apps/apps.ts',
+    search: '...authorised.write, ...creation.write]',
+    replacement: '...authorised.write]',
+    rule: 'M1: an instant is never before the one of the same app before it.',
+    caughtBy: ['test/service/metering.test.ts'],
+  },
+  {
+    name: 'an app is created at the instant of a clock that is not trusted',
+    file: 'src/domain/apps/apps.ts',
+    search: 'statusAt: creation.at };',
+    replacement: 'statusAt: origin.at };',
+    rule: 'M1: an instant is never before the one of the same app before it.',
+    caughtBy: ['test/service/metering.test.ts'],
+  },
+  {
     name: 'a night reads the apps of a batch in one go',
     file: 'src/domain/metering/meter-night.ts',
     search: '    await read(apps);\n',

@@ -5,6 +5,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { expectRevision } from '../../src/store/entry.ts';
 import type { Change, CommitResult, Store } from '../../src/store/port.ts';
 import { dayAt, endOfDay, startOfDay } from '../../src/time/utc-days.ts';
+import { auditedNights } from '../support/metering/audited-ledger.ts';
 import { countsOf, digestOf, HOUR_MS, ledgerOf, MINUTE_MS } from '../support/metering/metering.ts';
 import { entriesOf, halfWritten } from '../support/service/accounts.ts';
 import { changeAccount, deleteApp, issueCode, metric, readApp, revoke } from '../support/service/daemon.ts';
@@ -257,6 +258,27 @@ onEachBackend('a night through the front door', (backend) => {
     await revoke(muster, owner.apiKey, app.appId);
     expect(store.changes.length).toBe(from + 1);
     expect(touchesNights(from)).toBe(false);
+  });
+
+  test.each<[string, number, string[], string]>([
+    ['is trusted, and then jumps', 2 * MINUTE_MS, [`${NEXT} 1`], NEXT],
+    ['has jumped before', -2 * MINUTE_MS, [`${DAY} 1`, `${NEXT} 1`], DAY],
+  ])('an app made by a clock that %s counts for no night before its creation', async (_what, at, nights, day) => {
+    await using running = await fresh(backend);
+    const { muster, store, clock } = running;
+    const owner = await tenant(muster);
+    goTo(clock, MIDNIGHT + at);
+    if (day === DAY) clock.jump(HOUR_MS);
+    // Nobody has ended the day before: it is metered some minutes after its midnight.
+    const app = await createApp(muster, owner.apiKey);
+    expect(JSON.parse((await store.get(KEYS.day))?.value ?? '')).toEqual({ day, since: DAY });
+    if (day === NEXT) clock.jump(HOUR_MS);
+    await enroll(muster, app);
+    clock.jump(-HOUR_MS);
+    await metered(running, NEXT);
+    const counted = [...(await ledgerOf(store)).values()].filter(({ activeDaemons }) => activeDaemons > 0);
+    expect(counted.map((night) => `${night.day} ${night.activeDaemons}`)).toEqual(nights);
+    expect(await countsOf(store)).toEqual(await auditedNights(store, NEXT));
   });
 
   test.each<[string, number]>([

@@ -37,7 +37,7 @@ import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUs
 /** The services and checks that the ops listener uses. */
 export interface OpsDeps extends ExchangeDeps {
   /**
-   * Those that are valid at present, as another list whenever they change: the old and the new token both work while
+   * The tokens that are valid at present, as another list whenever they change: the old and the new token both work while
    * they are changed.
    */
   readonly operatorTokens: () => readonly OperatorToken[];

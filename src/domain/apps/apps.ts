@@ -12,9 +12,10 @@ import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import type { CountersRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
-import { appTransition, type TransitionDeps } from '../status-history/status-change.ts';
-import { codeExpiry, isFullyRevoked, newApp, revoked, withCode } from './app-state.ts';
+import { appCreation, appTransition, type TransitionDeps } from '../status-history/status-change.ts';
+import { codeExpiry, isFullyRevoked, newApp, revoked, withCode, type NewCode } from './app-state.ts';
 import { removePastCredentials } from './past-credentials.ts';
 
 /** The caller of an operation on an account's own records: on `/v1` an API key, authenticated with this reader. */
@@ -107,24 +108,47 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   const created: CreatedApp = { appId, name, enrollCode, expiresAt: codeExpiry(origin.at), replayed: false };
 
   const plan: CountersPlan<CreatedApp> = async (reader, counters) => {
-    const { expect, write } = await authorisedBy(reader, accountId, caller.authority);
+    const authorised = await authorisedBy(reader, accountId, caller.authority);
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
-    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
-    const key = KEYS.app(accountId, appId);
-    const step: CountersStep<CreatedApp> = {
-      accountId,
-      action: 'app.created',
-      appId,
-      countsAt: origin.at,
-      expect: [...expect, expectAbsent(key)],
-      write: [put(key, newApp(name, counters.nextSlot, origin.at, code)), ...write],
-      counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
-      result: created,
-    };
-    return found ? await recording(step, found.record) : step;
+    const step = await creationStep(deps, caller, { reader, counters, authorised }, { appId, name, code });
+    return found ? await recording({ ...step, result: created }, found.record) : { ...step, result: created };
   };
   return await deps.queues(accountId, origin, plan, caller.reader);
+}
+
+/** What the plan of a creation has read. */
+interface CreationRead {
+  readonly reader: FleetReader;
+  readonly counters: CountersRecord;
+  readonly authorised: Authorised;
+}
+
+/**
+ * The step that creates a pending app (A10).
+ * @param app the code is undefined where none is issued yet
+ * @throws Refusal `limit_reached`; StoreUnavailable
+ */
+export async function creationStep(
+  deps: TransitionDeps,
+  { accountId, origin }: Caller,
+  { reader, counters, authorised }: CreationRead,
+  { appId, name, code }: { appId: string; name: string; code?: NewCode },
+): Promise<CountersStep<void>> {
+  if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
+  const key = KEYS.app(accountId, appId);
+  const creation = await appCreation(deps, reader, origin.at);
+  const record = { ...newApp(name, counters.nextSlot, origin.at, code), statusAt: creation.at };
+  return {
+    accountId,
+    action: 'app.created',
+    appId,
+    countsAt: creation.at,
+    expect: [...authorised.expect, expectAbsent(key), ...creation.expect],
+    write: [put(key, record), ...authorised.write, ...creation.write],
+    counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
+    result: undefined,
+  };
 }
 
 /** The step with the idempotency record of its answer. */

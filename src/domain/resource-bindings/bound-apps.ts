@@ -1,8 +1,7 @@
-import { expectAbsent, type Store } from '../../store/port.ts';
-import { codeExpiry, newApp, withCode, withoutCode } from '../apps/app-state.ts';
-import { ownApp, type Caller } from '../apps/apps.ts';
+import { type Store } from '../../store/port.ts';
+import { codeExpiry, withCode, withoutCode } from '../apps/app-state.ts';
+import { creationStep, ownApp, type Caller } from '../apps/apps.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { LIMITS } from '../limits.ts';
 import type { AccountQueues, CountersPlan } from '../mutation/account-queue.ts';
 import { authorisedBy } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -12,6 +11,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { type AppRecord, type AppStatus } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
+import type { TransitionDeps } from '../status-history/status-change.ts';
 import { adoptedBy, isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf, type Owner } from './adoption.ts';
 
 /** A code that was generated before; its text is in a Secret of Kubernetes. */
@@ -55,7 +55,7 @@ export interface BoundApps {
   release(caller: Caller, appId: string, owner: Owner): Promise<void>;
 }
 
-export interface BoundAppsDeps extends MutationDeps {
+export interface BoundAppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
   readonly queues: AccountQueues;
 }
@@ -74,19 +74,8 @@ export function createBoundApps(deps: BoundAppsDeps): BoundApps {
 async function create(deps: BoundAppsDeps, caller: Caller, appId: string, name: string): Promise<void> {
   const { accountId, origin, authority } = caller;
   const plan: CountersPlan<void> = async (reader, counters) => {
-    const { expect, write } = await authorisedBy(reader, accountId, authority);
-    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
-    const key = KEYS.app(accountId, appId);
-    return {
-      accountId,
-      action: 'app.created',
-      countsAt: origin.at,
-      appId,
-      expect: [...expect, expectAbsent(key)],
-      write: [put(key, newApp(name, counters.nextSlot, origin.at)), ...write],
-      counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
-      result: undefined,
-    };
+    const authorised = await authorisedBy(reader, accountId, authority);
+    return await creationStep(deps, caller, { reader, counters, authorised }, { appId, name });
   };
   await deps.queues(accountId, origin, plan, caller.reader);
 }

@@ -15,8 +15,8 @@ import { stampDay, type DayStamp } from './day-record.ts';
 /*
  * The status changes, from which a night is rebuilt (M1, M3). Each change of an app's status, and of an account's
  * `disabled`, records the status before it in its own commit: one small record a day and app, which outlives the app.
- * The creation of an app leaves none and expects no day: a pending app does not count, and its next change records that
- * it was pending before.
+ * The creation of an app leaves none, since a pending app does not count, and its next change records that it was pending
+ * before.
  */
 
 /** The store and the judgement of the clock that status changes need. */
@@ -46,10 +46,7 @@ export async function appTransition(
   at: number,
 ): Promise<Transition> {
   const { status, statusAt } = app.record;
-  // The last change may come from a clock that is a little ahead: where this replica trusts its instant, the new change
-  // is not before it.
-  const notBefore = statusAt > at && deps.clockWatch.trusts(statusAt) ? statusAt : at;
-  const stamp = await stampNow(deps, reader, notBefore);
+  const stamp = await stampNow(deps, reader, at);
   const key = KEYS.statusChange(stamp.day, app.accountId, app.id);
   // A pending app has not changed before, and an app whose last change is of an earlier day has no record of today.
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
@@ -57,6 +54,17 @@ export async function appTransition(
   const before = entry && parseRecord(statusChangeSchema, entry);
   const record: StatusChangeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
   return withStatusChange(stamp, record, expectAsFound(key, before));
+}
+
+/**
+ * Stamps the creation of an app: no later change is before it (M1). It is the busiest write, so it expects the day only
+ * where it is the first change of one.
+ * @param at the instant of the request, in milliseconds since 1970
+ * @throws StoreUnavailable
+ */
+export async function appCreation(deps: TransitionDeps, reader: FleetReader, at: number): Promise<Transition> {
+  const { at: createdAt, expect, write } = await stampNow(deps, reader, at);
+  return { at: createdAt, expect: write.length === 0 ? [] : [expect], write };
 }
 
 /**

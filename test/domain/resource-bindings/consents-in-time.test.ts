@@ -12,6 +12,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { AccountRecord } from '../../../src/domain/records/records.ts';
 import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import type { NamelessOffer } from '../../../src/domain/resource-bindings/offered-namespaces.ts';
+import type { Clock } from '../../../src/time/clock.ts';
 import { ACCOUNT, bindingTo, operated, type Operated } from '../../support/kubernetes/bound-core.ts';
 import { write } from '../../support/metering/metering.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -138,12 +139,14 @@ onEachBackend('a consent', (backend) => {
   test('is noted as soon as the leader learns of it', async () => {
     await using it = await operated(backend);
     const ending = new AbortController();
-    const clock = new FakeClock();
+    const pauses = new FakeClock();
+    // The deadlines of its commits are of the clock that judges them.
+    const clock: Clock = { ...it.core.clock, sleep: (ms, signal) => pauses.sleep(ms, signal) };
     const working = noteOfferedNamespaces({ ...leading(it, async () => 'ns-1', ending.signal), clock });
     // The round at the beginning of the term has found nothing.
-    await until(() => clock.sleeping > 0);
+    await until(() => pauses.sleeping > 0);
     await offer(it);
-    clock.advance(1000);
+    pauses.advance(1000);
     await until(async () => (await recordOf(it)).consent?.namespaceUid === 'ns-1');
     ending.abort();
     await working;

@@ -3,7 +3,7 @@ import type { FleetReader } from '../../../src/domain/fleet/reader.ts';
 import { directReader } from '../../../src/domain/fleet/store-reader.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { accountTransition, appTransition } from '../../../src/domain/status-history/status-change.ts';
+import { accountTransition, appCreation, appTransition } from '../../../src/domain/status-history/status-change.ts';
 import { ABSENT } from '../../../src/store/port.ts';
 import { accountAt, appAt, newId, replicaOn, write, type Replica } from '../../support/metering/metering.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
@@ -85,26 +85,20 @@ onEachStore('what a change leaves for the nights', (stores) => {
   });
 
   test.each<[string, number, string, number]>([
-    ['a little ahead begins its day', MIDNIGHT + 5000, NEXT, MIDNIGHT + 5000],
-    ['that no replica trusts changes nothing but the order', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
-  ])('an app that was made by a clock %s', async (_what, madeAt, day, at) => {
+    ['in its day', NOON, DAY, NOON],
+    ['a little after its midnight', MIDNIGHT + 5000, NEXT, MIDNIGHT + 5000],
+    ['far ahead, which is not trusted', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
+    ['of the day before', YESTERDAY, DAY, MIDNIGHT - 86_400_000],
+  ])('a creation by a clock %s', async (_what, madeAt, day, at) => {
     await using store = await stores.open();
     await using replica = await replicaOn(store, new FakeClock(MIDNIGHT - 5000));
-    const [accountId, appId] = [newId(), newId()];
-    await write(store, [
-      put(KEYS.day, { day: DAY, since: DAY }),
-      accountAt(accountId, YESTERDAY),
-      appAt(accountId, appId, madeAt, 'pending'),
-    ]);
-    const reader = await caughtUp(replica);
-    const app = (await reader.appById(appId))?.app;
-    if (!app) throw new Error('no app');
-    const change = await appTransition(replica.deps, reader, app, 'active', MIDNIGHT - 5000);
-    expect(change.at).toBe(at);
-    expect(change.write).toContainEqual(
-      put(KEYS.statusChange(day, accountId, appId), { before: 'pending', after: 'active', at }),
-    );
-    expect(change.write.some((one) => 'put' in one && one.put === KEYS.day)).toBe(day === NEXT);
+    await write(store, [put(KEYS.day, { day: DAY, since: DAY })]);
+    const creation = await appCreation(replica.deps, await caughtUp(replica), madeAt);
+    const revision = (await store.get(KEYS.day))?.revision;
+    // It is the busiest write, so it expects the day only where it begins one.
+    const expected = day === DAY ? [] : [{ key: KEYS.day, revision }];
+    const writes = day === DAY ? [] : [put(KEYS.day, { day, since: DAY })];
+    expect(creation).toEqual({ at, expect: expected, write: writes });
   });
 
   test('the same for an account that is disabled and enabled', async () => {

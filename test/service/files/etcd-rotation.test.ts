@@ -7,7 +7,7 @@ import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { addUser } from '../../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { makeCertificates, type Certificates } from '../../support/http/certificates.ts';
-import { MountedSecret } from '../../support/records/mounted-secret.ts';
+import { etcdFilesOf, MountedSecret } from '../../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { call, createApp, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -50,15 +50,7 @@ describe.skipIf(binary === undefined)(`rotations on an etcd with TLS and users${
       clock,
       // A call while etcd is away waits for so long.
       deadlines: { requestMs: 6000, storeMs: 3000 },
-      env: {
-        MUSTER_ETCD_PREFIX: PREFIX,
-        MUSTER_ETCD_COMPACT: 'never',
-        MUSTER_ETCD_CA_FILE: secret.path('ca.crt'),
-        MUSTER_ETCD_CERT_FILE: secret.path('tls.crt'),
-        MUSTER_ETCD_KEY_FILE: secret.path('tls.key'),
-        MUSTER_ETCD_USERNAME: USER.username,
-        MUSTER_ETCD_PASSWORD_FILE: secret.path('password'),
-      },
+      env: { MUSTER_ETCD_PREFIX: PREFIX, MUSTER_ETCD_COMPACT: 'never', ...etcdFilesOf(secret, USER.username) },
     });
     account = await tenant(muster);
     next = makeCertificates(scratchDirectory('next-authority'));

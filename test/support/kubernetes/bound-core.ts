@@ -44,7 +44,7 @@ export async function operated(backend: Backend, { wrapStore }: Pick<CoreOptions
     account,
     boundAccounts: accounts,
     keys: createBoundKeys(domain.mutations),
-    boundApps: createBoundApps({ ...domain.mutations, queues: domain.queues }),
+    boundApps: createBoundApps({ ...domain.mutations, clockWatch, queues: domain.queues }),
     enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential): Promise<void> =>
       enrollBound({ ...domain.mutations, clockWatch, metrics: core.metrics }, caller, appId, credential),
     consents: createAppConsents(domain.mutations),

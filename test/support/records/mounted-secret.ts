@@ -28,3 +28,12 @@ export class MountedSecret {
     renameSync(join(this.#directory, '..next'), join(this.#directory, '..data'));
   }
 }
+
+/** The variables of a service that reaches etcd by the files of a Secret. */
+export const etcdFilesOf = (secret: MountedSecret, username: string): Readonly<Record<string, string>> => ({
+  MUSTER_ETCD_CA_FILE: secret.path('ca.crt'),
+  MUSTER_ETCD_CERT_FILE: secret.path('tls.crt'),
+  MUSTER_ETCD_KEY_FILE: secret.path('tls.key'),
+  MUSTER_ETCD_USERNAME: username,
+  MUSTER_ETCD_PASSWORD_FILE: secret.path('password'),
+});
