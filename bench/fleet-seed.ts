@@ -6,6 +6,7 @@ import { KEYS } from '../src/domain/records/keys.ts';
 import { settleFormat } from '../src/domain/replicas/format.ts';
 import { expectRevision } from '../src/store/entry.ts';
 import type { Store, Write } from '../src/store/port.ts';
+import { rawPut } from '../test/support/store/raw-key.ts';
 
 const random = systemRandom();
 const APPS_PER_ACCOUNT = 1000;
@@ -31,9 +32,9 @@ export async function seedFleet(
   credentialHash: (app: number) => string = anyHash,
 ): Promise<void> {
   await settleFormat(store);
-  const format = await store.get(KEYS.format);
+  const format = await store.get(KEYS.format());
   if (!format) throw new Error('the store has no format');
-  const expect = [expectRevision(KEYS.format, format.revision)] as const;
+  const expect = [expectRevision(KEYS.format(), format.revision)] as const;
   const ids = Array.from({ length: Math.ceil(apps / APPS_PER_ACCOUNT) }, () => generateAccountId(random)).sort();
   let under: Promise<unknown>[] = [];
   for (const [index, accountId] of ids.entries()) {
@@ -64,7 +65,7 @@ function account(accountId: string, apps: number, index: number, hashOf: (slot: 
     }),
     put(KEYS.counters(accountId), { apps, nextSlot: apps, idempotencyNext: 0 }),
   ];
-  if (configured) writes.push(put(KEYS.otel(accountId), configuration(at)));
+  if (configured) writes.push(rawPut(KEYS.otel(accountId), configuration(at)));
   const appIds = Array.from({ length: apps }, () => generateAppId(random)).sort();
   for (const [slot, appId] of appIds.entries()) {
     const [code, credential] = [anyHash(), hashOf(slot)];

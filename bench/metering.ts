@@ -21,6 +21,7 @@ import { DAY_MS, endOfDay } from '../src/time/utc-days.ts';
 import { findEtcd } from '../test/support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../test/support/etcd/etcd.ts';
 import { median, withRange } from './median.ts';
+import { rawPut } from '../test/support/store/raw-key.ts';
 
 /*
  * `npm run bench:metering`: measures the seconds and the extra memory of a night that is metered in one go, and the p99
@@ -67,8 +68,8 @@ async function open(choice: StoreChoice, nights = 1): Promise<Bench> {
     meteringDelayMs: 300_000,
   };
   await recordPrice(store, { price: '1.50', currency: 'EUR' }, NOON, []);
-  const day = put(KEYS.day, { day: DAY, since: DAY });
-  await store.commit({ expect: [expectAbsent(KEYS.day)], write: [day] });
+  const day = put(KEYS.day(), { day: DAY, since: DAY });
+  await store.commit({ expect: [expectAbsent(KEYS.day())], write: [day] });
   return {
     store,
     memory,
@@ -161,7 +162,7 @@ async function writers(store: Store, over: () => boolean): Promise<number[]> {
       const startedAt = performance.now();
       await store.commit({
         expect: [expectAbsent(key)],
-        write: [put(key, { at: number, text: 'x'.repeat(300) })],
+        write: [rawPut(key, { at: number, text: 'x'.repeat(300) })],
       });
       times.push(performance.now() - startedAt);
     }

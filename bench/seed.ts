@@ -55,9 +55,9 @@ export async function seed(choice: StoreChoice, plans: readonly SeedPlan[]): Pro
 }
 
 async function commit(store: Store, write: readonly Write[]): Promise<void> {
-  const format = await store.get(KEYS.format);
+  const format = await store.get(KEYS.format());
   if (!format) throw new Error('the store has no format');
-  await store.commit({ expect: [expectRevision(KEYS.format, format.revision)], write });
+  await store.commit({ expect: [expectRevision(KEYS.format(), format.revision)], write });
 }
 
 function account(writes: Write[], { appsEach: apps, appName }: Omit<SeedPlan, 'accounts'>): Seeded {

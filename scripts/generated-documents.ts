@@ -4,6 +4,7 @@ import { DOCUMENT_NAMES } from '../src/api/openapi/apis.ts';
 import { documentOf } from '../src/api/openapi/document.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
+import { architectureDocument } from './records-table.ts';
 
 export interface GeneratedDocument {
   /** Relative to the root of the repository. */
@@ -15,6 +16,7 @@ export interface GeneratedDocument {
 }
 
 export const GENERATED: readonly GeneratedDocument[] = [
+  { path: 'docs/ARCHITECTURE.md', text: async () => await formatted(architectureDocument()) },
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
   // Some of the client library's own series are there on Linux alone.
   { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },

@@ -1,5 +1,4 @@
 import { KEYS } from '../domain/records/keys.ts';
-import { leaderSchema } from '../domain/records/records.ts';
 import type { Log } from '../log.ts';
 import { expectHeld, type Expectation, type Held, type Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
@@ -50,9 +49,9 @@ export async function lead(deps: LeaderDeps, work: (term: Term) => Promise<void>
 async function tryToLead({ store, clock, log, replicaId }: LeaderDeps): Promise<Held | undefined> {
   try {
     // The read comes first: an attempt costs a lease, and is made every second.
-    if (store.backend === 'etcd' && (await store.get(KEYS.leader))) return undefined;
-    const record = leaderSchema.parse({ replicaId, since: clock.now() });
-    const held = await store.hold(KEYS.leader, JSON.stringify(record), TTL_MS);
+    if (store.backend === 'etcd' && (await store.get(KEYS.leader()))) return undefined;
+    const record = KEYS.leader.schema.parse({ replicaId, since: clock.now() });
+    const held = await store.hold(KEYS.leader(), JSON.stringify(record), TTL_MS);
     return held === 'taken' ? undefined : held;
   } catch (error) {
     log.info({ err: error }, 'cannot check whether another controller leads');
@@ -66,7 +65,7 @@ async function serve(
   work: (term: Term) => Promise<void>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const fence = [expectHeld(KEYS.leader, held)];
+  const fence = [expectHeld(KEYS.leader(), held)];
   log.info({ term: held.revision }, 'this controller leads');
   metrics.leads(true);
   try {

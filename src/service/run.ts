@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { movedTo } from '../config/client-variables.ts';
 import { ConfigError, readConfig, type Config } from '../config/config.ts';
-import { FORMAT } from '../domain/records/records.ts';
+import { FORMAT } from '../domain/records/store-records.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
 import { createLog, LogOutput } from '../log.ts';
 import { systemClock } from '../time/clock.ts';

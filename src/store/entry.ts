@@ -1,6 +1,15 @@
+declare const named: unique symbol;
+/**
+ * The key of a record, and the type of what it holds. Only a declared kind of record makes one (domain/records/registry.ts),
+ * or a read of the store: so that nothing is written that no part of the service knows of.
+ */
+export type Key<T = unknown> = string & { readonly [named]: T };
+/** What the keys of several records begin with; it ends with a whole part of them. */
+export type KeyPrefix = string & { readonly [named]: 'prefix' };
+
 /** A value at rest, with the store revision of its last write. */
 export interface Entry {
-  readonly key: string;
+  readonly key: Key;
   readonly value: string;
   readonly revision: number;
 }
@@ -19,7 +28,7 @@ export declare const made: unique symbol;
  * commit expects the same one: a revision that is read later may belong to a newer value than the one that was judged.
  */
 export interface Snapshot {
-  readonly key: string;
+  readonly key: Key;
   readonly revision: number;
   readonly [made]: 'snapshot';
 }
@@ -34,7 +43,7 @@ export interface Expectation {
   readonly [made]: 'expectation';
 }
 
-const snapshot = (key: string, revision: number): Snapshot => ({ key, revision }) as Snapshot;
+const snapshot = (key: Key, revision: number): Snapshot => ({ key, revision }) as Snapshot;
 
 /** For stores alone, which give the revisions out themselves: the port does not offer it. */
 export const expectRevision = (key: string, revision: number): Expectation => ({ key, revision }) as Expectation;
@@ -44,11 +53,11 @@ export const snapshotOf = ({ key, revision }: Pick<Entry, 'key' | 'revision' | '
   snapshot(key, revision);
 
 /** The snapshot of a key that was not there. */
-export const absentSnapshot = (key: string): Snapshot => snapshot(key, ABSENT);
+export const absentSnapshot = (key: Key): Snapshot => snapshot(key, ABSENT);
 
 /** The snapshot that this process's own commit has made of a key that it wrote. */
 export const committedSnapshot = (
-  key: string,
+  key: Key,
   result: { readonly outcome: 'committed'; readonly revision: number },
 ): Snapshot => snapshot(key, result.revision);
 

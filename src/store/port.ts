@@ -1,4 +1,4 @@
-import type { Entry, Expectation } from './entry.ts';
+import type { Entry, Expectation, Key, KeyPrefix } from './entry.ts';
 
 /**
  * The store port: what Muster asks of the place where its records lie. Two back-ends keep these promises, `sqlite` and
@@ -22,11 +22,16 @@ export {
   expectUnchanged,
   snapshotOf,
 } from './entry.ts';
-export type { Entry, Expectation, made, Snapshot } from './entry.ts';
+export type { Entry, Expectation, Key, KeyPrefix, made, Snapshot } from './entry.ts';
+
+/** Puts a value under a key. */
+export interface Put {
+  readonly put: Key;
+  readonly value: string;
+}
 
 /** One effect of a commit. `removeAll` removes every key that starts with the prefix and counts as one operation. */
-export type Write =
-  { readonly put: string; readonly value: string } | { readonly remove: string } | { readonly removeAll: string };
+export type Write = Put | { readonly remove: Key } | { readonly removeAll: KeyPrefix };
 
 /**
  * All or nothing: the writes happen if every expectation holds. A blind write cannot be expressed. No two writes of a
@@ -92,7 +97,7 @@ export interface Head {
 
 /** A change that a watch saw. A removed key has no `value`; `revision` is that of the removal. */
 export interface WatchedChange {
-  readonly key: string;
+  readonly key: Key;
   readonly revision: number;
   readonly value: string | undefined;
 }
@@ -202,7 +207,7 @@ export interface Store extends AsyncDisposable {
    * @throws StoreUnavailable as `commit`: the key is then there for one more time to live at most
    * @throws RangeError for a key, a value or a time to live that the contract rules out
    */
-  hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'>;
+  hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'>;
 
   /**
    * How full the store is, 0 to 1: as last seen, and what this process has written since. 1 where it takes no writes at
@@ -276,4 +281,4 @@ export type StoreTrouble =
  */
 export const CACHED_PREFIX = 'd/';
 /** The key of `head`. */
-export const HEAD_KEY = 'd/head';
+export const HEAD_KEY = 'd/head' as Key;

@@ -1,5 +1,5 @@
 /** Both back-ends refuse the requests that the port's contract rules out here, before anything is sent. */
-import type { Change, PageRequest, Write } from './port.ts';
+import type { Change, Key, PageRequest, Write } from './port.ts';
 import { COMMIT_OPERATIONS_MAX, expectAbsent, HEAD_KEY, HOLD_TTL_MS_MAX, PAGE_ENTRIES_MAX } from './port.ts';
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
@@ -47,7 +47,7 @@ function checkPrefix(prefix: string, targets: ReadonlySet<string>): void {
 }
 
 /** @throws RangeError for a key or a value that no commit may write, and for a time to live out of its range */
-export function checkHold(key: string, value: string, ttlMs: number): void {
+export function checkHold(key: Key, value: string, ttlMs: number): void {
   checkChange({ expect: [expectAbsent(key)], write: [{ put: key, value }] });
   if (!(ttlMs > 0 && ttlMs <= HOLD_TTL_MS_MAX)) throw new RangeError(`a hold has 1 to ${HOLD_TTL_MS_MAX} ms to live`);
 }

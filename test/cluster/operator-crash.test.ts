@@ -8,7 +8,6 @@ import { runOperator } from '../../src/controller/kubernetes/operator.ts';
 import { tokenHash } from '../../src/domain/credentials/tokens.ts';
 import { parseRecord } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { bindingSchema } from '../../src/domain/resource-bindings/bindings.ts';
 import { createLog } from '../../src/log.ts';
 import { openCore, type Core } from '../../src/service/core.ts';
 import { createDomainServices, type DomainServices } from '../../src/service/domain-services.ts';
@@ -94,8 +93,8 @@ describeOn('control plane', 'an operator that ends between a Secret and its hash
       expect([...keys.values()].toSorted()).toEqual(hashes.toSorted());
       const locators = await core.store.list({ prefix: 'key/', limit: 1000 });
       expect(locators.entries).toHaveLength(LIVES);
-      const bindings = await core.store.list({ prefix: KEYS.bindings, limit: 1000 });
-      const told = bindings.entries.map((entry) => parseRecord(bindingSchema, entry).record);
+      const bindings = await core.store.list({ prefix: KEYS.binding.under(), limit: 1000 });
+      const told = bindings.entries.map((entry) => parseRecord(KEYS.binding, entry).record);
       expect(told.filter(({ kind }) => kind === 'FleetApiKey')).toHaveLength(LIVES);
       expect(told.filter(({ pending, previousKey }) => pending ?? previousKey)).toEqual([]);
     },

@@ -21,11 +21,11 @@ onEachBackend('sealing, in a service', (backend) => {
             ...listener,
             onOpen() {
               listener.onOpen();
-              if (prefix === KEYS.auditsAll) listening.resolve();
+              if (prefix === KEYS.audit.under()) listening.resolve();
             },
             onBatch(batch) {
               listener.onBatch(batch);
-              if (prefix === KEYS.auditsAll) brought += batch.changes.length;
+              if (prefix === KEYS.audit.under()) brought += batch.changes.length;
             },
           }),
       });

@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import { runLoop } from '../../src/controller/loop.ts';
 import { sealAccount } from '../../src/domain/audit/seal.ts';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
-import { sealSchema } from '../../src/domain/records/audit-records.ts';
-import { parseRecord } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
+import { parseRecord } from '../../src/domain/records/codec.ts';
 import { createLog } from '../../src/log.ts';
 import { expectRevision } from '../../src/store/entry.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
@@ -18,8 +17,8 @@ import { until } from '../support/time/until.ts';
 
 /** Every entry that a block of the account has, in the order of the chain. */
 async function sealedEntries(store: Store, accountId = ACCOUNT): Promise<string[]> {
-  const blocks = await entriesOf(store, KEYS.seals(accountId));
-  return blocks.flatMap((entry) => parseRecord(sealSchema, entry).record.entries.map(([suffix]) => suffix));
+  const blocks = await entriesOf(store, KEYS.seal.under(accountId));
+  return blocks.flatMap((entry) => parseRecord(KEYS.seal, entry).record.entries.map(([suffix]) => suffix));
 }
 const suffix = (key: string): string => key.split('/')[2] ?? '';
 
@@ -73,8 +72,8 @@ onEachStore('sealing the audit', (stores) => {
     await using leader = sealer(store, clock);
     await Promise.all(Array.from({ length: 450 }, (_, n) => writeEntry(store, clock.now() + n)));
     await sealAll(store, leader);
-    const blocks = await entriesOf(store, KEYS.seals(ACCOUNT));
-    expect(blocks.map((entry) => parseRecord(sealSchema, entry).record.entries.length)).toEqual([200, 200, 50]);
+    const blocks = await entriesOf(store, KEYS.seal.under(ACCOUNT));
+    expect(blocks.map((entry) => parseRecord(KEYS.seal, entry).record.entries.length)).toEqual([200, 200, 50]);
   });
 
   test('the next leader continues where the former one stopped, without a gap or a duplicate', async () => {
@@ -97,9 +96,9 @@ onEachStore('sealing the audit', (stores) => {
   test('a former leader seals nothing, and the current one does', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();
-    const held = await store.hold(KEYS.leader, '{}', 7000);
+    const held = await store.hold(KEYS.leader(), '{}', 7000);
     if (held === 'taken') expect.unreachable('nobody leads');
-    const fence = [expectRevision(KEYS.leader, held.revision)];
+    const fence = [expectRevision(KEYS.leader(), held.revision)];
     await using leader = sealer(store, clock, fence);
     await writeEntry(store, clock.now());
     await sealAll(store, leader);
@@ -107,11 +106,11 @@ onEachStore('sealing the audit', (stores) => {
     await held.release();
     await leader.round();
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ entries: 1, unsealed: 1 });
-    const next = await store.hold(KEYS.leader, '{}', 7000);
+    const next = await store.hold(KEYS.leader(), '{}', 7000);
     if (next === 'taken') expect.unreachable('it was released');
     await leader.round();
     expect(await verifyAudit(store, ACCOUNT), 'another leads').toMatchObject({ entries: 1, unsealed: 1 });
-    await using other = sealer(store, clock, [expectRevision(KEYS.leader, next.revision)]);
+    await using other = sealer(store, clock, [expectRevision(KEYS.leader(), next.revision)]);
     await sealAll(store, other);
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ entries: 2, unsealed: 0, faults: [] });
   });

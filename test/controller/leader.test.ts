@@ -10,6 +10,7 @@ import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../../src/store/wrapped.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
+import { rawKey } from '../support/store/raw-key.ts';
 
 const log = createLog('silent');
 
@@ -59,14 +60,14 @@ const passUntil = (clock: FakeClock, holds: () => boolean): Promise<void> =>
   });
 
 const write = (store: Store, term: Term, key: string): ReturnType<Store['commit']> =>
-  store.commit({ expect: [expectAbsent(key), ...term.fence], write: [{ put: key, value: '1' }], quiet: true });
+  store.commit({ expect: [expectAbsent(key), ...term.fence], write: [{ put: rawKey(key), value: '1' }], quiet: true });
 
 /** Removes the key without its holder, as its expiry does. */
 async function removeLeader(store: Store): Promise<void> {
-  const held = await store.get(KEYS.leader);
+  const held = await store.get(KEYS.leader());
   await store.commit({
-    expect: [expectRevision(KEYS.leader, held?.revision ?? ABSENT)],
-    write: [{ remove: KEYS.leader }],
+    expect: [expectRevision(KEYS.leader(), held?.revision ?? ABSENT)],
+    write: [{ remove: KEYS.leader() }],
     quiet: true,
   });
 }
@@ -84,7 +85,7 @@ onEachStore('leadership', (stores) => {
     expect(two.terms).toHaveLength(0);
     expect(await one.metric('muster_controller_leading')).toBe('1');
     expect(await two.metric('muster_controller_leading')).toBe('0');
-    expect((await store.get(KEYS.leader))?.value).toContain('one');
+    expect((await store.get(KEYS.leader()))?.value).toContain('one');
   });
 
   test('a leader that stops is followed at the next check of the other controller', async () => {
@@ -95,7 +96,7 @@ onEachStore('leadership', (stores) => {
     await using two = new Candidate(store, clock, 'two');
     await until(() => clock.sleeping > 0);
     await one[Symbol.asyncDispose]();
-    expect(await store.get(KEYS.leader)).toBeUndefined();
+    expect(await store.get(KEYS.leader())).toBeUndefined();
     await passUntil(clock, () => two.working === 1);
     expect(await one.metric('muster_controller_terms_total{why="stopped"}')).toBe('1');
   });
@@ -109,10 +110,10 @@ onEachStore('leadership', (stores) => {
     await removeLeader(store);
     const before = one.term;
     expect(await write(store, before, 'with-nobody-leading')).toEqual({ outcome: 'conflict' });
-    const other = await store.hold(KEYS.leader, '{}', 5000);
+    const other = await store.hold(KEYS.leader(), '{}', 5000);
     if (other === 'taken') throw new Error('the key was free');
     expect(await write(store, before, 'with-another-leading')).toEqual({ outcome: 'conflict' });
-    const now: Term = { fence: [expectRevision(KEYS.leader, other.revision)], signal: before.signal };
+    const now: Term = { fence: [expectRevision(KEYS.leader(), other.revision)], signal: before.signal };
     expect(await write(store, now, 'by-the-other')).toMatchObject({ outcome: 'committed' });
     await other.release();
   });

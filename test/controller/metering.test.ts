@@ -5,8 +5,7 @@ import { LEDGER_ENTRIES_PER_COMMIT } from '../../src/domain/metering/ledger.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { expectRevision } from '../../src/store/entry.ts';
-import type { Store, Write } from '../../src/store/port.ts';
-import { StoreUnavailable } from '../../src/store/port.ts';
+import { type Store, StoreUnavailable, type Write } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { dayAt } from '../../src/time/utc-days.ts';
 import {
@@ -28,11 +27,12 @@ import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../../src/store/wrapped.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { rawPrefix, rawPut } from '../support/store/raw-key.ts';
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 const DAY = '2026-06-01';
 
-const dayRecord = (day: string, since = day): Write => put(KEYS.day, { day, since });
+const dayRecord = (day: string, since = day): Write => put(KEYS.day(), { day, since });
 
 /**
  * Accounts, each with a few apps.
@@ -79,7 +79,7 @@ onEachStore('a night', (stores) => {
     for (const record of before.values()) {
       expect(record).toMatchObject({ day: DAY, computedAt: clock.now(), late: false, price: '1.50', currency: 'EUR' });
     }
-    expect(JSON.parse((await store.get(KEYS.metered))?.value ?? '')).toEqual({ through: DAY });
+    expect(JSON.parse((await store.get(KEYS.metered()))?.value ?? '')).toEqual({ through: DAY });
     clock.advance(HOUR_MS);
     await replica.meter();
     expect(await ledgerOf(store)).toEqual(before);
@@ -92,10 +92,10 @@ onEachStore('a night', (stores) => {
     const loop = meteringReconciler(replica.deps, { fence: [] });
     await rounds(replica, loop);
     expect(await countsOf(store)).toEqual(expected);
-    await write(store, [{ removeAll: 'ledger/' }, { remove: KEYS.metered }]);
+    await write(store, [{ removeAll: rawPrefix('ledger/') }, { remove: KEYS.metered() }]);
     await rounds(replica, loop);
     expect(await countsOf(store)).toEqual(expected);
-    expect(JSON.parse((await store.get(KEYS.metered))?.value ?? '')).toEqual({ through: DAY });
+    expect(JSON.parse((await store.get(KEYS.metered()))?.value ?? '')).toEqual({ through: DAY });
   });
 
   test.each([1, 2, 3])('of which a restore takes %d batches away in the middle is recorded whole', async (batches) => {
@@ -108,7 +108,7 @@ onEachStore('a night', (stores) => {
         const isNight = change.write.some((one) => 'put' in one && one.put.startsWith('ledger/'));
         if (result.outcome === 'committed' && isNight) recorded += 1;
         // The night is not there any more, as after a quick restore of the whole store.
-        if (isNight && recorded === batches) await write(store, [{ removeAll: 'ledger/' }]);
+        if (isNight && recorded === batches) await write(store, [{ removeAll: rawPrefix('ledger/') }]);
         return result;
       },
     });
@@ -123,10 +123,10 @@ onEachStore('a night', (stores) => {
     const expected = await seeded(store);
     await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
     await replica.meter();
-    const metered = await store.get(KEYS.metered);
+    const metered = await store.get(KEYS.metered());
     await store.commit({
-      expect: [expectRevision(KEYS.metered, metered?.revision ?? 0)],
-      write: [{ remove: KEYS.metered }],
+      expect: [expectRevision(KEYS.metered(), metered?.revision ?? 0)],
+      write: [{ remove: KEYS.metered() }],
     });
     await replica.meter();
     expect(await countsOf(store)).toEqual(expected);
@@ -134,7 +134,7 @@ onEachStore('a night', (stores) => {
     expect(replica.logged.filter((line) => line.includes(differs))).toEqual([]);
     // The check must see a violation: an app that changed without an entry.
     const [key = ''] = Object.entries(expected).find(([, count]) => count.startsWith('1 ')) ?? [];
-    await write(store, [appAt(key.slice(0, 20), newId(), NOON), { remove: KEYS.metered }]);
+    await write(store, [appAt(key.slice(0, 20), newId(), NOON), { remove: KEYS.metered() }]);
     await replica.meter();
     expect(replica.logged.filter((line) => line.includes(differs))).toHaveLength(1);
     expect(await countsOf(store)).toEqual(expected);
@@ -208,7 +208,7 @@ onEachStore('a night', (stores) => {
     await using replica = await replicaOn(store, clock);
     await replica.meter();
     expect(await ledgerOf(store)).toEqual(new Map());
-    expect(JSON.parse((await store.get(KEYS.day))?.value ?? '')).toEqual({ day: DAY, since: DAY });
+    expect(JSON.parse((await store.get(KEYS.day()))?.value ?? '')).toEqual({ day: DAY, since: DAY });
     clock.advance(24 * HOUR_MS);
     await replica.meter();
     expect([...(await ledgerOf(store)).values()].map(({ day }) => day)).toEqual([DAY]);
@@ -223,13 +223,13 @@ onEachStore('a night', (stores) => {
       dayRecord('2026-06-04', DAY),
       accountAt(accountId, NOON),
       appAt(accountId, appId, NOON),
-      ...days.map((day) => put(KEYS.statusChange(day, accountId, appId), life)),
+      ...days.map((day) => rawPut(KEYS.statusChange(day, accountId, appId), life)),
     ]);
     const clock = new FakeClock(Date.UTC(2026, 5, 5, 1));
     await using replica = await replicaOn(store, clock);
     await replica.meter();
     const left = async (): Promise<string[]> =>
-      (await entriesOf(store, KEYS.statusChangesAll)).map(({ key }) => key.split('/')[1] ?? '');
+      (await entriesOf(store, KEYS.statusChange.under())).map(({ key }) => key.split('/')[1] ?? '');
     expect(await left()).toEqual(['2026-06-03', '2026-06-04']);
     clock.advance(24 * HOUR_MS);
     await replica.meter();
@@ -251,7 +251,7 @@ onEachStore('a night', (stores) => {
     let changed = 0;
     const changing = wrappedStore(store, {
       list: async (request) => {
-        const listsChanges = request.prefix === KEYS.statusChanges(next) && (changed += 1) === 1;
+        const listsChanges = request.prefix === KEYS.statusChange.under(next) && (changed += 1) === 1;
         if (listsChanges && when === 'before') await revoke();
         const page = await store.list(request);
         if (listsChanges && when === 'after') await revoke();
@@ -278,7 +278,8 @@ onEachStore('a night', (stores) => {
         // Deleted, revoked, and revoked before they were activated.
         if (i % 3 === 1) writes.push(appAt(accountId, appId, midnight, 'revoked'));
         if (i % 3 === 2) writes.push(appAt(accountId, appId, midnight));
-        const [before, after] = i % 3 === 2 ? ['revoked', 'active'] : ['active', i % 3 === 0 ? 'none' : 'revoked'];
+        const [before, after] =
+          i % 3 === 2 ? (['revoked', 'active'] as const) : (['active', i % 3 === 0 ? 'none' : 'revoked'] as const);
         writes.push(put(KEYS.statusChange(next, accountId, appId), { before, after, at: midnight }));
       }
       const then = appIds.filter((_, i) => i % 3 !== 2);
@@ -301,7 +302,7 @@ onEachStore('a night', (stores) => {
     await replica.caughtUp();
     await loop.reconcile(new AbortController().signal);
     expect((await ledgerOf(store)).size).toBe(0);
-    expect(await store.get(KEYS.metered)).toBeUndefined();
+    expect(await store.get(KEYS.metered())).toBeUndefined();
     await loop.reconcile(new AbortController().signal);
     expect(await countsOf(store)).toEqual(expected);
   });
@@ -309,7 +310,7 @@ onEachStore('a night', (stores) => {
   test('an account that cannot be read keeps the night open, and no other account waits for it', async () => {
     await using store = await stores.open();
     const [good, bad] = [newId(), newId()];
-    const broken = put(KEYS.app(bad, newId()), { status: 'unheard of' });
+    const broken = rawPut(KEYS.app(bad, newId()), { status: 'unheard of' });
     await write(store, [dayRecord(DAY), accountAt(good, NOON), accountAt(bad, NOON), broken]);
     await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
     await expect(replica.meter()).rejects.toThrow(bad);
@@ -327,7 +328,7 @@ onEachStore('a night', (stores) => {
     const appId = newId();
     const whole = appAt(accountId, appId, NOON);
     await write(store, [accountAt(accountId, NOON), whole]);
-    const before = await entriesOf(store, KEYS.apps(accountId));
+    const before = await entriesOf(store, KEYS.app.under(accountId));
     const active = before.filter(({ value }) => value.includes('"active"')).map(({ key }) => key.slice(-20));
     let broken = false;
     const breaking = wrappedStore(store, {
@@ -335,7 +336,7 @@ onEachStore('a night', (stores) => {
         const writesLedger = change.write.some((one) => 'put' in one && one.put.startsWith('ledger/'));
         if (writesLedger && !broken) {
           broken = true;
-          await write(store, [put(KEYS.app(accountId, appId), { status: 'unheard of' })]);
+          await write(store, [rawPut(KEYS.app(accountId, appId), { status: 'unheard of' })]);
         }
         return await store.commit(change);
       },
@@ -354,21 +355,21 @@ test('after a day of many changes a round prunes a bounded part, and the rounds 
   await using opened = await openSqliteStore(':memory:');
   const store = faultyStore(opened);
   const life = { before: 'pending', after: 'active', at: NOON };
-  const busy = Array.from({ length: 5150 }, () => put(KEYS.statusChange('2026-06-01', newId(), newId()), life));
-  const kept = put(KEYS.statusChange('2026-06-02', newId(), newId()), life);
+  const busy = Array.from({ length: 5150 }, () => rawPut(KEYS.statusChange('2026-06-01', newId(), newId()), life));
+  const kept = rawPut(KEYS.statusChange('2026-06-02', newId(), newId()), life);
   await write(store, [dayRecord('2026-06-05', '2026-06-04'), accountAt(newId(), NOON), ...busy, kept]);
-  await write(store, [put(KEYS.metered, { through: '2026-06-03' })]);
+  await write(store, [put(KEYS.metered(), { through: '2026-06-03' })]);
   await using replica = await replicaOn(store, new FakeClock(Date.UTC(2026, 5, 4, 1)));
   const loop = meteringReconciler(replica.deps, { fence: [] });
   const left: number[] = [];
   for (let round = 0; round < 3; round += 1) {
     await loop.reconcile(new AbortController().signal);
-    left.push((await entriesOf(opened, KEYS.statusChangesAll)).length);
+    left.push((await entriesOf(opened, KEYS.statusChange.under())).length);
   }
   expect(left).toEqual([151, 1, 1]);
   expect(store.changes.every((change) => change.write.length <= 100)).toBe(true);
   expect(store.changes.flatMap((change) => change.write).some((one) => 'removeAll' in one)).toBe(false);
-  expect((await entriesOf(opened, KEYS.statusChangesAll))[0]?.key).toBe(kept.put);
+  expect((await entriesOf(opened, KEYS.statusChange.under()))[0]?.key).toBe(kept.put);
 });
 
 /** Everything from the n-th commit on fails: before it happened, or with its answer lost. */
@@ -421,7 +422,7 @@ onEachStore('a controller that dies', (stores) => {
         expect(failed).toBe(died);
         await survivor.meter();
         expect(await countsOf(store)).toEqual(expected);
-        expect(await entriesOf(store, KEYS.statusChanges('2026-05-20'))).toEqual([]);
+        expect(await entriesOf(store, KEYS.statusChange.under('2026-05-20'))).toEqual([]);
         if (!died) expect(n).toBeGreaterThan(7);
       }
     });
@@ -445,8 +446,8 @@ onEachStore('two controllers', (stores) => {
     await using store = await stores.open();
     const expected = await seeded(store);
     const clock = new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS);
-    await write(store, [put(KEYS.leader, { replicaId: 'one', since: 1 })]);
-    const fence = [expectRevision(KEYS.leader, (await store.get(KEYS.leader))?.revision ?? 0)];
+    await write(store, [put(KEYS.leader(), { replicaId: 'one', since: 1 })]);
+    const fence = [expectRevision(KEYS.leader(), (await store.get(KEYS.leader()))?.revision ?? 0)];
     await using old = await replicaOn(store, clock);
     await using next = await replicaOn(store, clock);
     // Its second commit is on the way when another one comes to lead: the day has moved on, and no more.
@@ -454,7 +455,7 @@ onEachStore('two controllers', (stores) => {
     const paused = wrappedStore(store, {
       commit: async (change) => {
         commits += 1;
-        if (commits === 2) await write(store, [put(KEYS.leader, { replicaId: 'other', since: 2 })]);
+        if (commits === 2) await write(store, [put(KEYS.leader(), { replicaId: 'other', since: 2 })]);
         return await store.commit(change);
       },
     });
@@ -463,8 +464,8 @@ onEachStore('two controllers', (stores) => {
     for (let round = 0; round < 5; round += 1) await loop.reconcile(new AbortController().signal);
     expect(commits).toBeGreaterThan(2);
     expect(await ledgerOf(store)).toEqual(new Map());
-    expect(await store.get(KEYS.metered)).toBeUndefined();
-    const term = [expectRevision(KEYS.leader, (await store.get(KEYS.leader))?.revision ?? 0)];
+    expect(await store.get(KEYS.metered())).toBeUndefined();
+    const term = [expectRevision(KEYS.leader(), (await store.get(KEYS.leader()))?.revision ?? 0)];
     await next.meter(term);
     expect(await countsOf(store)).toEqual(expected);
   });

@@ -3,7 +3,6 @@ import { sweepReconciler } from '../../src/controller/sweeper.ts';
 import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { newApp } from '../../src/domain/apps/app-state.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
-import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../src/log.ts';
@@ -11,6 +10,7 @@ import { expectAbsent } from '../../src/store/port.ts';
 import { entriesOf } from '../support/service/accounts.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { rawPut } from '../support/store/raw-key.ts';
 
 const [ACCOUNT, KNOWN, NEW, GONE] = ['a1b2c3d4e5f6g7h8', 'app_known', 'app_new', 'app_gone'];
 
@@ -20,7 +20,7 @@ onEachStore('the clean-up of what apps said', (stores) => {
     const clock = new FakeClock();
     const memory = new FleetMemory({ onUnreadable: () => expect.unreachable('all can be read') });
     const write = async (key: string, record: object): Promise<void> => {
-      await store.commit({ expect: [expectAbsent(key)], write: [put(key, record)] });
+      await store.commit({ expect: [expectAbsent(key)], write: [rawPut(key, record)] });
     };
     const app = newApp('', 0, 1);
     for (const appId of [KNOWN, NEW]) await write(KEYS.app(ACCOUNT, appId), app);
@@ -47,8 +47,8 @@ onEachStore('the clean-up of what apps said', (stores) => {
     );
     for (let round = 0; round < 3; round += 1) await sweeper.reconcile(new AbortController().signal);
     const left = async (prefix: string) => (await entriesOf(store, prefix)).map(({ key }) => key);
-    expect(await left(KEYS.opampAgents)).toEqual([KNOWN, NEW].map((id) => KEYS.opampAgent(ACCOUNT, id)));
-    expect(await left(KEYS.acks)).toEqual([KNOWN, NEW].map((id) => KEYS.ack(ACCOUNT, id)));
+    expect(await left(KEYS.opampAgent.under())).toEqual([KNOWN, NEW].map((id) => KEYS.opampAgent(ACCOUNT, id)));
+    expect(await left(KEYS.ack.under())).toEqual([KNOWN, NEW].map((id) => KEYS.ack(ACCOUNT, id)));
     expect(gone.get('app_notes')).toBe(2);
   });
 });

@@ -11,6 +11,7 @@ import { ACCOUNT } from '../support/records/audit.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { rawPut } from '../support/store/raw-key.ts';
 
 onEachStore('the clean-up of a nearly full store', (stores) => {
   test('leaves expired codes as they are from 95 % on, for the room of revocations, and spends them below', async () => {
@@ -20,7 +21,7 @@ onEachStore('the clean-up of a nearly full store', (stores) => {
     const codes = [{ hash: 'code', issuedAt: 1, expiresAt: clock.now() - EXPIRY_MARGIN_MS }];
     const account = { name: '', entitlement: 'standard', disabled: false, createdAt: 1 };
     const app = { ...newApp('', 0, 1, { hash: 'none', issuedAt: 1 }), codes };
-    for (const record of [put(KEYS.account(ACCOUNT), account), put(KEYS.app(ACCOUNT, 'app'), app)]) {
+    for (const record of [rawPut(KEYS.account(ACCOUNT), account), put(KEYS.app(ACCOUNT, 'app'), app)]) {
       await faulty.commit({ expect: [expectAbsent(record.put)], write: [record] });
       const entry = await faulty.get(record.put);
       if (entry) memory.put(entry);

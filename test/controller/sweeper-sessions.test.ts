@@ -4,7 +4,6 @@ import { sweepReconciler } from '../../src/controller/sweeper.ts';
 import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
-import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../src/log.ts';
@@ -12,6 +11,7 @@ import { expectAbsent, type Store } from '../../src/store/port.ts';
 import { entriesOf } from '../support/service/accounts.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { rawPut } from '../support/store/raw-key.ts';
 
 const MINUTE_MS = 60_000;
 const NOTE = { counters: {} };
@@ -56,7 +56,7 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
 
   /** @param isKnown whether memory has it as well */
   async function write(key: string, record: object, isKnown = key.startsWith('d/')): Promise<void> {
-    await store.commit({ expect: [expectAbsent(key)], write: [put(key, record)] });
+    await store.commit({ expect: [expectAbsent(key)], write: [rawPut(key, record)] });
     const written = await store.get(key);
     if (isKnown && written) memory.put(written);
   }
@@ -71,7 +71,7 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
     await write(KEYS.link('operator', 'old'), { ...link, expiresAt: over() });
     await write(KEYS.link('operator', 'young'), { ...link, expiresAt: over() + 1 });
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.links)).toEqual([KEYS.link('operator', 'young')]);
+    expect(await left(KEYS.link.under())).toEqual([KEYS.link('operator', 'young')]);
     expect(gone.get('links')).toBe(1);
   });
 
@@ -81,8 +81,8 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
     await write(KEYS.refresh('old1'), {});
     await write(KEYS.refresh('young'), {});
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.sessions)).toEqual([KEYS.session('young')]);
-    expect(await left(KEYS.refreshAll)).toEqual([KEYS.refresh('young')]);
+    expect(await left(KEYS.session.under())).toEqual([KEYS.session('young')]);
+    expect(await left(KEYS.refresh.under())).toEqual([KEYS.refresh('young')]);
     expect(gone.get('sessions')).toBe(60);
   });
 
@@ -96,9 +96,9 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
     for (const sessionId of ['gone', 'new']) await write(KEYS.refresh(sessionId), {});
     // Each kind is a piece of its own.
     for (let round = 0; round < 3; round += 1) await sweeper.reconcile(signal);
-    expect(await left(KEYS.signInsAll)).toEqual([KEYS.signIns('ann'), KEYS.signIns('new')]);
-    expect(await left(KEYS.sessionUsesAll)).toEqual([KEYS.sessionUses('ann'), KEYS.sessionUses('new')]);
-    expect(await left(KEYS.refreshAll)).toEqual([KEYS.refresh('new')]);
+    expect(await left(KEYS.signIns.under())).toEqual([KEYS.signIns('ann'), KEYS.signIns('new')]);
+    expect(await left(KEYS.sessionUses.under())).toEqual([KEYS.sessionUses('ann'), KEYS.sessionUses('new')]);
+    expect(await left(KEYS.refresh.under())).toEqual([KEYS.refresh('new')]);
     expect(gone.get('sign_in_notes')).toBe(3);
   });
 

@@ -8,17 +8,18 @@ import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { appSchema, type AppRecord } from '../../src/domain/records/records.ts';
+import type { AppRecord } from '../../src/domain/records/app-records.ts';
 import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../src/log.ts';
 import { expectRevision } from '../../src/store/entry.ts';
-import { ABSENT, type Expectation, type Store } from '../../src/store/port.ts';
+import { ABSENT, type Expectation, type Put, type Store } from '../../src/store/port.ts';
 import { write as writeAll } from '../support/metering/metering.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealNow, writeEntry } from '../support/records/audit.ts';
 import { entriesOf } from '../support/service/accounts.ts';
 import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { rawPut } from '../support/store/raw-key.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -68,12 +69,12 @@ onEachStore('the clean-up', (stores) => {
   async function write(key: string, record: object): Promise<void> {
     const entry = await opened.get(key);
     const expected = expectRevision(key, entry?.revision ?? ABSENT);
-    await opened.commit({ expect: [expected], write: [put(key, record)] });
+    await opened.commit({ expect: [expected], write: [rawPut(key, record)] });
     const written = await opened.get(key);
     if (key.startsWith('d/') && written) memory.put(written);
   }
   /** Many at once, each at a key that nobody has yet. */
-  async function writeMany(records: readonly { put: string; value: string }[]): Promise<void> {
+  async function writeMany(records: readonly Put[]): Promise<void> {
     await writeAll(opened, records);
     const prefix = records[0]?.put.slice(0, records[0].put.lastIndexOf('/') + 1) ?? '';
     if (!prefix.startsWith('d/')) return;
@@ -82,7 +83,7 @@ onEachStore('the clean-up', (stores) => {
   const left = async (prefix: string): Promise<string[]> => (await entriesOf(opened, prefix)).map(({ key }) => key);
   const readApp = async (id: string): Promise<AppRecord> => {
     const entry = await opened.get(KEYS.app(ACCOUNT, id));
-    return parseRecord(appSchema, entry ?? expect.unreachable('the app is there')).record;
+    return parseRecord(KEYS.app, entry ?? expect.unreachable('the app is there')).record;
   };
   const withCodes = (...expiries: number[]): AppRecord => ({
     ...newApp('', 0, 1, { hash: 'none', issuedAt: 1 }),
@@ -114,7 +115,7 @@ onEachStore('the clean-up', (stores) => {
     const changed = { ...withCodes(now), name: 'renamed' };
     const entry = await opened.get(KEYS.app(ACCOUNT, APP));
     const expected = expectRevision(KEYS.app(ACCOUNT, APP), entry?.revision ?? ABSENT);
-    await opened.commit({ expect: [expected], write: [put(expected.key, changed)] });
+    await opened.commit({ expect: [expected], write: [rawPut(expected.key, changed)] });
     await sweeper.reconcile(signal);
     expect(await readApp(APP)).toEqual(changed);
     const newer = await opened.get(expected.key);
@@ -129,7 +130,7 @@ onEachStore('the clean-up', (stores) => {
     await sweeper.reconcile(signal);
     expect(gone.get('codes')).toBe(300);
     expect(Math.max(...store.changes.map((change) => change.write.length))).toBe(60);
-    for (const entry of await entriesOf(opened, KEYS.apps(ACCOUNT))) memory.put(entry);
+    for (const entry of await entriesOf(opened, KEYS.app.under(ACCOUNT))) memory.put(entry);
     clock.advance(10 * SECOND_MS);
     await sweeper.reconcile(signal);
     expect(gone.get('codes')).toBe(310);
@@ -146,7 +147,7 @@ onEachStore('the clean-up', (stores) => {
     await keep('old', 0, day);
     await keep('young', 1, day + 1);
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.idempotencyRecordsAll)).toEqual([
+    expect(await left(KEYS.idempotencySlot.under())).toEqual([
       KEYS.idempotencyRecord(ACCOUNT, 'young'),
       KEYS.idempotencySlot(ACCOUNT, 1),
     ]);
@@ -168,7 +169,7 @@ onEachStore('the clean-up', (stores) => {
       await write(KEYS.idempotencyRing(scope), { next: 2 });
     }
     await sweeper.reconcile(signal);
-    expect((await left(KEYS.idempotencyRecordsAll)).toSorted()).toEqual(
+    expect((await left(KEYS.idempotencySlot.under())).toSorted()).toEqual(
       scopes
         .flatMap((scope) => [
           KEYS.idempotencyRecord(scope, 'young'),
@@ -185,7 +186,7 @@ onEachStore('the clean-up', (stores) => {
     await keep('old', 0, old);
     await keep('new', 0, clock.now());
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.idempotencyRecordsAll)).toEqual([
+    expect(await left(KEYS.idempotencySlot.under())).toEqual([
       KEYS.idempotencyRecord(ACCOUNT, 'new'),
       KEYS.idempotencySlot(ACCOUNT, 0),
     ]);
@@ -220,11 +221,11 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.credential('h1'), { damaged: true });
     await bind('zzz', 'h2');
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.idempotencyRecordsAll)).toEqual([
+    expect(await left(KEYS.idempotencySlot.under())).toEqual([
       KEYS.idempotencyRecord(ACCOUNT, 'unreadable'),
       KEYS.idempotencySlot(ACCOUNT, 0),
     ]);
-    expect(await left(KEYS.pastAll)).toEqual([KEYS.pastCredential('unreadable', 'h1')]);
+    expect(await left(KEYS.pastCredential.under())).toEqual([KEYS.pastCredential('unreadable', 'h1')]);
   });
 
   test('a clock that jumped removes nothing; once it is right, every expired record is removed', async () => {
@@ -247,7 +248,7 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: over });
     await write(KEYS.refusalNote(ACCOUNT, 'young'), { at: over + 1 });
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.refusalNotes)).toEqual([KEYS.refusalNote(ACCOUNT, 'young')]);
+    expect(await left(KEYS.refusalNote.under())).toEqual([KEYS.refusalNote(ACCOUNT, 'young')]);
     expect(gone.get('refusal_notes')).toBe(1);
   });
 
@@ -260,7 +261,7 @@ onEachStore('the clean-up', (stores) => {
     // Another app has bound one of them since.
     await bind('deleted', 'taken', 'here');
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.pastAll)).toEqual([KEYS.pastCredential('here', 'h1')]);
+    expect(await left(KEYS.pastCredential.under())).toEqual([KEYS.pastCredential('here', 'h1')]);
     expect(await left('cred/')).toEqual([KEYS.credential('h1'), KEYS.credential('taken')]);
     expect(gone.get('past_credentials')).toBe(101);
   });
@@ -271,7 +272,7 @@ onEachStore('the clean-up', (stores) => {
     memory.remove(KEYS.app(ACCOUNT, 'unknown'));
     await sweeper.reconcile(signal);
     expect(await left('cred/')).toEqual([KEYS.credential('h1')]);
-    expect(await left(KEYS.pastAll)).toHaveLength(1);
+    expect(await left(KEYS.pastCredential.under())).toHaveLength(1);
   });
 
   test('the audit is kept for as many days as configured', async () => {
@@ -282,7 +283,7 @@ onEachStore('the clean-up', (stores) => {
     await sealNow(opened, clock);
     const unsealed = await writeEntry(opened, over - 1, OTHER_ACCOUNT);
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.auditsAll)).toEqual([young, unsealed]);
+    expect(await left(KEYS.audit.under())).toEqual([young, unsealed]);
     expect((await verifyAudit(opened, ACCOUNT)).faults).toEqual([]);
     expect(gone.get('audit_entries')).toBe(1);
     expect(logged.filter((line) => line.includes('audit cut'))).toEqual([expect.stringContaining(ACCOUNT)]);
@@ -292,17 +293,17 @@ onEachStore('the clean-up', (stores) => {
     const notes = Array.from({ length: 501 }, (_, n) => KEYS.refusalNote(ACCOUNT, String(n).padStart(4, '0')));
     await writeMany(notes.map((key) => put(key, { at: 1 })));
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.refusalNotes)).toHaveLength(1);
+    expect(await left(KEYS.refusalNote.under())).toHaveLength(1);
     clock.advance(10 * SECOND_MS);
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.refusalNotes)).toEqual([]);
+    expect(await left(KEYS.refusalNote.under())).toEqual([]);
     await write(KEYS.refusalNote(ACCOUNT, 'later'), { at: 1 });
     clock.advance(HOUR_MS - 1);
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.refusalNotes)).toHaveLength(1);
+    expect(await left(KEYS.refusalNote.under())).toHaveLength(1);
     clock.advance(1);
     await sweeper.reconcile(signal);
-    expect(await left(KEYS.refusalNotes)).toEqual([]);
+    expect(await left(KEYS.refusalNote.under())).toEqual([]);
   });
 
   test('a failure of one sweep does not stop the others, and is repeated', async () => {
@@ -310,7 +311,7 @@ onEachStore('the clean-up', (stores) => {
     await write(KEYS.refusalNote(ACCOUNT, 'old'), { at: 1 });
     store.fates.push('lost before commit');
     await expect(sweeper.reconcile(signal)).rejects.toThrow('lost before it happened');
-    expect([await left(KEYS.refusalNotes), (await readApp(APP)).codes.length]).toEqual([[], 1]);
+    expect([await left(KEYS.refusalNote.under()), (await readApp(APP)).codes.length]).toEqual([[], 1]);
     await sweeper.reconcile(signal);
     expect((await readApp(APP)).codes).toEqual([]);
   });
@@ -323,7 +324,7 @@ onEachStore('the clean-up', (stores) => {
     await writeEntry(opened, 1);
     await sealNow(opened, clock);
     const before = await entriesOf(opened, '');
-    await started([expectRevision(KEYS.leader, 1)]).reconcile(signal);
+    await started([expectRevision(KEYS.leader(), 1)]).reconcile(signal);
     expect(await entriesOf(opened, '')).toEqual(before);
     expect([...gone.values()].every((count) => count === 0)).toBe(true);
   });

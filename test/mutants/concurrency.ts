@@ -37,9 +37,9 @@ export const CONCURRENCY: readonly Mutant[] = [
   {
     name: 'memory changes an account under the hands of whoever holds it',
     file: 'src/domain/fleet/account-memory.ts',
-    search: 'this.view = new AccountView(this, parseRecord(accountSchema, entry));',
+    search: 'this.view = new AccountView(this, parseRecord(KEYS.account, entry));',
     replacement:
-      'const read = parseRecord(accountSchema, entry); this.view = Object.assign(this.view ?? new AccountView(this, read), read);',
+      'const read = parseRecord(KEYS.account, entry); this.view = Object.assign(this.view ?? new AccountView(this, read), read);',
     rule: 'A12: what is expected is what was judged.',
     caughtBy: [PLAN_READER],
   },

@@ -295,7 +295,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a backup has the sessions and the links',
     file: 'src/domain/backup/backup.ts',
-    search: '  KEYS.sessions,\n  KEYS.links,\n',
+    search: '  KEYS.session.under(),\n  KEYS.link.under(),\n',
     replacement: '',
     rule: 'P3: backups leave sessions and links out.',
     caughtBy: ['test/domain/backup/restore.test.ts'],

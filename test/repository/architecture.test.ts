@@ -134,6 +134,7 @@ const LARGE_ROOMS: Readonly<Record<string, string>> = {
   'src/domain/rate-window/shared':
     'one protocol: its rules are pure functions of one situation, small enough to simulate',
   'src/api/operator': 'one file an operation of the operator, with the probes and the scrape beside them',
+  'src/domain/records': 'one file of declarations a subject, beside what they are folded by',
   'src/service': 'the composition root, with what opens and closes the process',
   'test/api/operator': 'one file an operation of the operator, beside the probes and the scrape of one listener',
   'test/cluster': 'one file a promise of the chart and of each custom resource, on one control plane that they share',

@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { API_NAMES, APIS } from '../../src/api/openapi/apis.ts';
 import { ERRORS } from '../../src/api/http/errors.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
-import { KEYS } from '../../src/domain/records/keys.ts';
-import { HEAD_KEY } from '../../src/store/port.ts';
 import { GENERATORS } from '../nightly/generators.ts';
 import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
 
@@ -209,20 +207,6 @@ test('every metric that the documents name exists', () => {
 });
 
 describe('docs/ARCHITECTURE.md', () => {
-  test('its map has every key of the store', () => {
-    // `<accountId>` in the map and any argument in the code stand for the same.
-    const ANY = '*';
-    const mapped = rows(architecture).map(([key]) => codesIn(key)[0]?.replaceAll(/<[^>]+>/g, ANY) ?? '');
-    const keys = Object.values(KEYS).map((key) => {
-      if (typeof key === 'string') return key;
-      const make = key as (...parts: string[]) => string;
-      return make(ANY, ANY, ANY).replace(ANY.padStart(9, '0'), ANY);
-    });
-    expect(keys.length).toBeGreaterThan(20);
-    // A key of the code may be the prefix of others.
-    expect([HEAD_KEY, ...keys].filter((key) => !mapped.some((row) => row.startsWith(key)))).toEqual([]);
-  });
-
   test('every file that it names is there, but the one of its example', () => {
     const named = codesIn(withoutFences(architecture)).filter((code) => /^[a-z][\w/-]*\/[\w.-]+\.ts$/.test(code));
     expect(named.length).toBeGreaterThan(30);

@@ -72,7 +72,7 @@ async function metered({ store, clock }: Pick<Running, 'store' | 'clock'>, day: 
   goTo(clock, Math.max(clock.now(), endOfDay(day) + METERING_DELAY_MS));
   await until(async () => {
     clock.advance(1000);
-    const through = JSON.parse((await store.get(KEYS.metered))?.value ?? '{}') as { through?: string };
+    const through = JSON.parse((await store.get(KEYS.metered()))?.value ?? '{}') as { through?: string };
     return (through.through ?? '') >= day;
   });
 }
@@ -84,7 +84,7 @@ async function activeApp(muster: Muster, { apiKey }: Tenant): Promise<CreatedApp
 }
 
 async function livesOf(store: Store, { accountId }: Tenant): Promise<string[]> {
-  const entries = await entriesOf(store, KEYS.statusChangesAll);
+  const entries = await entriesOf(store, KEYS.statusChange.under());
   return entries.filter(({ key }) => key.includes(accountId)).map(({ key }) => key);
 }
 
@@ -178,9 +178,9 @@ onEachBackend('a night through the front door', (backend) => {
       stalled += 1;
       clock.advance(200);
       // Another replica ends the day.
-      const day = await store.get(KEYS.day);
-      const expectDay = expectRevision(KEYS.day, day?.revision ?? 0);
-      await store.commit({ expect: [expectDay], write: [put(KEYS.day, { day: NEXT, since: DAY })] });
+      const day = await store.get(KEYS.day());
+      const expectDay = expectRevision(KEYS.day(), day?.revision ?? 0);
+      await store.commit({ expect: [expectDay], write: [put(KEYS.day(), { day: NEXT, since: DAY })] });
     };
     expect((await revoke(muster, owner.apiKey, app.appId)).status).toBe(200);
     expect(stalled).toBe(1);
@@ -197,9 +197,9 @@ onEachBackend('a night through the front door', (backend) => {
     const first = await tenant(muster);
     goTo(clock, MIDNIGHT - 100);
     // Another replica has ended the day.
-    const day = await store.get(KEYS.day);
-    const expectDay = expectRevision(KEYS.day, day?.revision ?? 0);
-    await store.commit({ expect: [expectDay], write: [put(KEYS.day, { day: NEXT, since: DAY })] });
+    const day = await store.get(KEYS.day());
+    const expectDay = expectRevision(KEYS.day(), day?.revision ?? 0);
+    await store.commit({ expect: [expectDay], write: [put(KEYS.day(), { day: NEXT, since: DAY })] });
     await tenant(muster);
     await metered(running, DAY);
     expect(Object.keys(await countsOf(store))).toEqual([`${first.accountId} ${DAY}`]);
@@ -213,7 +213,7 @@ onEachBackend('a night through the front door', (backend) => {
     goTo(clock, MIDNIGHT);
     const answers = await Promise.all(apps.map(({ appId }) => deleteApp(muster, owner.apiKey, appId)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
-    const next = (await livesOf(store, owner)).filter((key) => key.startsWith(KEYS.statusChanges(NEXT)));
+    const next = (await livesOf(store, owner)).filter((key) => key.startsWith(KEYS.statusChange.under(NEXT)));
     expect(next).toHaveLength(50);
     expect(await halfWritten(store, owner.accountId)).toEqual([]);
     clock.advance(24 * HOUR_MS);
@@ -238,12 +238,12 @@ onEachBackend('a night through the front door', (backend) => {
           ...expected.map(({ key }) => key),
           ...write.map((one) => ('put' in one ? one.put : '')),
         ]);
-      return keys.some((key) => key === KEYS.day || key.startsWith(KEYS.statusChangesAll));
+      return keys.some((key) => key === KEYS.day() || key.startsWith(KEYS.statusChange.under()));
     };
     let from = store.changes.length;
     const app = await createApp(muster, owner.apiKey);
     expect(touchesNights(from)).toBe(false);
-    expect(read).not.toContain(KEYS.day);
+    expect(read).not.toContain(KEYS.day());
     from = store.changes.length;
     await enroll(muster, app);
     expect(touchesNights(from)).toBe(true);
@@ -271,7 +271,7 @@ onEachBackend('a night through the front door', (backend) => {
     if (day === DAY) clock.jump(HOUR_MS);
     // Nobody has ended the day before: it is metered some minutes after its midnight.
     const app = await createApp(muster, owner.apiKey);
-    expect(JSON.parse((await store.get(KEYS.day))?.value ?? '')).toEqual({ day, since: DAY });
+    expect(JSON.parse((await store.get(KEYS.day()))?.value ?? '')).toEqual({ day, since: DAY });
     if (day === NEXT) clock.jump(HOUR_MS);
     await enroll(muster, app);
     clock.jump(-HOUR_MS);
@@ -293,14 +293,14 @@ onEachBackend('a night through the front door', (backend) => {
     goTo(clock, MIDNIGHT + (ms < 0 ? 2 * MINUTE_MS : -30 * MINUTE_MS));
     // The day has ended already where the clock goes back.
     if (ms < 0) await revoke(muster, owner.apiKey, other.appId);
-    const day = (await store.get(KEYS.day))?.value;
+    const day = (await store.get(KEYS.day()))?.value;
     clock.jump(ms);
     await until(async () => (await metric(muster, 'muster_clock_trusted')) === 0);
     for (let i = 0; i < 20; i += 1) {
       clock.advance(5000);
       await revoke(muster, owner.apiKey, app.appId);
     }
-    expect((await store.get(KEYS.day))?.value).toBe(day);
+    expect((await store.get(KEYS.day()))?.value).toBe(day);
     expect(await countsOf(store)).toEqual({});
     expect(await metric(muster, 'muster_clock_trusted')).toBe(0);
     expect(errorsOf(muster).filter((line) => line.includes('the clock jumped'))).toHaveLength(1);

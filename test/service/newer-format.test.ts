@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
+import { FORMAT } from '../../src/domain/records/store-records.ts';
 import { FORMAT_CHECK_EVERY_MS } from '../../src/domain/replicas/format.ts';
 import { expectRevision } from '../../src/store/entry.ts';
 import type { Store } from '../../src/store/port.ts';
@@ -16,12 +16,12 @@ import { until } from '../support/time/until.ts';
 
 /** Raises the format, as a newer Muster does before it changes any record. */
 async function raise(store: Store): Promise<void> {
-  const entry = await store.get(KEYS.format);
+  const entry = await store.get(KEYS.format());
   if (!entry) throw new Error('the store has no format');
-  const { record, revision } = parseRecord(formatSchema, entry);
+  const { record, revision } = parseRecord(KEYS.format, entry);
   const { outcome } = await store.commit({
-    expect: [expectRevision(KEYS.format, revision)],
-    write: [put(KEYS.format, { ...record, format: FORMAT + 1 })],
+    expect: [expectRevision(KEYS.format(), revision)],
+    write: [put(KEYS.format(), { ...record, format: FORMAT + 1 })],
   });
   expect(outcome).toBe('committed');
 }
@@ -103,7 +103,7 @@ const losingReplicas = (store: Store, lost: AbortSignal): Store =>
   wrappedStore(store, {
     async hold(key, value, ttlMs) {
       const held = await store.hold(key, value, ttlMs);
-      if (held === 'taken' || !key.startsWith(KEYS.replicas)) return held;
+      if (held === 'taken' || !key.startsWith(KEYS.replica.under())) return held;
       const { revision } = held;
       return { revision, lost, rewrite: (next) => held.rewrite(next), release: () => held.release() };
     },

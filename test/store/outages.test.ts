@@ -6,6 +6,7 @@ import { expectAbsent, StoreUnavailable, type Store, type StoreTrouble } from '.
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { wrappedStore } from '../../src/store/wrapped.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
+import { rawKey } from '../support/store/raw-key.ts';
 
 interface Line {
   readonly level: string;
@@ -148,7 +149,7 @@ describe('a store that answers reads and no writes', () => {
 
   test.each([
     ['commit', (store: Store) => store.commit({ expect: [expectAbsent('k')], write: [] })],
-    ['hold', (store: Store) => store.hold('k', '', 1000)],
+    ['hold', (store: Store) => store.hold(rawKey('k'), '', 1000)],
   ] as const)('shows by a %s', async (operation, call) => {
     const { clock, told, outages } = observed();
     await using opened = await openSqliteStore(':memory:');

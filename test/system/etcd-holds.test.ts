@@ -11,6 +11,7 @@ import { addUser } from '../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../support/etcd/etcd.ts';
 import type { TcpProxy } from '../support/etcd/tcp-proxy.ts';
 import { timedVerdict } from '../support/run/timed-verdict.ts';
+import { rawKey } from '../support/store/raw-key.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
@@ -49,8 +50,8 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
     timed(async () => {
       await using wire = await wired();
       const { store, witness } = wire;
-      const idle = await held(store.hold('t/idle', 'v', TTL_MS));
-      const busy = await held(store.hold('t/busy', 'v', TTL_MS));
+      const idle = await held(store.hold(rawKey('t/idle'), 'v', TTL_MS));
+      const busy = await held(store.hold(rawKey('t/busy'), 'v', TTL_MS));
       expect(await busy.rewrite('w')).toBe('written');
       await leases.untilOneExpires(TTL_MS * 2);
       expect([idle.lost.aborted, busy.lost.aborted]).toEqual([false, false]);
@@ -64,7 +65,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
     timed(async () => {
       await using wire = await wired();
       const { proxy, store, witness } = wire;
-      const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+      const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
       using recording = await record(witness, 't/leader', holder.revision + 1);
       const order: string[] = [];
       holder.lost.addEventListener('abort', () => order.push('lost'));
@@ -74,7 +75,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
       expect(order).toEqual(['lost', 'expired']);
       expect(recording.recorder.changes).toMatchObject([{ value: undefined }]);
       expect(await holder.rewrite('late')).toBe('lost');
-      await held(witness.hold('t/leader', 'next', TTL_MS));
+      await held(witness.hold(rawKey('t/leader'), 'next', TTL_MS));
     }),
   );
 
@@ -83,7 +84,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
     timed(async () => {
       await using wire = await wired();
       const { proxy, store, witness } = wire;
-      const holder = await held(store.hold('t/leader', 'v', 6000));
+      const holder = await held(store.hold(rawKey('t/leader'), 'v', 6000));
       proxy.silenceFlows('everything');
       // Granted later than the last renewal that went through: as long as this one lives, so would the other.
       await leases.untilOneExpires(6000);
@@ -95,7 +96,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, { concurrent: 
   test('expires when it could not be removed as its holder released it', async () => {
     await using wire = await wired();
     const { proxy, store, witness } = wire;
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
     using recording = await record(witness, 't/leader', holder.revision + 1);
     silence(proxy);
     await holder.release();
@@ -109,7 +110,7 @@ describe.skipIf(binary === undefined)(`a hold on an etcd that is started again${
     await using cluster = await EtcdCluster.start({ binary: binary ?? '', unsafeNoFsync: true });
     await using store = await openEtcdStore({ endpoints: cluster.urls, prefix: 'test/' });
     using leases = new Leases(cluster.member.url);
-    const holder = await held(store.hold('t/leader', 'v', 20_000));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', 20_000));
     await cluster.member.kill();
     await cluster.member.start();
     await eventually(() => holder.rewrite('w'));
@@ -123,7 +124,7 @@ describe.skipIf(binary === undefined)(`a hold on an etcd that is started again${
     const auth = { username: 'muster', password: 'correct horse' };
     await addUser(cluster, auth, 'muster/');
     await using store = await openEtcdStore({ endpoints: cluster.urls, prefix: 'muster/', auth });
-    const holder = await held(store.hold('t/leader', 'v', 20_000));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', 20_000));
     await cluster.member.stop();
     await cluster.member.start();
     // The tokens are gone with the member: others are asked for.

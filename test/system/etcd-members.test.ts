@@ -7,6 +7,7 @@ import { Leases } from '../store/etcd/lease/leases.ts';
 import { eventually } from '../store/etcd/outage-calls.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
 import { EtcdCluster, type EtcdMember } from '../support/etcd/etcd.ts';
+import { rawKey } from '../support/store/raw-key.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
@@ -63,7 +64,7 @@ describe.skipIf(binary === undefined)(`a hold on three members${skipped}`, { con
   ])('is kept while one after the other is %s', async (_, fell, recover) => {
     await using cluster = await threeMembers();
     await using store = await openEtcdStore({ endpoints: cluster.urls, prefix });
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
     for (const [index, member] of cluster.members.entries()) {
       await fell(member);
       using leases = new Leases(cluster.members[(index + 1) % cluster.members.length]?.url ?? '');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
-import { FORMAT, formatSchema } from '../../src/domain/records/records.ts';
+import { FORMAT } from '../../src/domain/records/store-records.ts';
 import { openStore } from '../../src/service/open-store.ts';
 import { expectRevision } from '../../src/store/entry.ts';
 import { connectRaw } from '../support/http/raw-http.ts';
@@ -50,10 +50,10 @@ describe.skipIf(url === undefined)('when a newer Muster raises the format of the
 
     await using store = await openStore({ kind: 'etcd', endpoints: [url ?? ''], prefix });
     // Whoever raises it keeps the other fields, the id of the store among them.
-    const entry = await store.get(KEYS.format);
-    const { record, revision } = entry ? parseRecord(formatSchema, entry) : expect.unreachable('no format');
-    const raised = put(KEYS.format, { ...record, format: FORMAT + 1 });
-    await store.commit({ expect: [expectRevision(KEYS.format, revision)], write: [raised] });
+    const entry = await store.get(KEYS.format());
+    const { record, revision } = entry ? parseRecord(KEYS.format, entry) : expect.unreachable('no format');
+    const raised = put(KEYS.format(), { ...record, format: FORMAT + 1 });
+    await store.commit({ expect: [expectRevision(KEYS.format(), revision)], write: [raised] });
 
     const ended = Promise.all(all.map((muster) => muster.ended()));
     await expect.poll(async () => (await call(`${api.ops}/readyz`)).text).toContain('draining');
@@ -67,6 +67,6 @@ describe.skipIf(url === undefined)('when a newer Muster raises the format of the
       expect(errors[0]?.msg).toContain('start that version in its place');
       expect(lines.at(-1)?.msg).toBe('muster has stopped');
     }
-    expect((await store.list({ prefix: KEYS.replicas, limit: 10 })).entries).toEqual([]);
+    expect((await store.list({ prefix: KEYS.replica.under(), limit: 10 })).entries).toEqual([]);
   });
 });

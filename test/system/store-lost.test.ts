@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { DEADLINES } from '../../src/domain/limits.ts';
-import { FORMAT } from '../../src/domain/records/records.ts';
+import { FORMAT } from '../../src/domain/records/store-records.ts';
 import { openStore } from '../../src/service/open-store.ts';
 import { expectAbsent } from '../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../support/etcd/etcd-binary.ts';
@@ -12,6 +12,7 @@ import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { entriesOf } from '../support/service/accounts.ts';
 import { call, createApp, enroll, Muster, OPERATOR_TOKEN, poll, tenant } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
+import { rawPrefix } from '../support/store/raw-key.ts';
 
 const binary = findEtcd();
 const unavailable = { status: 502, body: { error: { code: 'upstream_unavailable' } } };
@@ -97,7 +98,7 @@ describe.skipIf(binary === undefined)(title, { concurrent: true }, () => {
     // As an earlier version does that is started on it.
     await formatIt(etcd);
     await refuses();
-    expect(await keysOf(etcd)).toEqual([KEYS.format, 'd/head']);
+    expect(await keysOf(etcd)).toEqual([KEYS.format(), 'd/head']);
 
     await etcd.member.kill();
     rmSync(data, { recursive: true });
@@ -125,17 +126,17 @@ async function keysOf(etcd: EtcdCluster): Promise<string[]> {
 async function removeKeys(etcd: EtcdCluster): Promise<void> {
   await using root = await openStore({ kind: 'etcd', endpoints: etcd.urls, prefix: '/' });
   const expect = [expectAbsent('none')] as const;
-  await root.commit({ expect, write: [{ removeAll: 'muster/' }], quiet: true });
+  await root.commit({ expect, write: [{ removeAll: rawPrefix('muster/') }], quiet: true });
 }
 
 async function idOf(etcd: EtcdCluster): Promise<string> {
   await using store = await open(etcd);
-  const format = await store.get(KEYS.format);
+  const format = await store.get(KEYS.format());
   return (JSON.parse(format?.value ?? '{}') as { storeId: string }).storeId;
 }
 
 async function formatIt(etcd: EtcdCluster): Promise<void> {
   await using store = await open(etcd);
-  const expect = [expectAbsent(KEYS.format)] as const;
-  await store.commit({ expect, write: [put(KEYS.format, { format: FORMAT })] });
+  const expect = [expectAbsent(KEYS.format())] as const;
+  await store.commit({ expect, write: [put(KEYS.format(), { format: FORMAT })] });
 }

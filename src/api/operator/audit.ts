@@ -1,5 +1,4 @@
-import { OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
-import type { AuditRecord } from '../../domain/records/records.ts';
+import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/audit.ts';
 import type { Reply } from '../http/exchange.ts';

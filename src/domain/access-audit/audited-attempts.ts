@@ -4,13 +4,8 @@ import { HOUR_MS } from '../../time/utc-days.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import {
-  attemptedSchema,
-  userOfSignIns,
-  type AttemptedRecord,
-  type Attempts,
-  type EnteredSignIns,
-} from '../records/attempt-records.ts';
+import { type AttemptedRecord, type Attempts, type EnteredSignIns, userOfSignIns } from '../records/attempt-records.ts';
+import { KEYS } from '../records/keys.ts';
 import {
   absent,
   BadRecord,
@@ -21,7 +16,6 @@ import {
   withRecord,
   type Versioned,
 } from '../records/codec.ts';
-import { KEYS } from '../records/keys.ts';
 import type { ReplicaRecord } from '../records/replica-records.ts';
 import { LIMITS } from '../limits.ts';
 import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
@@ -137,7 +131,7 @@ export class AuditedAttempts {
     const none = { at: 0, counted: {} };
     if (!entry) return absent<AttemptedRecord>(KEYS.attempted(of), none);
     try {
-      return parseRecord(attemptedSchema, entry);
+      return parseRecord(KEYS.attempted, entry);
     } catch (error) {
       // The next entry replaces it: a damaged record must not silence every account.
       if (error instanceof BadRecord) return versioned<AttemptedRecord>(entry, none);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { signInsOf, userOfSignIns, type Attempts } from '../records/attempt-records.ts';
+import { type Attempts, signInsOf, userOfSignIns } from '../records/attempt-records.ts';
 
 /** The ways in which people sign in. */
 export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const;

@@ -1,7 +1,7 @@
 import type { Store } from '../../store/port.ts';
-import { attemptedSchema, signInsOf, type EnteredSignIns } from '../records/attempt-records.ts';
-import { BadRecord, parseRecord } from '../records/codec.ts';
+import { type EnteredSignIns, signInsOf } from '../records/attempt-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
 
 /** The latest entries of the audit about failed sign-ins of a user, the newest first. @throws StoreUnavailable */
 export type RefusedSignIns = (userId: string) => Promise<readonly EnteredSignIns[]>;
@@ -12,7 +12,7 @@ export function createRefusedSignIns({ store }: { readonly store: Pick<Store, 'g
     const entry = await store.get(KEYS.attempted(signInsOf(userId)));
     if (!entry) return [];
     try {
-      return (parseRecord(attemptedSchema, entry).record.last ?? []).toReversed();
+      return (parseRecord(KEYS.attempted, entry).record.last ?? []).toReversed();
     } catch (error) {
       // The next entry replaces it; the audit has what it told.
       if (error instanceof BadRecord) return [];

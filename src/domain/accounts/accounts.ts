@@ -14,7 +14,7 @@ import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import type { AccountStorage } from '../quota/account-quota.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { NO_COUNTERS, type AccountRecord } from '../records/records.ts';
+import { type AccountRecord, NO_COUNTERS } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountCreation, accountTransition, type TransitionDeps } from '../status-history/status-change.ts';
 

@@ -12,7 +12,7 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { ApiKeyRecord } from '../records/records.ts';
+import type { ApiKeyRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
 import { keyFields } from '../records/key-expiry.ts';
@@ -133,7 +133,7 @@ async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>
   return {
     ...step,
     expect: [...step.expect, expectUnchanged(user)],
-    write: [...step.write, put(user.key, user.record)],
+    write: [...step.write, put(KEYS.user(user.id), user.record)],
   };
 }
 

@@ -3,7 +3,6 @@ import { expectUnchanged, StoreUnavailable, type Store } from '../../store/port.
 import type { Clock } from '../../time/clock.ts';
 import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { keyUsesSchema } from '../records/records.ts';
 
 /** When the API keys of each account were last used (A15), in milliseconds since 1970. */
 export interface KeyUses {
@@ -78,7 +77,7 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     const key = KEYS.keyUses(accountId);
     const entry = await store.get(key);
     if (!entry) return { ...absent(key, NONE), added: {} };
-    const { keys, ...added } = parseRecord(keyUsesSchema, entry).record;
+    const { keys, ...added } = parseRecord(KEYS.keyUses, entry).record;
     return { ...versioned(entry, new Map(keys)), added };
   }
 

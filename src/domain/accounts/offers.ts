@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import type { AccountRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 
 /* The consents of an operator that a custom resource adopts an account or an app. */

@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import type { AppRecord } from '../records/records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 
 /*
  * The transitions of an app (section 3; A4–A8), as pure functions from record to record. An app's open codes

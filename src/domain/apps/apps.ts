@@ -11,8 +11,8 @@ import type { IdempotencyKey, IdempotencyRecords, RecordAnswer } from '../mutati
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
-import { KEYS } from '../records/keys.ts';
-import type { CountersRecord } from '../records/records.ts';
+import { appRemoval, KEYS } from '../records/keys.ts';
+import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { appCreation, appTransition, type TransitionDeps } from '../status-history/status-change.ts';
 import { codeExpiry, isFullyRevoked, newApp, revoked, withCode, type NewCode } from './app-state.ts';
@@ -247,20 +247,11 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
     const { app, expect, write: preconditionWrites } = await ownApp(caller, reader, appId);
     const past = await pastCredentials(deps.store, appId);
     const gone = await appTransition(deps, reader, app, 'none', origin.at);
-    const write: Write[] = [
-      ...preconditionWrites,
-      ...gone.write,
-      { remove: KEYS.app(accountId, appId) },
-      { remove: KEYS.ack(accountId, appId) },
-      { remove: KEYS.opampAgent(accountId, appId) },
-      { remove: KEYS.refusalNote(accountId, appId) },
-      { removeAll: KEYS.reviews(accountId, appId) },
-      { remove: KEYS.reviewIndex(accountId, appId) },
-    ];
+    const write: Write[] = [...preconditionWrites, ...gone.write, ...appRemoval(accountId, appId)];
     // An enrollment between the two reads has put the credential among the past ones: then the commit conflicts.
     const hashes = new Set(app.record.credential === undefined ? [] : [app.record.credential]);
     if (past.complete) {
-      write.push({ removeAll: KEYS.pastCredentials(appId) });
+      write.push({ removeAll: KEYS.pastCredential.under(appId) });
       for (const hash of past.hashes) hashes.add(hash);
     }
     for (const hash of hashes) write.push({ remove: KEYS.credential(hash) });
@@ -286,7 +277,7 @@ async function remove(deps: AppsDeps, caller: Caller, appId: string): Promise<vo
 }
 
 async function pastCredentials(store: Store, appId: string): Promise<{ hashes: string[]; complete: boolean }> {
-  const prefix = KEYS.pastCredentials(appId);
+  const prefix = KEYS.pastCredential.under(appId);
   const page = await store.list({ prefix, limit: LIMITS.pastCredentialsPerCommitMax, keysOnly: true });
   return { hashes: page.entries.map((entry) => entry.key.slice(prefix.length)), complete: page.next === undefined };
 }

@@ -2,7 +2,6 @@ import { expectUnchanged, type Expectation, type Store } from '../../store/port.
 import { LIMITS } from '../limits.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { credentialSchema } from '../records/records.ts';
 
 /** Conflicts after which a removal gives up: each is with another app that bound one of the hashes meanwhile. */
 const CONFLICTS_MAX = 5;
@@ -19,7 +18,7 @@ export async function removePastCredentials(
   appId: string,
   fence: readonly Expectation[] = [],
 ): Promise<number> {
-  const prefix = KEYS.pastCredentials(appId);
+  const prefix = KEYS.pastCredential.under(appId);
   let [gone, conflicts] = [0, 0];
   while (conflicts < CONFLICTS_MAX) {
     const page = await store.list({ prefix, limit: LIMITS.pastCredentialsPerCommitMax / 2, keysOnly: true });
@@ -30,7 +29,7 @@ export async function removePastCredentials(
     );
     const own = locators
       .filter((entry) => entry !== undefined)
-      .filter((entry) => parseRecord(credentialSchema, entry).record.appId === appId);
+      .filter((entry) => parseRecord(KEYS.credential, entry).record.appId === appId);
     const { outcome } = await store.commit({
       expect: [expectUnchanged(first), ...own.map(expectUnchanged), ...fence],
       write: [...page.entries, ...own].map(({ key }) => ({ remove: key })),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { instantOf, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
+import { type ChainRecord, type SealRecord, instantOf } from '../records/audit-records.ts';
 import { withOwnBytes } from './own-bytes.ts';
 
 /*

@@ -1,10 +1,9 @@
 import type { Listed, PageOf } from '../../store/pages.ts';
 import type { Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { type AuditRecord, OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { auditSchema, type AuditRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { listInOrder } from './store-order.ts';
 
@@ -24,8 +23,8 @@ export function createAuditEntries(deps: { readonly store: Store; readonly fleet
       if (accountId !== OPERATOR_AUDIT && !(await (await deps.fleet.current()).account(accountId))) {
         throw new Refusal('not_found');
       }
-      const { entries, next } = await listInOrder(deps.store, KEYS.audits(accountId), { limit, after });
-      return { items: entries.map((entry) => parseRecord(auditSchema, entry).record), next };
+      const { entries, next } = await listInOrder(deps.store, KEYS.audit.under(accountId), { limit, after });
+      return { items: entries.map((entry) => parseRecord(KEYS.audit, entry).record), next };
     },
   };
 }

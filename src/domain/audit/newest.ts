@@ -1,10 +1,9 @@
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { instantOf, OPERATOR_AUDIT, placeAt } from '../records/audit-records.ts';
+import { type AuditRecord, OPERATOR_AUDIT, instantOf, placeAt } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { auditSchema, type AuditRecord } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { compareTo, placeOf, SPREAD_MS, type Place } from './store-order.ts';
 
@@ -51,7 +50,7 @@ export function createNewestAudit(deps: { readonly store: Store; readonly fleet:
       if (accountId !== OPERATOR_AUDIT && !(await (await deps.fleet.current()).account(accountId))) {
         throw new Refusal('not_found');
       }
-      return await newest(deps.store, KEYS.audits(accountId), question);
+      return await newest(deps.store, KEYS.audit.under(accountId), question);
     },
   };
 }
@@ -116,7 +115,7 @@ function askedOf(
 ): readonly Found[] {
   const found = entries.map((entry) => ({
     suffix: entry.key.slice(prefix.length),
-    ...parseRecord(auditSchema, entry),
+    ...parseRecord(KEYS.audit, entry),
   }));
   return found.filter(
     ({ suffix, revision, record }) => (!place || compareTo(place, suffix, revision) < 0) && isAsked(record, question),

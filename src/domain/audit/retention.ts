@@ -1,7 +1,7 @@
 import { expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
-import { auditKey, chainSchema, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
-import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { type ChainRecord, type SealRecord, auditKey } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { blockDigest, newestOf } from './chain.ts';
 import { ownBytesOf, withOwnBytes } from './own-bytes.ts';
 
@@ -42,7 +42,7 @@ export async function cutStep(
 ): Promise<Cut> {
   const entry = await store.get(KEYS.chain(accountId));
   if (!entry) return KEPT;
-  const chain = parseRecord(chainSchema, entry);
+  const chain = parseRecord(KEYS.chain, entry);
   const cut: Cutting = { store, fence, accountId, chain };
   return chain.record.cutting ? await resume(cut) : await begin(cut, olderThan);
 }
@@ -93,7 +93,7 @@ async function resume(cut: Cutting): Promise<Cut> {
 async function readBlock(cut: Cutting, number: number): Promise<SealRecord> {
   const entry = await cut.store.get(KEYS.seal(cut.accountId, number));
   if (!entry) throw brokenAt(cut, number);
-  const { record } = parseRecord(sealSchema, entry);
+  const { record } = parseRecord(KEYS.seal, entry);
   if (record.number !== number || blockDigest(record) !== record.digest) throw brokenAt(cut, number);
   return record;
 }

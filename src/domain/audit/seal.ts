@@ -1,9 +1,9 @@
 import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, expectAbsent, expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { chainSchema, suffixOf, type ChainRecord } from '../records/audit-records.ts';
-import { absent, BadRecord, justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { type ChainRecord, suffixOf } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { absent, BadRecord, justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { byRevision, emptyChain, entryDigest, portions, sealed, type UnsealedEntry } from './chain.ts';
 import { ownBytesOf } from './own-bytes.ts';
 
@@ -74,7 +74,7 @@ export async function sealAccount({ store, clock, fence }: SealingDeps, due: Due
 export async function readChain(store: Store, accountId: string): Promise<Versioned<ChainRecord>> {
   const key = KEYS.chain(accountId);
   const entry = await store.get(key);
-  return entry ? parseRecord(chainSchema, entry) : absent(key, emptyChain(accountId));
+  return entry ? parseRecord(KEYS.chain, entry) : absent(key, emptyChain(accountId));
 }
 
 /** Throws where the next block exists though the head did not move: no later round could seal either. */
@@ -104,7 +104,7 @@ async function unsealedOf(
     leftOut = Math.min(leftOut, found[SEALED_AT_ONCE_MAX]?.revision ?? leftOut);
     found = found.slice(0, SEALED_AT_ONCE_MAX);
   };
-  const prefix = KEYS.audits(accountId);
+  const prefix = KEYS.audit.under(accountId);
   // A listing begins after a key. The key without its last character sorts before `from`; entries in between are
   // sealed.
   const after = prefix + from.slice(0, -1);

@@ -3,9 +3,8 @@ import { HEAD_KEY, PAGE_ENTRIES_MAX, StoreUnavailable, type Store, type WatchBat
 import { openWatch, type OpenWatch } from '../../store/watch-handle.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
-import { chainSchema } from '../records/audit-records.ts';
-import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import { parseRecord } from '../records/codec.ts';
 import type { Due } from './seal.ts';
 
 /** The watch is opened anew this often, in case it is silent without having ended. */
@@ -37,7 +36,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
   let isDisposed = false;
 
   function mark(key: string): void {
-    const [accountId = '', suffix = ''] = key.slice(KEYS.auditsAll.length).split('/');
+    const [accountId = '', suffix = ''] = key.slice(KEYS.audit.under().length).split('/');
     const known = first.get(accountId);
     if (known === undefined || suffix < known) first.set(accountId, suffix);
   }
@@ -55,7 +54,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
     }
     // The term may have ended meanwhile: a watch that is opened now would never be closed.
     if (isDisposed) throw new StoreUnavailable('closed', 'The watch of the audit is closed.');
-    const opened = openWatch(store, KEYS.auditsAll, delivered + 1, onBatch);
+    const opened = openWatch(store, KEYS.audit.under(), delivered + 1, onBatch);
     watch = opened;
     void opened.ended.then((reason) => {
       // The changes in between are lost: the next call lists everything again.
@@ -68,13 +67,13 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
   async function listAll(): Promise<void> {
     const startedAt = clock.monotonic();
     const through = new Map<string, number>();
-    for await (const { entries } of pagesOf(store, { prefix: KEYS.chains, limit: PAGE_ENTRIES_MAX })) {
-      for (const entry of entries) through.set(entry.key.slice(KEYS.chains.length), throughOf(entry));
+    for await (const { entries } of pagesOf(store, { prefix: KEYS.chain.under(), limit: PAGE_ENTRIES_MAX })) {
+      for (const entry of entries) through.set(entry.key.slice(KEYS.chain.under().length), throughOf(entry));
     }
-    const request = { prefix: KEYS.auditsAll, limit: PAGE_ENTRIES_MAX, keysOnly: true };
+    const request = { prefix: KEYS.audit.under(), limit: PAGE_ENTRIES_MAX, keysOnly: true };
     for await (const { entries } of pagesOf(store, request)) {
       for (const { key, revision } of entries) {
-        const accountId = key.slice(KEYS.auditsAll.length).split('/')[0] ?? '';
+        const accountId = key.slice(KEYS.audit.under().length).split('/')[0] ?? '';
         if (revision > (through.get(accountId) ?? 0)) mark(key);
       }
     }
@@ -95,7 +94,7 @@ export function createUnsealed(store: Store, clock: Clock): Unsealed {
       return due;
     },
     giveBack({ accountId, from }) {
-      mark(`${KEYS.auditsAll}${accountId}/${from}`);
+      mark(`${KEYS.audit.under()}${accountId}/${from}`);
     },
     [Symbol.dispose]() {
       isDisposed = true;
@@ -109,7 +108,7 @@ type ChainEntry = Parameters<typeof parseRecord>[1];
 /** An unreadable head seals nothing: sealing its account then reports that the chain is broken. */
 function throughOf(entry: ChainEntry): number {
   try {
-    return parseRecord(chainSchema, entry).record.through;
+    return parseRecord(KEYS.chain, entry).record.through;
   } catch {
     return 0;
   }

@@ -1,8 +1,8 @@
 import { pagesOf } from '../../store/pages.ts';
 import type { Entry, Store } from '../../store/port.ts';
-import { chainSchema, instantOf, sealSchema, type ChainRecord, type SealRecord } from '../records/audit-records.ts';
-import { parseRecord } from '../records/codec.ts';
+import { type ChainRecord, type SealRecord, instantOf } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { parseRecord } from '../records/codec.ts';
 import { blockDigest, emptyChain, newestOf } from './chain.ts';
 import type { FaultList } from './faults.ts';
 import { isIn, type Window } from './verify-window.ts';
@@ -41,7 +41,7 @@ export class BlockWalk {
   async compare(window: Window, signal?: AbortSignal): Promise<void> {
     const links = new Links(this.#accountId, this.#chain, this.#judged ? undefined : this.#faults);
     this.#floor = 0;
-    const prefix = KEYS.seals(this.#accountId);
+    const prefix = KEYS.seal.under(this.#accountId);
     for await (const { entries } of pagesOf(this.#store, { prefix, limit: BLOCKS_PER_PAGE }, signal)) {
       for (const entry of entries) {
         const number = Number(entry.key.slice(prefix.length));
@@ -61,7 +61,7 @@ export class BlockWalk {
     if (newest <= this.#chain.number) return this.#chain.number;
     const entry = await this.#store.get(KEYS.chain(this.#accountId));
     try {
-      return entry ? parseRecord(chainSchema, entry).record.number : 0;
+      return entry ? parseRecord(KEYS.chain, entry).record.number : 0;
     } catch {
       return 0;
     }
@@ -100,7 +100,7 @@ export class BlockWalk {
 /** The block that is stored under a number; undefined where it cannot be read. */
 function blockOf(entry: Entry, number: number): SealRecord | undefined {
   try {
-    const { record } = parseRecord(sealSchema, entry);
+    const { record } = parseRecord(KEYS.seal, entry);
     return record.number === number ? record : undefined;
   } catch {
     return undefined;

@@ -40,7 +40,7 @@ export async function* windowsOf(
   size: number,
   signal?: AbortSignal,
 ): AsyncGenerator<Window, undefined> {
-  const prefix = KEYS.audits(accountId);
+  const prefix = KEYS.audit.under(accountId);
   let stored = new Map<string, Stored>();
   let after: string | undefined;
   const request = { prefix, limit: Math.min(size, PAGE_ENTRIES_MAX) };

@@ -1,8 +1,8 @@
 import { expectUnchanged, type Entry, type Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { chainSchema, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
-import { parseRecord, put } from '../records/codec.ts';
+import { type ChainRecord, OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { parseRecord, put } from '../records/codec.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { FaultList, type AuditFault } from './faults.ts';
 import { ownBytesIn } from './own-bytes.ts';
@@ -76,7 +76,7 @@ function isSameBeginning(before: Entry | undefined, after: Entry | undefined): b
 
 function readHead(entry: Entry | undefined): ChainRecord | undefined {
   try {
-    return entry && parseRecord(chainSchema, entry).record;
+    return entry && parseRecord(KEYS.chain, entry).record;
   } catch {
     return undefined;
   }
@@ -149,7 +149,7 @@ async function forgetOwnBytes(store: Store, accountId: string, noted: number): P
   const chain = await readChain(store, accountId);
   if (chain.record.own?.bytes !== noted) return;
   const { own: _wrong, ...without } = chain.record;
-  await store.commit({ expect: [expectUnchanged(chain)], write: [put(chain.key, without)], quiet: true });
+  await store.commit({ expect: [expectUnchanged(chain)], write: [put(KEYS.chain(accountId), without)], quiet: true });
 }
 
 /** Verifications run one at a time, as each may have a window of entries in memory; this many may wait. */

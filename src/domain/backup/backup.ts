@@ -7,8 +7,8 @@ import { readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Origin } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { KEYS } from '../records/keys.ts';
-import { FORMAT } from '../records/records.ts';
+import { kindOfKey } from '../records/keys.ts';
+import { FORMAT } from '../records/store-records.ts';
 import { keyIsMissing } from '../refusal.ts';
 import { noteBackup } from './last-backup.ts';
 import { BACKUP_FORMAT, BackupWriter, type BackupSnapshot, type SigningKey } from './file-format.ts';
@@ -39,44 +39,15 @@ export interface Backups {
   begin(options: { readonly counted: boolean; readonly origin: Origin }): Promise<Backup | 'busy'>;
 }
 
-/**
- * Records that are not copied: they belong to this store and its processes, or hold API keys, which outlive them. The
- * header has the `format`. The active key is determined again, by the key file that the service has when it starts on a
- * restored store.
- */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  HEAD_KEY,
-  KEYS.format,
-  KEYS.leader,
-  KEYS.compaction,
-  KEYS.restoring,
-  KEYS.activeKey,
-  KEYS.rewrapped,
-  KEYS.lastBackup,
-]);
-const LEFT_OUT_RANGES: readonly string[] = [
-  KEYS.replicas,
-  KEYS.pins,
-  KEYS.rateWindows,
-  KEYS.rateAges,
-  KEYS.attemptedAll,
-  // What agents said then is not what they have now: they say it again.
-  KEYS.opampAgents,
-  // A restore must bring no session and no link back to life.
-  KEYS.sessions,
-  KEYS.links,
-  KEYS.sessionUsesAll,
-  KEYS.signInsAll,
-  KEYS.signInNamesAll,
-  KEYS.refreshAll,
-  // Those of the operator's creates: they hold API keys, which nothing else in a backup does.
-  `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}/`,
-  `${KEYS.idempotencyRecordsAll}${OPERATOR_AUDIT}-`,
-];
+/** The keys of the operator's creates: they hold API keys, which outlive this store, and nothing else in a backup does. */
+const OPERATORS_ANSWERS = new RegExp(`^idem/${OPERATOR_AUDIT}[-/]`);
 
-/** Whether a key is not part of a backup. */
+/**
+ * Whether a key is not part of a backup: it belongs to this store and its processes, or a restore must not bring it back
+ * to life, as a session. The header has the `format`.
+ */
 export const isLeftOut = (key: string): boolean =>
-  LEFT_OUT.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));
+  key === HEAD_KEY || kindOfKey(key)?.backup === 'left out' || OPERATORS_ANSWERS.test(key);
 
 /** So small that requests wait for a page for a few milliseconds at most. */
 const PAGE_ENTRIES = 200;

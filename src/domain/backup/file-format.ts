@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
 import * as z from 'zod';
-import type { Entry } from '../../store/port.ts';
+import type { Entry, Key } from '../../store/port.ts';
 import { derivedKey } from '../keys/derived-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 
@@ -168,7 +168,8 @@ class BackupReader {
     if (!entry || entry[0] <= this.#keyBefore) throw new BadBackup(`Entry ${this.#entries} of the backup is damaged.`);
     const [key, value, revision] = entry;
     this.#keyBefore = key;
-    return { key, value, revision };
+    // The keys of a backup were those of a store.
+    return { key: key as Key, value, revision };
   }
 
   #trailerFrom(json: unknown): BackupTrailer {

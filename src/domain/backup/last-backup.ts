@@ -1,7 +1,6 @@
 import { expectAsFound, type Store } from '../../store/port.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { lastBackupSchema } from '../records/records.ts';
 
 /**
  * Notes that a backup of the store as of this instant was sent whole. Of two that end at once, one may be noted alone.
@@ -9,12 +8,12 @@ import { lastBackupSchema } from '../records/records.ts';
  * @throws StoreUnavailable; BadRecord
  */
 export async function noteBackup(store: Store, at: number): Promise<void> {
-  const entry = await store.get(KEYS.lastBackup);
-  const before = entry && parseRecord(lastBackupSchema, entry);
+  const entry = await store.get(KEYS.lastBackup());
+  const before = entry && parseRecord(KEYS.lastBackup, entry);
   if (before && before.record.at >= at) return;
   await store.commit({
-    expect: [expectAsFound(KEYS.lastBackup, before)],
-    write: [put(KEYS.lastBackup, { ...before?.record, at })],
+    expect: [expectAsFound(KEYS.lastBackup(), before)],
+    write: [put(KEYS.lastBackup(), { ...before?.record, at })],
     quiet: true,
   });
 }
@@ -24,6 +23,6 @@ export async function noteBackup(store: Store, at: number): Promise<void> {
  * @throws StoreUnavailable; BadRecord
  */
 export async function lastBackupAt(store: Store): Promise<number | undefined> {
-  const entry = await store.get(KEYS.lastBackup);
-  return entry && parseRecord(lastBackupSchema, entry).record.at;
+  const entry = await store.get(KEYS.lastBackup());
+  return entry && parseRecord(KEYS.lastBackup, entry).record.at;
 }

@@ -2,10 +2,11 @@ import type { Entry } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { codesVoided } from '../apps/app-state.ts';
 import { generateTag, type RandomSource } from '../credentials/random-ids.ts';
-import { chainSchema, type ChainRecord } from '../records/audit-records.ts';
+import type { ChainRecord } from '../records/audit-records.ts';
+import { KEYS, kindOfKey } from '../records/keys.ts';
+import type { Declared } from '../records/registry.ts';
 import { parseRecord } from '../records/codec.ts';
-import { KEYS } from '../records/keys.ts';
-import { appSchema, otelSchema, purgedSchema, purgeSchema, type OtelRecord } from '../records/records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
 import { isLeftOut } from './backup.ts';
 
 /*
@@ -60,41 +61,60 @@ export const newCounters = (): Counters => ({
  */
 export const OTEL_REVISIONS_SKIPPED = 1_000_000;
 
-const ACCOUNT = /^d\/a\/([^/]+)$/;
-const APP = /^d\/a\/[^/]+\/app\/[^/]+$/;
-const OTEL = /^d\/a\/([^/]+)\/otel$/;
-const AUDIT = /^audit\/([^/]+)\//;
+type Rule = (entry: Entry, rules: RestoreRules, counters: Counters) => Placement;
+
+const ifCodesAreKept: Rule = ({ value }, { keepCodes }) => (keepCodes ? now(value) : 'not written');
+
+/** The kinds that say `own rule`; the registry's test holds that these are all. */
+const RULES: ReadonlyMap<Declared, Rule> = new Map<Declared, Rule>([
+  [
+    KEYS.account,
+    ({ key, value }, _rules, { unconfigured }) => {
+      unconfigured.add(lastPart(key));
+      return now(value);
+    },
+  ],
+  [KEYS.app, (entry, { keepCodes }, counters) => (keepCodes ? now(entry.value) : withoutCodes(entry, counters))],
+  [KEYS.otel, renumbered],
+  [KEYS.idempotencyRecord, ifCodesAreKept],
+  [KEYS.idempotencySlot, ifCodesAreKept],
+  [KEYS.idempotencyRing, ifCodesAreKept],
+  [KEYS.purge, countPurged],
+  [KEYS.purged, countPurged],
+  [KEYS.chain, chainOf],
+  [KEYS.audit, sealedFirst],
+]);
+export const KINDS_WITH_RULES: readonly Declared[] = [...RULES.keys()];
 
 /** Decides what the restore does with an entry, and counts it. @throws BadRecord */
 export function placementOf(entry: Entry, rules: RestoreRules, counters: Counters): Placement {
   const { key, value } = entry;
-  const { keepCodes } = rules;
   if (isLeftOut(key)) return 'not written';
   counters.entries += 1;
-  if (APP.test(key)) return keepCodes ? now(value) : withoutCodes(entry, counters);
-  if (OTEL.test(key)) return renumbered(entry, rules, counters);
-  if (key.startsWith(KEYS.idempotencyRecordsAll)) return keepCodes ? now(value) : 'not written';
-  if (key.startsWith(KEYS.purges) || key.startsWith(KEYS.purgedAll)) return countPurged(entry, counters);
-  if (key.startsWith(KEYS.chains)) return chainOf(entry, counters);
-  const unconfigured = ACCOUNT.exec(key)?.[1];
-  if (unconfigured !== undefined) counters.unconfigured.add(unconfigured);
-  const accountId = AUDIT.exec(key)?.[1];
-  if (accountId === undefined) return now(value);
-  return { value, when: entry.revision <= (counters.sealedThrough.get(accountId) ?? 0) ? 'now' : 'later' };
+  const kind = kindOfKey(key);
+  const rule = kind && RULES.get(kind);
+  return rule ? rule(entry, rules, counters) : now(value);
+}
+
+const lastPart = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+
+function sealedFirst({ key, value, revision }: Entry, _rules: RestoreRules, { sealedThrough }: Counters): Placement {
+  const [, accountId = ''] = key.split('/');
+  return { value, when: revision <= (sealedThrough.get(accountId) ?? 0) ? 'now' : 'later' };
 }
 
 const now = (value: string): Placement => ({ value, when: 'now' });
 
 function withoutCodes(entry: Entry, counters: Counters): Placement {
-  const { record } = parseRecord(appSchema, entry);
+  const { record } = parseRecord(KEYS.app, entry);
   counters.codesVoided += record.codes.length;
   return now(record.codes.length === 0 ? entry.value : JSON.stringify(codesVoided(record)));
 }
 
 /** The heads come after the entries in a backup, so the first pass collects the heads, and later passes use them. */
-function chainOf(entry: Entry, { sealedThrough }: Counters): Placement {
-  const chain = parseRecord(chainSchema, entry).record;
-  sealedThrough.set(entry.key.slice(KEYS.chains.length), chain.through);
+function chainOf(entry: Entry, _rules: RestoreRules, { sealedThrough }: Counters): Placement {
+  const chain = parseRecord(KEYS.chain, entry).record;
+  sealedThrough.set(lastPart(entry.key), chain.through);
   return { chain };
 }
 
@@ -102,9 +122,9 @@ function chainOf(entry: Entry, { sealedThrough }: Counters): Placement {
  * Gives a configuration another revision and tag: after the backup, a daemon may have got other content under the same.
  */
 function renumbered(entry: Entry, { random, opens }: RestoreRules, counters: Counters): Placement {
-  const accountId = OTEL.exec(entry.key)?.[1] ?? '';
+  const [, , accountId = ''] = entry.key.split('/');
   counters.unconfigured.delete(accountId);
-  const { record } = parseRecord(otelSchema, entry);
+  const { record } = parseRecord(KEYS.otel, entry);
   if (record.config?.header && !opens(accountId, record)) counters.unopened += 1;
   const revision = record.revision + OTEL_REVISIONS_SKIPPED;
   return now(JSON.stringify({ ...record, revision, tag: generateTag(random) }));
@@ -118,12 +138,10 @@ export const neverConfigured = ({ random, clock }: RestoreRules & { readonly clo
   JSON.stringify({ revision: OTEL_REVISIONS_SKIPPED, tag: generateTag(random), at: clock.now() });
 
 /** Counts a purged secret by its key, also one that the old store's history still held: the new history has none. */
-function countPurged(entry: Entry, { purged }: Counters): Placement {
-  const isNote = entry.key.startsWith(KEYS.purges);
-  const number = isNote
-    ? parseRecord(purgeSchema, entry).record.keyNumber
-    : Number(entry.key.slice(KEYS.purgedAll.length));
-  const count = isNote ? 1 : parseRecord(purgedSchema, entry).record.count;
+function countPurged(entry: Entry, _rules: RestoreRules, { purged }: Counters): Placement {
+  const isNote = entry.key.startsWith(KEYS.purge.under());
+  const number = isNote ? parseRecord(KEYS.purge, entry).record.keyNumber : Number(lastPart(entry.key));
+  const count = isNote ? 1 : parseRecord(KEYS.purged, entry).record.count;
   if (number !== undefined) purged.set(number, (purged.get(number) ?? 0) + count);
   return 'not written';
 }

@@ -1,9 +1,10 @@
 import {
-  expectAbsent,
-  StoreUnavailable,
   type Change,
+  expectAbsent,
   type Expectation,
+  type Key,
   type Store,
+  StoreUnavailable,
   type Write,
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -47,7 +48,7 @@ export class RestoreWriter {
    * Adds a record; it is in the store after `flush`.
    * @throws RestoreFault; StoreUnavailable, also for earlier records
    */
-  async put(key: string, value: string): Promise<void> {
+  async put(key: Key, value: string): Promise<void> {
     const bytes = key.length + Buffer.byteLength(value);
     if (this.#batch.length === PUTS_PER_COMMIT_MAX || this.#bytes + bytes > BYTES_PER_COMMIT_MAX) await this.#send();
     this.#batch.push({ put: key, value });

@@ -2,10 +2,11 @@ import { createHash, type Hash } from 'node:crypto';
 import {
   CACHED_PREFIX,
   committedSnapshot,
-  expectAbsent,
-  expectUnchanged,
   type Entry,
+  expectAbsent,
   type Expectation,
+  expectUnchanged,
+  type Key,
   type Store,
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -15,7 +16,7 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { ChainRecord } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { FORMAT } from '../records/records.ts';
+import { FORMAT } from '../records/store-records.ts';
 import { EMPTY_IT } from '../replicas/format.ts';
 import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
 import { neverConfigured, newCounters, placementOf, type Counters, type RestoreRules } from './restore-rules.ts';
@@ -108,7 +109,8 @@ function interrupted(error: unknown): unknown {
 
 /** @throws RestoreFault where a backup cannot be restored into this store; StoreUnavailable */
 export async function refuseUnlessEmpty(store: Store): Promise<void> {
-  if (await store.get(KEYS.restoring)) throw new RestoreFault(`A restore into this store was interrupted. ${EMPTY_IT}`);
+  if (await store.get(KEYS.restoring()))
+    throw new RestoreFault(`A restore into this store was interrupted. ${EMPTY_IT}`);
   const { entries } = await store.list({ prefix: '', limit: 1, keysOnly: true });
   if (entries.length > 0) {
     throw new RestoreFault('The store is not empty: a backup is only restored into an empty one. Nothing was written.');
@@ -169,17 +171,17 @@ async function* entriesOf(bytes: AsyncIterable<Uint8Array>, sum: string): AsyncG
 async function begin(deps: RestoreDeps, header: BackupHeader, sum: string): Promise<Expectation> {
   const { store, clock, random } = deps;
   const mark = { at: clock.now(), backupOf: header.at, sha256: sum, marker: generateMarker(random) };
-  const write = put(KEYS.restoring, mark);
+  const write = put(KEYS.restoring(), mark);
   const expect = [
-    expectAbsent(KEYS.restoring),
+    expectAbsent(KEYS.restoring()),
     // A service that started meanwhile has written it.
-    expectAbsent(KEYS.format),
+    expectAbsent(KEYS.format()),
   ] as const;
   const revision = await commitOnce(store, clock, { expect, write: [write] }, async () => {
-    const entry = await store.get(KEYS.restoring);
+    const entry = await store.get(KEYS.restoring());
     return entry?.value === write.value ? entry.revision : undefined;
   });
-  return expectUnchanged(committedSnapshot(KEYS.restoring, { outcome: 'committed', revision }));
+  return expectUnchanged(committedSnapshot(KEYS.restoring(), { outcome: 'committed', revision }));
 }
 
 /** Writes everything but the heads of the audit chains, which it returns, and the unsealed audit entries. */
@@ -188,8 +190,8 @@ async function writeSealed(
   writer: RestoreWriter,
   entries: AsyncIterable<Entry>,
   { sealedThrough }: Counters,
-): Promise<ReadonlyMap<string, ChainRecord>> {
-  const chains = new Map<string, ChainRecord>();
+): Promise<ReadonlyMap<Key, ChainRecord>> {
+  const chains = new Map<Key, ChainRecord>();
   const counters = { ...newCounters(), sealedThrough };
   let isCached = false;
   for await (const entry of entries) {
@@ -226,8 +228,8 @@ async function writeUnsealed(
 async function finish(deps: RestoreDeps, fence: Expectation, header: BackupHeader): Promise<void> {
   const { store, clock, random, storeId = generateMarker(random) } = deps;
   const change = {
-    expect: [fence, expectAbsent(KEYS.format)],
-    write: [put(KEYS.format, { format: header.recordsFormat, storeId }), { remove: KEYS.restoring }],
+    expect: [fence, expectAbsent(KEYS.format())],
+    write: [put(KEYS.format(), { format: header.recordsFormat, storeId }), { remove: KEYS.restoring() }],
   } as const;
-  await commitOnce(store, clock, change, async () => (await store.get(KEYS.format))?.revision);
+  await commitOnce(store, clock, change, async () => (await store.get(KEYS.format()))?.revision);
 }

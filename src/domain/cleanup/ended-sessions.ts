@@ -59,9 +59,9 @@ interface Notes {
 
 /** Of users and sessions. */
 const SIGN_IN_NOTES: readonly Notes[] = [
-  { prefix: KEYS.sessionUsesAll, isThere: (memory, id) => memory.user(id), of: KEYS.user },
-  { prefix: KEYS.signInsAll, isThere: (memory, id) => memory.user(id), of: KEYS.user },
-  { prefix: KEYS.refreshAll, isThere: (memory, id) => memory.session(id), of: KEYS.session },
+  { prefix: KEYS.sessionUses.under(), isThere: (memory, id) => memory.user(id), of: KEYS.user },
+  { prefix: KEYS.signIns.under(), isThere: (memory, id) => memory.user(id), of: KEYS.user },
+  { prefix: KEYS.refresh.under(), isThere: (memory, id) => memory.session(id), of: KEYS.session },
 ];
 
 /** Of apps, by account. */
@@ -82,7 +82,7 @@ export const signInNotesSweep = (deps: SweepDeps, memory: FleetMemory): Sweep =>
 
 /** Removes what apps said of themselves that are gone: whoever deletes an app may have left it behind. */
 export const appNotesSweep = (deps: SweepDeps, memory: FleetMemory): Sweep =>
-  notesSweep(deps, memory, 'app_notes', [ofApps(KEYS.opampAgents), ofApps(KEYS.acks)]);
+  notesSweep(deps, memory, 'app_notes', [ofApps(KEYS.opampAgent.under()), ofApps(KEYS.ack.under())]);
 
 /**
  * The store is asked for what is gone as well, as memory may be behind. The commits are quiet: no replica has these records

@@ -1,7 +1,6 @@
 import { expectUnchanged } from '../../store/port.ts';
 import { BadRecord, parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { signInsSchema } from '../records/user-records.ts';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 100;
@@ -14,7 +13,7 @@ export function expiredBrowsersSweep({ store, clock, fence }: SweepDeps): Sweep 
   return {
     what: 'known_browsers',
     async piece(from, signal) {
-      const prefix = KEYS.signInsAll;
+      const prefix = KEYS.signIns.under();
       const page = await store.list({
         prefix,
         limit: LISTED_PER_PIECE_MAX,
@@ -23,13 +22,14 @@ export function expiredBrowsersSweep({ store, clock, fence }: SweepDeps): Sweep 
       let gone = 0;
       for (const entry of page.entries) {
         if (signal.aborted) break;
-        const { record } = readable(entry) ?? {};
-        const kept = record?.known?.filter(({ until }) => until > clock.now() - EXPIRY_MARGIN_MS) ?? [];
-        const expired = (record?.known?.length ?? 0) - kept.length;
+        const record = readable(entry)?.record;
+        if (!record) continue;
+        const kept = record.known?.filter(({ until }) => until > clock.now() - EXPIRY_MARGIN_MS) ?? [];
+        const expired = (record.known?.length ?? 0) - kept.length;
         if (expired === 0) continue;
         const { outcome } = await store.commit({
           expect: [expectUnchanged(entry), ...fence],
-          write: [put(entry.key, { ...record, known: kept })],
+          write: [put(KEYS.signIns(entry.key.slice(KEYS.signIns.under().length)), { ...record, known: kept })],
           quiet: true,
         });
         if (outcome === 'committed') gone += expired;
@@ -42,7 +42,7 @@ export function expiredBrowsersSweep({ store, clock, fence }: SweepDeps): Sweep 
 /** A damaged record is not this sweep's to mend, and must not keep the others from it. */
 function readable(entry: Parameters<typeof parseRecord>[1]) {
   try {
-    return parseRecord(signInsSchema, entry);
+    return parseRecord(KEYS.signIns, entry);
   } catch (error) {
     if (error instanceof BadRecord) return undefined;
     throw error;

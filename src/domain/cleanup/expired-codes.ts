@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withoutExpiredCodes } from '../apps/app-state.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
-import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
+import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
@@ -20,12 +20,11 @@ const ACCOUNTS_PER_TURN = 50;
  */
 export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
   async function spend(apps: readonly AppEntry[], now: number): Promise<number> {
-    const keyOf = ({ accountId, id }: AppEntry): string => KEYS.app(accountId, id);
     const [first, ...others] = apps.map((app) => expectUnchanged(app));
     if (!first) return 0;
     const { outcome } = await store.commit({
       expect: [first, ...others, ...fence],
-      write: apps.map((app) => put(keyOf(app), withoutExpiredCodes(app.record, now))),
+      write: apps.map((app) => put(KEYS.app(app.accountId, app.id), withoutExpiredCodes(app.record, now))),
       room: UNAUDITED_ROOMS.codesExpired,
     });
     return outcome === 'committed' ? codesOf(apps, now) : 0;

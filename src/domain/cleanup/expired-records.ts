@@ -1,11 +1,8 @@
 import { expectUnchanged, type Entry, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { DAY_MS, HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
-import { attemptedSchema } from '../records/attempt-records.ts';
-import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRecordSchema, idempotencySlotSchema, noteSchema } from '../records/records.ts';
-import { linkSchema } from '../records/user-records.ts';
+import { BadRecord, parseRecord } from '../records/codec.ts';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
@@ -89,26 +86,26 @@ function isExpired(rule: RecordSweep, entry: Entry, now: number): boolean {
 export function idempotencyRecordsSweep(deps: SweepDeps): Sweep {
   return recordSweep(deps, {
     what: 'idempotency_records',
-    prefix: KEYS.idempotencyRecordsAll,
+    prefix: KEYS.idempotencySlot.under(),
     isExpired: (entry, now) => {
       const name = nameOf(entry.key);
       const keptMs = LIMITS.idempotencyKeptMs + EXPIRY_MARGIN_MS;
-      return name !== undefined && now >= parseRecord(idempotencyRecordSchema, entry).record.at + keptMs;
+      return name !== undefined && now >= parseRecord(KEYS.idempotencyRecord, entry).record.at + keptMs;
     },
     companion: (entry) => slotOf(deps.store, entry),
   });
 }
 
 function nameOf(key: string): { accountId: string; name: string } | undefined {
-  const [accountId = '', kind, name = ''] = key.slice(KEYS.idempotencyRecordsAll.length).split('/');
+  const [accountId = '', kind, name = ''] = key.slice(KEYS.idempotencySlot.under().length).split('/');
   return kind === 'answer' ? { accountId, name } : undefined;
 }
 
 async function slotOf(store: Store, entry: Entry): Promise<Companion> {
   const { accountId, name } = nameOf(entry.key) ?? { accountId: '', name: '' };
-  const key = KEYS.idempotencySlot(accountId, parseRecord(idempotencyRecordSchema, entry).record.slot);
+  const key = KEYS.idempotencySlot(accountId, parseRecord(KEYS.idempotencyRecord, entry).record.slot);
   const slot = await store.get(key);
-  if (!slot || parseRecord(idempotencySlotSchema, slot).record.key !== name) return { expect: [], write: [] };
+  if (!slot || parseRecord(KEYS.idempotencySlot, slot).record.key !== name) return { expect: [], write: [] };
   return { expect: [expectUnchanged(slot)], write: [{ remove: key }] };
 }
 
@@ -116,8 +113,8 @@ async function slotOf(store: Store, entry: Entry): Promise<Companion> {
 export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
   recordSweep(deps, {
     what: 'refusal_notes',
-    prefix: KEYS.refusalNotes,
-    isExpired: (entry, now) => now >= parseRecord(noteSchema, entry).record.at + HOUR_MS + EXPIRY_MARGIN_MS,
+    prefix: KEYS.refusalNote.under(),
+    isExpired: (entry, now) => now >= parseRecord(KEYS.refusalNote, entry).record.at + HOUR_MS + EXPIRY_MARGIN_MS,
     companion: none,
   });
 
@@ -125,8 +122,8 @@ export const refusalNotesSweep = (deps: SweepDeps): Sweep =>
 export const linksSweep = (deps: SweepDeps): Sweep =>
   recordSweep(deps, {
     what: 'links',
-    prefix: KEYS.links,
-    isExpired: (entry, now) => now >= parseRecord(linkSchema, entry).record.expiresAt + EXPIRY_MARGIN_MS,
+    prefix: KEYS.link.under(),
+    isExpired: (entry, now) => now >= parseRecord(KEYS.link, entry).record.expiresAt + EXPIRY_MARGIN_MS,
     companion: none,
   });
 
@@ -137,9 +134,9 @@ export const linksSweep = (deps: SweepDeps): Sweep =>
 export const attemptNotesSweep = (deps: SweepDeps): Sweep =>
   recordSweep(deps, {
     what: 'attempt_notes',
-    prefix: KEYS.attemptedAll,
+    prefix: KEYS.attempted.under(),
     isExpired(entry, now) {
-      const { at, last } = parseRecord(attemptedSchema, entry).record;
+      const { at, last } = parseRecord(KEYS.attempted, entry).record;
       return now >= at + (last ? LIMITS.refusedSignInsKeptMs : DAY_MS);
     },
     companion: none,

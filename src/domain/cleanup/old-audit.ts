@@ -29,14 +29,14 @@ export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number,
     what: 'audit_entries',
     async piece(from, signal) {
       const page = await store.list({
-        prefix: KEYS.chains,
+        prefix: KEYS.chain.under(),
         limit: ACCOUNTS_PER_PIECE_MAX,
         keysOnly: true,
         ...(from !== undefined && { after: from }),
       });
       let gone = 0;
       for (const { key } of page.entries) {
-        const accountId = key.slice(KEYS.chains.length);
+        const accountId = key.slice(KEYS.chain.under().length);
         try {
           gone += await cut(accountId, signal);
         } catch (error) {

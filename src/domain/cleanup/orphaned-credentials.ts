@@ -3,7 +3,6 @@ import { removePastCredentials } from '../apps/past-credentials.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { credentialSchema } from '../records/records.ts';
 import type { Sweep, SweepDeps } from './sweep.ts';
 
 const LISTED_PER_PIECE_MAX = 500;
@@ -23,7 +22,7 @@ export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetM
     what: 'past_credentials',
     async piece(from, signal) {
       const page = await store.list({
-        prefix: KEYS.pastAll,
+        prefix: KEYS.pastCredential.under(),
         limit: LISTED_PER_PIECE_MAX,
         keysOnly: true,
         ...(from !== undefined && { after: from }),
@@ -41,7 +40,7 @@ export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetM
 function byApp(keys: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const hashes = new Map<string, string[]>();
   for (const key of keys) {
-    const [appId = '', hash = ''] = key.slice(KEYS.pastAll.length).split('/');
+    const [appId = '', hash = ''] = key.slice(KEYS.pastCredential.under().length).split('/');
     hashes.set(appId, [...(hashes.get(appId) ?? []), hash]);
   }
   return hashes;
@@ -55,7 +54,7 @@ function byApp(keys: readonly string[]): ReadonlyMap<string, readonly string[]> 
 async function exists(store: Store, appId: string, hashes: readonly string[]): Promise<boolean> {
   for (const hash of hashes) {
     const entry = await store.get(KEYS.credential(hash));
-    const bound = entry && parseRecord(credentialSchema, entry).record;
+    const bound = entry && parseRecord(KEYS.credential, entry).record;
     if (bound?.appId === appId) return (await store.get(KEYS.app(bound.accountId, appId))) !== undefined;
   }
   return false;

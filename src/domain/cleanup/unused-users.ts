@@ -7,7 +7,6 @@ import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { sessionUsesSchema } from '../records/user-records.ts';
 import { hasOpenLink } from '../users/links.ts';
 import { hasRoles } from '../users/mapped-roles.ts';
 import { recordsOf } from '../users/user-deletion.ts';
@@ -73,6 +72,6 @@ function isUnused(memory: FleetMemory, { id, record: { roleless, mapped } }: Use
 /** Whether the user was seen within the week, or may still come by a link. @throws StoreUnavailable; BadRecord */
 async function isWaitedFor(store: Store, userId: string, now: number): Promise<boolean> {
   const uses = await store.get(KEYS.sessionUses(userId));
-  const sessions = uses ? parseRecord(sessionUsesSchema, uses).record.sessions : [];
+  const sessions = uses ? parseRecord(KEYS.sessionUses, uses).record.sessions : [];
   return sessions.some(([, at]) => !isLongAgo(at, now)) || (await hasOpenLink({ store }, userId, now));
 }

@@ -6,7 +6,8 @@ import { LIMITS } from '../limits.ts';
 import type { Origin } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
+import type { AckRecord } from '../records/app-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { stillBound } from './authenticate.ts';
 
@@ -36,7 +37,7 @@ export async function acknowledge(
   const key = KEYS.ack(account.id, app.id);
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
     const entry = await deps.store.get(key);
-    const kept = entry && parseRecord(ackSchema, entry);
+    const kept = entry && parseRecord(KEYS.ack, entry);
     const current = await stillBound(await deps.fleet.current(), app);
     if (kept && saysNothingNew(kept.record, ack, current.account.record.entitlement)) return;
     const { error: _former, ...before } = kept?.record ?? {};

@@ -6,7 +6,7 @@ import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import type { LeadingStep } from '../mutation/step.ts';
 import { withRecord } from '../records/codec.ts';
-import type { AppRecord } from '../records/records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
 import { enrollmentStep, type EnrollmentDeps } from './enrollment.ts';
 import type { EnrollmentResult } from './metrics.ts';

@@ -2,11 +2,10 @@ import { expectAbsent, expectUnchanged, type Expectation, type Store, type Write
 import { bindingConfirmed, credentialTaken } from '../apps/app-state.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
-import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
+import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { appSchema, credentialSchema } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
 import { authenticateDevice } from './authenticate.ts';
 
@@ -50,7 +49,7 @@ export async function claimOf(
   const free: Claim = { expect: expectAbsent(key), write: [], from: undefined };
   const entry = await store.get(key);
   if (!entry) return free;
-  const { record, revision } = parseRecord(credentialSchema, entry);
+  const { record, revision } = parseRecord(KEYS.credential, entry);
   const expect = expectUnchanged(entry);
   const yields = proved && record.provisional === true;
   if (record.appId === app.id) {
@@ -65,7 +64,7 @@ export async function claimOf(
   // The id of an app is never used again: a record that leads to a deleted app binds nothing.
   if (!owner) return { expect, write: [{ remove: KEYS.pastCredential(appId, credential) }], from: undefined };
   if (!yields) return undefined;
-  const { record: before } = parseRecord(appSchema, owner);
+  const { record: before } = parseRecord(KEYS.app, owner);
   const isCurrent = before.credential === credential;
   return {
     expect,
@@ -76,7 +75,7 @@ export async function claimOf(
       expect: expectUnchanged(owner),
       // The app is written also where only a past credential goes: a deletion that has listed it must conflict.
       write: [
-        put(owner.key, isCurrent ? credentialTaken(before) : before),
+        put(KEYS.app(accountId, appId), isCurrent ? credentialTaken(before) : before),
         ...(isCurrent
           ? [{ remove: KEYS.ack(accountId, appId) }, { remove: KEYS.opampAgent(accountId, appId) }]
           : [{ remove: KEYS.pastCredential(appId, credential) }]),
@@ -102,7 +101,7 @@ export async function confirmed(
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
     if (!app.isProvisional) return { account, app };
     const entry = await store.get(KEYS.credential(hash));
-    const bound = entry && parseRecord(credentialSchema, entry);
+    const bound = entry && parseRecord(KEYS.credential, entry);
     if (bound?.record.appId === app.id) {
       const { provisional: _, ...final } = bound.record;
       const [ofApp, locator] = [KEYS.app(account.id, app.id), KEYS.credential(hash)];

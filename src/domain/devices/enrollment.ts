@@ -17,7 +17,6 @@ import {
 } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { noteSchema } from '../records/records.ts';
 import { Refusal } from '../refusal.ts';
 import { appTransition, type Transition, type TransitionDeps } from '../status-history/status-change.ts';
 import { claimOf, type Claim, type Loser } from './credential-binding.ts';
@@ -244,7 +243,7 @@ async function audit(
   const { accountId, appId, reason } = refused;
   const key = KEYS.refusalNote(accountId, appId);
   const entry = await deps.store.get(key);
-  const note = entry && parseRecord(noteSchema, entry);
+  const note = entry && parseRecord(KEYS.refusalNote, entry);
   if (note && origin.at < note.record.at + HOUR_MS) return;
   const app = (await (await deps.fleet.current()).appById(appId))?.app;
   if (!app) return;

@@ -3,7 +3,6 @@ import type { Clock } from '../../time/clock.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { ackSchema } from '../records/records.ts';
 
 /**
  * A proxy may send a request twice, and the second one may come after the daemon has acknowledged what the first one
@@ -26,7 +25,7 @@ export async function forgetIfSetBack(
   const key = KEYS.ack(account.id, app.id);
   try {
     const entry = await store.get(key);
-    const kept = entry && parseRecord(ackSchema, entry);
+    const kept = entry && parseRecord(KEYS.ack, entry);
     if (kept?.record.status !== 'applied' || kept.record.revision <= had) return;
     if (clock.now() - kept.record.at < LATE_MS) return;
     // Where it has acknowledged meanwhile, that counts.

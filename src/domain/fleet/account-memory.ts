@@ -1,22 +1,11 @@
 import { PackedNumbers, type Numbers } from '../../packed/number-map.ts';
 import { withRoom } from '../../packed/table.ts';
-import type { Entry, made } from '../../store/port.ts';
+import type { Entry, Key, made } from '../../store/port.ts';
 import { absent, parseRecord, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import {
-  accountSchema,
-  apiKeySchema,
-  countersSchema,
-  lastSeenSchema,
-  NO_COUNTERS,
-  otelSchema,
-  storedSchema,
-  type AccountRecord,
-  type CountersRecord,
-  type OtelRecord,
-  type StoredRecord,
-} from '../records/records.ts';
-import { membersSchema, NO_MEMBERS, type MembersRecord } from '../records/user-records.ts';
+import { type AccountRecord, type CountersRecord, NO_COUNTERS, type StoredRecord } from '../records/account-records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
+import { type MembersRecord, NO_MEMBERS } from '../records/user-records.ts';
 import type { AppTable } from './app-table.ts';
 import { addedTo, eachLastSeen, NO_SENDERS, NOTHING_ADDED, sendersOf, type KnownContacts } from './last-seen-codec.ts';
 import type { AccountReader, ApiKeyEntry, AppEntry } from './reader.ts';
@@ -59,11 +48,11 @@ export class AccountMemory {
   put({ kind, id }: RecordRef, entry: Entry): void {
     switch (kind) {
       case 'account': {
-        this.view = new AccountView(this, parseRecord(accountSchema, entry));
+        this.view = new AccountView(this, parseRecord(KEYS.account, entry));
         break;
       }
       case 'key': {
-        this.keys.set(id, { id, ...parseRecord(apiKeySchema, entry) });
+        this.keys.set(id, { id, ...parseRecord(KEYS.apiKey, entry) });
         break;
       }
       case 'app': {
@@ -72,24 +61,24 @@ export class AccountMemory {
         break;
       }
       case 'otel': {
-        this.otel = parseRecord(otelSchema, entry);
+        this.otel = parseRecord(KEYS.otel, entry);
         break;
       }
       case 'tally': {
-        this.counters = parseRecord(countersSchema, entry);
+        this.counters = parseRecord(KEYS.counters, entry);
         break;
       }
       case 'members': {
-        this.members = parseRecord(membersSchema, entry);
+        this.members = parseRecord(KEYS.members, entry);
         break;
       }
       case 'stored': {
-        this.stored = parseRecord(storedSchema, entry);
+        this.stored = parseRecord(KEYS.stored, entry);
         break;
       }
       case 'seen': {
         const seen = new PackedNumbers({ expected: this.appCount });
-        const { record } = parseRecord(lastSeenSchema, entry);
+        const { record } = parseRecord(KEYS.lastSeen, entry);
         eachLastSeen(record.packed, (slot, at) => seen.set(slot, at));
         this.senders = sendersOf(record);
         this.seenAdded = addedTo(record);
@@ -201,7 +190,7 @@ export class AccountMemory {
 export class AccountView implements AccountReader {
   declare readonly [made]: 'snapshot';
   readonly id: string;
-  readonly key: string;
+  readonly key: Key;
   readonly record: AccountRecord;
   readonly revision: number;
   readonly #memory: AccountMemory;

@@ -1,6 +1,7 @@
 import type { Entry } from '../../store/port.ts';
 import { parseRecord } from '../records/codec.ts';
-import { appSchema, type AppRecord } from '../records/records.ts';
+import type { AppRecord } from '../records/app-records.ts';
+import { KEYS } from '../records/keys.ts';
 
 /** The fields of an app's record that memory keeps beside its text, because they are read all the time. */
 export interface AppSummary {
@@ -33,7 +34,7 @@ export const summaryOf = ({
 });
 
 /**
- * Judges the stored text as `appSchema` does, and reads its summary. Parsing a million records takes longer than
+ * Judges the stored text as `KEYS.app.schema` does, and reads its summary. Parsing a million records takes longer than
  * everything else at a start together, so a text that is spelled as this program spells it, nothing more and nothing
  * less, is judged by one regular expression; any other text is parsed.
  * @returns the summary, and the credential's hash where there is one
@@ -42,7 +43,7 @@ export const summaryOf = ({
 export function readSummary(entry: Entry): { readonly summary: AppSummary; readonly credential: string | undefined } {
   const spelled = SPELLED.exec(entry.value);
   if (!spelled) {
-    const { record } = parseRecord(appSchema, entry);
+    const { record } = parseRecord(KEYS.app, entry);
     const { credential } = record;
     return {
       summary: summaryOf(record),

@@ -2,9 +2,9 @@ import { PackedIndex } from '../../packed/hash-index.ts';
 import { hashOfBytes, hashOfText, isTextAt } from '../../packed/hash.ts';
 import { PackedTable, withRoom } from '../../packed/table.ts';
 import type { PackedText } from '../../packed/text-pages.ts';
-import type { Entry, made } from '../../store/port.ts';
+import type { Entry, Key, made } from '../../store/port.ts';
 import { KEYS } from '../records/keys.ts';
-import type { AppRecord } from '../records/records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 import { readSummary, type AppSummary } from './app-summary.ts';
 import type { AppEntry } from './reader.ts';
 
@@ -36,7 +36,7 @@ class PackedApp implements AppEntry {
     this.#text = text;
   }
 
-  get key(): string {
+  get key(): Key {
     return KEYS.app(this.accountId, this.id);
   }
 

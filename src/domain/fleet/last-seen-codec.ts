@@ -1,7 +1,8 @@
 import type { Numbers } from '../../packed/number-map.ts';
-import type { Entry } from '../../store/port.ts';
+import type { Entry, Key } from '../../store/port.ts';
 import { absent, parseRecord, versioned, type Versioned } from '../records/codec.ts';
-import { lastSeenSchema, type LastSeenRecord } from '../records/records.ts';
+import type { LastSeenRecord } from '../records/app-records.ts';
+import { KEYS } from '../records/keys.ts';
 
 /**
  * The last contacts of an account's devices, by slot. `packLastSeen` makes one small text of them. Behind the newest
@@ -43,9 +44,9 @@ export type KnownContacts = Versioned<Numbers> & {
 };
 
 /** The contacts of a stored record; none where there is no such key. @throws BadRecord; RangeError */
-export function lastSeenIn(key: string, entry: Entry | undefined): KnownContacts {
+export function lastSeenIn(key: Key, entry: Entry | undefined): KnownContacts {
   if (!entry) return { ...absent<Numbers>(key, new Map()), senders: NO_SENDERS, added: NOTHING_ADDED };
-  const { record } = parseRecord(lastSeenSchema, entry);
+  const { record } = parseRecord(KEYS.lastSeen, entry);
   return { ...versioned(entry, unpackLastSeen(record.packed)), senders: sendersOf(record), added: addedTo(record) };
 }
 

@@ -2,7 +2,6 @@ import type { Entry } from '../../store/port.ts';
 import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
 import { systemClock, type Clock } from '../../time/clock.ts';
 import type { Versioned } from '../records/codec.ts';
-import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type { NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';
@@ -13,6 +12,7 @@ import type { FleetReader, FoundApp, FoundKey, SessionEntry, UserEntry } from '.
 import { recordRefOf, type RecordRef } from './record-ref.ts';
 import { SingletonRecords } from './singleton-records.ts';
 import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
+import type { DayRecord } from '../records/metering-records.ts';
 
 export interface FleetMemoryOptions {
   /** A record that cannot be read is left out, so that requests which depend on it are refused; a person must look. */
@@ -242,11 +242,11 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   *held(prefix: string): Iterable<readonly [key: string, revision: number]> {
     for (const held of this.#unread) if (held[0].startsWith(prefix)) yield held;
     for (const held of this.#singletons.held()) if (held[0].startsWith(prefix)) yield held;
-    if (!prefix.startsWith(KEYS.accounts)) {
+    if (!prefix.startsWith(KEYS.account.under())) {
       for (const held of this.#users.held()) if (held[0].startsWith(prefix)) yield held;
     }
-    if (!prefix.startsWith(KEYS.accounts)) return;
-    const ids = prefix.slice(KEYS.accounts.length);
+    if (!prefix.startsWith(KEYS.account.under())) return;
+    const ids = prefix.slice(KEYS.account.under().length);
     for (const account of this.#accounts.values()) {
       if (account.id.startsWith(ids)) yield* account.held();
     }

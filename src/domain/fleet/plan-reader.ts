@@ -1,9 +1,9 @@
 import type { Numbers } from '../../packed/number-map.ts';
-import type { made, Snapshot } from '../../store/port.ts';
+import type { Key, Snapshot, made } from '../../store/port.ts';
 import type { Versioned } from '../records/codec.ts';
-import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
-import type { AccountRecord, CountersRecord, OtelRecord } from '../records/records.ts';
+import type { AccountRecord, CountersRecord } from '../records/account-records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type { MembersRecord, NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';
 import type {
@@ -17,6 +17,7 @@ import type {
   SessionEntry,
   UserEntry,
 } from './reader.ts';
+import type { DayRecord } from '../records/metering-records.ts';
 
 /** Returns what the first call for a key has read. */
 type Once = <T>(key: string, read: () => MaybePromise<T>) => Promise<T>;
@@ -114,19 +115,19 @@ export class PlanReader implements FleetReader {
   }
 
   operators(): Promise<Versioned<OperatorsRecord>> {
-    return this.#once(KEYS.operators, () => this.#reader.operators());
+    return this.#once(KEYS.operators(), () => this.#reader.operators());
   }
 
   newcomer(): Promise<Versioned<NewcomerRecord> | undefined> {
-    return this.#once(KEYS.newcomer, () => this.#reader.newcomer());
+    return this.#once(KEYS.newcomer(), () => this.#reader.newcomer());
   }
 
   day(): Promise<Versioned<DayRecord> | undefined> {
-    return this.#once(KEYS.day, () => this.#reader.day());
+    return this.#once(KEYS.day(), () => this.#reader.day());
   }
 
   activeKey(): Promise<Versioned<ActiveKeyRecord> | undefined> {
-    return this.#once(KEYS.activeKey, () => this.#reader.activeKey());
+    return this.#once(KEYS.activeKey(), () => this.#reader.activeKey());
   }
 
   readonly #once: Once = <T>(key: string, read: () => MaybePromise<T>): Promise<T> => {
@@ -153,7 +154,7 @@ export class PlanReader implements FleetReader {
 class PlanAccount implements AccountReader {
   declare readonly [made]: 'snapshot';
   readonly id: string;
-  readonly key: string;
+  readonly key: Key;
   readonly record: AccountRecord;
   readonly revision: number;
   /** A plan keeps no text of an account that it could be the version of. */

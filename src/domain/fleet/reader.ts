@@ -1,8 +1,9 @@
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Numbers } from '../../packed/number-map.ts';
 import type { Versioned } from '../records/codec.ts';
-import type { DayRecord } from '../records/day-records.ts';
-import type { AccountRecord, ApiKeyRecord, AppRecord, CountersRecord, OtelRecord } from '../records/records.ts';
+import type { AccountRecord, ApiKeyRecord, CountersRecord } from '../records/account-records.ts';
+import type { AppRecord } from '../records/app-records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type {
   MembersRecord,
@@ -12,6 +13,7 @@ import type {
   UserRecord,
 } from '../records/user-records.ts';
 import { summaryOf, type AppSummary } from './app-summary.ts';
+import type { DayRecord } from '../records/metering-records.ts';
 
 export type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 

@@ -15,11 +15,11 @@ function endOfPart(key: string, start: number): number {
 
 /** Parses a key; undefined for a key that no account has, or of a kind that this program does not know. */
 export function recordRefOf(key: string): RecordRef | undefined {
-  if (!key.startsWith(KEYS.accounts)) return undefined;
+  if (!key.startsWith(KEYS.account.under())) return undefined;
   // By hand, without `split`: a start parses a million keys.
-  const afterId = endOfPart(key, KEYS.accounts.length);
+  const afterId = endOfPart(key, KEYS.account.under().length);
   const afterKind = endOfPart(key, afterId + 1);
-  const accountId = key.slice(KEYS.accounts.length, afterId);
+  const accountId = key.slice(KEYS.account.under().length, afterId);
   const kind = afterId === key.length ? 'account' : key.slice(afterId + 1, afterKind);
   const id = key.slice(afterKind + 1, endOfPart(key, afterKind + 1));
   switch (kind) {

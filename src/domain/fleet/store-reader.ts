@@ -1,32 +1,10 @@
 import type { Numbers } from '../../packed/number-map.ts';
-import { PAGE_ENTRIES_MAX, StoreUnavailable, type Entry, type made, type Store } from '../../store/port.ts';
+import { type Entry, type Key, type made, PAGE_ENTRIES_MAX, type Store, StoreUnavailable } from '../../store/port.ts';
 import { absent, parseRecord, type Versioned } from '../records/codec.ts';
-import { daySchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
-import {
-  accountSchema,
-  apiKeySchema,
-  appSchema,
-  countersSchema,
-  credentialSchema,
-  keyLocatorSchema,
-  NO_COUNTERS,
-  otelSchema,
-  type AccountRecord,
-  type CountersRecord,
-  type OtelRecord,
-} from '../records/records.ts';
-import { activeKeySchema } from '../records/replica-records.ts';
-import {
-  membersSchema,
-  newcomerSchema,
-  NO_MEMBERS,
-  NO_OPERATORS,
-  operatorsSchema,
-  sessionSchema,
-  userSchema,
-  type MembersRecord,
-} from '../records/user-records.ts';
+import { type AccountRecord, type CountersRecord, NO_COUNTERS } from '../records/account-records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
+import { type MembersRecord, NO_MEMBERS, NO_OPERATORS } from '../records/user-records.ts';
 import { lastSeenIn } from './last-seen-codec.ts';
 import type { FleetMemory } from './memory.ts';
 import {
@@ -49,7 +27,7 @@ const REBOUND_MAX = 10;
 export function directReader(store: Store, memory: FleetMemory, whole: () => Promise<FleetMemory>): FleetReader {
   const account = async (accountId: string): Promise<AccountReader | undefined> => {
     const entry = await store.get(KEYS.account(accountId));
-    return entry && new DirectAccount(store, accountId, parseRecord(accountSchema, entry));
+    return entry && new DirectAccount(store, accountId, parseRecord(KEYS.account, entry));
   };
   const app = async (accountId: string, appId: string): Promise<FoundApp | undefined> => {
     const owner = await account(accountId);
@@ -65,7 +43,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
     async accountOfKey(keyId) {
       const locator = await store.get(KEYS.keyLocator(keyId));
       if (!locator) return undefined;
-      const owner = await account(parseRecord(keyLocatorSchema, locator).record.accountId);
+      const owner = await account(parseRecord(KEYS.keyLocator, locator).record.accountId);
       const key = await owner?.apiKey(keyId);
       return owner && key && { account: owner, key };
     },
@@ -74,7 +52,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       const key = KEYS.credential(hash);
       let entry = await store.get(key);
       for (let attempt = 1; entry; attempt += 1) {
-        const bound = parseRecord(credentialSchema, entry).record;
+        const bound = parseRecord(KEYS.credential, entry).record;
         const found = await app(bound.accountId, bound.appId);
         if (found?.app.record.credential === hash) return found;
         // Another app may have taken the credential over between the two reads: it is refused only where the binding is
@@ -97,7 +75,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 
     async user(userId) {
       const entry = await store.get(KEYS.user(userId));
-      return entry && { id: userId, ...parseRecord(userSchema, entry) };
+      return entry && { id: userId, ...parseRecord(KEYS.user, entry) };
     },
 
     // The store has no index for the next five: memory answers, once it is as new as the store.
@@ -109,27 +87,27 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 
     async session(sessionId) {
       const entry = await store.get(KEYS.session(sessionId));
-      return entry && { id: sessionId, ...parseRecord(sessionSchema, entry) };
+      return entry && { id: sessionId, ...parseRecord(KEYS.session, entry) };
     },
 
     async operators() {
-      const entry = await store.get(KEYS.operators);
-      return entry ? parseRecord(operatorsSchema, entry) : absent(KEYS.operators, NO_OPERATORS);
+      const entry = await store.get(KEYS.operators());
+      return entry ? parseRecord(KEYS.operators, entry) : absent(KEYS.operators(), NO_OPERATORS);
     },
 
     async newcomer() {
-      const entry = await store.get(KEYS.newcomer);
-      return entry && parseRecord(newcomerSchema, entry);
+      const entry = await store.get(KEYS.newcomer());
+      return entry && parseRecord(KEYS.newcomer, entry);
     },
 
     async day() {
-      const entry = await store.get(KEYS.day);
-      return entry && parseRecord(daySchema, entry);
+      const entry = await store.get(KEYS.day());
+      return entry && parseRecord(KEYS.day, entry);
     },
 
     async activeKey() {
-      const entry = await store.get(KEYS.activeKey);
-      return entry && parseRecord(activeKeySchema, entry);
+      const entry = await store.get(KEYS.activeKey());
+      return entry && parseRecord(KEYS.activeKey, entry);
     },
   };
 }
@@ -137,7 +115,7 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
 class DirectAccount implements AccountReader {
   declare readonly [made]: 'snapshot';
   readonly id: string;
-  readonly key: string;
+  readonly key: Key;
   readonly record: AccountRecord;
   readonly revision: number;
   readonly appsVersion = undefined;
@@ -153,44 +131,44 @@ class DirectAccount implements AccountReader {
 
   async app(appId: string): Promise<AppEntry | undefined> {
     const entry = await this.#store.get(KEYS.app(this.id, appId));
-    return entry && appEntry(appId, this.id, parseRecord(appSchema, entry));
+    return entry && appEntry(appId, this.id, parseRecord(KEYS.app, entry));
   }
 
   async apps(): Promise<readonly AppEntry[]> {
-    const prefix = KEYS.apps(this.id);
+    const prefix = KEYS.app.under(this.id);
     return (await this.#all(prefix)).map((entry) =>
-      appEntry(entry.key.slice(prefix.length), this.id, parseRecord(appSchema, entry)),
+      appEntry(entry.key.slice(prefix.length), this.id, parseRecord(KEYS.app, entry)),
     );
   }
 
   async apiKey(keyId: string): Promise<ApiKeyEntry | undefined> {
     const entry = await this.#store.get(KEYS.apiKey(this.id, keyId));
-    return entry && { id: keyId, ...parseRecord(apiKeySchema, entry) };
+    return entry && { id: keyId, ...parseRecord(KEYS.apiKey, entry) };
   }
 
   async apiKeys(): Promise<readonly ApiKeyEntry[]> {
-    const prefix = KEYS.apiKeys(this.id);
+    const prefix = KEYS.apiKey.under(this.id);
     return (await this.#all(prefix)).map((entry) => ({
       id: entry.key.slice(prefix.length),
-      ...parseRecord(apiKeySchema, entry),
+      ...parseRecord(KEYS.apiKey, entry),
     }));
   }
 
   async otel(): Promise<Versioned<OtelRecord> | undefined> {
     const entry = await this.#store.get(KEYS.otel(this.id));
-    return entry && parseRecord(otelSchema, entry);
+    return entry && parseRecord(KEYS.otel, entry);
   }
 
   async counters(): Promise<Versioned<CountersRecord>> {
     const key = KEYS.counters(this.id);
     const entry = await this.#store.get(key);
-    return entry ? parseRecord(countersSchema, entry) : absent(key, NO_COUNTERS);
+    return entry ? parseRecord(KEYS.counters, entry) : absent(key, NO_COUNTERS);
   }
 
   async members(): Promise<Versioned<MembersRecord>> {
     const key = KEYS.members(this.id);
     const entry = await this.#store.get(key);
-    return entry ? parseRecord(membersSchema, entry) : absent(key, NO_MEMBERS);
+    return entry ? parseRecord(KEYS.members, entry) : absent(key, NO_MEMBERS);
   }
 
   async lastSeen(): Promise<Versioned<Numbers>> {

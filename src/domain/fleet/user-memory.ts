@@ -1,13 +1,7 @@
 import type { Entry } from '../../store/port.ts';
 import { absent, parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import {
-  NO_OPERATORS,
-  operatorsSchema,
-  sessionSchema,
-  userSchema,
-  type OperatorsRecord,
-} from '../records/user-records.ts';
+import { NO_OPERATORS, type OperatorsRecord } from '../records/user-records.ts';
 import type { SessionEntry, UserEntry } from './reader.ts';
 
 /** What a key of a user's records stands for. */
@@ -15,12 +9,12 @@ export type UserRef = { readonly kind: 'user' | 'session'; readonly id: string }
 
 /** Parses a key; undefined for a key of other records. */
 export function userRefOf(key: string): UserRef | undefined {
-  if (key.startsWith(KEYS.sessions)) return { kind: 'session', id: key.slice(KEYS.sessions.length) };
-  if (key.startsWith(KEYS.users)) return { kind: 'user', id: key.slice(KEYS.users.length) };
-  return key === KEYS.operators ? { kind: 'operators' } : undefined;
+  if (key.startsWith(KEYS.session.under())) return { kind: 'session', id: key.slice(KEYS.session.under().length) };
+  if (key.startsWith(KEYS.user.under())) return { kind: 'user', id: key.slice(KEYS.user.under().length) };
+  return key === KEYS.operators() ? { kind: 'operators' } : undefined;
 }
 
-const NOBODY = absent(KEYS.operators, NO_OPERATORS);
+const NOBODY = absent(KEYS.operators(), NO_OPERATORS);
 
 /** The users, their sessions and the operators in memory, and the accounts that each user is a member of. */
 export class UserMemory {
@@ -71,20 +65,20 @@ export class UserMemory {
   put(ref: UserRef, entry: Entry): void {
     switch (ref.kind) {
       case 'user': {
-        const user: UserEntry = { id: ref.id, ...parseRecord(userSchema, entry) };
+        const user: UserEntry = { id: ref.id, ...parseRecord(KEYS.user, entry) };
         this.#dropUser(ref.id);
         this.#users.set(ref.id, user);
         if (user.record.invitedBy !== undefined) addTo(this.#invitedBy, user.record.invitedBy, ref.id);
         break;
       }
       case 'session': {
-        const session: SessionEntry = { id: ref.id, ...parseRecord(sessionSchema, entry) };
+        const session: SessionEntry = { id: ref.id, ...parseRecord(KEYS.session, entry) };
         this.#sessions.set(ref.id, session);
         addTo(this.#sessionsOf, session.record.userId, ref.id);
         break;
       }
       case 'operators': {
-        this.#operators = parseRecord(operatorsSchema, entry);
+        this.#operators = parseRecord(KEYS.operators, entry);
         break;
       }
     }
@@ -139,7 +133,7 @@ export class UserMemory {
   *held(): Iterable<readonly [key: string, revision: number]> {
     for (const { id, revision } of this.#users.values()) yield [KEYS.user(id), revision];
     for (const { id, revision } of this.#sessions.values()) yield [KEYS.session(id), revision];
-    if (this.#operators.revision > 0) yield [KEYS.operators, this.#operators.revision];
+    if (this.#operators.revision > 0) yield [KEYS.operators(), this.#operators.revision];
   }
 }
 

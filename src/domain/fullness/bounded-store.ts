@@ -1,12 +1,15 @@
 import type { Change, Room, Store } from '../../store/port.ts';
 import { wrappedStore } from '../../store/wrapped.ts';
-import { roomOfKey } from './record-rooms.ts';
+import { kindOfKey } from '../records/keys.ts';
 import { refuseWithoutRoom, strictestOf } from './room.ts';
 
-/** Wraps the store so that each commit is refused from the fullness of its class on. */
+/**
+ * Wraps the store so that each commit is refused from the fullness of its class on, and a record of no declared kind at any.
+ */
 export function boundedByFullness(store: Store): Store {
   return wrappedStore(store, {
     async commit(change) {
+      for (const one of change.write) if ('put' in one) assertDeclared(one.put);
       const room = roomOf(change);
       refuseWithoutRoom(store, room);
       return await store.commit(change.room === room ? change : { ...change, room });
@@ -20,8 +23,13 @@ export function roomOf({ room, write }: Pick<Change, 'room' | 'write'>): Room {
   return strictestOf(write.map((one) => ('put' in one ? roomOfRecord(one.put) : 'vital')));
 }
 
-/** A record that the table does not know is refused first, and so is one whose commit should have named a class. */
+/** @throws RangeError */
+function assertDeclared(key: string): void {
+  if (!kindOfKey(key)) throw new RangeError(`No kind of record is declared for the key ${key}.`);
+}
+
+/** A record whose commit should have named a class is refused first. */
 function roomOfRecord(key: string): Room {
-  const room = roomOfKey(key);
-  return room === undefined || room === 'by commit' ? 'growth' : room;
+  const room = kindOfKey(key)?.room ?? 'by commit';
+  return room === 'by commit' ? 'growth' : room;
 }

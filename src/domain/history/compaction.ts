@@ -9,7 +9,7 @@ import {
 import type { Clock } from '../../time/clock.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { compactionSchema, type CompactionRecord } from '../records/records.ts';
+import type { CompactionRecord } from '../records/store-records.ts';
 
 /**
  * A compaction affects every user of an etcd, and every listing and watch under way, so it is not done more often than
@@ -59,9 +59,9 @@ export function createCompactionSchedule(
   let compactedAt = Number.NEGATIVE_INFINITY;
 
   async function readLast(): Promise<Versioned<CompactionRecord> | undefined> {
-    const entry = await store.get(KEYS.compaction);
-    const last = entry && parseRecord(compactionSchema, entry);
-    const read = last ?? absentSnapshot(KEYS.compaction);
+    const entry = await store.get(KEYS.compaction());
+    const last = entry && parseRecord(KEYS.compaction, entry);
+    const read = last ?? absentSnapshot(KEYS.compaction());
     if (seen?.read.revision !== read.revision) seen = { read, since: clock.monotonic() };
     return last;
   }
@@ -86,13 +86,13 @@ export function createCompactionSchedule(
     async done(now) {
       compactedAt = clock.monotonic();
       const result = await store.commit({
-        expect: [expectAsFound(KEYS.compaction, seen?.read), ...fence],
-        write: [put(KEYS.compaction, { at: clock.now(), revision: now })],
+        expect: [expectAsFound(KEYS.compaction(), seen?.read), ...fence],
+        write: [put(KEYS.compaction(), { at: clock.now(), revision: now })],
         quiet: true,
       });
       // A conflict is a compaction of another leader: the next call sees it.
       if (result.outcome === 'committed')
-        seen = { read: committedSnapshot(KEYS.compaction, result), since: compactedAt };
+        seen = { read: committedSnapshot(KEYS.compaction(), result), since: compactedAt };
     },
   };
 }

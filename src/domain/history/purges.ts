@@ -11,7 +11,6 @@ import {
 import type { KeyRing } from '../keys/key-ring.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { purgedSchema, purgeSchema } from '../records/records.ts';
 
 /** Each note may need the count of a key of its own, and a commit has at most 127 operations. */
 const PURGES_PER_COMMIT_MAX = 60;
@@ -27,7 +26,7 @@ export interface PurgesInHistory {
 
 /** Reads whether there are notes of purges that the history may still hold. @throws StoreUnavailable */
 export async function purgesInHistory(store: Store): Promise<PurgesInHistory> {
-  const { entries, revision } = await store.list({ prefix: KEYS.purges, limit: 1, keysOnly: true });
+  const { entries, revision } = await store.list({ prefix: KEYS.purge.under(), limit: 1, keysOnly: true });
   return { any: entries.length > 0, revision };
 }
 
@@ -36,8 +35,8 @@ export async function purgesInHistory(store: Store): Promise<PurgesInHistory> {
  * none that can be read. Of more than 1000 purges it is the oldest of some. @throws StoreUnavailable
  */
 export async function oldestPurgeAt(store: Store): Promise<number | undefined> {
-  const { entries } = await store.list({ prefix: KEYS.purges, limit: LISTED_MAX });
-  const instants = entries.flatMap((entry) => purgeSchema.safeParse(textOf(entry)).data?.at ?? []);
+  const { entries } = await store.list({ prefix: KEYS.purge.under(), limit: LISTED_MAX });
+  const instants = entries.flatMap((entry) => KEYS.purge.schema.safeParse(textOf(entry)).data?.at ?? []);
   return instants.length === 0 ? undefined : Math.min(...instants);
 }
 
@@ -63,7 +62,7 @@ export async function countCompactedPurges(
   revision: number,
   fence: readonly Expectation[] = [],
 ): Promise<void> {
-  for await (const { entries } of pagesOf(store, { prefix: KEYS.purges, limit: PURGES_PER_COMMIT_MAX })) {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.purge.under(), limit: PURGES_PER_COMMIT_MAX })) {
     const gone = entries.filter((entry) => entry.revision <= revision);
     // A conflict is another leader, or another commit to the same count: the next call counts the rest.
     if ((await countSome(store, gone, fence)) === 'conflict') return;
@@ -80,7 +79,7 @@ async function countSome(
   if (!first) return 'committed';
   const counted = await countByKey(
     store,
-    notes.map((note) => parseRecord(purgeSchema, note).record.keyNumber),
+    notes.map((note) => parseRecord(KEYS.purge, note).record.keyNumber),
   );
   const { outcome } = await store.commit({
     expect: [first, ...others, ...counted.expect, ...fence],
@@ -94,7 +93,7 @@ async function countSome(
  * @throws StoreUnavailable
  */
 export async function isPurgedBy(store: Store, revision: number): Promise<boolean> {
-  for await (const { entries } of pagesOf(store, { prefix: KEYS.purges, limit: LISTED_MAX, keysOnly: true })) {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.purge.under(), limit: LISTED_MAX, keysOnly: true })) {
     if (entries.some((note) => note.revision <= revision)) return true;
   }
   return false;
@@ -110,7 +109,7 @@ async function countByKey(
   const write: Write[] = [];
   for (const [number, count] of counts) {
     const entry = await store.get(KEYS.purged(number));
-    const before = entry ? parseRecord(purgedSchema, entry).record : { count: 0 };
+    const before = entry ? parseRecord(KEYS.purged, entry).record : { count: 0 };
     expect.push(expectAsFound(KEYS.purged(number), entry));
     write.push(put(KEYS.purged(number), { ...before, count: before.count + count }));
   }
@@ -125,18 +124,18 @@ async function countByKey(
  */
 export async function purgesAwaitingRetirement(store: Store, keyRing: KeyRing): Promise<ReadonlyMap<number, number>> {
   const [counted, fresh] = await Promise.all([
-    store.list({ prefix: KEYS.purgedAll, limit: LISTED_MAX }),
-    store.list({ prefix: KEYS.purges, limit: LISTED_MAX }),
+    store.list({ prefix: KEYS.purged.under(), limit: LISTED_MAX }),
+    store.list({ prefix: KEYS.purge.under(), limit: LISTED_MAX }),
   ]);
   const waiting = new Map<number, number>();
   const add = (number: number, count: number): void => {
     if (keyRing.numbers.some((known) => known <= number)) waiting.set(number, (waiting.get(number) ?? 0) + count);
   };
   for (const entry of counted.entries) {
-    add(Number(entry.key.slice(KEYS.purgedAll.length)), parseRecord(purgedSchema, entry).record.count);
+    add(Number(entry.key.slice(KEYS.purged.under().length)), parseRecord(KEYS.purged, entry).record.count);
   }
   for (const entry of fresh.entries) {
-    const number = parseRecord(purgeSchema, entry).record.keyNumber;
+    const number = parseRecord(KEYS.purge, entry).record.keyNumber;
     if (number !== undefined) add(number, 1);
   }
   return waiting;

@@ -40,7 +40,8 @@ export const PINNED_MS_MAX = 900_000;
  */
 export async function pinRevision(store: Store, clock: Clock, pinId: string): Promise<RevisionPin> {
   const held = await holdPin(store, clock, pinId);
-  const revision = held?.revision ?? (await store.list({ prefix: KEYS.pins, limit: 1, keysOnly: true })).revision;
+  const revision =
+    held?.revision ?? (await store.list({ prefix: KEYS.pin.under(), limit: 1, keysOnly: true })).revision;
   // The history of the embedded store has a bound of its own, which this raises.
   const retained = store.retain(revision);
   const [released, expired] = [new AbortController(), new AbortController()];
@@ -91,7 +92,7 @@ export function createRevisionPins(store: Store, clock: Clock): RevisionPins {
   let seen = new Map<string, number>();
   return {
     async lowest() {
-      const { entries } = await store.list({ prefix: KEYS.pins, limit: PAGE_ENTRIES_MAX, keysOnly: true });
+      const { entries } = await store.list({ prefix: KEYS.pin.under(), limit: PAGE_ENTRIES_MAX, keysOnly: true });
       const now = clock.monotonic();
       seen = new Map(entries.map(({ key }) => [key, seen.get(key) ?? now]));
       const young = entries.filter(({ key }) => now - (seen.get(key) ?? now) < PINNED_MS_MAX);

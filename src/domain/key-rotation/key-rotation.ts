@@ -10,7 +10,6 @@ import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRecordSchema } from '../records/records.ts';
 import type { ReplicaRecord } from '../records/replica-records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
@@ -90,8 +89,8 @@ async function rotate(deps: KeyRotationDeps, origin: Origin): Promise<{ writing:
     refuseUnlessKnown(await deps.replicas.live(), newest, fingerprint);
     refuseLate(deps, origin);
     const { outcome } = await store.commit({
-      expect: [expectAsFound(KEYS.activeKey, found), ...relied],
-      write: [put(KEYS.activeKey, { ...found?.record, number: newest, fingerprint })],
+      expect: [expectAsFound(KEYS.activeKey(), found), ...relied],
+      write: [put(KEYS.activeKey(), { ...found?.record, number: newest, fingerprint })],
     });
     if (outcome === 'committed') {
       metrics.keyRotated();
@@ -154,12 +153,12 @@ async function idempotencyRecordsByKey(store: Store): Promise<{ counts: Map<numb
   const counts = new Map<number, number>();
   let seen = 0;
   for await (const { entries, next } of pagesOf(store, {
-    prefix: KEYS.idempotencyRecordsAll,
+    prefix: KEYS.idempotencySlot.under(),
     limit: PAGE_ENTRIES_MAX,
   })) {
     for (const entry of entries) {
       if (!entry.key.includes('/answer/')) continue;
-      count(counts, parseRecord(idempotencyRecordSchema, entry).record.answer.keyNumber);
+      count(counts, parseRecord(KEYS.idempotencyRecord, entry).record.answer.keyNumber);
     }
     seen += entries.length;
     if (next !== undefined && seen >= RECORDS_COUNTED_MAX) return { counts, all: false };

@@ -4,8 +4,7 @@ import { readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRecordSchema, otelSchema } from '../records/records.ts';
-import { rewrappedSchema, type RewrappedRecord } from '../records/replica-records.ts';
+import type { RewrappedRecord } from '../records/replica-records.ts';
 
 /**
  * Whether nothing is sealed under an older key any more: a whole pass under the active key has rewrapped what was.
@@ -16,8 +15,8 @@ export const isRetired = (number: number, active: number, rewrapped: RewrappedRe
 
 /** The record of the last whole pass; undefined before the first. @throws StoreUnavailable; BadRecord */
 export async function readRewrapped(store: Pick<Store, 'get'>): Promise<RewrappedRecord | undefined> {
-  const entry = await store.get(KEYS.rewrapped);
-  return entry && parseRecord(rewrappedSchema, entry).record;
+  const entry = await store.get(KEYS.rewrapped());
+  return entry && parseRecord(KEYS.rewrapped, entry).record;
 }
 
 /**
@@ -46,7 +45,7 @@ export async function keysLacking(store: Store, ring: KeyRing): Promise<readonly
   const older = new Set([...ring.numbers, ...(rewrapped?.left ?? [])].filter((number) => number < writing));
   if (older.size === writing - 1) return [];
   const lacking = new Set<number>();
-  for (const prefix of [KEYS.accounts, KEYS.idempotencyRecordsAll]) {
+  for (const prefix of [KEYS.account.under(), KEYS.idempotencySlot.under()]) {
     for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX })) {
       for (const entry of entries) {
         const number = sealedUnder(entry);
@@ -68,10 +67,10 @@ function sealedUnder(entry: Entry): number | undefined {
 }
 
 function keyNumberOf(entry: Entry): number | undefined {
-  if (entry.key.includes('/answer/')) return parseRecord(idempotencyRecordSchema, entry).record.answer.keyNumber;
-  const [accountId = '', kind] = entry.key.startsWith(KEYS.accounts)
-    ? entry.key.slice(KEYS.accounts.length).split('/')
+  if (entry.key.includes('/answer/')) return parseRecord(KEYS.idempotencyRecord, entry).record.answer.keyNumber;
+  const [accountId = '', kind] = entry.key.startsWith(KEYS.account.under())
+    ? entry.key.slice(KEYS.account.under().length).split('/')
     : [];
   if (kind === undefined || entry.key !== KEYS.otel(accountId)) return undefined;
-  return parseRecord(otelSchema, entry).record.config?.header?.keyNumber;
+  return parseRecord(KEYS.otel, entry).record.config?.header?.keyNumber;
 }

@@ -13,15 +13,14 @@ import {
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
+import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRecordSchema } from '../records/records.ts';
-import { rewrappedSchema, type ActiveKeyRecord } from '../records/replica-records.ts';
-import type { Sealed } from '../records/sealed.ts';
+import type { ActiveKeyRecord } from '../records/replica-records.ts';
+import type { Sealed } from '../records/shapes.ts';
 
 /*
  * After a rotation the data keys that older keys wrap are rewrapped by the active key. The boxes stay as they are, and
@@ -54,8 +53,8 @@ interface Candidate {
   readonly read: Entry | Snapshot;
   readonly sealed: Sealed;
   readonly context: string;
-  /** Returns the record to put, with the rewrapped text in it. */
-  readonly record: (rewrapped: Sealed) => object;
+  /** Puts the record with the rewrapped text in it. */
+  readonly putting: (rewrapped: Sealed) => Write;
 }
 
 /** One pass over everything, in as many rounds as it takes. */
@@ -126,7 +125,8 @@ class Round {
     const found: Candidate[] = [];
     for (const account of memory.accounts()) {
       const otel = account.otel();
-      const sealed = otel?.record.config?.header;
+      const config = otel?.record.config;
+      const sealed = config?.header;
       if (!otel || !sealed || this.#isDone(sealed)) continue;
       if (found.length === HEADERS_PER_ROUND_MAX) break;
       const { record } = otel;
@@ -134,7 +134,7 @@ class Round {
         read: otel,
         sealed,
         context: headerContext(account.id),
-        record: (header) => ({ ...record, config: { ...record.config, header } }),
+        putting: (header) => put(KEYS.otel(account.id), { ...record, config: { ...config, header } }),
       });
     }
     await this.#rewrap(found, false);
@@ -151,7 +151,7 @@ class Round {
   /** Rewraps idempotency records. @returns whether the last page was reached */
   async idempotencyRecords(): Promise<boolean> {
     const { after } = this.#pass;
-    const request = { prefix: KEYS.idempotencyRecordsAll, limit: PAGE_ENTRIES_MAX };
+    const request = { prefix: KEYS.idempotencySlot.under(), limit: PAGE_ENTRIES_MAX };
     let pages = 0;
     for await (const { entries, next } of pagesOf(this.#deps.store, {
       ...request,
@@ -167,15 +167,15 @@ class Round {
   }
 
   #candidateOf(entry: Entry): Candidate | undefined {
-    const [, accountId = '', kind, name = ''] = entry.key.split('/');
+    const [, scope = '', kind, name = ''] = entry.key.split('/');
     if (kind !== 'answer') return undefined;
-    const { record } = parseRecord(idempotencyRecordSchema, entry);
+    const { record } = parseRecord(KEYS.idempotencyRecord, entry);
     if (this.#isDone(record.answer)) return undefined;
     return {
       read: entry,
       sealed: record.answer,
-      context: answerContext(accountId, name),
-      record: (answer) => ({ ...record, answer }),
+      context: answerContext(scope, name),
+      putting: (answer) => put(KEYS.idempotencyRecord(scope, name), { ...record, answer }),
     };
   }
 
@@ -184,11 +184,11 @@ class Round {
     for (let at = 0; at < candidates.length; at += PER_COMMIT_MAX) {
       const expect: Expectation[] = [];
       const write: Write[] = [];
-      for (const { read, sealed, context, record } of candidates.slice(at, at + PER_COMMIT_MAX)) {
+      for (const { read, sealed, context, putting } of candidates.slice(at, at + PER_COMMIT_MAX)) {
         const next = envelope.rewrap(sealed, context, this.#pass.number);
         if (next) {
           expect.push(expectUnchanged(read));
-          write.push(put(read.key, record(next)));
+          write.push(putting(next));
         } else {
           this.#pass.left.add(sealed.keyNumber);
         }
@@ -221,12 +221,12 @@ class Round {
     this.#refuseUnread();
     const { number } = active.record;
     const left = [...this.#pass.left].sort((a, b) => a - b);
-    const entry = await store.get(KEYS.rewrapped);
-    const before = entry && parseRecord(rewrappedSchema, entry);
+    const entry = await store.get(KEYS.rewrapped());
+    const before = entry && parseRecord(KEYS.rewrapped, entry);
     if (before?.record.number === number && String(before.record.left) === String(left)) return true;
     const { outcome } = await store.commit({
-      expect: [expectAsFound(KEYS.rewrapped, before), ...this.#expect],
-      write: [put(KEYS.rewrapped, { ...before?.record, number, left, at: clock.now() })],
+      expect: [expectAsFound(KEYS.rewrapped(), before), ...this.#expect],
+      write: [put(KEYS.rewrapped(), { ...before?.record, number, left, at: clock.now() })],
       quiet: true,
     });
     if (outcome === 'committed') log.info({ activeKey: number, left }, 'everything is sealed under the active key');

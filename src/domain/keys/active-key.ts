@@ -3,7 +3,7 @@ import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { activeKeySchema, type ActiveKeyRecord } from '../records/replica-records.ts';
+import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import { Busy } from '../refusal.ts';
 import type { Envelope } from './envelope.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -28,7 +28,7 @@ export async function sealingKey(reader: FleetReader, envelope: Envelope): Promi
   const active = await reader.activeKey();
   return {
     number: active?.record.number ?? envelope.newest,
-    expect: expectAsFound(KEYS.activeKey, active),
+    expect: expectAsFound(KEYS.activeKey(), active),
   };
 }
 
@@ -57,10 +57,10 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
     const missing = keyMissing(found?.record, keyRing);
     if (missing !== undefined) return missing;
     const { newest } = keyRing;
-    const record = found?.record ?? { number: newest, fingerprint: keyRing.fingerprint(newest) };
+    const record = found?.record ?? { number: newest, fingerprint: keyRing.fingerprint(newest) ?? '' };
     const { outcome } = await store.commit({
-      expect: [expectAsFound(KEYS.activeKey, found)],
-      write: [put(KEYS.activeKey, record)],
+      expect: [expectAsFound(KEYS.activeKey(), found)],
+      write: [put(KEYS.activeKey(), record)],
     });
     if (outcome === 'committed') return undefined;
   }
@@ -72,6 +72,6 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
  * @throws StoreUnavailable; BadRecord
  */
 export async function readActiveKey(store: Store): Promise<Versioned<ActiveKeyRecord> | undefined> {
-  const entry = await store.get(KEYS.activeKey);
-  return entry && parseRecord(activeKeySchema, entry);
+  const entry = await store.get(KEYS.activeKey());
+  return entry && parseRecord(KEYS.activeKey, entry);
 }

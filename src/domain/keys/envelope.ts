@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
-import type { Sealed } from '../records/sealed.ts';
+import type { Sealed } from '../records/shapes.ts';
 import { keyIsMissing } from '../refusal.ts';
 import type { KeyRing } from './key-ring.ts';
 

@@ -1,5 +1,4 @@
-import type { Limited, LimitedAccount } from '../records/limited-records.ts';
-import type { ReplicaRecord } from '../records/replica-records.ts';
+import type { Limited, LimitedAccount, ReplicaRecord } from '../records/replica-records.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 
 /*

@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { LimitedAccount } from '../records/limited-records.ts';
 import { SlidingCount } from './sliding-count.ts';
+import type { LimitedAccount } from '../records/replica-records.ts';
 
 /** A request that was refused with 429. */
 export interface RefusedRequest {

@@ -1,7 +1,6 @@
 import { pagesOf } from '../../store/pages.ts';
 import type { Entry, Store } from '../../store/port.ts';
 import { parseRecord } from '../records/codec.ts';
-import { accountStatusChangeSchema, statusChangeSchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { dayAfter } from '../status-history/day-record.ts';
 import type { ChangedSince } from './count-active.ts';
@@ -28,8 +27,8 @@ export async function changesSince(
   const changed = new Map<string, ChangedSince>();
   // Earlier days come first: the status before an app's first change is the one that counts.
   for (let day = dayAfter(night); day <= today; day = dayAfter(day)) {
-    for await (const entry of entriesOf(store, KEYS.statusChanges(day), range))
-      note(changed, KEYS.statusChanges(day), entry);
+    for await (const entry of entriesOf(store, KEYS.statusChange.under(day), range))
+      note(changed, KEYS.statusChange.under(day), entry);
   }
   return changed;
 }
@@ -51,6 +50,6 @@ function note(changed: Map<string, ChangedSince>, prefix: string, entry: Entry):
   const [accountId = '', appId] = entry.key.slice(prefix.length).split('/');
   let account = changed.get(accountId);
   if (!account) changed.set(accountId, (account = { disabled: undefined, before: new Map() }));
-  if (appId === undefined) account.disabled ??= parseRecord(accountStatusChangeSchema, entry).record.before;
-  else if (!account.before.has(appId)) account.before.set(appId, parseRecord(statusChangeSchema, entry).record.before);
+  if (appId === undefined) account.disabled ??= parseRecord(KEYS.accountStatusChange, entry).record.before;
+  else if (!account.before.has(appId)) account.before.set(appId, parseRecord(KEYS.statusChange, entry).record.before);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StatusChangeRecord } from '../records/day-records.ts';
+import type { StatusChangeRecord } from '../records/metering-records.ts';
 
 /** An account's state now. It must be read before the account's changes of later days are listed. */
 export interface AccountNow {

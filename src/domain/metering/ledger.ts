@@ -11,7 +11,7 @@ import {
 import { monthOf } from '../../time/utc-days.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { ledgerSchema, type LedgerRecord } from '../records/metering-records.ts';
+import type { LedgerRecord } from '../records/metering-records.ts';
 
 export interface LedgerEntry {
   readonly accountId: string;
@@ -28,8 +28,7 @@ export interface LedgerDeps {
 /** How many ledger records one commit creates at most: the commits of others wait for it. */
 export const LEDGER_ENTRIES_PER_COMMIT = 20;
 
-const keyOf = ({ accountId, record }: LedgerEntry): string =>
-  KEYS.ledger(monthOf(record.day), accountId, record.day.slice(-2));
+const keyOf = ({ accountId, record }: LedgerEntry) => KEYS.ledger(monthOf(record.day), accountId, record.day.slice(-2));
 
 /**
  * M2: creates the ledger records that do not exist yet. An existing record stays as it is: another run, or another
@@ -56,7 +55,7 @@ export async function recordNight(
     const before = found[i];
     if (!before) missing.push(entry);
     else {
-      compare(deps.log, entry, parseRecord(ledgerSchema, before).record);
+      compare(deps.log, entry, parseRecord(KEYS.ledger, before).record);
       if (before.revision > (newest?.revision ?? ABSENT)) newest = expectUnchanged(before);
     }
   }
@@ -69,15 +68,15 @@ async function create(
   entries: readonly LedgerEntry[],
   earlier: Expectation | undefined,
 ): Promise<Expectation | undefined> {
-  const [first, ...others] = entries.map((entry) => expectAbsent(keyOf(entry)));
-  if (!first) return undefined;
+  const [first, ...others] = entries.map(keyOf);
+  if (first === undefined) return undefined;
   const change: Change = {
-    expect: [first, ...others, ...fence, ...(earlier ? [earlier] : [])],
+    expect: [expectAbsent(first), ...others.map(expectAbsent), ...fence, ...(earlier ? [earlier] : [])],
     write: entries.map((entry) => put(keyOf(entry), entry.record)),
     quiet: true,
   };
   const result = await store.commit(change);
-  return result.outcome === 'committed' ? expectUnchanged(committedSnapshot(first.key, result)) : undefined;
+  return result.outcome === 'committed' ? expectUnchanged(committedSnapshot(first, result)) : undefined;
 }
 
 /** Two runs over one night must count the same; otherwise something is wrong with what they read. */

@@ -1,9 +1,8 @@
 import { expectAsFound, type Expectation, type Store } from '../../store/port.ts';
 import { DAY_MS, dayAt, endOfDay, monthOf, startOfDay, startOfMonth } from '../../time/utc-days.ts';
 import { parseRecord, put } from '../records/codec.ts';
-import { daySchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
-import { meteredSchema, pricesSchema, type PricesRecord } from '../records/metering-records.ts';
+import type { PricesRecord } from '../records/metering-records.ts';
 
 /** The price of a daemon and month: a decimal of at most 6 digits after the point, and its currency (ISO 4217). */
 export interface Price {
@@ -20,8 +19,8 @@ export const PRICE_ENTRIES_MAX = 1000;
 
 /** The recorded prices, oldest first; no entries where nothing is recorded yet. @throws StoreUnavailable; BadRecord */
 export async function readPrices(store: Store): Promise<PricesRecord> {
-  const entry = await store.get(KEYS.prices);
-  return entry ? parseRecord(pricesSchema, entry).record : { entries: [] };
+  const entry = await store.get(KEYS.prices());
+  return entry ? parseRecord(KEYS.prices, entry).record : { entries: [] };
 }
 
 /**
@@ -103,17 +102,17 @@ export async function recordPrice(
   now: number,
   fence: readonly Expectation[],
 ): Promise<'recorded' | 'unchanged' | 'conflict'> {
-  const entry = await store.get(KEYS.prices);
-  const before = entry ? parseRecord(pricesSchema, entry).record : { entries: [] };
-  const metered = await store.get(KEYS.metered);
-  const through = metered && parseRecord(meteredSchema, metered).record.through;
-  const day = await store.get(KEYS.day);
-  const earliest = day ? startOfDay(parseRecord(daySchema, day).record.day) : 0;
+  const entry = await store.get(KEYS.prices());
+  const before = entry ? parseRecord(KEYS.prices, entry).record : { entries: [] };
+  const metered = await store.get(KEYS.metered());
+  const through = metered && parseRecord(KEYS.metered, metered).record.through;
+  const day = await store.get(KEYS.day());
+  const earliest = day ? startOfDay(parseRecord(KEYS.day, day).record.day) : 0;
   const after = withPrice(before, configured, Math.max(now, earliest), through);
   if (after === before) return 'unchanged';
   const { outcome } = await store.commit({
-    expect: [expectAsFound(KEYS.prices, entry), expectAsFound(KEYS.day, day), ...fence],
-    write: [put(KEYS.prices, after)],
+    expect: [expectAsFound(KEYS.prices(), entry), expectAsFound(KEYS.day(), day), ...fence],
+    write: [put(KEYS.prices(), after)],
     quiet: true,
   });
   return outcome === 'committed' ? 'recorded' : 'conflict';

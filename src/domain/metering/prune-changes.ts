@@ -27,9 +27,9 @@ export interface Pruned {
  */
 export async function pruneChanges(deps: FencedStore, metered: Watermark, from: string | undefined): Promise<Pruned> {
   if (metered.through === undefined) return { all: true, to: from };
-  const end = KEYS.statusChanges(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
+  const end = KEYS.statusChange.under(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
   const expectation = expectUnchanged(metered);
-  const request = { prefix: KEYS.statusChangesAll, limit: ENTRIES_PER_COMMIT, keysOnly: true };
+  const request = { prefix: KEYS.statusChange.under(), limit: ENTRIES_PER_COMMIT, keysOnly: true };
   let [to, commits] = [from, 0];
   for await (const { entries, next } of pagesOf(deps.store, {
     ...request,

@@ -4,9 +4,8 @@ import type { Clock } from '../../time/clock.ts';
 import { DAY_MS, dayAt, endOfDay, lastDayOf, startOfMonth } from '../../time/utc-days.ts';
 import type { Account, Accounts } from '../accounts/accounts.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
-import { daySchema } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
-import { ledgerSchema, meteredSchema, type LedgerRecord } from '../records/metering-records.ts';
+import type { LedgerRecord } from '../records/metering-records.ts';
 import { Refusal } from '../refusal.ts';
 import { amountOf, samePrice, totalOf, type Amount } from './amount.ts';
 import { priceOfNight, readPrices, type Price } from './prices.ts';
@@ -107,11 +106,11 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
     const lastNight = yesterday < lastDayOf(month) ? yesterday : lastDayOf(month);
     // On the first of a month none of its nights has ended.
     if (lastNight < `${month}-01`) return true;
-    const metered = await store.get(KEYS.metered);
-    if (metered && parseRecord(meteredSchema, metered).record.through >= lastNight) return true;
+    const metered = await store.get(KEYS.metered());
+    if (metered && parseRecord(KEYS.metered, metered).record.through >= lastNight) return true;
     // Nights that had ended before the store began are not owed either.
-    const day = await store.get(KEYS.day);
-    return day !== undefined && parseRecord(daySchema, day).record.since > lastNight;
+    const day = await store.get(KEYS.day());
+    return day !== undefined && parseRecord(KEYS.day, day).record.since > lastNight;
   }
 
   async function accountsOf(of: UsageQuestion['of']): Promise<{ items: readonly Account[]; next: string | undefined }> {
@@ -125,7 +124,7 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
   /** The nights of one account, or of the accounts after one and up to another. */
   async function nightsOf(month: string, range: string | Range, inTime: InTime): Promise<Map<string, LedgerRecord[]>> {
     const whole = typeof range === 'object';
-    const prefix = whole ? KEYS.ledgers(month) : KEYS.ledgersOf(month, range);
+    const prefix = whole ? KEYS.ledger.under(month) : KEYS.ledger.under(month, range);
     const end = whole && range.upTo !== undefined ? lastKeyOf(month, range.upTo) : undefined;
     const within = (key: string): boolean => end === undefined || key < end;
     const nights = new Map<string, LedgerRecord[]>();
@@ -156,11 +155,11 @@ const afterOf = (of: UsageQuestion['of']): string | undefined =>
   of === 'all' || 'accountId' in of ? undefined : of.after;
 
 /** A key after every key of the account: days are digits. */
-const lastKeyOf = (month: string, accountId: string): string => `${KEYS.ledgersOf(month, accountId)}~`;
+const lastKeyOf = (month: string, accountId: string): string => `${KEYS.ledger.under(month, accountId)}~`;
 
 function add(nights: Map<string, LedgerRecord[]>, month: string, entry: Entry): void {
-  const { record } = parseRecord(ledgerSchema, entry);
-  const accountId = entry.key.slice(KEYS.ledgers(month).length).split('/')[0] ?? '';
+  const { record } = parseRecord(KEYS.ledger, entry);
+  const accountId = entry.key.slice(KEYS.ledger.under(month).length).split('/')[0] ?? '';
   if (entry.key !== KEYS.ledger(month, accountId, record.day.slice(8)) || !record.day.startsWith(`${month}-`)) {
     throw new BadRecord(`The record ${entry.key} is of another night than its key.`);
   }

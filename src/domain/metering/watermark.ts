@@ -9,9 +9,8 @@ import {
   type Write,
 } from '../../store/port.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
-import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
-import { meteredSchema, type MeteredRecord } from '../records/metering-records.ts';
+import type { DayRecord, MeteredRecord } from '../records/metering-records.ts';
 
 /** The last night that is metered for every account. */
 export interface Watermark extends Snapshot {
@@ -22,9 +21,9 @@ export interface Watermark extends Snapshot {
 
 /** Reads the watermark. @throws StoreUnavailable; BadRecord */
 export async function readWatermark(store: Pick<Store, 'get'>): Promise<Watermark> {
-  const entry = await store.get(KEYS.metered);
-  if (!entry) return { through: undefined, ...absentSnapshot(KEYS.metered) };
-  const { record } = parseRecord(meteredSchema, entry);
+  const entry = await store.get(KEYS.metered());
+  if (!entry) return { through: undefined, ...absentSnapshot(KEYS.metered()) };
+  const { record } = parseRecord(KEYS.metered, entry);
   return { through: record.through, record, ...snapshotOf(entry) };
 }
 
@@ -64,7 +63,7 @@ export async function advanceWatermark(
   return await commitFenced(
     { store, fence: newest ? [...fence, newest] : fence },
     expectUnchanged(before),
-    [put(KEYS.metered, { ...before.record, through })],
+    [put(KEYS.metered(), { ...before.record, through })],
     true,
   );
 }
@@ -81,5 +80,5 @@ export async function moveDayOn(
   today: string,
 ): Promise<boolean> {
   const record: DayRecord = { since: today, ...current?.record, day: today };
-  return await commitFenced(deps, expectAsFound(KEYS.day, current), [put(KEYS.day, record)], false);
+  return await commitFenced(deps, expectAsFound(KEYS.day(), current), [put(KEYS.day(), record)], false);
 }

@@ -5,7 +5,7 @@ import { refuseWithoutRoom } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { CountersRecord } from '../records/records.ts';
+import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
 import { roomOfStep } from './action-rooms.ts';

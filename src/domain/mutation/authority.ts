@@ -1,6 +1,6 @@
 import { expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
-import type { AppRecord } from '../records/records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Step } from './step.ts';
 

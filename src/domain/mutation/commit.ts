@@ -3,6 +3,7 @@ import {
   StoreUnavailable,
   type Change,
   type Expectation,
+  type Put,
   type Store,
   type Write,
 } from '../../store/port.ts';
@@ -11,7 +12,7 @@ import { strictestOf } from '../fullness/room.ts';
 import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { AuditRecord } from '../records/records.ts';
+import type { AuditRecord } from '../records/audit-records.ts';
 import { Busy } from '../refusal.ts';
 import { roomOfStep } from './action-rooms.ts';
 import { commitInstants, type InstantDeps } from './commit-instant.ts';
@@ -79,7 +80,7 @@ export function auditEntry(
   origin: Pick<Origin, 'actor' | 'asOperator' | 'requestId' | 'at'>,
   step: Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>,
   at: number,
-): { put: string; value: string } {
+): Put {
   const { countsAt = at } = step;
   const entry: AuditRecord = {
     at,

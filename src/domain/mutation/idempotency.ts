@@ -7,7 +7,6 @@ import type { Envelope } from '../keys/envelope.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRecordSchema, idempotencySlotSchema } from '../records/records.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 
 /** H19: the Idempotency-Key of a request, by which a repetition gets the same answer. */
@@ -75,7 +74,7 @@ export function createIdempotencyRecords(
       const name = nameOf(asked);
       const context = answerContext(scope, name);
       const entry = await store.get(KEYS.idempotencyRecord(scope, name));
-      const found = entry && parseRecord(idempotencyRecordSchema, entry);
+      const found = entry && parseRecord(KEYS.idempotencyRecord, entry);
       if (found && at < found.record.at + LIMITS.idempotencyKeptMs) {
         const answer = envelope.open(found.record.answer, context);
         // An answer whose key is retired cannot be opened any more: it counts as expired.
@@ -115,7 +114,7 @@ async function makeRoom(
   const { slot, name, staleSlot } = taking;
   const room: Write[] = [];
   const entry = await store.get(KEYS.idempotencySlot(scope, slot));
-  const oldest = entry && parseRecord(idempotencySlotSchema, entry).record.key;
+  const oldest = entry && parseRecord(KEYS.idempotencySlot, entry).record.key;
   if (oldest !== undefined && oldest !== name) room.push({ remove: KEYS.idempotencyRecord(scope, oldest) });
   if (staleSlot !== undefined && staleSlot !== slot) room.push({ remove: KEYS.idempotencySlot(scope, staleSlot) });
   return room;

@@ -5,7 +5,6 @@ import type { FleetReader } from '../fleet/reader.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { idempotencyRingSchema } from '../records/records.ts';
 import { Busy } from '../refusal.ts';
 import { refuseLate } from './commit.ts';
 import { createIdempotencyRecords, type IdempotencyKey } from './idempotency.ts';
@@ -72,7 +71,7 @@ export function createOperatorCreates(deps: MutationDeps & { readonly envelope: 
       const step = await creation.plan(reader);
       const key = KEYS.idempotencyRing(scope);
       const entry = await store.get(key);
-      const ring = entry && parseRecord(idempotencyRingSchema, entry);
+      const ring = entry && parseRecord(KEYS.idempotencyRing, entry);
       const next = ring?.record.next ?? 0;
       const { expect, write } = await found.record(next, creation.spell(step.result));
       return {

@@ -5,7 +5,7 @@ import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import type { AuditRecord } from '../records/records.ts';
+import type { AuditRecord } from '../records/audit-records.ts';
 import type { MutationAction, MutationMetrics } from './metrics.ts';
 
 /*
@@ -35,7 +35,7 @@ export type Guard = (reader: FleetReader) => Promise<readonly Expectation[]>;
 
 /** The origin of a mutation: the actor, and the time that it has. */
 export interface Origin {
-  /** The actor, as the audit names it (`auditSchema`). */
+  /** The actor, as the audit names it (`KEYS.audit.schema`). */
   readonly actor: string;
   /** Present where the actor's right is judged in each commit: a user of the panel. */
   readonly guard?: Guard;

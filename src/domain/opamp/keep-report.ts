@@ -11,7 +11,7 @@ import { requestFields, type MutationDeps, type Origin } from '../mutation/step.
 import type { DeviceConfigs } from '../otel-config/delivered-config.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { opampAgentIn, type OpampAgentRecord } from '../records/opamp-records.ts';
+import { type OpampAgentRecord, opampAgentIn } from '../records/opamp-records.ts';
 import { Busy } from '../refusal.ts';
 import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import type { OpampMetrics } from './metrics.ts';

@@ -3,7 +3,7 @@ import { pollIntervalAt } from '../../time/poll-interval.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import type { Versioned } from '../records/codec.ts';
-import type { OtelRecord } from '../records/records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
 import { collectorHeaders } from './collector-header.ts';
 import { contentName, NEVER_STORED, openHeader } from './otel-config.ts';
 

@@ -12,8 +12,8 @@ import { StaleRead } from '../mutation/stale-read.ts';
 import type { MutationDeps, Step, Unchanged } from '../mutation/step.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { type OtelRecord } from '../records/records.ts';
-import type { Sealed } from '../records/sealed.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
+import type { Sealed } from '../records/shapes.ts';
 import { Refusal } from '../refusal.ts';
 
 /** Section 2.3: the body of a read. */

@@ -2,7 +2,7 @@ import { pagesOf } from '../../store/pages.ts';
 import type { Store } from '../../store/port.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { purgeSchema, type OtelRecord } from '../records/records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
 
 /** `in-history`: the last change was a purge, and the store may still hold what was purged. */
 export type PurgeState = 'none' | 'in-history' | 'forgotten';
@@ -16,7 +16,7 @@ const NOTES_PAGE = 500;
  */
 export async function purgeStateOf(store: Pick<Store, 'list'>, otel: OtelRecord | undefined): Promise<PurgeState> {
   if (!otel || otel.config) return 'none';
-  for await (const { entries } of pagesOf(store, { prefix: KEYS.purges, limit: NOTES_PAGE })) {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.purge.under(), limit: NOTES_PAGE })) {
     for (const entry of entries) if (isOf(otel.at, entry)) return 'in-history';
   }
   return 'forgotten';
@@ -25,7 +25,7 @@ export async function purgeStateOf(store: Pick<Store, 'list'>, otel: OtelRecord 
 /** A note that cannot be read may be this one. */
 function isOf(at: number, entry: Parameters<typeof parseRecord>[1]): boolean {
   try {
-    return parseRecord(purgeSchema, entry).record.at === at;
+    return parseRecord(KEYS.purge, entry).record.at === at;
   } catch (error) {
     if (error instanceof BadRecord) return true;
     throw error;

@@ -4,7 +4,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { AccountView } from '../fleet/account-memory.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { KEYS } from '../records/keys.ts';
-import { type AckRecord } from '../records/records.ts';
+import type { AckRecord } from '../records/app-records.ts';
 import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
 
 export interface RolloutTotalsDeps {
@@ -78,7 +78,7 @@ async function* acksByAccount(
 ): AsyncGenerator<readonly [accountId: string, acks: ReadonlyMap<string, AckRecord>]> {
   let accountId = '';
   let acks = new Map<string, AckRecord>();
-  for await (const { entries, next } of pagesOf(store, { prefix: KEYS.acks, limit: PAGE })) {
+  for await (const { entries, next } of pagesOf(store, { prefix: KEYS.ack.under(), limit: PAGE })) {
     for (const entry of entries) {
       const [, owner = ''] = entry.key.split('/');
       if (owner !== accountId) {

@@ -7,8 +7,9 @@ import { lastSeenAt, type AccountReader, type AppEntry } from '../fleet/reader.t
 import { LIMITS } from '../limits.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { opampAgentSchema, type OpampAgentRecord } from '../records/opamp-records.ts';
-import { ackSchema, type AccountRecord, type AckRecord } from '../records/records.ts';
+import type { OpampAgentRecord } from '../records/opamp-records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
+import type { AckRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
 
 /** How many devices are in which state; the sum is the number of devices that receive the configuration. */
@@ -223,9 +224,9 @@ async function acksOf(store: Store, accountId: string): Promise<Map<string, AckR
 
 /** As acknowledgements, one for each app at most. */
 async function agentsOf(store: Store, accountId: string): Promise<Map<string, OpampAgentRecord>> {
-  const page = await store.list({ prefix: KEYS.opampAgentsOf(accountId), limit: ACKS_PAGE });
+  const page = await store.list({ prefix: KEYS.opampAgent.under(accountId), limit: ACKS_PAGE });
   const agents = new Map<string, OpampAgentRecord>();
-  for (const entry of page.entries) noteRecord(agents, opampAgentSchema, entry);
+  for (const entry of page.entries) noteRecord(agents, KEYS.opampAgent, entry);
   return agents;
 }
 
@@ -234,12 +235,12 @@ async function agentsOf(store: Store, accountId: string): Promise<Map<string, Op
  * not prevent the count of all others.
  */
 export function noteAck(acks: Map<string, AckRecord>, entry: Entry): void {
-  noteRecord(acks, ackSchema, entry);
+  noteRecord(acks, KEYS.ack, entry);
 }
 
-function noteRecord<Record>(records: Map<string, Record>, schema: z.ZodType<Record>, entry: Entry): void {
+function noteRecord<T>(records: Map<string, T>, kind: { readonly schema: z.ZodType<T> }, entry: Entry): void {
   try {
-    records.set(entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(schema, entry).record);
+    records.set(entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(kind, entry).record);
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
   }

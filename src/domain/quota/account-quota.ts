@@ -1,7 +1,7 @@
 import type { Room } from '../../store/port.ts';
 import { isOwnActor } from '../audit/own-bytes.ts';
 import { LIMITS } from '../limits.ts';
-import type { AccountRecord, StoredRecord } from '../records/records.ts';
+import type { AccountRecord, StoredRecord } from '../records/account-records.ts';
 import { Busy } from '../refusal.ts';
 
 /*

@@ -2,9 +2,10 @@ import { pagesOf } from '../../store/pages.ts';
 import { expectUnchanged, PAGE_ENTRIES_MAX, type Entry, type Expectation, type Store } from '../../store/port.ts';
 import { chargeOf, ownBytesIn, ownBytesOf, ownMark } from '../audit/own-bytes.ts';
 import { readChain } from '../audit/seal.ts';
-import { auditKey, OPERATOR_AUDIT, sealSchema, type ChainRecord } from '../records/audit-records.ts';
-import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import { type ChainRecord, OPERATOR_AUDIT, auditKey } from '../records/audit-records.ts';
+import { idempotencyScope } from '../records/idempotency-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { parseRecord, put, type Versioned } from '../records/codec.ts';
 
 /** A count is compared with the chain so often: each time it has those blocks, too, that were sealed meanwhile. */
 const ATTEMPTS_MAX = 10;
@@ -25,7 +26,7 @@ export async function countAudit(
   // The oldest entries are going: whether one is still there is not known before it is over.
   if (first.record.cutting) return undefined;
   let bytes = 0;
-  const prefix = KEYS.audits(accountId);
+  const prefix = KEYS.audit.under(accountId);
   for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX }, signal)) {
     for (const entry of entries) if (entry.revision <= first.record.through) bytes += ownBytesOf(entry);
   }
@@ -54,7 +55,7 @@ async function blockBytes(store: Store, accountId: string, number: number): Prom
   const entry = await store.get(KEYS.seal(accountId, number));
   if (!entry) return 0;
   let bytes = 0;
-  for (const [suffix] of parseRecord(sealSchema, entry).record.entries) {
+  for (const [suffix] of parseRecord(KEYS.seal, entry).record.entries) {
     const sealed = await store.get(auditKey(accountId, suffix));
     if (sealed) bytes += ownBytesOf(sealed);
   }
@@ -70,9 +71,9 @@ export async function countRecords(store: Store, accountId: string, signal: Abor
   let bytes = account ? chargeOf(account) : 0;
   const prefixes = [
     `${KEYS.account(accountId)}/`,
-    KEYS.idempotencyRecords(accountId),
-    KEYS.idempotencyRecords(`${OPERATOR_AUDIT}-${accountId}`),
-    KEYS.linksOf(accountId),
+    idempotencyScope(accountId),
+    idempotencyScope(`${OPERATOR_AUDIT}-${accountId}`),
+    KEYS.link.under(accountId),
   ];
   for (const prefix of prefixes) {
     for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX }, signal)) {

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../time/utc-days.ts';
-import type { StoredRecord } from '../records/records.ts';
+import type { StoredRecord } from '../records/account-records.ts';
 import { isNearQuota, quotaBytesOf, storedBytesOf, type QuotaAccount } from './account-quota.ts';
 
 /** Growth is told from a value that is at least this old. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/clock.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import type { AccountRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
 import type { Room } from '../../store/port.ts';
 import { refuseAtQuota, storageOf, type AccountStorage, type QuotaDeps } from './account-quota.ts';
 import { OwnActs } from './own-acts.ts';

@@ -4,10 +4,10 @@ import { expectAsFound, PAGE_ENTRIES_MAX, type Expectation, type Store } from '.
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { ownBytesIn } from '../audit/own-bytes.ts';
-import { chainSchema, OPERATOR_AUDIT, type ChainRecord } from '../records/audit-records.ts';
-import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
+import { type ChainRecord, OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { KEYS } from '../records/keys.ts';
-import type { StoredRecord } from '../records/records.ts';
+import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
+import type { StoredRecord } from '../records/account-records.ts';
 import {
   isNearQuota,
   quotaBytesOf,
@@ -71,12 +71,12 @@ export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expecta
 
   async function walk(signal: AbortSignal): Promise<void> {
     const startedAt = clock.monotonic();
-    const request = { prefix: KEYS.chains, limit: PAGE_ENTRIES_MAX };
+    const request = { prefix: KEYS.chain.under(), limit: PAGE_ENTRIES_MAX };
     for await (const { entries } of pagesOf(store, request, signal)) {
       for (const entry of entries) {
-        const accountId = entry.key.slice(KEYS.chains.length);
+        const accountId = entry.key.slice(KEYS.chain.under().length);
         try {
-          sealed(accountId, parseRecord(chainSchema, entry).record);
+          sealed(accountId, parseRecord(KEYS.chain, entry).record);
           if (fleet.memory.account(accountId)?.stored()) relisted.add(accountId);
         } catch (error) {
           // The loop that seals tells of it, and goes on without this account.

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { Log } from '../../log.ts';
 import { pagesOf } from '../../store/pages.ts';
 import {
@@ -15,6 +14,7 @@ import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
 import { BadRecord, parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import { KEPT_WINDOW, type KeptRecord } from '../records/rate-records.ts';
 import type { KeptWindow } from './local-account.ts';
 import type { WindowKeeper } from './local-window.ts';
 
@@ -23,19 +23,6 @@ import type { WindowKeeper } from './local-window.ts';
  * `head` nor the audit. Instants are those of the machine's monotonic clock, in milliseconds, rounded up: the wall clock
  * plays no part.
  */
-
-const instant = z.int().min(0);
-
-/** The window of an account on the embedded store. */
-export const keptWindowSchema = z.looseObject({
-  /** The boot that the instants below are of; absent where the system does not tell boots apart. */
-  boot: z.string().optional(),
-  /** The units spent before this record was written: the instant of the first, then each one's distance to the next. */
-  spent: z.array(instant).max(LIMITS.requestsPerWindowMax),
-  /** The units that may have been spent since, up to an instant. */
-  slice: z.looseObject({ units: z.int().min(0), until: instant }).optional(),
-});
-type KeptRecord = z.infer<typeof keptWindowSchema>;
 
 export interface KeeperDeps {
   readonly store: Store;
@@ -112,12 +99,12 @@ export async function readKeptWindows(deps: KeeperDeps): Promise<ReadonlyMap<str
   // Read after the store was opened, so that the process before this one has spent nothing since.
   const now = clock.monotonic() + boot.origin;
   const windows = new Map<string, readonly number[]>();
-  for await (const { entries } of pagesOf(store, { prefix: KEYS.rateWindows, limit: PAGE_ENTRIES_MAX })) {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.rateWindow.under(), limit: PAGE_ENTRIES_MAX })) {
     for (const entry of entries) {
       const counted = countedOf(entry, boot.id, now, log).filter((at) => now - at < LIMITS.rateWindowMs);
       const newest = counted.slice(-LIMITS.requestsPerWindowMax);
       windows.set(
-        entry.key.slice(KEYS.rateWindows.length),
+        entry.key.slice(KEYS.rateWindow.under().length),
         newest.map((at) => at - boot.origin),
       );
     }
@@ -129,7 +116,7 @@ export async function readKeptWindows(deps: KeeperDeps): Promise<ReadonlyMap<str
 function countedOf(entry: Entry, boot: string | undefined, now: number, log: KeeperDeps['log']): readonly number[] {
   let record: KeptRecord;
   try {
-    ({ record } = parseRecord(keptWindowSchema, entry));
+    ({ record } = parseRecord(KEPT_WINDOW, entry));
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
     log.error({ err: error }, 'a rate window cannot be read: it counts as full, and is written anew');

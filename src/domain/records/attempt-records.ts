@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { record, type RecordOf } from './registry.ts';
 
 /* Failed secrets: as a replica publishes them, and as the leader has entered them in the audit. */
 
@@ -34,11 +35,18 @@ const enteredSchema = z.looseObject({
 /** An entry of the audit about failed sign-ins, as its user sees it. */
 export type EnteredSignIns = z.infer<typeof enteredSchema>;
 
-/** `attempted/<of>`: when failed secrets last entered the audit, and the counts of each replica that have. */
-export const attemptedSchema = z.looseObject({
-  at: z.int().min(0),
-  /** Of a user: the latest entries, the newest last. */
-  last: z.array(enteredSchema).optional(),
-  counted: z.record(z.string(), z.looseObject({ since: z.int(), count: z.int().min(0) })),
-});
-export type AttemptedRecord = z.infer<typeof attemptedSchema>;
+export const attemptRecords = {
+  /** `of` is an account, `operator`, or `signInsOf` a user. `counted` has the counts of each replica that have entered it. */
+  attempted: record('attempted/<of>', {
+    schema: z.looseObject({
+      at: z.int().min(0),
+      /** Of a user: the latest entries, the newest last. */
+      last: z.array(enteredSchema).optional(),
+      counted: z.record(z.string(), z.looseObject({ since: z.int(), count: z.int().min(0) })),
+    }),
+    room: 'growth',
+    backup: 'left out',
+    holds: 'when failed secrets of an account, a user or nobody last entered the audit, and their counts; quiet',
+  }),
+};
+export type AttemptedRecord = RecordOf<typeof attemptRecords.attempted>;

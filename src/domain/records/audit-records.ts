@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { KEYS } from './keys.ts';
+import { record, type RecordOf } from './registry.ts';
+import { instant } from './shapes.ts';
 
 /* The chain over an account's audit (docs/adr/0011-a-chain-over-the-audit.md): its blocks, and its head. */
 
@@ -9,53 +10,93 @@ import { KEYS } from './keys.ts';
  */
 export const OPERATOR_AUDIT = 'operator';
 
-const instant = z.int().min(0);
 /** SHA-256, base64url. */
 const digest = z.string();
 
-/** `seal/…`: a block of entries, linked to the block before. It is written once and removed with its entries. */
-export const sealSchema = z.looseObject({
-  /** From 1, without gaps. */
-  number: z.int().min(1),
-  /** The digest of the block before; in the first block, the digest of the account's empty chain. */
-  previous: digest,
-  /** When the block was sealed. */
-  at: instant,
-  /** The last part of an entry's key, and the digest of its stored value, in the order of (store revision, key). */
-  entries: z.array(z.tuple([z.string(), digest])).min(1),
-  /** The digest over all of the above (`blockDigest`). */
-  digest,
-});
-export type SealRecord = z.infer<typeof sealSchema>;
+/** The first part of a key of the audit that is not before an instant. */
+export const placeAt = (at: number): string => Math.max(0, Math.floor(at)).toString(36).padStart(9, '0');
 
-/** `chain/…`: the end of the chain, and its beginning once older blocks were removed. */
-export const chainSchema = z.looseObject({
-  /** The number of the newest block, which `digest` and `at` belong to as well; 0 where there is no block. */
-  number: z.int().min(0),
-  digest,
-  at: instant,
-  /** Every entry up to this store revision is in a block. */
-  through: z.int().min(0),
-  /** The last block that was removed; the chain begins after it. */
-  base: z.looseObject({ number: z.int().min(0), digest }),
-  /** The block of `base` is still there: its entries are being removed. */
-  cutting: z.boolean(),
-  /**
-   * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), for the
-   * chain from this base to the block of this number; absent, or of another stretch, until they are counted.
-   */
-  own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0), base: z.int().min(0) }).optional(),
-});
-export type ChainRecord = z.infer<typeof chainSchema>;
+export const auditRecords = {
+  audit: record(
+    'audit/<accountId>/<entry>',
+    {
+      schema: z.looseObject({
+        at: instant,
+        /**
+         * `operator`, `operator:<name>`, `user:<userId>`, `key:<keyId>`, `device:<appId>`, `muster` or
+         * `kubernetes:<namespace>/<kind>/<name>`.
+         */
+        actor: z.string(),
+        /** The user acted as an operator of the installation: the account is not charged with the entry (A16). */
+        asOperator: z.literal(true).optional(),
+        action: z.string(),
+        appId: z.string().optional(),
+        requestId: z.string(),
+        detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+      }),
+      room: 'by commit',
+      backup: 'own rule',
+      holds: 'an audit entry; goes with its block at the end of the retention',
+    },
+    (at: number, marker: string) => `${placeAt(at)}-${marker}`,
+  ),
+  /** A block of entries, linked to the block before. It is written once and removed with its entries. */
+  seal: record(
+    'seal/<accountId>/<number>',
+    {
+      schema: z.looseObject({
+        /** From 1, without gaps. */
+        number: z.int().min(1),
+        /** The digest of the block before; in the first block, the digest of the account's empty chain. */
+        previous: digest,
+        /** When the block was sealed. */
+        at: instant,
+        /** The last part of an entry's key, and the digest of its stored value, in the order of (store revision, key). */
+        entries: z.array(z.tuple([z.string(), digest])).min(1),
+        /** The digest over all of the above (`blockDigest`). */
+        digest,
+      }),
+      room: 'upkeep',
+      backup: 'kept',
+      holds: 'a sealed block of the audit: the digests of its entries',
+    },
+    (number: number) => String(number).padStart(9, '0'),
+  ),
+  /** The end of the chain, and its beginning once older blocks were removed. */
+  chain: record('chain/<accountId>', {
+    schema: z.looseObject({
+      /** The number of the newest block, which `digest` and `at` belong to as well; 0 where there is no block. */
+      number: z.int().min(0),
+      digest,
+      at: instant,
+      /** Every entry up to this store revision is in a block. */
+      through: z.int().min(0),
+      /** The last block that was removed; the chain begins after it. */
+      base: z.looseObject({ number: z.int().min(0), digest }),
+      /** The block of `base` is still there: its entries are being removed. */
+      cutting: z.boolean(),
+      /**
+       * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), for the
+       * chain from this base to the block of this number; absent, or of another stretch, until they are counted.
+       */
+      own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0), base: z.int().min(0) }).optional(),
+    }),
+    room: 'vital',
+    backup: 'own rule',
+    holds: 'the head of that chain',
+  }),
+};
+export type AuditRecord = RecordOf<typeof auditRecords.audit>;
+export type SealRecord = RecordOf<typeof auditRecords.seal>;
+export type ChainRecord = RecordOf<typeof auditRecords.chain>;
 
 /** The name of an entry in a block: the part of its key that follows the account's prefix. */
-export const suffixOf = (accountId: string, key: string): string => key.slice(KEYS.audits(accountId).length);
+export const suffixOf = (accountId: string, key: string): string =>
+  key.slice(auditRecords.audit.under(accountId).length);
 /** The key of an audit entry, by the last part of it. */
-export const auditKey = (accountId: string, suffix: string): string => `${KEYS.audits(accountId)}${suffix}`;
+export const auditKey = (accountId: string, suffix: string): string =>
+  `${auditRecords.audit.under(accountId)}${suffix}`;
 
 /** The instant that an entry's key begins with; `NaN` where the service did not make the key. */
 export const instantOf = (suffix: string): number =>
   /^[0-9a-z]{9}-/.test(suffix) ? Number.parseInt(suffix.slice(0, 9), 36) : Number.NaN;
-
-/** The first part of a key of the audit that is not before an instant. */
-export const placeAt = (at: number): string => Math.max(0, Math.floor(at)).toString(36).padStart(9, '0');

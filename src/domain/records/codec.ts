@@ -1,5 +1,13 @@
 import type * as z from 'zod';
-import { absentSnapshot, committedSnapshot, snapshotOf, type Entry, type Snapshot } from '../../store/port.ts';
+import {
+  absentSnapshot,
+  committedSnapshot,
+  snapshotOf,
+  type Entry,
+  type Key,
+  type Put,
+  type Snapshot,
+} from '../../store/port.ts';
 
 /** A record as it was read, with the snapshot of its key: a plan judges the record, and its commit expects the snapshot. */
 export interface Versioned<T> extends Snapshot {
@@ -10,7 +18,7 @@ export interface Versioned<T> extends Snapshot {
 export const versioned = <T>(entry: Entry, record: T): Versioned<T> => ({ ...snapshotOf(entry), record });
 
 /** The record that counts while the store has no such key. */
-export const absent = <T>(key: string, record: T): Versioned<T> => ({ ...absentSnapshot(key), record });
+export const absent = <T>(key: Key, record: T): Versioned<T> => ({ ...absentSnapshot(key), record });
 
 /** Another record in the place of what was read, for the snapshot of the same key. */
 export const withRecord = <T>({ key, revision }: Snapshot, record: T): Versioned<T> =>
@@ -18,7 +26,7 @@ export const withRecord = <T>({ key, revision }: Snapshot, record: T): Versioned
 
 /** A record that this process has just committed under a key. */
 export const justCommitted = <T>(
-  key: string,
+  key: Key,
   record: T,
   result: { readonly outcome: 'committed'; readonly revision: number },
 ): Versioned<T> => ({ ...committedSnapshot(key, result), record });
@@ -31,8 +39,11 @@ export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** @throws BadRecord where the entry is no JSON of the schema's shape */
-export function parseRecord<T>(schema: z.ZodType<T>, entry: Entry): Versioned<T> {
+/**
+ * @param kind the kind of record that the entry is of
+ * @throws BadRecord where the entry is no JSON of its shape
+ */
+export function parseRecord<T>({ schema }: { readonly schema: z.ZodType<T> }, entry: Entry): Versioned<T> {
   let json: unknown;
   try {
     json = JSON.parse(entry.value);
@@ -47,10 +58,14 @@ export function parseRecord<T>(schema: z.ZodType<T>, entry: Entry): Versioned<T>
   return versioned(entry, parsed.data);
 }
 
+/** What is put is not changed afterwards. */
+type Unchanging<T> = unknown extends T ? T : { readonly [K in keyof T]: Unchanging<T[K]> };
+
 /**
  * The write that puts a record as JSON. The order of its fields is that of the object: the stored bytes depend on it.
+ * @param key made by the declaration of the kind, so that its shape is known: the key of an entry that was read is not
  */
-export const put = (key: string, record: object): { put: string; value: string } => ({
+export const put = <T>(key: unknown extends T ? never : Key<T>, record: NoInfer<Unchanging<T>> & object): Put => ({
   put: key,
   value: JSON.stringify(record),
 });

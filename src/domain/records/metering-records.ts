@@ -1,31 +1,79 @@
 import * as z from 'zod';
-import { dayText } from './day-records.ts';
+import { record, type RecordOf } from './registry.ts';
+import { dayText, instant } from './shapes.ts';
 
 /* The records of metering (M1–M5). Days are UTC, written `YYYY-MM-DD`; instants are milliseconds since 1970. */
 
-const instant = z.int().min(0);
-
-/** `ledger/…`: one account's night. Created once and never changed. */
-export const ledgerSchema = z.looseObject({
-  day: dayText,
-  activeDaemons: z.int().min(0),
-  /** SHA-256 over the sorted app ids, hex. */
-  digest: z.string(),
-  computedAt: instant,
-  /** Metered more than an hour after its midnight. */
-  late: z.boolean(),
-  /** Per daemon and month at that midnight: a decimal with at most 6 digits after the point, and its currency. */
-  price: z.string(),
-  currency: z.string(),
-});
-export type LedgerRecord = z.infer<typeof ledgerSchema>;
-
-/** `metered`: every account that existed has its record of this night and of all before it. */
-export const meteredSchema = z.looseObject({ through: dayText });
-export type MeteredRecord = z.infer<typeof meteredSchema>;
-
-/** `prices`: as they were configured, oldest first; each holds from its instant on. */
-export const pricesSchema = z.looseObject({
-  entries: z.array(z.looseObject({ since: instant, price: z.string(), currency: z.string() })),
-});
-export type PricesRecord = z.infer<typeof pricesSchema>;
+export const meteringRecords = {
+  /**
+   * Every change of a status expects it, so that a night is closed once it has moved on. `since` is the day from
+   * which on changes are recorded: the first night that can be metered.
+   */
+  day: record('d/day', {
+    schema: z.looseObject({ day: dayText, since: dayText }),
+    room: 'upkeep',
+    backup: 'kept',
+    holds: 'the day that stamps changes of status; a night is metered after it has moved on',
+  }),
+  /**
+   * What an app was before its first and after its last change of that day; for an account, whether it was
+   * disabled. `none` is an app that does not exist.
+   */
+  statusChange: record('life/<day>/<accountId>/<appId>', {
+    schema: z.looseObject({
+      before: z.enum(['none', 'pending', 'active', 'revoked']),
+      after: z.enum(['none', 'pending', 'active', 'revoked']),
+      at: instant,
+    }),
+    room: 'by commit',
+    backup: 'kept',
+    outlives: 'A night can be metered again when its apps are gone (M3).',
+    holds: "an app's status before and after a day on which it changed; outlives the app",
+  }),
+  accountStatusChange: record('life/<day>/<accountId>', {
+    schema: z.looseObject({ before: z.boolean(), after: z.boolean(), at: instant }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: "the same for the account's `disabled`",
+  }),
+  /** By month (`YYYY-MM`) and day of the month (`DD`). */
+  ledger: record('ledger/<month>/<accountId>/<dayOfMonth>', {
+    schema: z.looseObject({
+      day: dayText,
+      activeDaemons: z.int().min(0),
+      /** SHA-256 over the sorted app ids, hex. */
+      digest: z.string(),
+      computedAt: instant,
+      /** Metered more than an hour after its midnight. */
+      late: z.boolean(),
+      /** Per daemon and month at that midnight: a decimal with at most 6 digits after the point, and its currency. */
+      price: z.string(),
+      currency: z.string(),
+    }),
+    room: 'upkeep',
+    backup: 'kept',
+    holds: 'active daemons of an account in a night; created once',
+  }),
+  /** Every account that existed has its record of this night and of all before it. */
+  metered: record('metered', {
+    schema: z.looseObject({ through: dayText }),
+    room: 'upkeep',
+    backup: 'kept',
+    holds: 'the last night that is metered for every account',
+  }),
+  /** As they were configured, oldest first; each holds from its instant on. */
+  prices: record('prices', {
+    schema: z.looseObject({
+      entries: z.array(z.looseObject({ since: instant, price: z.string(), currency: z.string() })),
+    }),
+    room: 'upkeep',
+    backup: 'kept',
+    holds: 'prices and currencies, and the instants from which they hold',
+  }),
+};
+export type LedgerRecord = RecordOf<typeof meteringRecords.ledger>;
+export type MeteredRecord = RecordOf<typeof meteringRecords.metered>;
+export type PricesRecord = RecordOf<typeof meteringRecords.prices>;
+export type DayRecord = RecordOf<typeof meteringRecords.day>;
+export type StatusChangeRecord = RecordOf<typeof meteringRecords.statusChange>;
+export type AccountStatusChangeRecord = RecordOf<typeof meteringRecords.accountStatusChange>;

@@ -1,43 +1,51 @@
 import * as z from 'zod';
-import type { Entry } from '../../store/port.ts';
+import type { Entry, Key } from '../../store/port.ts';
 import { absent, BadRecord, parseRecord, versioned, type Versioned } from './codec.ts';
+import { record, type RecordOf } from './registry.ts';
+import { instant } from './shapes.ts';
 
-const instant = z.int().min(0);
-
-/**
- * What an agent of OpAMP has said of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed since its last
- * message, so the service has to remember it, for every replica. It is a daemon's own state, as its acknowledgement is.
- */
-export const opampAgentSchema = z.looseObject({
-  /** The ids of its last two instances, the newest first: 32 hex digits each. */
-  instances: z.array(z.string()).max(2),
-  /** As it described itself; absent until it has. */
-  described: z.looseObject({ platform: z.string().optional(), agentVersion: z.string().optional() }).optional(),
-  /** The hash of the configuration that it last reported, or was offered where it reports none, and how that went. */
-  config: z.looseObject({ hash: z.string(), status: z.string() }).optional(),
-  /** The hash of the last offer, until the agent has said what it did with it. */
-  offered: z.string().optional(),
-  /** The key of what it could not load, until another content is wanted: it gets the empty one in its place. */
-  failed: z.string().optional(),
-  health: z.looseObject({ healthy: z.boolean(), error: z.string().optional(), at: instant }).optional(),
-  /** The hash of the connection settings that it was offered last. */
-  settings: z.string().optional(),
-  /** Something that it said is missing: it is to be asked for its full state. */
-  owes: z.boolean().optional(),
-  /** Instances of the last hour that came without a word on themselves: since when, and how many. */
-  strangers: z.looseObject({ since: instant, count: z.int().min(0) }).optional(),
-  /** When it was last asked for its full state. */
-  askedAt: instant.optional(),
-  /** When the audit was last told that machines share the credential, of the device plane too. */
-  sharedAt: instant.optional(),
-});
-export type OpampAgentRecord = z.infer<typeof opampAgentSchema>;
+export const opampRecords = {
+  /**
+   * What an agent of OpAMP has said of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed since its last
+   * message, so the service has to remember it, for every replica. It is a daemon's own state, as its acknowledgement is.
+   */
+  opampAgent: record('opamp/<accountId>/<appId>', {
+    schema: z.looseObject({
+      /** The ids of its last two instances, the newest first: 32 hex digits each. */
+      instances: z.array(z.string()).max(2),
+      /** As it described itself; absent until it has. */
+      described: z.looseObject({ platform: z.string().optional(), agentVersion: z.string().optional() }).optional(),
+      /** The hash of the configuration that it last reported, or was offered where it reports none, and how that went. */
+      config: z.looseObject({ hash: z.string(), status: z.string() }).optional(),
+      /** The hash of the last offer, until the agent has said what it did with it. */
+      offered: z.string().optional(),
+      /** The key of what it could not load, until another content is wanted: it gets the empty one in its place. */
+      failed: z.string().optional(),
+      health: z.looseObject({ healthy: z.boolean(), error: z.string().optional(), at: instant }).optional(),
+      /** The hash of the connection settings that it was offered last. */
+      settings: z.string().optional(),
+      /** Something that it said is missing: it is to be asked for its full state. */
+      owes: z.boolean().optional(),
+      /** Instances of the last hour that came without a word on themselves: since when, and how many. */
+      strangers: z.looseObject({ since: instant, count: z.int().min(0) }).optional(),
+      /** When it was last asked for its full state. */
+      askedAt: instant.optional(),
+      /** When the audit was last told that machines share the credential, of the device plane too. */
+      sharedAt: instant.optional(),
+    }),
+    room: 'growth',
+    backup: 'left out',
+    ownedBy: 'app',
+    holds: 'what an agent of OpAMP said; when an app was found shared; goes with it; quiet',
+  }),
+};
+export type OpampAgentRecord = RecordOf<typeof opampRecords.opampAgent>;
 
 /** The record of an entry; one that cannot be read is replaced. */
-export function opampAgentIn(key: string, entry: Entry | undefined): Versioned<OpampAgentRecord | undefined> {
+export function opampAgentIn(key: Key, entry: Entry | undefined): Versioned<OpampAgentRecord | undefined> {
   if (!entry) return absent(key, undefined);
   try {
-    return parseRecord(opampAgentSchema, entry);
+    return parseRecord(opampRecords.opampAgent, entry);
   } catch (error) {
     if (!(error instanceof BadRecord)) throw error;
     return versioned(entry, undefined);

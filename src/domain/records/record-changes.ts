@@ -6,7 +6,7 @@
  * To add one: the new field is optional in its schema, and its readers work without it. Put a name here, such as
  * `app-labels`, and let the code that writes the field ask `Replicas.everyReplicaKnows('app-labels')` first; while that
  * is false it writes the record as before. A name stays for as long as a program that asks for it may run beside this
- * one. A change that an older program cannot read is no such change: it raises `FORMAT` (records.ts).
+ * one. A change that an older program cannot read is no such change: it raises `FORMAT` (store-records.ts).
  */
 export const RECORD_CHANGES: readonly string[] = [
   // No code of this program asks for these: builds from before 0.1.0 do, which may run beside it.

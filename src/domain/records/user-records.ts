@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { LIMITS } from '../limits.ts';
-import { sealedSchema } from './sealed.ts';
+import { record, type RecordOf } from './registry.ts';
+import { instant, sealedSchema } from './shapes.ts';
 
 /* The people who use the panel: users, their memberships and sessions. Instants are milliseconds since 1970. */
-
-const instant = z.int().min(0);
 
 /** The roles that a user may have on an account. An owner may do all that a viewer may. */
 export const MEMBER_ROLES = ['owner', 'viewer'] as const;
@@ -40,62 +39,6 @@ const additionSchema = z.looseObject({
 });
 export type Addition = z.infer<typeof additionSchema>;
 
-/** `d/u/…`: a user. */
-export const userSchema = z.looseObject({
-  name: z.string(),
-  /** The name to sign in with, as it was given; `''` for a user who has only the provider's. */
-  login: z.string(),
-  createdAt: instant,
-  disabled: z.boolean(),
-  identities: z.array(linkedIdentitySchema),
-  /** The hash of the password (domain/passwords), and when it was set. */
-  password: z.looseObject({ hash: z.string(), at: instant }).optional(),
-  passkeys: z.array(passkeySchema),
-  /** The latest last, at most `LIMITS.additionsKeptMax` of each kind. */
-  additions: z.array(additionSchema).optional(),
-  /** When the user's roles last changed; a session that began before gets another token. */
-  rolesAt: instant.optional(),
-  /** The account by whose invitation the user came; absent where somebody else made the user. */
-  invitedBy: z.string().optional(),
-  /**
-   * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there was one.
-   * A week later the user is removed (domain/cleanup/unused-users.ts).
-   */
-  roleless: instant.optional(),
-  /**
-   * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. `asked` is the
-   * store's revision before the provider was asked for them; absent in records of earlier versions.
-   */
-  mapped: z
-    .looseObject({
-      operator: z.boolean(),
-      accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
-      at: instant,
-      asked: z.int().min(0).optional(),
-    })
-    .optional(),
-});
-export type UserRecord = z.infer<typeof userSchema>;
-
-/**
- * `d/newcomer`: the user who was created last. Whoever creates one counts the users and expects this record, so that their
- * bound is exact.
- */
-export const newcomerSchema = z.looseObject({ userId: z.string() });
-export type NewcomerRecord = z.infer<typeof newcomerSchema>;
-
-/** `d/o`: the users whom somebody made operators. One record, so that the last one cannot be removed by a race. */
-export const operatorsSchema = z.looseObject({ members: z.array(z.string()) });
-export type OperatorsRecord = z.infer<typeof operatorsSchema>;
-export const NO_OPERATORS: OperatorsRecord = { members: [] };
-
-/** `d/a/…/members`: the members of an account by invitation. One record, so that it keeps an owner through every race. */
-export const membersSchema = z.looseObject({
-  members: z.array(z.looseObject({ userId: z.string(), role: z.enum(MEMBER_ROLES), since: instant })),
-});
-export type MembersRecord = z.infer<typeof membersSchema>;
-export const NO_MEMBERS: MembersRecord = { members: [] };
-
 export const SIGN_IN_METHODS = ['password', 'passkey', 'provider', 'link'] as const;
 /** The way in which a session began. */
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
@@ -103,34 +46,6 @@ export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 export const PROOF_WAYS = ['password', 'passkey', 'provider'] as const;
 /** How a user proved who they are. */
 export type ProofWay = (typeof PROOF_WAYS)[number];
-
-/**
- * `d/s/…`: a session, by the hash of its token. It is written once and removed when it ends: a proof, and a change of its
- * user's roles, begin another session in its place.
- */
-export const sessionSchema = z.looseObject({
-  userId: z.string(),
-  createdAt: instant,
-  /** When the user signed in; a session that takes the place of another one keeps it. */
-  signedInAt: instant.optional(),
-  /** When the user last proved who they are, and how; absent where a link or the provider alone let them in. */
-  proof: z.looseObject({ at: instant, by: z.enum(PROOF_WAYS) }).optional(),
-  /** What vouched for more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
-  secondFactor: z.enum(['passkey', 'provider']).optional(),
-  expiresAt: instant,
-  method: z.enum(SIGN_IN_METHODS),
-  /** The browser in a few words, for the list of one's own sessions. */
-  browser: z.string(),
-  /** Of a session that began at the provider; `sid` is the provider's own session. */
-  identity: identitySchema.extend({ sid: z.string().optional() }).optional(),
-});
-export type SessionRecord = z.infer<typeof sessionSchema>;
-
-/** `login/…`, `identity/…`, `passkey/…`: leads to a user. */
-export const userLocatorSchema = z.looseObject({ userId: z.string() });
-
-/** `session-uses/…`: when the sessions of a user were last used: pairs of a session's id and an instant. */
-export const sessionUsesSchema = z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) });
 
 /** A browser that a user has signed in from, by a hash of its mark, the user and the password. */
 const knownBrowserSchema = z.looseObject({
@@ -141,50 +56,196 @@ const knownBrowserSchema = z.looseObject({
 });
 export type KnownBrowser = z.infer<typeof knownBrowserSchema>;
 
-/** `sign-ins/…`: what is known of how a user signs in. */
-export const signInsSchema = z.looseObject({
-  /** The signature counters of passkeys, by the id of the credential. */
-  counters: z.record(z.string(), z.int().min(0)),
-  /** The browser of the last sign-in is last. */
-  known: z.array(knownBrowserSchema).optional(),
-  /** Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`. */
-  answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
-});
-export type SignInsRecord = z.infer<typeof signInsSchema>;
-
 /** The records `sign-in-names/…`, and the names of each. */
 export const SIGN_IN_NAMES_RECORDS = 64;
 export const SIGN_IN_NAMES_PER_RECORD = LIMITS.signInNamesCounted / SIGN_IN_NAMES_RECORDS;
 /** A name takes 8 bytes (domain/sign-ins/name-records.ts). */
 const SIGN_IN_NAMES_TEXT = new RegExp(`^[A-Za-z0-9+/]{${Math.ceil((SIGN_IN_NAMES_PER_RECORD * 64) / 6)}}={0,2}$`);
 
-/** `sign-in-names/…`: failed sign-ins by the keyed hash of a name, packed. */
-export const signInNamesSchema = z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) });
-
 export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
 export type LinkKind = (typeof LINK_KINDS)[number];
 
-/** `link/…`: a link that signs somebody in or makes him a member, by the hash of its token. It is removed when used. */
-export const linkSchema = z.looseObject({
-  kind: z.enum(LINK_KINDS),
-  /** Its public id, by which it is listed and withdrawn. */
-  linkId: z.string(),
-  createdAt: instant,
-  expiresAt: instant,
-  /** Who made it, as the audit names actors. */
-  by: z.string(),
-  /** The user whom a reset or a first sign-in is for. */
-  userId: z.string().optional(),
-  /** What an invitation gives. */
-  accountId: z.string().optional(),
-  role: z.enum(MEMBER_ROLES).optional(),
-});
-export type LinkRecord = z.infer<typeof linkSchema>;
+export const userRecords = {
+  /** A user. */
+  user: record('d/u/<userId>', {
+    schema: z.looseObject({
+      name: z.string(),
+      /** The name to sign in with, as it was given; `''` for a user who has only the provider's. */
+      login: z.string(),
+      createdAt: instant,
+      disabled: z.boolean(),
+      identities: z.array(linkedIdentitySchema),
+      /** The hash of the password (domain/passwords), and when it was set. */
+      password: z.looseObject({ hash: z.string(), at: instant }).optional(),
+      passkeys: z.array(passkeySchema),
+      /** The latest last, at most `LIMITS.additionsKeptMax` of each kind. */
+      additions: z.array(additionSchema).optional(),
+      /** When the user's roles last changed; a session that began before gets another token. */
+      rolesAt: instant.optional(),
+      /** The account by whose invitation the user came; absent where somebody else made the user. */
+      invitedBy: z.string().optional(),
+      /**
+       * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there was one.
+       * A week later the user is removed (domain/cleanup/unused-users.ts).
+       */
+      roleless: instant.optional(),
+      /**
+       * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. `asked` is the
+       * store's revision before the provider was asked for them; absent in records of earlier versions.
+       */
+      mapped: z
+        .looseObject({
+          operator: z.boolean(),
+          accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
+          at: instant,
+          asked: z.int().min(0).optional(),
+        })
+        .optional(),
+    }),
+    room: 'by commit',
+    backup: 'kept',
+    ownedBy: 'user',
+    holds: 'a user of the panel: name, hash of the password, passkeys, roles of the provider',
+  }),
+  /**
+   * The user who was created last. Whoever creates one counts the users and expects this record, so that their
+   * bound is exact.
+   */
+  newcomer: record('d/newcomer', {
+    schema: z.looseObject({ userId: z.string() }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the user who was created last, which every creation of one writes',
+  }),
+  /** The users whom somebody made operators. One record, so that the last one cannot be removed by a race. */
+  operators: record('d/o', {
+    schema: z.looseObject({ members: z.array(z.string()) }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the users who are operators',
+  }),
+  /** The members of an account by invitation. One record, so that it keeps an owner through every race. */
+  members: record('d/a/<accountId>/members', {
+    schema: z.looseObject({
+      members: z.array(z.looseObject({ userId: z.string(), role: z.enum(MEMBER_ROLES), since: instant })),
+    }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the members of the account by invitation, with their roles',
+  }),
+  /**
+   * A session, by the hash of its token. It is written once and removed when it ends: a proof, and a change of its
+   * user's roles, begin another session in its place.
+   */
+  session: record('d/s/<sessionId>', {
+    schema: z.looseObject({
+      userId: z.string(),
+      createdAt: instant,
+      /** When the user signed in; a session that takes the place of another one keeps it. */
+      signedInAt: instant.optional(),
+      /** When the user last proved who they are, and how; absent where a link or the provider alone let them in. */
+      proof: z.looseObject({ at: instant, by: z.enum(PROOF_WAYS) }).optional(),
+      /** What vouched for more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
+      secondFactor: z.enum(['passkey', 'provider']).optional(),
+      expiresAt: instant,
+      method: z.enum(SIGN_IN_METHODS),
+      /** The browser in a few words, for the list of one's own sessions. */
+      browser: z.string(),
+      /** Of a session that began at the provider; `sid` is the provider's own session. */
+      identity: identitySchema.extend({ sid: z.string().optional() }).optional(),
+    }),
+    room: 'by commit',
+    backup: 'left out',
+    holds: 'a session of the panel, by the SHA-256 of its token',
+  }),
+  login: record('login/<hash>', {
+    schema: z.looseObject({ userId: z.string() }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the user of a name to sign in with',
+  }),
+  identity: record('identity/<hash>', {
+    schema: z.looseObject({ userId: z.string() }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the user of an identity at the provider',
+  }),
+  passkey: record('passkey/<hash>', {
+    schema: z.looseObject({ userId: z.string() }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the user of a passkey',
+  }),
+  /** When the sessions of a user were last used: pairs of a session's id and an instant. */
+  sessionUses: record('session-uses/<userId>', {
+    schema: z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) }),
+    room: 'upkeep',
+    backup: 'left out',
+    ownedBy: 'user',
+    holds: 'when the sessions of a user were last used; quiet',
+  }),
+  /** What is known of how a user signs in. */
+  signIns: record('sign-ins/<userId>', {
+    schema: z.looseObject({
+      /** The signature counters of passkeys, by the id of the credential. */
+      counters: z.record(z.string(), z.int().min(0)),
+      /** The browser of the last sign-in is last. */
+      known: z.array(knownBrowserSchema).optional(),
+      /** Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`. */
+      answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
+    }),
+    room: 'upkeep',
+    backup: 'left out',
+    ownedBy: 'user',
+    holds: 'known browsers of a user, what passkeys have answered; quiet',
+  }),
+  /** Failed sign-ins by the keyed hash of a name, packed. */
+  signInNames: record('sign-in-names/<number>', {
+    schema: z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) }),
+    room: 'vital',
+    backup: 'left out',
+    holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',
+  }),
+  /** A link that signs somebody in or makes him a member, by the hash of its token. It is removed when used. */
+  link: record('link/<scope>/<hash>', {
+    schema: z.looseObject({
+      kind: z.enum(LINK_KINDS),
+      /** Its public id, by which it is listed and withdrawn. */
+      linkId: z.string(),
+      createdAt: instant,
+      expiresAt: instant,
+      /** Who made it, as the audit names actors. */
+      by: z.string(),
+      /** The user whom a reset or a first sign-in is for. */
+      userId: z.string().optional(),
+      /** What an invitation gives. */
+      accountId: z.string().optional(),
+      role: z.enum(MEMBER_ROLES).optional(),
+    }),
+    room: 'by commit',
+    backup: 'left out',
+    holds: 'a link of a single use: first sign-in, invitation, reset',
+  }),
+  /** The provider's refresh token of a session, and who renews the roles by it. */
+  refresh: record('refresh/<sessionId>', {
+    schema: z.looseObject({
+      token: sealedSchema,
+      /** A replica that renews the roles claims the record until then, since a refresh token may be good once. */
+      claimedUntil: instant.optional(),
+    }),
+    room: 'by commit',
+    backup: 'left out',
+    holds: "the provider's refresh token of a session, encrypted",
+  }),
+};
+export type UserRecord = RecordOf<typeof userRecords.user>;
+export type NewcomerRecord = RecordOf<typeof userRecords.newcomer>;
+export type OperatorsRecord = RecordOf<typeof userRecords.operators>;
+export type MembersRecord = RecordOf<typeof userRecords.members>;
+export type SessionRecord = RecordOf<typeof userRecords.session>;
+export type SignInsRecord = RecordOf<typeof userRecords.signIns>;
+export type LinkRecord = RecordOf<typeof userRecords.link>;
+export type RefreshRecord = RecordOf<typeof userRecords.refresh>;
 
-/** `refresh/…`: the provider's refresh token of a session, and who renews the roles by it. */
-export const refreshSchema = z.looseObject({
-  token: sealedSchema,
-  /** A replica that renews the roles claims the record until then, since a refresh token may be good once. */
-  claimedUntil: instant.optional(),
-});
-export type RefreshRecord = z.infer<typeof refreshSchema>;
+export const NO_OPERATORS: OperatorsRecord = { members: [] };
+export const NO_MEMBERS: MembersRecord = { members: [] };

@@ -2,7 +2,7 @@ import { expectAbsent, expectAsFound, type Store } from '../../store/port.ts';
 import { generateMarker, systemRandom, type RandomSource } from '../credentials/random-ids.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { FORMAT, formatSchema } from '../records/records.ts';
+import { FORMAT } from '../records/store-records.ts';
 import { StoreIdentity } from './store-identity.ts';
 
 /*
@@ -19,7 +19,7 @@ export const EMPTY_IT =
 /** A running replica checks this often whether the format is newer than it knows. */
 export const FORMAT_CHECK_EVERY_MS = 5000;
 
-type FormatRecord = ReturnType<typeof formatSchema.parse>;
+type FormatRecord = ReturnType<typeof KEYS.format.schema.parse>;
 
 export interface Settling {
   /** Learns which store this is, and refuses another one where it expects one. */
@@ -47,8 +47,8 @@ export async function settleFormat(store: Store, settling: Settling = {}): Promi
     }
     // Another replica may do the same at this moment: then this commit conflicts, and the next attempt settles it.
     await store.commit({
-      expect: [expectAsFound(KEYS.format, found), expectAbsent(KEYS.restoring)],
-      write: [put(KEYS.format, { format: FORMAT, ...found?.record, storeId })],
+      expect: [expectAsFound(KEYS.format(), found), expectAbsent(KEYS.restoring())],
+      write: [put(KEYS.format(), { format: FORMAT, ...found?.record, storeId })],
     });
   }
 }
@@ -83,7 +83,7 @@ async function fittingFormat(
   store: Store,
   { identity, initialize = false }: Pick<Settling, 'identity' | 'initialize'>,
 ): Promise<Found | undefined> {
-  if (await store.get(KEYS.restoring)) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
+  if (await store.get(KEYS.restoring())) throw new Error(`A restore was not finished. ${EMPTY_IT}`);
   const found = (await readFormat(store)) ?? (await formatOfUsed(store));
   refuseNewer(found?.record.format);
   refuseOther(found?.record, identity?.expected, initialize);
@@ -106,8 +106,8 @@ export async function newerFormat(store: Pick<Store, 'get'>): Promise<number | u
 }
 
 async function readFormat(store: Pick<Store, 'get'>): Promise<Found | undefined> {
-  const entry = await store.get(KEYS.format);
-  return entry && { ...parseRecord(formatSchema, entry), text: entry.value };
+  const entry = await store.get(KEYS.format());
+  return entry && { ...parseRecord(KEYS.format, entry), text: entry.value };
 }
 
 const RESTORE_IT = 'restore its data (docs/OPERATIONS.md, "A lost store")';

@@ -6,8 +6,8 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { RECORD_CHANGES } from '../records/record-changes.ts';
-import { FORMAT } from '../records/records.ts';
-import { replicaSchema, type AnnouncedTokens, type ReplicaRecord } from '../records/replica-records.ts';
+import { FORMAT } from '../records/store-records.ts';
+import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.ts';
 import { ComparedTokens, type OperatorToken, type OperatorTokensMetrics } from './operator-tokens.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
 
@@ -89,8 +89,8 @@ export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(dep
 
 /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
 export async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
-  const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
-  return entries.map((entry) => parseRecord(replicaSchema, entry));
+  const { entries } = await store.list({ prefix: KEYS.replica.under(), limit: PAGE_ENTRIES_MAX });
+  return entries.map((entry) => parseRecord(KEYS.replica, entry));
 }
 
 class Registry implements Replicas {

@@ -1,13 +1,12 @@
 import type { StoreMark } from '../../store/mark.ts';
 import { KEYS } from '../records/keys.ts';
-import { formatSchema } from '../records/records.ts';
 
 /**
  * The store that this process works on, by the id in the record of its format (docs/adr/0029-a-lost-store.md). While
  * the process runs, another id, or none, is another store.
  */
 export class StoreIdentity implements StoreMark {
-  readonly key = KEYS.format;
+  readonly key = KEYS.format();
   /** The id that the configuration names; undefined where a start takes whatever store it finds. */
   readonly expected: string | undefined;
   #storeId: string | undefined;
@@ -37,7 +36,7 @@ export class StoreIdentity implements StoreMark {
 
 function storeIdIn(text: string): string | undefined {
   try {
-    return formatSchema.safeParse(JSON.parse(text)).data?.storeId;
+    return KEYS.format.schema.safeParse(JSON.parse(text)).data?.storeId;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import type { Offer } from '../accounts/offers.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import type { AccountRecord, AppRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 
 /*
  * The rules by which a custom resource comes to stand for an account or an app that is there already
@@ -93,9 +94,10 @@ export const mayChangeAs =
   };
 
 /** The record as the account or app follows this resource from now on; the consent is used up. */
-export function adoptedBy<T extends Offer & { releasedBy?: unknown; managedBy?: unknown }>(
-  { adoptableBy: _once, consent: _used, releasedBy: _former, ...rest }: T,
-  owner: Owner,
-): Omit<T, 'adoptableBy' | 'consent' | 'releasedBy'> & { managedBy: Owner } {
-  return { ...rest, managedBy: owner };
+export function adoptedBy<T extends AccountRecord | AppRecord>(record: T, owner: Owner): T {
+  const adopted = { ...record, managedBy: owner };
+  delete adopted.adoptableBy;
+  delete adopted.consent;
+  delete adopted.releasedBy;
+  return adopted;
 }

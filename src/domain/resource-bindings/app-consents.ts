@@ -7,7 +7,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { AppRecord } from '../records/records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
 import { isAppOfAnother, resourceNameOf } from './adoption.ts';
 import { allBindings } from './bindings.ts';

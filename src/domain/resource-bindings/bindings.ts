@@ -1,9 +1,9 @@
-import * as z from 'zod';
 import { pagesOf } from '../../store/pages.ts';
 import { ABSENT, expectAsFound, type Expectation, type Store } from '../../store/port.ts';
 import type { Precondition } from '../mutation/authority.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
+import type { BindingRecord } from '../records/binding-records.ts';
 import { KEYS } from '../records/keys.ts';
 
 /*
@@ -13,40 +13,6 @@ import { KEYS } from '../records/keys.ts';
  * Kubernetes stands here by its hash: only a hash that Muster generated and noted is ever registered.
  */
 
-const instant = z.int().min(0);
-/** A supervisor's file: the digest of its text, and that of all it was made from but the credential. */
-const file = z.looseObject({ digest: z.string(), settings: z.string() });
-export const bindingSchema = z.looseObject({
-  kind: z.string(),
-  namespace: z.string(),
-  name: z.string(),
-  accountId: z.string(),
-  /** The generation of the resource whose requests for more access were carried out last: no loop repeats them. */
-  generation: z.int().min(0),
-  appId: z.string().optional(),
-  /** The API key that works, and the Secret that holds it. */
-  key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
-  /** The generated secret whose hash is not registered yet; its Secret may have been written. */
-  pending: z
-    .looseObject({
-      keyId: z.string().optional(),
-      hash: z.string(),
-      voids: z.string().optional(),
-      /** Present where the secret is a credential, which stands in a supervisor's file as well. */
-      file: file.optional(),
-    })
-    .optional(),
-  previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
-  /** The Secret that holds what an app's daemon enrolls with. */
-  secretName: z.string().optional(),
-  /** The Secret that held this before, under a name that the resource does not give any more. */
-  oldSecret: z.string().optional(),
-  /** The enrollment code that was registered last. */
-  code: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
-  /** The credential with which the operator enrolled the app last, and the file that holds it. */
-  credential: z.looseObject({ hash: z.string(), file }).optional(),
-});
-export type BindingRecord = z.infer<typeof bindingSchema>;
 /** A binding as it was read, with its revision. */
 export type Binding = Versioned<BindingRecord>;
 
@@ -78,10 +44,10 @@ const PAGE = 500;
  * @throws StoreUnavailable, BadRecord
  */
 export async function* allBindings(store: Pick<Store, 'list'>, after = ''): AsyncGenerator<BindingOf, void> {
-  const request = { prefix: KEYS.bindings, limit: PAGE, ...(after !== '' && { after: KEYS.binding(after) }) };
+  const request = { prefix: KEYS.binding.under(), limit: PAGE, ...(after !== '' && { after: KEYS.binding(after) }) };
   for await (const { entries } of pagesOf(store, request)) {
     for (const entry of entries) {
-      yield { uid: entry.key.slice(KEYS.bindings.length), ...parseRecord(bindingSchema, entry) };
+      yield { uid: entry.key.slice(KEYS.binding.under().length), ...parseRecord(KEYS.binding, entry) };
     }
   }
 }
@@ -96,7 +62,7 @@ export function createBindings(store: Store, fence: readonly Expectation[]): Bin
   return {
     async get(uid) {
       const entry = await store.get(KEYS.binding(uid));
-      return entry && parseRecord(bindingSchema, entry);
+      return entry && parseRecord(KEYS.binding, entry);
     },
     precondition,
     all: (after) => allBindings(store, after),

@@ -5,7 +5,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { Origin } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { AccountRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountTransition } from '../status-history/status-change.ts';
 import { adoptedBy, isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from './adoption.ts';

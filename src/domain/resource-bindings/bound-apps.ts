@@ -9,7 +9,7 @@ import { StaleRead } from '../mutation/stale-read.ts';
 import type { MutationDeps, Step, Unchanged } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { type AppRecord, type AppStatus } from '../records/records.ts';
+import type { AppRecord, AppStatus } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
 import type { TransitionDeps } from '../status-history/status-change.ts';
 import { adoptedBy, isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf, type Owner } from './adoption.ts';
@@ -116,7 +116,7 @@ const former = (app: AppRecord, voids: string | undefined): AppRecord =>
 
 /** One change of an app: its record from then on, and what the audit says of it. */
 interface AppChange extends Pick<Step<void>, 'action' | 'detail'> {
-  readonly record: object;
+  readonly record: AppRecord;
 }
 
 /** Commits one change of an app. @param change reads the record as it is @throws as `change` */

@@ -5,9 +5,11 @@ import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { AccountRecord, AppRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
+import type { AppRecord } from '../records/app-records.ts';
 import { isAppOfAnother, resourceNameOf } from './adoption.ts';
-import type { BindingOf, BindingRecord, Bindings } from './bindings.ts';
+import type { BindingOf, Bindings } from './bindings.ts';
+import type { BindingRecord } from '../records/binding-records.ts';
 
 /** Removes the bindings of custom resources that went without their clean-up. */
 export interface GoneResources {

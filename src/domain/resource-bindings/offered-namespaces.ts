@@ -81,15 +81,17 @@ async function note(
     if (!account || !found || !lacksUid(found.record, origin.at)) return { unchanged: undefined };
     const now = named(found.record);
     if (now.adoptableBy !== adoptableBy || now.until !== until) return { unchanged: undefined };
-    const key = appId === undefined ? KEYS.account(accountId) : KEYS.app(accountId, appId);
-    const record = { ...found.record, consent: { ...found.record.consent, namespaceUid, until } };
+    const consent = { ...found.record.consent, namespaceUid, until };
+    const write = app
+      ? put(KEYS.app(accountId, app.id), { ...app.record, consent })
+      : put(KEYS.account(accountId), { ...account.record, consent });
     return relyingOn<void>(precondition, {
       accountId,
       action: appId === undefined ? 'account.changed' : 'app.changed',
       ...(appId !== undefined && { appId }),
-      detail: consentDetail(record),
+      detail: consentDetail({ ...found.record, consent }),
       expect: [account, ...(app ? [app] : [])].map(expectUnchanged),
-      write: [put(key, record)],
+      write: [write],
       result: undefined,
     });
   });

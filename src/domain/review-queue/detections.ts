@@ -5,7 +5,7 @@ import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
 import type { MutationDeps, Origin } from '../mutation/step.ts';
 import { absent, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { digestOf, reviewIndexSchema, type ReviewIndex, type ReviewRecord } from '../records/review-records.ts';
+import { type ReviewIndex, type ReviewRecord, digestOf } from '../records/review-records.ts';
 import { Refusal } from '../refusal.ts';
 import { admit } from './capacity.ts';
 import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
@@ -130,7 +130,7 @@ async function reliedOn(deps: DetectionDeps, found: FoundApp): Promise<ReliedOn>
 async function indexOf(deps: DetectionDeps, accountId: string, appId: string): Promise<Versioned<ReviewIndex>> {
   const key = KEYS.reviewIndex(accountId, appId);
   const entry = await deps.store.get(key);
-  return entry ? parseRecord(reviewIndexSchema, entry) : absent(key, { entries: [], dropped: 0 });
+  return entry ? parseRecord(KEYS.reviewIndex, entry) : absent(key, { entries: [], dropped: 0 });
 }
 
 interface Incoming {

@@ -1,6 +1,7 @@
 import { NEVER_STORED, type OtelConfig } from '../otel-config/otel-config.ts';
 import type { Versioned } from '../records/codec.ts';
-import type { AccountRecord, OtelRecord } from '../records/records.ts';
+import type { AccountRecord } from '../records/account-records.ts';
+import type { OtelRecord } from '../records/otel-records.ts';
 import type { ReviewRecord } from '../records/review-records.ts';
 
 export type EvidenceLevel = OtelConfig['evidenceLevel'];

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { reviewIndexSchema, reviewSchema, type ReviewRecord, type SEVERITIES } from '../records/review-records.ts';
+import type { ReviewRecord, SEVERITIES } from '../records/review-records.ts';
 import { Refusal } from '../refusal.ts';
 
 type Severity = (typeof SEVERITIES)[number];
@@ -34,9 +34,9 @@ export function createReviewCounts({ store, fleet }: { readonly store: Store; re
     const decided = { confirmed: 0, dismissed: 0 };
     let counted = 0;
     let complete = true;
-    for await (const { entries } of pagesOf(store, { prefix: KEYS.reviewQueue(accountId), limit: PAGE })) {
+    for await (const { entries } of pagesOf(store, { prefix: KEYS.review.under(accountId), limit: PAGE })) {
       for (const entry of entries) {
-        const record = readable(() => parseRecord(reviewSchema, entry).record);
+        const record = readable(() => parseRecord(KEYS.review, entry).record);
         if (record?.status === 'open') open[record.severity] += 1;
         else if (record) decided[record.status] += 1;
       }
@@ -52,7 +52,7 @@ async function droppedOf(store: Store, accountId: string): Promise<number> {
   let dropped = 0;
   for await (const { entries } of pagesOf(store, { prefix: KEYS.reviewIndex(accountId, ''), limit: PAGE })) {
     for (const entry of entries) {
-      dropped += readable(() => parseRecord(reviewIndexSchema, entry).record)?.dropped ?? 0;
+      dropped += readable(() => parseRecord(KEYS.reviewIndex, entry).record)?.dropped ?? 0;
     }
   }
   return dropped;
@@ -75,6 +75,6 @@ export async function reviewsOfApp(
 ): Promise<{ readonly entries: number; readonly dropped: number }> {
   const entry = await store.get(KEYS.reviewIndex(accountId, appId));
   if (!entry) return { entries: 0, dropped: 0 };
-  const { record } = parseRecord(reviewIndexSchema, entry);
+  const { record } = parseRecord(KEYS.reviewIndex, entry);
   return { entries: record.entries.length, dropped: record.dropped };
 }

@@ -5,7 +5,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { entryIdOf, reviewKey, reviewSchema, type ReviewRecord, type ReviewStatus } from '../records/review-records.ts';
+import { type ReviewRecord, type ReviewStatus, entryIdOf, reviewKey } from '../records/review-records.ts';
 import { Refusal } from '../refusal.ts';
 import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 
@@ -71,7 +71,7 @@ async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Pr
   const atOnce = page.status === undefined ? Math.min(page.limit, SCAN_PAGE) : SCAN_PAGE;
   let [scanned, bytes] = [0, 0];
   for await (const { entry, last } of entriesAfter(deps.store, accountId, after, atOnce)) {
-    const found = viewOf(entry.key, parseRecord(reviewSchema, entry).record, level);
+    const found = viewOf(entry.key, parseRecord(KEYS.review, entry).record, level);
     if (page.status === undefined || found.status === page.status) items.push(found);
     scanned += 1;
     bytes += entry.value.length;
@@ -87,7 +87,7 @@ async function* entriesAfter(
   after: string | undefined,
   limit: number,
 ): AsyncGenerator<{ entry: Entry; last: boolean }> {
-  const request = { prefix: KEYS.reviewQueue(accountId), limit, ...(after !== undefined && { after }) };
+  const request = { prefix: KEYS.review.under(accountId), limit, ...(after !== undefined && { after }) };
   for await (const { entries, next } of pagesOf(store, request)) {
     for (const [index, entry] of entries.entries()) {
       yield { entry, last: next === undefined && index === entries.length - 1 };
@@ -109,9 +109,9 @@ async function decide(
       const account = await existing(reader, accountId);
       const level = evidenceLevelOf(account.record, await account.otel());
       const key = reviewKey(accountId, entryId);
-      const entry = key === undefined ? undefined : await deps.store.get(key);
+      const entry = key && (await deps.store.get(key));
       if (!entry) throw new Refusal('not_found');
-      const before = parseRecord(reviewSchema, entry);
+      const before = parseRecord(KEYS.review, entry);
       const record = decided(before.record, decision, origin.at);
       const result = viewOf(entry.key, record, level);
       if (record.status === before.record.status && record.note === before.record.note) return { unchanged: result };
@@ -123,7 +123,7 @@ async function decide(
         // changed.
         detail: { entryId, from: before.record.status, status: record.status, noted: record.note !== undefined },
         expect: [expectUnchanged(before)],
-        write: [put(entry.key, record)],
+        write: [put(key, record)],
         result,
       };
     },

@@ -8,7 +8,6 @@ import type { InTime, Usages } from '../metering/usage.ts';
 import { readWatermark } from '../metering/watermark.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { leaderSchema } from '../records/records.ts';
 import type { ReplicaRecord } from '../records/replica-records.ts';
 import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
@@ -70,9 +69,9 @@ export function createServiceState(deps: ServiceStateDeps): ReadServiceState {
   const { store, fleet, clock } = deps;
   return async (inTime) => {
     const memory = await inTime(fleet.whole());
-    const leader = await inTime(store.get(KEYS.leader));
-    const leading = leader && parseRecord(leaderSchema, leader).record;
-    const notes = await inTime(store.list({ prefix: KEYS.purges, limit: PURGES_COUNTED_MAX, keysOnly: true }));
+    const leader = await inTime(store.get(KEYS.leader()));
+    const leading = leader && parseRecord(KEYS.leader, leader).record;
+    const notes = await inTime(store.list({ prefix: KEYS.purge.under(), limit: PURGES_COUNTED_MAX, keysOnly: true }));
     const due = dayAt(clock.now() - DAY_MS);
     return {
       store: store.backend,

@@ -1,12 +1,12 @@
 import { expectAbsent, expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
+import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
 import { sealingKey } from '../keys/active-key.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { refreshSchema, type RefreshRecord } from '../records/user-records.ts';
+import type { RefreshRecord } from '../records/user-records.ts';
 
 /** A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it. */
 export interface ClaimedToken {
@@ -51,10 +51,11 @@ export function createRefreshTokens(deps: {
 
   /** @returns the record as it then is; undefined after a conflict */
   async function write(
+    sessionId: string,
     expected: Expectation,
     record: RefreshRecord | undefined,
   ): Promise<Versioned<RefreshRecord | undefined> | undefined> {
-    const { key } = expected;
+    const key = KEYS.refresh(sessionId);
     const result = await store.commit({
       expect: [expected],
       write: [record ? put(key, record) : { remove: key }],
@@ -66,23 +67,23 @@ export function createRefreshTokens(deps: {
 
   return {
     async keep(sessionId, token) {
-      await write(expectAbsent(KEYS.refresh(sessionId)), await sealed(sessionId, token));
+      await write(sessionId, expectAbsent(KEYS.refresh(sessionId)), await sealed(sessionId, token));
     },
     async claim(sessionId, now) {
       const entry = await store.get(KEYS.refresh(sessionId));
       if (!entry) return 'none';
-      const found = parseRecord(refreshSchema, entry);
+      const found = parseRecord(KEYS.refresh, entry);
       const { record } = found;
       if ((record.claimedUntil ?? 0) > now) return 'busy';
       const token = envelope.open(record.token, contextOf(sessionId));
       if (!token) return 'none';
-      const claimed = await write(expectUnchanged(found), { ...record, claimedUntil: now + CLAIMED_MS });
+      const claimed = await write(sessionId, expectUnchanged(found), { ...record, claimedUntil: now + CLAIMED_MS });
       if (!claimed) return 'busy';
       const own = expectUnchanged(claimed);
       return {
         token,
-        replace: async (next: Secret) => void (await write(own, await sealed(sessionId, next))),
-        drop: async () => void (await write(own, undefined)),
+        replace: async (next: Secret) => void (await write(sessionId, own, await sealed(sessionId, next))),
+        drop: async () => void (await write(sessionId, own, undefined)),
       };
     },
   };

@@ -4,7 +4,6 @@ import type { Clock } from '../../time/clock.ts';
 import type { SessionEntry } from '../fleet/reader.ts';
 import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { sessionUsesSchema } from '../records/user-records.ts';
 
 /** When sessions were last used, in milliseconds since 1970: one small record a user, by quiet commits (ADR 0004). */
 export interface SessionUses {
@@ -64,7 +63,7 @@ export function createSessionUses(deps: SessionUsesDeps): SessionUses {
     const key = KEYS.sessionUses(userId);
     const entry = await store.get(key);
     if (!entry) return { ...absent(key, new Map<string, number>()), added: {} };
-    const { sessions, ...added } = parseRecord(sessionUsesSchema, entry).record;
+    const { sessions, ...added } = parseRecord(KEYS.sessionUses, entry).record;
     return { ...versioned(entry, new Map(sessions)), added };
   }
 

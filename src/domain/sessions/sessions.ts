@@ -14,6 +14,7 @@ import { withAddition, withUse } from '../users/user-state.ts';
 import { beginningStep, sessionEnd, type NewSession } from '../users/replaced-session.ts';
 import { liveSession, type LiveSession } from './guard.ts';
 import type { SessionUses } from './session-uses.ts';
+import { KEYS } from '../records/keys.ts';
 
 /** A request's session with its user, and the reader that found them. */
 export interface SignedIn extends LiveSession {
@@ -105,7 +106,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
         return {
           ...step,
           expect: [...step.expect, expectUnchanged(user)],
-          write: [...step.write, ...ended.flatMap(sessionEnd), put(user.key, record)],
+          write: [...step.write, ...ended.flatMap(sessionEnd), put(KEYS.user(user.id), record)],
           result: user,
         };
       });

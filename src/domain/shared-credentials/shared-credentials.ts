@@ -8,7 +8,7 @@ import { mutate } from '../mutation/mutation.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { opampAgentIn, type OpampAgentRecord } from '../records/opamp-records.ts';
+import { type OpampAgentRecord, opampAgentIn } from '../records/opamp-records.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { SharingMetrics } from '../devices/metrics.ts';
 import { createSharingWatch, type Sender, type StoredContact } from './sharing-watch.ts';

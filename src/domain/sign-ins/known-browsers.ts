@@ -7,7 +7,7 @@ import type { UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { absent, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { signInsSchema, type KnownBrowser, type SignInsRecord } from '../records/user-records.ts';
+import type { KnownBrowser, SignInsRecord } from '../records/user-records.ts';
 
 /**
  * The browsers that a user has signed in from, and what the user's passkeys have answered: one small quiet record a user. A
@@ -69,7 +69,7 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
   async function read(userId: string): Promise<Versioned<SignInsRecord>> {
     const key = KEYS.signIns(userId);
     const entry = await store.get(key);
-    return entry ? parseRecord(signInsSchema, entry) : absent(key, NONE);
+    return entry ? parseRecord(KEYS.signIns, entry) : absent(key, NONE);
   }
 
   /** @returns false where there is nothing to change, or others change it at every attempt */
@@ -80,7 +80,7 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
       if (!record) return false;
       const { outcome } = await store.commit({
         expect: [expectUnchanged(before)],
-        write: [put(before.key, record)],
+        write: [put(KEYS.signIns(userId), record)],
         quiet: true,
       });
       if (outcome === 'committed') return true;

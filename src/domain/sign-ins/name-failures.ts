@@ -56,7 +56,7 @@ async function read({ store }: NameFailuresDeps, numbers: Iterable<number>): Pro
 async function commit({ store }: NameFailuresDeps, records: Records): Promise<boolean> {
   const [first, ...others] = Array.from(records.values(), expectUnchanged);
   if (!first) return true;
-  const write = Array.from(records.values(), ({ key, record }) => put(key, record.toRecord()));
+  const write = Array.from(records, ([number, { record }]) => put(KEYS.signInNames(number), record.toRecord()));
   const result = await store.commit({ expect: [first, ...others], write, quiet: true });
   if (result.outcome !== 'committed') return false;
   for (const [number, { key, record }] of records) records.set(number, justCommitted(key, record, result));

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { Entry } from '../../store/port.ts';
 import { absent, BadRecord, parseRecord, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { signInNamesSchema, SIGN_IN_NAMES_RECORDS, SIGN_IN_NAMES_PER_RECORD } from '../records/user-records.ts';
+import { SIGN_IN_NAMES_PER_RECORD, SIGN_IN_NAMES_RECORDS } from '../records/user-records.ts';
 import { FAILURES_MAX, type Failures } from './failures.ts';
 
 /*
@@ -50,7 +50,7 @@ export class NameRecord {
     return new NameRecord(Buffer.from(this.#bytes), this.#added);
   }
 
-  toRecord(): z.infer<typeof signInNamesSchema> {
+  toRecord(): z.infer<typeof KEYS.signInNames.schema> {
     return { ...this.#added, failures: this.#bytes.toString('base64') };
   }
 }
@@ -60,7 +60,7 @@ export function readNames(record: number, entry: Entry | undefined): Versioned<N
   const key = KEYS.signInNames(record);
   if (!entry) return absent(key, new NameRecord());
   try {
-    const { failures, ...added } = parseRecord(signInNamesSchema, entry).record;
+    const { failures, ...added } = parseRecord(KEYS.signInNames, entry).record;
     return versioned(entry, new NameRecord(Buffer.from(failures, 'base64'), added));
   } catch (error) {
     if (error instanceof BadRecord) return versioned(entry, new NameRecord());

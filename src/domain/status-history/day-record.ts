@@ -1,8 +1,8 @@
 import { expectAsFound, type Expectation, type Write } from '../../store/port.ts';
 import { DAY_MS, dayAt, endOfDay, startOfDay } from '../../time/utc-days.ts';
 import { put, type Versioned } from '../records/codec.ts';
-import type { DayRecord } from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
+import type { DayRecord } from '../records/metering-records.ts';
 
 /** The day (`YYYY-MM-DD`) that lies this many days before, or after where the number is negative. */
 export const daysBefore = (day: string, days: number): string => dayAt(startOfDay(day) - days * DAY_MS);
@@ -27,12 +27,12 @@ export interface DayStamp {
  * @param trusted whether that instant may end a day
  */
 export function stampDay(current: Versioned<DayRecord> | undefined, at: number, trusted: boolean): DayStamp {
-  const expect = expectAsFound(KEYS.day, current);
+  const expect = expectAsFound(KEYS.day(), current);
   const today = dayAt(at);
-  if (!current) return { day: today, at, expect, write: [put(KEYS.day, { day: today, since: today })] };
+  if (!current) return { day: today, at, expect, write: [put(KEYS.day(), { day: today, since: today })] };
   const { record } = current;
   if (trusted && today > record.day) {
-    return { day: today, at, expect, write: [put(KEYS.day, { ...record, day: today })] };
+    return { day: today, at, expect, write: [put(KEYS.day(), { ...record, day: today })] };
   }
   const within = Math.min(Math.max(at, startOfDay(record.day)), endOfDay(record.day) - 1);
   return { day: record.day, at: within, expect, write: [] };

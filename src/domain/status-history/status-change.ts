@@ -2,15 +2,10 @@ import { expectAsFound, type Expectation, type Store, type Write } from '../../s
 import { endOfDay, startOfDay } from '../../time/utc-days.ts';
 import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
 import { parseRecord, put } from '../records/codec.ts';
-import {
-  accountStatusChangeSchema,
-  statusChangeSchema,
-  type AccountStatusChangeRecord,
-  type StatusChangeRecord,
-} from '../records/day-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ClockWatch } from './clock-trust.ts';
 import { stampDay, type DayStamp } from './day-record.ts';
+import type { AccountStatusChangeRecord, StatusChangeRecord } from '../records/metering-records.ts';
 
 /*
  * The status changes, from which a night is rebuilt (M1, M3). Each change of an app's status, and of an account's
@@ -51,9 +46,9 @@ export async function appTransition(
   // A pending app has not changed before, and an app whose last change is of an earlier day has no record of today.
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
   const entry = changedToday ? await deps.store.get(key) : undefined;
-  const before = entry && parseRecord(statusChangeSchema, entry);
+  const before = entry && parseRecord(KEYS.statusChange, entry);
   const record: StatusChangeRecord = { before: status, ...before?.record, after, at: within(stamp, statusAt) };
-  return withStatusChange(stamp, record, expectAsFound(key, before));
+  return withStatusChange(stamp, record.at, put(key, record), expectAsFound(key, before));
 }
 
 /**
@@ -83,10 +78,10 @@ export async function accountTransition(
   const stamp = await stampNow(deps, reader, at);
   const key = KEYS.accountStatusChange(stamp.day, account.id);
   const entry = await deps.store.get(key);
-  const before = entry && parseRecord(accountStatusChangeSchema, entry);
+  const before = entry && parseRecord(KEYS.accountStatusChange, entry);
   const previous = before?.record.at ?? account.record.createdAt;
   const record: AccountStatusChangeRecord = { before: !after, ...before?.record, after, at: within(stamp, previous) };
-  return withStatusChange(stamp, record, expectAsFound(key, before));
+  return withStatusChange(stamp, record.at, put(key, record), expectAsFound(key, before));
 }
 
 /** Stamps the creation of an account: its `createdAt` tells which night is its first. @throws StoreUnavailable */
@@ -102,14 +97,8 @@ async function stampNow(deps: TransitionDeps, reader: FleetReader, at: number): 
 /** M1: an instant never before the change before it, and within the day that the change counts for. */
 const within = ({ day, at }: DayStamp, previous: number): number => Math.min(Math.max(at, previous), endOfDay(day) - 1);
 
-function withStatusChange(
-  stamp: DayStamp,
-  record: StatusChangeRecord | AccountStatusChangeRecord,
-  expectation: Expectation,
-): Transition {
-  return {
-    at: record.at,
-    expect: [stamp.expect, expectation],
-    write: [...stamp.write, put(expectation.key, record)],
-  };
-}
+const withStatusChange = (stamp: DayStamp, at: number, write: Write, expectation: Expectation): Transition => ({
+  at,
+  expect: [stamp.expect, expectation],
+  write: [...stamp.write, write],
+});

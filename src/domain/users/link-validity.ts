@@ -1,4 +1,4 @@
-import { expectUnchanged, type Expectation } from '../../store/port.ts';
+import { type Expectation, expectUnchanged, type Key } from '../../store/port.ts';
 import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import { tokenHash } from '../credentials/tokens.ts';
@@ -7,7 +7,7 @@ import type { MutationDeps } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { linkSchema, type LinkRecord, type OperatorsRecord } from '../records/user-records.ts';
+import type { LinkRecord, OperatorsRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { accountRight, operatorRight, type Right } from './roles.ts';
 import { canSignIn } from './user-state.ts';
@@ -24,7 +24,7 @@ export const drawLinkToken = (random: RandomSource, accountId: string | undefine
   new Secret(`mst_link_${accountId ?? OPERATOR_AUDIT}_${generateSecretWord(random)}`);
 
 /** The key of the record of a link; undefined for what is no token. */
-export function linkKeyOf(token: string): string | undefined {
+export function linkKeyOf(token: string): Key<LinkRecord> | undefined {
   const scope = TOKEN.exec(token)?.[1];
   return scope === undefined ? undefined : KEYS.link(scope, tokenHash(token));
 }
@@ -63,7 +63,7 @@ export async function validLink(
   if (key === undefined) throw new InvalidLink('malformed');
   const entry = await deps.store.get(key);
   if (!entry) throw new InvalidLink('unknown');
-  const link = parseRecord(linkSchema, entry);
+  const link = parseRecord(KEYS.link, entry);
   const { record } = link;
   const relied = deps.clock.now() >= record.expiresAt ? undefined : await reliedOn(reader, record);
   if (!relied || (await isBarred(reader, record))) throw new InvalidLink('expired', record.userId);

@@ -7,10 +7,10 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { linkSchema, type LinkRecord, type MemberRole } from '../records/user-records.ts';
+import type { LinkRecord, MemberRole } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { pagesOf } from '../../store/pages.ts';
-import { PAGE_ENTRIES_MAX, expectAbsent, expectUnchanged, type Entry, type Write } from '../../store/port.ts';
+import { type Entry, expectAbsent, expectUnchanged, type Key, PAGE_ENTRIES_MAX, type Write } from '../../store/port.ts';
 import { drawLinkToken, hasOperator, linkKeyOf, validLink, type ValidLink } from './link-validity.ts';
 import { withUse } from './user-state.ts';
 import { creationStep, existingUser, type CreatedUser, type User, type UserDeps } from './users.ts';
@@ -74,7 +74,7 @@ export function createLinks(deps: UserDeps): Links {
 
 interface Drawn {
   readonly token: Secret;
-  readonly key: string;
+  readonly key: Key<LinkRecord>;
   readonly record: LinkRecord;
 }
 
@@ -119,7 +119,7 @@ async function invite(deps: MutationDeps, origin: Origin, accountId: string, rol
       action: 'link.created',
       detail: detailOf(drawn.record),
       expect: [expectUnchanged(account), expectUnchanged(counters), expectAbsent(drawn.key)],
-      write: [put(drawn.key, drawn.record), put(counters.key, counters.record)],
+      write: [put(drawn.key, drawn.record), put(KEYS.counters(accountId), counters.record)],
       result: undefined,
     };
   });
@@ -131,7 +131,7 @@ type Listed = Versioned<LinkRecord>;
 /** The links of a scope that can be read, expired ones as well. */
 async function linksOf({ store }: Pick<MutationDeps, 'store'>, scope: string): Promise<readonly Listed[]> {
   const links: Listed[] = [];
-  for await (const { entries } of pagesOf(store, { prefix: KEYS.linksOf(scope), limit: PAGE_ENTRIES_MAX })) {
+  for await (const { entries } of pagesOf(store, { prefix: KEYS.link.under(scope), limit: PAGE_ENTRIES_MAX })) {
     links.push(...entries.flatMap(readable));
   }
   return links;
@@ -139,7 +139,7 @@ async function linksOf({ store }: Pick<MutationDeps, 'store'>, scope: string): P
 
 function readable(entry: Entry): readonly Listed[] {
   try {
-    return [parseRecord(linkSchema, entry)];
+    return [parseRecord(KEYS.link, entry)];
   } catch (error) {
     if (error instanceof BadRecord) return [];
     throw error;
@@ -228,7 +228,11 @@ async function forReset(deps: MutationDeps, origin: Origin, userId: string): Pro
       ...step,
       // The user's record is written as it is: of two resets at once, the one that comes later voids the other one.
       expect: [...step.expect, expectUnchanged(user)],
-      write: [...step.write, put(user.key, withUse(user.record, origin.at)), ...(await voidedLinks(deps, userId))],
+      write: [
+        ...step.write,
+        put(KEYS.user(userId), withUse(user.record, origin.at)),
+        ...(await voidedLinks(deps, userId)),
+      ],
     };
   });
   return made(drawn);
@@ -246,7 +250,7 @@ async function forFirstOperator(deps: MutationDeps, origin: Origin): Promise<Mad
       ...step,
       // The operators are written as they are: of two starts at once, the later one voids the link of the other one.
       expect: [...step.expect, expectUnchanged(operators)],
-      write: [...step.write, put(operators.key, operators.record), ...earlier.map(({ key }) => ({ remove: key }))],
+      write: [...step.write, put(KEYS.operators(), operators.record), ...earlier.map(({ key }) => ({ remove: key }))],
       result: made(drawn),
     };
   });

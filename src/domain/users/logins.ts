@@ -1,7 +1,7 @@
 import { expectUnchanged, type Store } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
-import { userLocatorSchema } from '../records/user-records.ts';
+import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { comparableLogin } from '../../text/logins.ts';
 import { loginKeys, type RecordChangeSet } from './user-state.ts';
@@ -19,7 +19,7 @@ type Locator = Versioned<{ readonly userId: string }>;
 
 async function locators({ store }: LoginDeps, login: string): Promise<readonly Locator[]> {
   const entries = await Promise.all(loginKeys(login).map((key) => store.get(key)));
-  return entries.flatMap((entry) => (entry ? [parseRecord(userLocatorSchema, entry)] : []));
+  return entries.flatMap((entry) => (entry ? [parseRecord(KEYS.login, entry)] : []));
 }
 
 /** The id of the user with a name; undefined where nobody has it. @throws StoreUnavailable; BadRecord */

@@ -8,7 +8,7 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { userLocatorSchema, type PasskeyRecord, type UserRecord } from '../records/user-records.ts';
+import type { PasskeyRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { canSignIn, identityId, identityKey, passkeyKey, withAddition, withoutIdentities } from './user-state.ts';
 import { replacingStep, type Replacement } from './replaced-session.ts';
@@ -49,7 +49,7 @@ async function userOf(
 ): Promise<UserEntry | undefined> {
   const entry = await store.get(passkeyKey(passkeyId));
   if (!entry) return undefined;
-  const user = await (await fleet.current()).user(parseRecord(userLocatorSchema, entry).record.userId);
+  const user = await (await fleet.current()).user(parseRecord(KEYS.login, entry).record.userId);
   return user?.record.passkeys.some(({ id }) => id === passkeyId) === true ? user : undefined;
 }
 

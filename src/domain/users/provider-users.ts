@@ -1,14 +1,14 @@
 import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
-import { UNAUDITED_ROOMS } from '../fullness/record-rooms.ts';
+import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { userLocatorSchema, type Identity, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
+import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { InvalidLink, validLink } from './link-validity.ts';
 import { hasRoles, isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
@@ -85,7 +85,7 @@ export function createProviderUsers(deps: UserDeps): ProviderUsers {
 /** The id of the user who has the identity; undefined where nobody has. */
 async function ownerOf({ store }: Pick<MutationDeps, 'store'>, identity: Identity): Promise<string | undefined> {
   const entry = await store.get(identityKey(identity));
-  return entry && parseRecord(userLocatorSchema, entry).record.userId;
+  return entry && parseRecord(KEYS.login, entry).record.userId;
 }
 
 /** An identity that changes its user all the time is waited for no longer. */
@@ -180,7 +180,7 @@ const operatorsWritten = (
   mapped: MappedRoles,
   operators: Versioned<OperatorsRecord>,
 ): readonly Write[] =>
-  mapped.operator && record.mapped?.operator !== true ? [put(operators.key, operators.record)] : [];
+  mapped.operator && record.mapped?.operator !== true ? [put(KEYS.operators(), operators.record)] : [];
 
 /** The step that takes mapped roles over; sessions get other tokens only where the roles differ. */
 function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<OperatorsRecord>, at: number): Step<void> {
@@ -282,7 +282,7 @@ async function unlink(deps: UserDeps, origin: Origin, replacement: Replacement):
     return {
       ...ownStep('identity.unlinked', user, origin, replacement),
       expect: [expectUnchanged(user)],
-      write: [put(user.key, record), ...locators],
+      write: [put(KEYS.user(user.id), record), ...locators],
       result: true,
     };
   });

@@ -1,10 +1,10 @@
-import { expectUnchanged } from '../../store/port.ts';
+import { expectUnchanged, type Key } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { signInsOf } from '../records/attempt-records.ts';
-import { KEYS } from '../records/keys.ts';
+import { KEYS, userRemoval } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { othersWhoStay } from './last-one.ts';
 import { loginRemoval } from './logins.ts';
@@ -76,7 +76,7 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
     expect: [...[user, ...(isOperator ? [operators] : []), ...staying].map(expectUnchanged), ...all.expect],
     write: [
       ...all.write,
-      ...(isOperator ? [put(KEYS.operators, { ...operators.record, members })] : []),
+      ...(isOperator ? [put(KEYS.operators(), { ...operators.record, members })] : []),
       ...(await endings(reader, userId)),
     ],
     result: undefined,
@@ -86,15 +86,15 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
 /** What removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
 export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<RecordChangeSet> {
   const login = await loginRemoval(deps, user);
-  return { expect: login.expect, write: [...keysOf(user).map((key) => ({ remove: key })), ...login.write] };
+  return {
+    expect: login.expect,
+    write: [...userRemoval(user.id), ...keysOf(user).map((key) => ({ remove: key })), ...login.write],
+  };
 }
 
-/** The keys of all that is known of a user but his sessions and the record of his name to sign in with. */
-const keysOf = ({ id, record: { identities, passkeys } }: UserEntry): readonly string[] => [
-  KEYS.user(id),
+/** The keys that lead to a user, but for that of the name to sign in with, and the failed sign-ins. */
+const keysOf = ({ id, record: { identities, passkeys } }: UserEntry): readonly Key[] => [
   ...identities.map(identityKey),
   ...passkeys.map((passkey) => passkeyKey(passkey.id)),
-  KEYS.signIns(id),
-  KEYS.sessionUses(id),
   KEYS.attempted(signInsOf(id)),
 ];

@@ -14,22 +14,25 @@ import { comparableLogin, formerLogin } from '../../text/logins.ts';
 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
 
-const locatorOf = (compared: string): string => KEYS.login(digest(compared));
+/** The key of a record that leads to a user. */
+type UserLocatorKey = ReturnType<typeof KEYS.login>;
+
+const locatorOf = (compared: string): UserLocatorKey => KEYS.login(digest(compared));
 
 /** The key of the record that leads from a name to sign in with to its user. */
-export const loginKey = (login: string): string => locatorOf(comparableLogin(login));
+export const loginKey = (login: string): UserLocatorKey => locatorOf(comparableLogin(login));
 
 /**
  * The keys under which the user of a name may be found, the exact one first: two names of earlier users may have become
  * one, and each still leads to its own user. For most names both are the same key.
  */
-export const loginKeys = (login: string): readonly string[] => [
+export const loginKeys = (login: string): readonly UserLocatorKey[] => [
   ...new Set([locatorOf(formerLogin(login)), loginKey(login)]),
 ];
 /** The id of an identity, by which its user names it; it is no secret. */
 export const identityId = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]));
-export const identityKey = (identity: Identity): string => KEYS.identity(identityId(identity));
-export const passkeyKey = (credentialId: string): string => KEYS.passkey(digest(credentialId));
+export const identityKey = (identity: Identity): UserLocatorKey => KEYS.identity(identityId(identity));
+export const passkeyKey = (credentialId: string): UserLocatorKey => KEYS.passkey(digest(credentialId));
 
 /** The ways in which people sign in to this installation, beside passkeys. */
 export interface SignInWays {
@@ -137,7 +140,7 @@ export interface Crowd {
 
 /** @throws StoreUnavailable */
 export async function crowdOf(reader: FleetReader): Promise<Crowd> {
-  const newest = expectAsFound(KEYS.newcomer, await reader.newcomer());
+  const newest = expectAsFound(KEYS.newcomer(), await reader.newcomer());
   return { newest, count: await reader.userCount(), operators: await reader.operators() };
 }
 
@@ -191,8 +194,8 @@ export function userCreation(
     ],
     write: [
       put(KEYS.user(userId), record),
-      put(newest.key, { userId }),
-      ...(isOperator ? [put(operators.key, { ...operators.record, members })] : []),
+      put(KEYS.newcomer(), { userId }),
+      ...(isOperator ? [put(KEYS.operators(), { ...operators.record, members })] : []),
       ...locators.map((key) => put(key, { userId })),
     ],
   };

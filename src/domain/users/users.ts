@@ -210,7 +210,7 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
         expect: [user, ...(isOperator || wanted ? [operators] : []), ...staying].map(expectUnchanged),
         write: [
           put(KEYS.user(userId), record),
-          ...(isOperator || wanted ? [put(KEYS.operators, after)] : []),
+          ...(isOperator || wanted ? [put(KEYS.operators(), after)] : []),
           ...ended,
         ],
         result,

@@ -63,7 +63,9 @@ export const lostKeyFile = (path: string): string =>
  */
 export const isUnused = async (store: Pick<Store, 'list'>): Promise<boolean> =>
   (
-    await Promise.all([KEYS.activeKey, KEYS.accounts].map((prefix) => store.list({ prefix, limit: 1, keysOnly: true })))
+    await Promise.all(
+      [KEYS.activeKey(), KEYS.account.under()].map((prefix) => store.list({ prefix, limit: 1, keysOnly: true })),
+    )
   ).every(({ entries }) => entries.length === 0);
 
 /** The file that was there first wins: nobody overwrites a key that data was encrypted under. */

@@ -2,17 +2,18 @@ import type { IRangeRequest } from 'etcd3';
 import { Fullness } from '../fullness.ts';
 import type { StoreMark } from '../mark.ts';
 import {
-  HEAD_KEY,
-  StoreUnavailable,
   type Change,
   type CommitResult,
   type Entry,
   type Head,
+  HEAD_KEY,
   type Held,
+  type Key,
   type Page,
   type PageRequest,
   type Retained,
   type Store,
+  StoreUnavailable,
   type Watch,
   type WatchListener,
 } from '../port.ts';
@@ -207,7 +208,7 @@ class EtcdStore implements Store {
     return this.retained.retain(revision);
   }
 
-  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+  async hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'> {
     checkHold(key, value, ttlMs);
     return this.tracked(async () => this.holds.hold(key, value, ttlMs));
   }

@@ -1,7 +1,7 @@
 /** The database file: opening it, the statements on it, and how it forgets. Everything here is synchronous. */
 import { chmodSync, closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Entry, StoreTrouble } from '../port.ts';
+import type { Entry, Key, StoreTrouble } from '../port.ts';
 import { ABSENT, StoreUnavailable } from '../port.ts';
 import { MEMORY } from './location.ts';
 import { markingOf, refuseForeign, refuseForeignFile } from './ownership.ts';
@@ -217,7 +217,7 @@ export class Database {
 }
 
 function entryOf([key, value, revision]: Row): Entry {
-  return { key, value, revision };
+  return { key: key as Key, value, revision };
 }
 
 /** The number of pages that fit into so many bytes; at least those of an empty store. */

@@ -2,7 +2,7 @@
 import { checkValue } from '../validate.ts';
 import { serialExecutor } from '../../concurrency/serial.ts';
 import { expectRevision } from '../entry.ts';
-import { ABSENT, type Change, type CommitResult, type Held, type WatchedChange } from '../port.ts';
+import { ABSENT, type Change, type CommitResult, type Held, type Key, type WatchedChange } from '../port.ts';
 
 /** A change that puts a key on behalf of a holder. `committed` is called before anybody learns of the commit. */
 export interface HolderNote {
@@ -21,7 +21,7 @@ export class SqliteHolds {
   }
 
   /** @param noted the keys that a holder was the last to write, with their revisions, as the file has them */
-  async hold(key: string, value: string, noted: ReadonlyMap<string, number>): Promise<Held | 'taken'> {
+  async hold(key: Key, value: string, noted: ReadonlyMap<string, number>): Promise<Held | 'taken'> {
     const held = new SqliteHeld(key, this.submit, () => {
       if (this.live.get(key) === held) this.live.delete(key);
     });
@@ -55,14 +55,14 @@ export class SqliteHolds {
 
 class SqliteHeld implements Held {
   revision = ABSENT;
-  private readonly key: string;
+  private readonly key: Key;
   private readonly submit: Submit;
   private readonly ended: () => void;
   private readonly losing = new AbortController();
   private readonly serially = serialExecutor();
   private released: Promise<void> | undefined;
 
-  constructor(key: string, submit: Submit, ended: () => void) {
+  constructor(key: Key, submit: Submit, ended: () => void) {
     this.key = key;
     this.submit = submit;
     this.ended = ended;

@@ -13,6 +13,7 @@ import {
   type Head,
   HEAD_KEY,
   type Held,
+  type Key,
   type Page,
   type PageRequest,
   type Retained,
@@ -116,7 +117,7 @@ class SqliteStore implements Store {
     return this.submit(change);
   }
 
-  async hold(key: string, value: string, ttlMs: number): Promise<Held | 'taken'> {
+  async hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'> {
     checkHold(key, value, ttlMs);
     const noted = this.reading('hold', () => this.database.held());
     return this.holds.hold(key, value, noted);
@@ -200,7 +201,7 @@ class SqliteStore implements Store {
     try {
       const [first, ...others] = Array.from(this.database.held(), ([key, revision]) => expectRevision(key, revision));
       if (first === undefined) return;
-      const write = [first, ...others].map(({ key }) => ({ remove: key }));
+      const write = [first, ...others].map(({ key }) => ({ remove: key as Key }));
       const change: Change = { expect: [first, ...others], write, quiet: true };
       const remove = (): Group => this.file.writing('open', () => withoutHeld(this.database, this.position, change));
       this.adopt(this.room?.withReserve(remove) ?? remove());

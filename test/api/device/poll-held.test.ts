@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { appSchema } from '../../../src/domain/records/records.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
@@ -317,7 +316,7 @@ test('held polls cost no read while memory is filled anew; then a revocation of 
   expect(await heldPolls(muster)).toBe(daemons.length);
 
   const key = KEYS.app(first.accountId, first.appId);
-  const app = parseRecord(appSchema, (await store.get(key)) ?? expect.unreachable('the app is stored'));
+  const app = parseRecord(KEYS.app, (await store.get(key)) ?? expect.unreachable('the app is stored'));
   const { credential: _gone, ...rest } = app.record;
   await store.commit({
     expect: [expectRevision(key, app.revision)],

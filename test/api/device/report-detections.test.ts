@@ -2,7 +2,6 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { reviewIndexSchema } from '../../../src/domain/records/review-records.ts';
 import { detection, listReviews, sendDetections, type ReviewBody } from '../../support/records/detections.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import {
@@ -61,12 +60,12 @@ onEachBackend('detections', (backend) => {
   const queue = async ({ accountId }: Tenant): Promise<readonly ReviewBody[]> => await listReviews(muster, accountId);
   /** Everything of the app that lies in the store's queue. */
   const stored = async ({ accountId, appId }: Daemon): Promise<string[]> => [
-    ...(await entriesOf(store, KEYS.reviews(accountId, appId))).map(({ value }) => value),
+    ...(await entriesOf(store, KEYS.review.under(accountId, appId))).map(({ value }) => value),
     ...(await entriesOf(store, KEYS.reviewIndex(accountId, appId))).map(({ value }) => value),
   ];
   const dropped = async ({ accountId, appId }: Daemon): Promise<number> => {
     const entry = await store.get(KEYS.reviewIndex(accountId, appId));
-    return entry ? parseRecord(reviewIndexSchema, entry).record.dropped : 0;
+    return entry ? parseRecord(KEYS.reviewIndex, entry).record.dropped : 0;
   };
   const named = (from: number, to: number, more: object = {}): object[] =>
     Array.from({ length: to - from }, (_, i) => detection({ id: `event-${from + i}`, ...more }));
@@ -407,7 +406,9 @@ onEachBackend('detections', (backend) => {
         const events = [detection({ id: `large-${i}`, rule: 'large', evidence: large })];
         expect(await send(from, events)).toMatchObject({ status: 202, body: { accepted: 1 } });
       }
-      const bytes = (await entriesOf(store, KEYS.reviews(from.accountId, from.appId))).map(({ value }) => value.length);
+      const bytes = (await entriesOf(store, KEYS.review.under(from.accountId, from.appId))).map(
+        ({ value }) => value.length,
+      );
       expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(BYTES_MAX);
       const rules = (await queue(from)).map(({ rule }) => rule);
       expect(rules.filter((rule) => rule === 'large').length).toBeGreaterThanOrEqual(6);
@@ -424,10 +425,10 @@ onEachBackend('detections', (backend) => {
       const taken = answers.filter(({ status }) => status === 202);
       expect(answers.map(({ status }) => status).filter((status) => status !== 202 && status !== 502)).toEqual([]);
       expect(taken.length).toBeGreaterThan(0);
-      const entries = await entriesOf(store, KEYS.reviews(from.accountId, from.appId));
+      const entries = await entriesOf(store, KEYS.review.under(from.accountId, from.appId));
       const entry = await store.get(KEYS.reviewIndex(from.accountId, from.appId));
-      const index = entry && parseRecord(reviewIndexSchema, entry).record;
-      const prefix = KEYS.reviews(from.accountId, from.appId).length;
+      const index = entry && parseRecord(KEYS.reviewIndex, entry).record;
+      const prefix = KEYS.review.under(from.accountId, from.appId).length;
       expect(entries).toHaveLength(ENTRIES_MAX);
       expect(index?.entries.map(([digest]) => digest).sort()).toEqual(entries.map(({ key }) => key.slice(prefix)));
       expect(index?.entries.map(([digest, bytes]) => [digest, bytes]).sort()).toEqual(

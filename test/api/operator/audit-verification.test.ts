@@ -36,10 +36,10 @@ onEachBackend('GET /operator/v1/accounts/{accountId}/audit/verification', (backe
     expect(rest).toEqual({ accountId, entries: 3, firstBlock: 1, unsealed: 0, faults: [], faultCount: 0 });
     expect(head).toMatchObject({ number: blocks, digest: expect.stringMatching(/^[\w-]{43}$/) as string });
 
-    const [first, , third] = await entriesOf(store, KEYS.audits(accountId));
+    const [first, , third] = await entriesOf(store, KEYS.audit.under(accountId));
     await tamper(store, first?.key ?? '', first?.value.replace('operator', 'nobody'));
     await tamper(store, third?.key ?? '', undefined);
-    await tamper(store, `${KEYS.audits(accountId)}forged`, '{}');
+    await tamper(store, `${KEYS.audit.under(accountId)}forged`, '{}');
     const { body } = await verify(accountId);
     expect(body['faultCount']).toBe(3);
     const [changed, removed] = [first, third].map((entry) => entry?.key.split('/')[2]);
@@ -74,8 +74,8 @@ onEachBackend('GET /operator/v1/accounts/{accountId}/audit/verification', (backe
     await sealedBy();
     expect((await verify())['faultCount']).toBe(0);
 
-    const entries = await entriesOf(store, KEYS.audits(accountId));
-    const gone = [...entries.slice(0, removed), ...(await entriesOf(store, KEYS.seals(accountId)))];
+    const entries = await entriesOf(store, KEYS.audit.under(accountId));
+    const gone = [...entries.slice(0, removed), ...(await entriesOf(store, KEYS.seal.under(accountId)))];
     for (const { key } of gone) await tamper(store, key, undefined);
     await tamper(store, KEYS.chain(accountId), undefined);
     for (const { key, value } of entries.slice(removed)) await tamper(store, key, value);

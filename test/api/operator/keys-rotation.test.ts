@@ -7,7 +7,6 @@ import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { otelSchema } from '../../../src/domain/records/records.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { keyLine, keysOf, rotate, untilJoined, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
 import {
@@ -75,10 +74,10 @@ const createKeptByOperator = ({ muster, account }: Started) =>
     ),
   );
 
-async function otelOf({ store, account }: Started): Promise<ReturnType<typeof otelSchema.parse>> {
+async function otelOf({ store, account }: Started): Promise<ReturnType<typeof KEYS.otel.schema.parse>> {
   const entry = await store.get(KEYS.otel(account.accountId));
   if (!entry) throw new Error('no configuration is stored');
-  return parseRecord(otelSchema, entry).record;
+  return parseRecord(KEYS.otel, entry).record;
 }
 
 /** The key file has these from now on, and the replica has announced that it knows them, and joined with them. */
@@ -211,9 +210,9 @@ onEachBackend('key rotation', (backend) => {
     await putHeader(started, SECRET);
     expect((await otelOf(started)).config?.header?.keyNumber).toBe(1);
     expect((await rotate(muster)).status).toBe(200);
-    const joined = (await started.store.get(KEYS.activeKey))?.revision;
+    const joined = (await started.store.get(KEYS.activeKey()))?.revision;
     expect((await rotate(muster)).body).toEqual({ writing: 2, before: 2 });
-    expect((await started.store.get(KEYS.activeKey))?.revision).toBe(joined);
+    expect((await started.store.get(KEYS.activeKey()))?.revision).toBe(joined);
     await putHeader(started, `${SECRET}-2`);
     expect((await otelOf(started)).config?.header?.keyNumber).toBe(2);
   });

@@ -302,7 +302,7 @@ onEachBackend('the review queue', (backend) => {
       const { entryId } = await onlyEntry(owner);
       store.intercept('commit', 'before', () => deleteApp(muster, owner.apiKey, owner.appId));
       expect(await decide(muster, owner.accountId, entryId, { status: 'confirmed' })).toMatchObject(NOT_FOUND);
-      expect(await entriesOf(store, KEYS.reviewQueue(owner.accountId))).toEqual([]);
+      expect(await entriesOf(store, KEYS.review.under(owner.accountId))).toEqual([]);
 
       const full = await filled(200);
       const old = (await listReviews(muster, full.accountId, 'limit=1000'))[0];
@@ -315,7 +315,7 @@ onEachBackend('the review queue', (backend) => {
       expect(await decide(muster, full.accountId, old?.entryId ?? '', { status: 'confirmed' })).toMatchObject(
         NOT_FOUND,
       );
-      expect(await entriesOf(store, KEYS.reviews(full.accountId, full.appId))).toHaveLength(200);
+      expect(await entriesOf(store, KEYS.review.under(full.accountId, full.appId))).toHaveLength(200);
     });
 
     test('is counted as a change, and a store that is down is 502', async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { BilledMuster } from '../../support/metering/billed-muster.ts';
 import { ledgerNight, seed } from '../../support/metering/seeded-ledger.ts';
 import { call, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 const NOBODY = 'a'.repeat(16);
@@ -193,7 +193,9 @@ onEachBackend('usage, as it is asked for', (backend) => {
       billed.store.down.add('list');
       expect(await billed.usage('?month=2025-01')).toMatchObject({ status: 502 });
       billed.store.down.delete('list');
-      await seed(billed.store, [put(KEYS.ledger('2025-12', NOBODY, '24'), { day: '2025-12-24', activeDaemons: -1 })]);
+      await seed(billed.store, [
+        rawPut(KEYS.ledger('2025-12', NOBODY, '24'), { day: '2025-12-24', activeDaemons: -1 }),
+      ]);
       expect(await billed.usage('?month=2025-12')).toMatchObject({ status: 502 });
       const elsewhere = ledgerNight(NOBODY, { day: '2025-11-24', activeDaemons: 1 });
       await seed(billed.store, [{ ...elsewhere, put: KEYS.ledger('2025-11', NOBODY, '25') }]);

@@ -9,6 +9,7 @@ import type { MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const INVALID_REQUEST = { status: 400, body: { error: { code: 'invalid_request' } } };
 
@@ -25,7 +26,7 @@ onEachBackend('usage of many accounts', (backend) => {
     const billed = await BilledMuster.start(backend, new FakeClock(Date.UTC(2026, 5, 15, 12)), options);
     const account = { name: 'many', entitlement: 'standard', disabled: false, createdAt: 0 };
     const writes = Array.from({ length: accounts }, (_, index) => [
-      put(KEYS.account(idOf(index)), account),
+      rawPut(KEYS.account(idOf(index)), account),
       ...Array.from({ length: nights }, (_none, night) => {
         const day = `${month}-${String(night + 1).padStart(2, '0')}`;
         return ledgerNight(idOf(index), { day, activeDaemons: index % 3, price: '0.10' });

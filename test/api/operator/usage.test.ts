@@ -19,7 +19,7 @@ onEachBackend('usage', (backend) => {
   });
   afterAll(() => billed[Symbol.asyncDispose]());
 
-  const meteredThrough = (through: string): Promise<void> => seed(billed.store, [put(KEYS.metered, { through })]);
+  const meteredThrough = (through: string): Promise<void> => seed(billed.store, [put(KEYS.metered(), { through })]);
 
   describe('a month', () => {
     let first: string;
@@ -137,7 +137,7 @@ onEachBackend('usage', (backend) => {
 
   describe('complete', () => {
     const changesSince = (since: string): Promise<void> =>
-      seed(billed.store, [put(KEYS.day, { day: '2026-06-15', since })]);
+      seed(billed.store, [put(KEYS.day(), { day: '2026-06-15', since })]);
     beforeAll(() => changesSince('2026-01-01'));
 
     test.each([
@@ -191,7 +191,7 @@ onEachBackend('the price that a controller records', (backend) => {
     const wrapStore = (real: Store): Store => (store = real);
     await using muster = await backend.fresh({ env, clock, wrapStore });
     await expect
-      .poll(() => store?.get(KEYS.prices))
+      .poll(() => store?.get(KEYS.prices()))
       .toMatchObject({
         value: JSON.stringify({ entries: [{ since: clock.now(), price: '3.20', currency: 'CHF' }] }),
       });

@@ -186,7 +186,7 @@ onEachBackend('links', (backend) => {
   });
 
   test('an invitation that falls just before the commit by which it lets in does not work', async () => {
-    const race = new BeforeCommit(KEYS.users);
+    const race = new BeforeCommit(KEYS.user.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { muster, store } = panel;
     const { accountId } = await tenant(muster);
@@ -370,7 +370,7 @@ onEachBackend('the link of the first operator', (backend) => {
     expect(await read(second)).toBe(200);
     await asOperator(muster, '/users', { method: 'POST', body: { name: 'Op', login: 'op', operator: true } });
     expect(await read(second)).toBe(400);
-    expect((await entriesOf(panel.store, KEYS.links)).length).toBeGreaterThan(0);
+    expect((await entriesOf(panel.store, KEYS.link.under())).length).toBeGreaterThan(0);
   });
 
   test('is made for a listener on a loopback address alone', async () => {

@@ -104,7 +104,7 @@ onEachBackend('the members of an account', (backend) => {
   });
 
   test('the other owner who is disabled just before the commit is none', async () => {
-    const race = new BeforeCommit(KEYS.users);
+    const race = new BeforeCommit(KEYS.user.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
     const accounts = [{ accountId, role: 'owner' }] as const;
@@ -116,7 +116,7 @@ onEachBackend('the members of an account', (backend) => {
   });
 
   test('two memberships that are ended at once have both ended', async () => {
-    const race = new BeforeCommit(KEYS.users);
+    const race = new BeforeCommit(KEYS.user.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
     const viewer = () => putUser(panel.store, { accounts: [{ accountId, role: 'viewer' }] });

@@ -109,7 +109,7 @@ onEachBackend('names to sign in with', (backend) => {
     using place = createPasswords({ random }).enter({ known: 'them' }) ?? expect.unreachable('nobody waits');
     const hash = await place.hash(new Secret(password));
     const userId = await putUser(store, { record: { login, password: { hash, at: 1 } } });
-    const [former = ''] = loginKeys(login);
+    const [former = expect.unreachable('a name has a key')] = loginKeys(login);
     const { outcome } = await store.commit({ expect: [expectAbsent(former)], write: [put(former, { userId })] });
     expect(outcome).toBe('committed');
     return userId;

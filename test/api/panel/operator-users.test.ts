@@ -59,7 +59,7 @@ onEachBackend('users, by the operator API', (backend) => {
   test.each([{ operator: false }, { disabled: true }])(
     'of the last two, changed at once by %j, one stays',
     async (body) => {
-      const race = new BeforeCommit(KEYS.users);
+      const race = new BeforeCommit(KEYS.user.under());
       await using muster = await backend.fresh({ wrapStore: race.wrapStore });
       const ann = await enteredUser(muster, { operator: true });
       const bob = await enteredUser(muster, { login: 'bob@example.com', operator: true });

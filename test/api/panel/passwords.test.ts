@@ -36,7 +36,7 @@ async function failures(muster: Muster, login: string, count: number): Promise<n
 onEachBackend('passwords', (backend) => {
   test('a sign-in by the old password, just before the commit of another one, ends with the other sessions', async () => {
     // Nothing else writes a user: the change of the password does.
-    const race = new BeforeCommit(KEYS.users);
+    const race = new BeforeCommit(KEYS.user.under());
     await using muster = await backend.fresh({ ...BEHIND_PROXY, wrapStore: race.wrapStore });
     const { visitor, login } = await enteredUser(muster);
     const thief = from(muster);

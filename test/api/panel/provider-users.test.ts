@@ -90,7 +90,7 @@ async function manyUsers(store: Store, count: number): Promise<void> {
 
 onEachBackend('the users of a provider', (backend) => {
   test('an operator by the groups who comes just before the first operator’s link is used makes it void', async () => {
-    const race = new BeforeCommit(KEYS.operators);
+    const race = new BeforeCommit(KEYS.operators());
     await using it = await signing({ backend, wrapStore: race.wrapStore });
     await it.provider.set({ user: 'ann', groups: [] });
     expect((await it.signIn()).token).toBeDefined();

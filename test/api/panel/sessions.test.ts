@@ -10,6 +10,7 @@ import { describeOnce, onEachBackend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const HOUR_MS = 3_600_000;
 const SESSION_IDLE_MS = 12 * HOUR_MS;
@@ -121,7 +122,7 @@ onEachBackend('the sessions of the panel', (backend) => {
   });
 
   test('a change whose session, user or role is gone by its commit is refused, and changes nothing', async () => {
-    const race = new BeforeCommit(KEYS.auditsAll);
+    const race = new BeforeCommit(KEYS.audit.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
     const operator = await signedIn(panel.store, { operator: true });
@@ -136,7 +137,10 @@ onEachBackend('the sessions of the panel', (backend) => {
     ] as const;
     async function removed(key: string): Promise<void> {
       const entry = await panel.store.get(key);
-      await panel.store.commit({ expect: [expectRevision(key, entry?.revision ?? 0)], write: [{ remove: key }] });
+      await panel.store.commit({
+        expect: [expectRevision(key, entry?.revision ?? 0)],
+        write: [{ remove: rawKey(key) }],
+      });
     }
     for (const { path, body } of changes) {
       const at = `/accounts/${accountId}/${path}`;

@@ -80,13 +80,14 @@ onEachBackend('a user who is deleted', (backend) => {
     expect(await entries('/audit')).toContainEqual(expect.objectContaining(deleted));
     // The link of the reset works no more, and goes when its hour is over.
     // What counts failed sign-ins by the keyed hashes of names tells of nobody, and is of a fixed size.
-    const stays = (key: string): boolean => ['link/', KEYS.signInNamesAll].some((prefix) => key.startsWith(prefix));
+    const stays = (key: string): boolean =>
+      ['link/', KEYS.signInNames.under()].some((prefix) => key.startsWith(prefix));
     const left = (await keysOf(store)).filter((key) => !before.includes(key) && !stays(key));
     // Records of the account and of the installation, in which the user does not stand any more. The loops write theirs when
     // their time comes.
-    const ofOthers = new Set([`d/a/${accountId}/members`, KEYS.newcomer, KEYS.rewrapped]);
+    const ofOthers = new Set([`d/a/${accountId}/members`, KEYS.newcomer(), KEYS.rewrapped()]);
     expect(left.filter((key) => !ofOthers.has(key))).toEqual([]);
-    for (const key of left.filter((one) => one !== KEYS.newcomer)) {
+    for (const key of left.filter((one) => one !== KEYS.newcomer())) {
       expect((await store.get(key))?.value).not.toContain(userId);
     }
     expect(await enteredUser(muster, { login })).toMatchObject({ login });
@@ -143,7 +144,7 @@ onEachBackend('a user who is deleted', (backend) => {
   });
 
   test('and leaves an account just before the commit is deleted all the same', async () => {
-    const race = new BeforeCommit(KEYS.accounts);
+    const race = new BeforeCommit(KEYS.account.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
     const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });

@@ -6,6 +6,7 @@ import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { until } from '../../support/time/until.ts';
 import { invalidities } from '../judgement/validity.ts';
 import { Follower } from './follower.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 /* The watch that every revision is judged by: what it did not see, it says. */
 
@@ -14,7 +15,7 @@ const account = (n: number): string => KEYS.account(`account${n}`);
 
 async function write(store: Store, n: number): Promise<number> {
   const key = account(n);
-  const done = await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '{}' }] });
+  const done = await store.commit({ expect: [expectAbsent(key)], write: [{ put: rawKey(key), value: '{}' }] });
   return done.outcome === 'committed' ? done.revision : -1;
 }
 

@@ -42,7 +42,7 @@ export class Follower implements AsyncDisposable {
 
   /** All of them are ways to the same store. */
   static async start(stores: readonly [Store, ...Store[]]): Promise<Follower> {
-    const { revision } = await stores[0].list({ prefix: KEYS.format, limit: 1 });
+    const { revision } = await stores[0].list({ prefix: KEYS.format(), limit: 1 });
     return new Follower(stores, revision + 1);
   }
 
@@ -86,7 +86,7 @@ export class Follower implements AsyncDisposable {
   }
 
   async #skip(store: Store): Promise<void> {
-    const page = await store.list({ prefix: KEYS.format, limit: 1 }).catch(() => undefined);
+    const page = await store.list({ prefix: KEYS.format(), limit: 1 }).catch(() => undefined);
     if (!page) return;
     this.missed += Math.max(0, page.revision + 1 - this.#next);
     this.#next = Math.max(this.#next, page.revision + 1);
@@ -95,7 +95,7 @@ export class Follower implements AsyncDisposable {
   #saw({ revision, changes }: WatchBatch): void {
     const byRevision = new Map<number, { audits: StoredAudit[]; touched: string[]; accounts: StoredAccount[] }>();
     for (const change of changes) {
-      const isAudit = change.key.startsWith(KEYS.auditsAll) && change.value !== undefined;
+      const isAudit = change.key.startsWith(KEYS.audit.under()) && change.value !== undefined;
       const place = placeOf(change.key);
       // Another watch has brought it.
       if (change.revision < this.#next) continue;

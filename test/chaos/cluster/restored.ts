@@ -10,6 +10,7 @@ import { poll, type OwnCredential, type Owner } from './calls.ts';
 import type { Replica } from './replica.ts';
 import { looksAt, RELISTS, rotationFaults } from './rotation.ts';
 import { World } from './world.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const NOTICED_MS_MAX = 60_000;
 const LOOK_MS = 20;
@@ -111,7 +112,7 @@ async function growPast(store: Store, revision: number): Promise<void> {
   const isPast = async (): Promise<boolean> => {
     for (; (await store.head()).revision <= revision; n += 1) {
       const key = `chaos/${n}`;
-      await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '' }] });
+      await store.commit({ expect: [expectAbsent(key)], write: [{ put: rawKey(key), value: '' }] });
     }
     return true;
   };

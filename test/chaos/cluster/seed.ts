@@ -46,10 +46,10 @@ export async function seedNearlyFull(store: Store, recorder: Recorder): Promise<
       put(KEYS.audit(account, at, generateMarker(random)), entry),
     );
   }
-  const format = await store.get(KEYS.format);
+  const format = await store.get(KEYS.format());
   for (let from = 0; from < writes.length; from += WRITES_PER_COMMIT) {
     const write = writes.slice(from, from + WRITES_PER_COMMIT);
-    await store.commit({ expect: [expectRevision(KEYS.format, format?.revision ?? 0)], write });
+    await store.commit({ expect: [expectRevision(KEYS.format(), format?.revision ?? 0)], write });
   }
   recorder.markerOf.set(account, marker);
   return { account, key: keyId, apiKey: token.reveal(), marker };

@@ -1,14 +1,5 @@
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import {
-  accountSchema,
-  apiKeySchema,
-  appSchema,
-  auditSchema,
-  countersSchema,
-  credentialSchema,
-  otelSchema,
-} from '../../../src/domain/records/records.ts';
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../src/store/port.ts';
 import type { AccountField } from './history.ts';
 
@@ -76,7 +67,7 @@ export function accountOf(account: string, value: string): StoredAccount {
 }
 
 export function auditOf(entry: Entry): StoredAudit {
-  const { record } = parseRecord(auditSchema, entry);
+  const { record } = parseRecord(KEYS.audit, entry);
   const { action, requestId, appId: app } = record;
   return { account: entry.key.split('/')[1] ?? '', app, action, requestId, revision: entry.revision };
 }
@@ -91,14 +82,14 @@ export async function readState(store: Store): Promise<State> {
 }
 
 async function readAt(store: Store, revision: number): Promise<State | 'compacted'> {
-  const prefixes = [KEYS.accounts, 'cred/', KEYS.auditsAll];
+  const prefixes = [KEYS.account.under(), 'cred/', KEYS.audit.under()];
   const lists = await Promise.all(prefixes.map((prefix) => allAt(store, prefix, revision)));
   if (lists.includes('compacted')) return 'compacted';
   const [directory = [], credentials = [], audits = []] = lists.filter((list) => list !== 'compacted');
   return {
     ...directoryState(directory),
     credentials: new Map(
-      credentials.map((entry) => [entry.key.slice('cred/'.length), parseRecord(credentialSchema, entry).record.appId]),
+      credentials.map((entry) => [entry.key.slice('cred/'.length), parseRecord(KEYS.credential, entry).record.appId]),
     ),
     audits: audits.map(auditOf),
   };
@@ -113,17 +104,17 @@ function directoryState(entries: readonly Entry[]): Pick<State, 'accounts' | 'ap
     const { account = '', what, id = '' } = placeOf(entry.key) ?? {};
     const known = accounts.get(account) ?? { disabled: false, counters: 0, keys: new Set<string>() };
     accounts.set(account, known);
-    if (what === 'account') known.disabled = parseRecord(accountSchema, entry).record.disabled;
-    if (what === 'tally') known.counters = parseRecord(countersSchema, entry).record.apps;
-    if (what === 'key' && parseRecord(apiKeySchema, entry)) known.keys.add(id);
-    if (what === 'otel') endpoints.set(account, parseRecord(otelSchema, entry).record.config?.endpoint);
+    if (what === 'account') known.disabled = parseRecord(KEYS.account, entry).record.disabled;
+    if (what === 'tally') known.counters = parseRecord(KEYS.counters, entry).record.apps;
+    if (what === 'key' && parseRecord(KEYS.apiKey, entry)) known.keys.add(id);
+    if (what === 'otel') endpoints.set(account, parseRecord(KEYS.otel, entry).record.config?.endpoint);
     if (what === 'app') apps.set(id, storedApp(account, entry));
   }
   return { accounts, apps, endpoints };
 }
 
 function storedApp(account: string, entry: Entry): StoredApp {
-  const { status, slot, credential, enrolledAt, codes } = parseRecord(appSchema, entry).record;
+  const { status, slot, credential, enrolledAt, codes } = parseRecord(KEYS.app, entry).record;
   const openCodes = codes.map(({ hash }) => hash);
   return { account, status, slot, enrolled: enrolledAt !== undefined, credential, openCodes };
 }

@@ -22,7 +22,7 @@ export interface Bug {
   readonly config?: (config: Config) => Config;
 }
 
-const isAudit = (key: string): boolean => key.startsWith(KEYS.auditsAll);
+const isAudit = (key: string): boolean => key.startsWith(KEYS.audit.under());
 
 /** The actions of a change, by its audit entries. */
 function does(change: Change, action: string): boolean {

@@ -12,6 +12,7 @@ import { failingCreate } from '../../support/cli/failing-create.ts';
 import { signer } from '../../support/records/backups.ts';
 import { connectedTo, MAIN, musterHere, musterProcess, ownedBy } from '../../support/service/muster-command.ts';
 import { createApp, KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 /* The end of a command whose reader closes early, or whose person stops it. */
 
@@ -158,7 +159,7 @@ test('a restore that is stopped ends in words: a dry run, since only that reads 
   await backup.write(writer.header(header));
   for (let number = 1; child.exitCode === null && child.signalCode === null; number += 1) {
     const key = `past/x/${String(number).padStart(12, '0')}`;
-    await backup.write(writer.entries([{ key, value: '{}', revision: 1 }])).catch(() => undefined);
+    await backup.write(writer.entries([{ key: rawKey(key), value: '{}', revision: 1 }])).catch(() => undefined);
   }
   await backup.close();
   expect(await ended).toEqual({ code: 1, stdout: '', stderr: 'muster: interrupted.\n' });

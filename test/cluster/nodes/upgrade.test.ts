@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FORMAT } from '../../../src/domain/records/records.ts';
+import { FORMAT } from '../../../src/domain/records/store-records.ts';
 import { call } from '../../support/service/muster.ts';
 import { previousLanding } from '../../system/neighbours/previous-build.ts';
 import { Cluster } from '../support/cluster.ts';

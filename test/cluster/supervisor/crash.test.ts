@@ -9,7 +9,7 @@ import { runOperator } from '../../../src/controller/kubernetes/operator.ts';
 import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { bindingSchema, type BindingRecord } from '../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../src/domain/records/binding-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { openCore, type Core } from '../../../src/service/core.ts';
 import { createDomainServices, type DomainServices } from '../../../src/service/domain-services.ts';
@@ -118,8 +118,8 @@ describeOn('control plane', 'an operator that ends on the way of a credential', 
   }
 
   async function bindingOf(name: string): Promise<BindingRecord | undefined> {
-    const { entries } = await core.store.list({ prefix: KEYS.bindings, limit: 100 });
-    return entries.map((entry) => parseRecord(bindingSchema, entry).record).find((record) => record.name === name);
+    const { entries } = await core.store.list({ prefix: KEYS.binding.under(), limit: 100 });
+    return entries.map((entry) => parseRecord(KEYS.binding, entry).record).find((record) => record.name === name);
   }
   /** The hash of the credential that works; undefined where none does. */
   async function working(name: string): Promise<string | undefined> {

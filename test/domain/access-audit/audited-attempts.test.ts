@@ -17,13 +17,13 @@ const tried = (replicaId: string, count: number, since = 1, of = 'acc') => ({
 function term(store: Store, clock: FakeClock) {
   let dropped = 0;
   const metrics = { attemptsDropped: () => void (dropped += 1) };
-  const fence = [expectAbsent(KEYS.leader)];
+  const fence = [expectAbsent(KEYS.leader())];
   const audited = new AuditedAttempts({ store, clock, random: systemRandom(), metrics, fence });
   return { enter: audited.enter.bind(audited), dropped: () => dropped };
 }
 
 async function entriesOf(store: Store, of = 'acc'): Promise<unknown[]> {
-  const { entries } = await store.list({ prefix: KEYS.audits(of), limit: 100 });
+  const { entries } = await store.list({ prefix: KEYS.audit.under(of), limit: 100 });
   return entries.map(({ value }) => {
     const { actor, action, detail } = JSON.parse(value) as Record<string, unknown>;
     return { actor, action, detail };
@@ -84,7 +84,7 @@ onEachStore('failed secrets in the audit', (stores) => {
   test('a former leader enters nothing', async () => {
     await using store = await stores.open();
     const { enter } = term(store, new FakeClock());
-    await store.commit({ expect: [expectAbsent(KEYS.leader)], write: [{ put: KEYS.leader, value: '{}' }] });
+    await store.commit({ expect: [expectAbsent(KEYS.leader())], write: [{ put: KEYS.leader(), value: '{}' }] });
     await enter([tried('a', 2)]);
     expect(await entriesOf(store)).toEqual([]);
   });

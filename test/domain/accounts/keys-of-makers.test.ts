@@ -230,7 +230,7 @@ onEachBackend('the API keys of somebody who goes', (backend) => {
     expect([demoted.status, race.isDone]).toEqual([200, true]);
     expect(await used(panel, late ?? { apiKey: '' })).toBe(401);
 
-    const beaten = new BeforeCommit(KEYS.accounts);
+    const beaten = new BeforeCommit(KEYS.account.under());
     await using second = await panelMuster(backend, { wrapStore: beaten.wrapStore });
     const scene = await people(second);
     beaten.next = async () => {

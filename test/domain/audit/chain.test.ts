@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BLOCK_ENTRIES_MAX, emptyChain, portions, sealed, withThrough } from '../../../src/domain/audit/chain.ts';
-import { chainSchema, instantOf } from '../../../src/domain/records/audit-records.ts';
+import { instantOf } from '../../../src/domain/records/audit-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { runs } from '../../support/run/effort.ts';
 import { seeded } from '../../support/time/timeline.ts';
@@ -43,7 +43,7 @@ test('the head after a block covers exactly what is in it', () => {
 });
 
 test('a restored head has another revision, and keeps fields of a newer version', () => {
-  const chain = chainSchema.parse({ ...emptyChain('a'), number: 3, through: 70, newer: 'kept' });
+  const chain = KEYS.chain.schema.parse({ ...emptyChain('a'), number: 3, through: 70, newer: 'kept' });
   expect(withThrough(chain, 12)).toEqual({ ...chain, through: 12, newer: 'kept' });
 });
 

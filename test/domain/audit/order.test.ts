@@ -37,7 +37,7 @@ const actions = (told: readonly Told[]): readonly string[] => told.map(({ action
 
 onEachBackend('the audit of what happens at once', (backend) => {
   test('has an act of an owner before the removal that was committed after it', async () => {
-    const race = new BeforeCommit(KEYS.accounts);
+    const race = new BeforeCommit(KEYS.account.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
     const owner = { accounts: [{ accountId, role: 'owner' as const }] };
@@ -56,7 +56,7 @@ onEachBackend('the audit of what happens at once', (backend) => {
   });
 
   test('has a later instant for what was tried again after a conflict', async () => {
-    const race = new BeforeCommit(KEYS.accounts);
+    const race = new BeforeCommit(KEYS.account.under());
     const clock = new FakeClock(Date.now());
     await using panel = await panelMuster(backend, { clock, wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
@@ -77,7 +77,7 @@ onEachBackend('the audit of what happens at once', (backend) => {
   });
 
   test('shows whoever follows it an entry that was committed late', async () => {
-    const race = new BeforeCommit(KEYS.accounts);
+    const race = new BeforeCommit(KEYS.account.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
     const { accountId } = await tenant(panel.muster);
     const owner = { accounts: [{ accountId, role: 'owner' as const }] };

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { blockDigest } from '../../../src/domain/audit/chain.ts';
 import { cutStep } from '../../../src/domain/audit/retention.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
-import { chainSchema, sealSchema } from '../../../src/domain/records/audit-records.ts';
-import { BadRecord, parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
@@ -13,6 +12,7 @@ import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { faultyStore, type CommitFate } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 /** Cuts until there is nothing more to cut. @returns how many entries went */
 async function cutAll(store: Store, olderThan: number): Promise<number> {
@@ -27,7 +27,7 @@ async function cutAll(store: Store, olderThan: number): Promise<number> {
   }
 }
 
-const NO_ENTRY = { key: 'chain', revision: 1 };
+const NO_ENTRY = { key: KEYS.chain(''), revision: 1 };
 
 const left = async (store: Store, prefix: string): Promise<string[]> =>
   (await entriesOf(store, prefix)).map(({ key }) => key);
@@ -40,14 +40,14 @@ onEachStore('the retention of the audit', (stores) => {
     await writeEntry(store, clock.now() - 10_000_000, OTHER_ACCOUNT);
     await sealNow(store, clock, OTHER_ACCOUNT);
     const [, secondBlock = []] = keys;
-    const newest = Number.parseInt(secondBlock[2]?.slice(KEYS.audits(ACCOUNT).length).split('-')[0] ?? '', 36);
+    const newest = Number.parseInt(secondBlock[2]?.slice(KEYS.audit.under(ACCOUNT).length).split('-')[0] ?? '', 36);
 
     // The newest entry of the second block is exactly as old as the audit is kept: only the first block is older.
     expect(await cutAll(store, newest)).toBe(3);
-    expect(await left(store, KEYS.audits(ACCOUNT))).toEqual(keys.slice(1).flat());
+    expect(await left(store, KEYS.audit.under(ACCOUNT))).toEqual(keys.slice(1).flat());
     expect(await cutAll(store, newest + 1)).toBe(3);
-    expect(await left(store, KEYS.audits(ACCOUNT))).toEqual(keys.slice(2).flat());
-    expect(await left(store, KEYS.seals(ACCOUNT))).toEqual([KEYS.seal(ACCOUNT, 3), KEYS.seal(ACCOUNT, 4)]);
+    expect(await left(store, KEYS.audit.under(ACCOUNT))).toEqual(keys.slice(2).flat());
+    expect(await left(store, KEYS.seal.under(ACCOUNT))).toEqual([KEYS.seal(ACCOUNT, 3), KEYS.seal(ACCOUNT, 4)]);
     const { faults, blocks, firstBlock, entries } = await verifyAudit(store, ACCOUNT);
     expect({ faults, blocks, firstBlock, entries }).toEqual({ faults: [], blocks: 2, firstBlock: 3, entries: 6 });
     expect((await verifyAudit(store, OTHER_ACCOUNT)).entries, 'the neighbour').toBe(1);
@@ -59,10 +59,10 @@ onEachStore('the retention of the audit', (stores) => {
     await sealedBlocks(store, clock, 3, 4);
     const asBefore = wrappedStore(store, {
       async commit(change) {
-        const { own } = parseRecord(chainSchema, (await store.get(KEYS.chain(ACCOUNT))) ?? expect.unreachable()).record;
+        const { own } = parseRecord(KEYS.chain, (await store.get(KEYS.chain(ACCOUNT))) ?? expect.unreachable()).record;
         const write = change.write.map((one) =>
           'put' in one && one.put === KEYS.chain(ACCOUNT)
-            ? put(one.put, { ...parseRecord(chainSchema, { ...NO_ENTRY, value: one.value }).record, own })
+            ? rawPut(one.put, { ...parseRecord(KEYS.chain, { ...NO_ENTRY, value: one.value }).record, own })
             : one,
         );
         return await store.commit({ ...change, write });
@@ -78,7 +78,7 @@ onEachStore('the retention of the audit', (stores) => {
     await sealedBlocks(store, clock, 2, 2);
     const fresh = await writeEntry(store, clock.now() - 1);
     expect(await cutAll(store, clock.now() + 1)).toBe(4);
-    expect(await left(store, KEYS.audits(ACCOUNT))).toEqual([fresh]);
+    expect(await left(store, KEYS.audit.under(ACCOUNT))).toEqual([fresh]);
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ unsealed: 1, blocks: 0, faults: [] });
     await sealNow(store, clock);
     expect(await verifyAudit(store, ACCOUNT)).toMatchObject({ unsealed: 0, blocks: 1, firstBlock: 3, faults: [] });
@@ -118,7 +118,7 @@ onEachStore('the retention of the audit', (stores) => {
         await sealNow(opened, clock);
         await cutAll(opened, base + 999_000);
         expect(await verifyAudit(opened, ACCOUNT)).toMatchObject({ faults: [], entries: 2, firstBlock: 3, blocks: 2 });
-        expect(await left(opened, KEYS.seals(ACCOUNT))).toHaveLength(2);
+        expect(await left(opened, KEYS.seal.under(ACCOUNT))).toHaveLength(2);
       }
     },
   );
@@ -131,7 +131,7 @@ onEachStore('the retention of the audit', (stores) => {
       ({ outcome } = await cutStep(store, [], ACCOUNT, clock.now() + 1));
       expect((await verifyAudit(store, ACCOUNT)).faults).toEqual([]);
     }
-    expect(await left(store, KEYS.audits(ACCOUNT))).toEqual([]);
+    expect(await left(store, KEYS.audit.under(ACCOUNT))).toEqual([]);
   });
 
   test('cut while it is being verified: it is verified again, and true', async () => {
@@ -152,7 +152,7 @@ onEachStore('the retention of the audit', (stores) => {
     await sealedBlocks(store, clock, 2, 1);
     expect(await cutStep(store, [], ACCOUNT, clock.now())).toMatchObject({ outcome: 'more', entries: 0 });
     const entry = await store.get(KEYS.seal(ACCOUNT, 1));
-    const block = parseRecord(sealSchema, entry ?? expect.unreachable('it is there until its entries are gone')).record;
+    const block = parseRecord(KEYS.seal, entry ?? expect.unreachable('it is there until its entries are gone')).record;
     const forged = { ...block, entries: [...block.entries, ['forged', 'x'] as [string, string]] };
     await tamper(store, KEYS.seal(ACCOUNT, 1), JSON.stringify({ ...forged, digest: blockDigest(forged) }));
     expect((await verifyAudit(store, ACCOUNT)).faults[0]).toMatchObject({ what: 'chain_broken', block: 1 });
@@ -163,9 +163,9 @@ onEachStore('the retention of the audit', (stores) => {
     await using store = await stores.open();
     const clock = new FakeClock();
     await sealedBlocks(store, clock, 1, 1);
-    const fence = [expectRevision(KEYS.leader, 1)];
+    const fence = [expectRevision(KEYS.leader(), 1)];
     expect(await cutStep(store, fence, ACCOUNT, clock.now() + 1)).toMatchObject({ outcome: 'conflict', entries: 0 });
-    expect(await left(store, KEYS.audits(ACCOUNT))).toHaveLength(1);
+    expect(await left(store, KEYS.audit.under(ACCOUNT))).toHaveLength(1);
   });
 
   test('a chain that somebody has changed is left alone', async () => {
@@ -175,8 +175,8 @@ onEachStore('the retention of the audit', (stores) => {
     const block = (await store.get(KEYS.seal(ACCOUNT, 1)))?.value ?? '';
     await tamper(store, KEYS.seal(ACCOUNT, 1), block.replace(/"at":\d+/, '"at":1'));
     await expect(cutAll(store, clock.now() + 1)).rejects.toThrow(BadRecord);
-    expect(await left(store, KEYS.audits(ACCOUNT))).toEqual(keys);
+    expect(await left(store, KEYS.audit.under(ACCOUNT))).toEqual(keys);
     const chain = await store.get(KEYS.chain(ACCOUNT));
-    expect(chain && parseRecord(chainSchema, chain).record.base.number).toBe(0);
+    expect(chain && parseRecord(KEYS.chain, chain).record.base.number).toBe(0);
   });
 });

@@ -3,14 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { blockDigest } from '../../../src/domain/audit/chain.ts';
 import type { AuditFault } from '../../../src/domain/audit/faults.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
-import {
-  chainSchema,
-  sealSchema,
-  type ChainRecord,
-  type SealRecord,
-} from '../../../src/domain/records/audit-records.ts';
-import { parseRecord } from '../../../src/domain/records/codec.ts';
+import type { ChainRecord, SealRecord } from '../../../src/domain/records/audit-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
@@ -40,11 +35,11 @@ async function audited(): Promise<AsyncDisposable & Scene> {
 
 const readBlock = async (store: Store, number: number): Promise<SealRecord> => {
   const entry = await store.get(KEYS.seal(ACCOUNT, number));
-  return parseRecord(sealSchema, entry ?? expect.unreachable('the block is there')).record;
+  return parseRecord(KEYS.seal, entry ?? expect.unreachable('the block is there')).record;
 };
 const readChain = async (store: Store): Promise<ChainRecord> => {
   const entry = await store.get(KEYS.chain(ACCOUNT));
-  return parseRecord(chainSchema, entry ?? expect.unreachable('the head is there')).record;
+  return parseRecord(KEYS.chain, entry ?? expect.unreachable('the head is there')).record;
 };
 const putBlock = (store: Store, block: SealRecord): Promise<void> =>
   tamper(store, KEYS.seal(ACCOUNT, block.number), JSON.stringify(block));
@@ -52,7 +47,7 @@ const putChain = (store: Store, chain: ChainRecord): Promise<void> =>
   tamper(store, KEYS.chain(ACCOUNT), JSON.stringify(chain));
 
 const told = ({ what, block, entry }: AuditFault): string => `${what} ${block ?? '-'} ${entry ?? '-'}`;
-const suffix = (key = ''): string => key.slice(KEYS.audits(ACCOUNT).length);
+const suffix = (key = ''): string => key.slice(KEYS.audit.under(ACCOUNT).length);
 
 const TAMPERINGS: [string, (scene: Scene) => Promise<string[]>][] = [
   [
@@ -104,7 +99,7 @@ const TAMPERINGS: [string, (scene: Scene) => Promise<string[]>][] = [
   [
     'an entry with a key of its own kind is added',
     async ({ store }) => {
-      await tamper(store, `${KEYS.audits(ACCOUNT)}zzz`, '{}');
+      await tamper(store, `${KEYS.audit.under(ACCOUNT)}zzz`, '{}');
       return ['added - zzz'];
     },
   ],
@@ -185,7 +180,7 @@ const TAMPERINGS: [string, (scene: Scene) => Promise<string[]>][] = [
     async ({ store, theirs }) => {
       const other = await store.get(KEYS.seal(OTHER_ACCOUNT, 1));
       await tamper(store, KEYS.seal(ACCOUNT, 1), other?.value);
-      const foreign = theirs.slice(KEYS.audits(OTHER_ACCOUNT).length);
+      const foreign = theirs.slice(KEYS.audit.under(OTHER_ACCOUNT).length);
       return ['chain_broken 1 -', `removed 1 ${foreign}`, 'chain_broken 2 -'];
     },
   ],

@@ -7,6 +7,7 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const COUNT = 1000;
 const keyOf = (index: number): string => `cred/${String(index).padStart(5, '0')}`;
@@ -28,7 +29,7 @@ onEachStoreAlone('a backup', (stores) => {
       await putAll(store, { [keyOf(COUNT - round)]: { n: round }, [keyOf(round)]: { n: round }, [`zz/${round}`]: {} });
       await store.commit({
         expect: [expectAbsent('never')],
-        write: [{ remove: keyOf(COUNT - 100 - round) }],
+        write: [{ remove: rawKey(keyOf(COUNT - 100 - round)) }],
       });
       await store.compact((await store.list({ prefix: 'x', limit: 1 })).revision);
     });
@@ -41,19 +42,19 @@ onEachStoreAlone('a backup', (stores) => {
 
   test('has every record as it is at its revision, and nothing of what belongs to the life of the store', async () => {
     await using store = await filled(await stores.open());
-    const processes = [KEYS.leader, KEYS.replica('r'), KEYS.pin('p'), KEYS.rateWindow('a')];
+    const processes = [KEYS.leader(), KEYS.replica('r'), KEYS.pin('p'), KEYS.rateWindow('a')];
     const scopes = ['operator', 'operator-a1b2c3d4e5f6g7h8'];
     const ofOperator = scopes.flatMap((scope) => [
       KEYS.idempotencyRecord(scope, 'name'),
       KEYS.idempotencySlot(scope, 0),
       KEYS.idempotencyRing(scope),
     ]);
-    const records = [KEYS.format, KEYS.compaction, ...processes, ...ofOperator];
+    const records = [KEYS.format(), KEYS.compaction(), ...processes, ...ofOperator];
     await putAll(store, Object.fromEntries(records.map((key) => [key, { at: 1 }])));
     await putAll(store, {
-      [KEYS.activeKey]: { number: 1, fingerprint: 'f' },
-      [KEYS.rewrapped]: { number: 1 },
-      [KEYS.day]: { day: 'd' },
+      [KEYS.activeKey()]: { number: 1, fingerprint: 'f' },
+      [KEYS.rewrapped()]: { number: 1 },
+      [KEYS.day()]: { day: 'd' },
       // Of an account whose id begins so.
       [KEYS.idempotencyRecord('operator12345678', 'name')]: { at: 1 },
     });
@@ -70,7 +71,7 @@ onEachStoreAlone('a backup', (stores) => {
     expect(entries).toEqual(held);
     expect([entries.length, counted]).toEqual([COUNT + 2, COUNT + 2]);
     expect(entries.map(({ key }) => key).filter((key) => !key.startsWith('cred/'))).toEqual([
-      KEYS.day,
+      KEYS.day(),
       KEYS.idempotencyRecord('operator12345678', 'name'),
     ]);
   });
@@ -83,7 +84,7 @@ onEachStoreAlone('a backup', (stores) => {
     if (first === 'busy') throw new Error('busy');
     await first.pieces().next();
     await first[Symbol.asyncDispose]();
-    expect((await store.list({ prefix: KEYS.pins, limit: 10 })).entries).toEqual([]);
+    expect((await store.list({ prefix: KEYS.pin.under(), limit: 10 })).entries).toEqual([]);
     const second = await backups.begin({ counted: false, origin: ORIGIN });
     expect(second).not.toBe('busy');
     if (second !== 'busy') await second[Symbol.asyncDispose]();
@@ -122,9 +123,9 @@ onEachStoreAlone('a backup', (stores) => {
     await using store = await stores.open();
     const signedUnder = async (): Promise<unknown> => JSON.parse((await backupText(store)).split('\n')[0] ?? '');
     expect(await signedUnder()).toMatchObject({ key: { number: 2, fingerprint: RING.fingerprint(2) } });
-    await putAll(store, { [KEYS.activeKey]: { number: 1, fingerprint: RING.fingerprint(1) } });
+    await putAll(store, { [KEYS.activeKey()]: { number: 1, fingerprint: RING.fingerprint(1) } });
     expect(await signedUnder()).toMatchObject({ key: { number: 1, fingerprint: RING.fingerprint(1) } });
-    await putAll(store, { [KEYS.activeKey]: { number: 3, fingerprint: 'f' } });
+    await putAll(store, { [KEYS.activeKey()]: { number: 3, fingerprint: 'f' } });
     await expect(backupText(store)).rejects.toThrow(/Key 3 is in use, and not in the key file/);
     await expect(backupText(store)).rejects.toThrow(ConfigurationFault);
   });
@@ -136,7 +137,7 @@ onEachStoreAlone('a backup', (stores) => {
     if (begun === 'busy') throw new Error('busy');
     await using backup = begun;
     const audited = async (): Promise<unknown[]> =>
-      (await store.list({ prefix: KEYS.audits(OPERATOR_AUDIT), limit: 10 })).entries.map(
+      (await store.list({ prefix: KEYS.audit.under(OPERATOR_AUDIT), limit: 10 })).entries.map(
         ({ value }) => JSON.parse(value) as unknown,
       );
     const { actor, requestId } = ORIGIN;

@@ -9,11 +9,12 @@ import {
   type Proof,
 } from '../../../src/domain/backup/file-format.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { FORMAT } from '../../../src/domain/records/records.ts';
+import { FORMAT } from '../../../src/domain/records/store-records.ts';
 import type { Entry } from '../../../src/store/port.ts';
 import { ringOf, RING, signer } from '../../support/records/backups.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
 import { runs } from '../../support/run/effort.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const SNAPSHOT: BackupSnapshot = {
   muster: 'backup',
@@ -25,8 +26,8 @@ const SNAPSHOT: BackupSnapshot = {
   version: '0.1.0',
 };
 const ENTRIES: readonly Entry[] = [
-  { key: 'a', value: '{"n":1}', revision: 3 },
-  { key: 'b', value: '{"text":"línea\\n"}', revision: 7 },
+  { key: rawKey('a'), value: '{"n":1}', revision: 3 },
+  { key: rawKey('b'), value: '{"text":"línea\\n"}', revision: 7 },
 ];
 
 function textOf(entries = ENTRIES, header: object = SNAPSHOT, key = signer(1)): string {
@@ -56,7 +57,7 @@ test('what was written is read, wherever the pieces are cut', async () => {
   await fc.assert(
     fc.asyncProperty(values, fc.integer({ min: 1, max: 100 }), async (drawn, chunk) => {
       const entries = drawn
-        .map(([key, value, revision]) => ({ key, value, revision }))
+        .map(([key, value, revision]) => ({ key: rawKey(key), value, revision }))
         .toSorted((a, b) => (a.key < b.key ? -1 : 1));
       expect(await read(textOf(entries), chunk)).toEqual(entries);
     }),
@@ -130,7 +131,7 @@ test('its signature is the HMAC-SHA256 of all bytes before the trailer, under HK
   expect(trailer.sha256).toBe(createHash('sha256').update(content).digest('hex'));
 });
 
-const OTHER: readonly Entry[] = [{ key: 'c', value: '{}', revision: 9 }];
+const OTHER: readonly Entry[] = [{ key: rawKey('c'), value: '{}', revision: 9 }];
 test.each<[string, string, RegExp]>([
   [
     'with a changed entry, and a sum that fits',

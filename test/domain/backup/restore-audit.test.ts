@@ -46,7 +46,7 @@ onEachStore('the audit after a restore', (stores) => {
     await tamper(from, keys[0] ?? '', undefined);
     await using to = await stores.open();
     await restoreText(to, await backupText(from));
-    expect((await to.list({ prefix: KEYS.audits(ACCOUNT), limit: 10 })).entries).toHaveLength(1);
+    expect((await to.list({ prefix: KEYS.audit.under(ACCOUNT), limit: 10 })).entries).toHaveLength(1);
     expect((await verifyAudit(to, ACCOUNT)).faults).toMatchObject([{ what: 'removed' }]);
   });
 });

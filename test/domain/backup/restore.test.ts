@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { OTEL_REVISIONS_SKIPPED } from '../../../src/domain/backup/restore-rules.ts';
 import type { BackupTrust } from '../../../src/domain/backup/restore.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { FORMAT } from '../../../src/domain/records/records.ts';
+import { FORMAT } from '../../../src/domain/records/store-records.ts';
 import { settleFormat } from '../../../src/domain/replicas/format.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { backupText, contentOf, putAll, restoreText, RING, ringOf } from '../../support/records/backups.ts';
@@ -50,9 +50,9 @@ const PLAIN = {
   [KEYS.apiKey(ACCOUNT, 'key')]: { name: '', hash: 'h', createdAt: 1 },
   [KEYS.counters(ACCOUNT)]: { apps: 1, nextSlot: 1, idempotencyNext: 5 },
   [KEYS.credential('c')]: { accountId: ACCOUNT, appId: 'app' },
-  [KEYS.day]: { day: '2026-06-01' },
+  [KEYS.day()]: { day: '2026-06-01' },
   [KEYS.ledger('2026-05', ACCOUNT, '31')]: { day: '2026-05-31', activeDaemons: 1 },
-  [KEYS.metered]: { through: '2026-05-31' },
+  [KEYS.metered()]: { through: '2026-05-31' },
   [KEYS.statusChange('2026-06-01', ACCOUNT, 'app')]: { before: 'none', after: 'active', at: 1 },
   ...Object.fromEntries(
     Array.from({ length: 250 }, (_none, index) => [KEYS.pastCredential('app', `${1000 + index}`), { index }]),
@@ -75,7 +75,7 @@ async function source(store: Store): Promise<string> {
     [KEYS.purge('m2')]: { at: 1 },
     [KEYS.purged(1)]: { count: 3 },
     [KEYS.purged(2)]: { count: 4 },
-    [KEYS.activeKey]: { number: 2, fingerprint: 'f' },
+    [KEYS.activeKey()]: { number: 2, fingerprint: 'f' },
     // Whoever was let in or invited before is not so by a restore.
     [KEYS.session('s')]: { userId: 'ann', createdAt: 1, expiresAt: 2, method: 'link', browser: '' },
     [KEYS.sessionUses('ann')]: { sessions: [['s', 1]] },
@@ -112,13 +112,13 @@ onEachStore('a restore', (stores) => {
     expect(recordOf(content, KEYS.otel(OTHER))['tag']).not.toBe('purged');
     expect(recordOf(content, KEYS.purged(1))).toEqual({ count: 3 });
     expect(recordOf(content, KEYS.purged(2))).toEqual({ count: 5 });
-    expect(recordOf(content, KEYS.format)).toEqual({
+    expect(recordOf(content, KEYS.format())).toEqual({
       format: FORMAT,
       storeId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
     });
     const others = [KEYS.app(ACCOUNT, 'app'), KEYS.otel(ACCOUNT), KEYS.otel(OTHER), KEYS.purged(1), KEYS.purged(2)];
     expect([...content.keys()].toSorted()).toEqual(
-      [...Object.keys(PLAIN), ...others, KEYS.format, 'd/head'].toSorted(),
+      [...Object.keys(PLAIN), ...others, KEYS.format(), 'd/head'].toSorted(),
     );
     await settleFormat(to);
   });
@@ -188,8 +188,8 @@ onEachStore('a restore', (stores) => {
       if (cut > 0) expect(fault).toMatch(/holds part of a backup: empty it.*restore again/s);
       commits += 1;
       const left = await contentOf(to);
-      expect([cut, left.has(KEYS.restoring)]).toEqual([cut, cut > 0]);
-      expect(left.has(KEYS.format)).toBe(false);
+      expect([cut, left.has(KEYS.restoring())]).toEqual([cut, cut > 0]);
+      expect(left.has(KEYS.format())).toBe(false);
       if (cut === 0) expect(left.size).toBe(0);
       else {
         await expect(settleFormat(to)).rejects.toThrow(/restore was not finished.*empty it.*restore again/s);
@@ -208,7 +208,7 @@ onEachStore('a restore', (stores) => {
       const faulty = faultyStore(to, [fate, fate, fate, 'passes', fate, 'passes', fate, 'passes', fate]);
       await restoreText(faulty, text, { keepCodes: true });
       const content = await contentOf(to);
-      expect([content.has(KEYS.restoring), content.has(KEYS.format)]).toEqual([false, true]);
+      expect([content.has(KEYS.restoring()), content.has(KEYS.format())]).toEqual([false, true]);
       for (const [key, record] of Object.entries({ ...PLAIN, ...KEPT })) {
         expect([key, recordOf(content, key)]).toEqual([key, record]);
       }
@@ -216,7 +216,7 @@ onEachStore('a restore', (stores) => {
   });
 
   test.each([
-    ['a store that serves', { [KEYS.format]: { format: FORMAT } }],
+    ['a store that serves', { [KEYS.format()]: { format: FORMAT } }],
     ['a store with anything at all', { 'zz/unknown': {} }],
   ])('into %s is refused, and changes nothing', async (_what, records) => {
     await using from = await stores.open();
@@ -252,11 +252,11 @@ onEachStore('a restore', (stores) => {
     await using from = await stores.open();
     await using to = await stores.open();
     const text = await source(from);
-    await putAll(from, { [KEYS.metered]: { through: '2030-01-01' } });
+    await putAll(from, { [KEYS.metered()]: { through: '2030-01-01' } });
     const other = await backupText(from);
     const readings = Array.from({ length: 3 }, (_none, n) => (n === reading ? other : text));
     await expect(restoreText(to, readings)).rejects.toThrow(/changed while it was being restored.*empty it/s);
-    expect((await contentOf(to)).has(KEYS.format)).toBe(false);
+    expect((await contentOf(to)).has(KEYS.format())).toBe(false);
     await expect(settleFormat(to)).rejects.toThrow(/restore was not finished/);
   });
 
@@ -277,7 +277,7 @@ onEachStore('a restore', (stores) => {
       expect((await contentOf(to)).size).toBe(0);
     }
     await restoreText(to, text, { trust: { ...none, sha256: sha256.toUpperCase() } });
-    expect((await contentOf(to)).has(KEYS.format)).toBe(true);
+    expect((await contentOf(to)).has(KEYS.format())).toBe(true);
   });
 
   test('meets another one into the same store: one of them is done, and the other wrote nothing', async () => {
@@ -287,7 +287,7 @@ onEachStore('a restore', (stores) => {
     const results = await Promise.allSettled([restoreText(to, text), restoreText(to, text)]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const content = await contentOf(to);
-    expect(content.has(KEYS.restoring)).toBe(false);
+    expect(content.has(KEYS.restoring())).toBe(false);
     for (const [key, record] of Object.entries(PLAIN)) expect([key, recordOf(content, key)]).toEqual([key, record]);
   });
 
@@ -298,15 +298,15 @@ onEachStore('a restore', (stores) => {
     const faulty = faultyStore(to);
     faulty.intercept('commit', 'before', () => settleFormat(to));
     await expect(restoreText(faulty, text)).rejects.toThrow(/Something else writes/);
-    expect([...(await contentOf(to)).keys()].toSorted()).toEqual(['d/head', KEYS.format]);
+    expect([...(await contentOf(to)).keys()].toSorted()).toEqual(['d/head', KEYS.format()]);
   });
 
   test('begins while a service checks the empty store: that service does not start', async () => {
     await using to = await stores.open();
     const faulty = faultyStore(to);
-    faulty.intercept('commit', 'before', () => putAll(to, { [KEYS.restoring]: { at: 1 } }));
+    faulty.intercept('commit', 'before', () => putAll(to, { [KEYS.restoring()]: { at: 1 } }));
     await expect(settleFormat(faulty)).rejects.toThrow(/restore was not finished/);
-    expect((await contentOf(to)).has(KEYS.format)).toBe(false);
+    expect((await contentOf(to)).has(KEYS.format())).toBe(false);
   });
 
   test('never writes over what somebody else has put there meanwhile', async () => {
@@ -314,9 +314,9 @@ onEachStore('a restore', (stores) => {
     await using to = await stores.open();
     const text = await source(from);
     const faulty = faultyStore(to);
-    faulty.intercept('commit', 'after', () => putAll(to, { [KEYS.metered]: { through: 'of another' } }));
+    faulty.intercept('commit', 'after', () => putAll(to, { [KEYS.metered()]: { through: 'of another' } }));
     await expect(restoreText(faulty, text)).rejects.toThrow(/Something else writes/);
-    expect(recordOf(await contentOf(to), KEYS.metered)).toEqual({ through: 'of another' });
+    expect(recordOf(await contentOf(to), KEYS.metered())).toEqual({ through: 'of another' });
   });
 
   test('ends where the store is emptied under it, and leaves nothing that looks whole', async () => {
@@ -325,7 +325,7 @@ onEachStore('a restore', (stores) => {
     const text = await source(from);
     const faulty = faultyStore(to);
     faulty.intercept('commit', 'after', () =>
-      to.commit({ expect: [expectAbsent('never')], write: [{ remove: KEYS.restoring }] }),
+      to.commit({ expect: [expectAbsent('never')], write: [{ remove: KEYS.restoring() }] }),
     );
     await expect(restoreText(faulty, text)).rejects.toThrow(/Something else writes/);
     expect([...(await contentOf(to)).keys()]).toEqual(['d/head']);

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { newApp, withCode } from '../../../src/domain/apps/app-state.ts';
 import { parseRecord, put } from '../../../src/domain/records/codec.ts';
-import { statusChangeSchema } from '../../../src/domain/records/day-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { credentialSchema, type AppRecord } from '../../../src/domain/records/records.ts';
+import type { AppRecord } from '../../../src/domain/records/app-records.ts';
 import { mayChangeAs } from '../../../src/domain/resource-bindings/adoption.ts';
 import { ACCOUNT, bindingTo, operated, outcomes, owner, type Operated } from '../../support/kubernetes/bound-core.ts';
 import { write } from '../../support/metering/metering.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 /* The operator enrolls the app of a custom resource with a credential that it has put into a Secret. */
 
@@ -50,7 +50,7 @@ onEachBackend('an enrollment for a custom resource', (backend) => {
     expect(app.spent).toEqual([{ hash: app.enrolled?.code, why: 'used' }]);
     expect((await it.bindings.get(UID))?.record).toMatchObject({ credential: { hash: 'hash' } });
     const bound = await it.store.get(KEYS.credential('hash'));
-    expect(bound && parseRecord(credentialSchema, bound).record).toEqual({ accountId: ACCOUNT, appId: APP });
+    expect(bound && parseRecord(KEYS.credential, bound).record).toEqual({ accountId: ACCOUNT, appId: APP });
     const { items } = await it.auditEntries.list(ACCOUNT, { limit: 100, after: undefined });
     expect(items.filter(({ action }) => action === 'app.enrolled')).toMatchObject([
       {
@@ -65,9 +65,9 @@ onEachBackend('an enrollment for a custom resource', (backend) => {
   test('counts from then on: the night knows what the app was before', async () => {
     await using it = await withApp();
     await enroll(it, 'hash');
-    const { entries } = await it.store.list({ prefix: KEYS.statusChangesAll, limit: 10 });
+    const { entries } = await it.store.list({ prefix: KEYS.statusChange.under(), limit: 10 });
     const changes = entries.filter(({ key }) => key.endsWith(APP));
-    expect(changes.map((entry) => parseRecord(statusChangeSchema, entry).record)).toMatchObject([
+    expect(changes.map((entry) => parseRecord(KEYS.statusChange, entry).record)).toMatchObject([
       { before: 'pending', after: 'active' },
     ]);
     // Another credential is no change of the status (A4).
@@ -82,7 +82,7 @@ onEachBackend('an enrollment for a custom resource', (backend) => {
     const known = { ...(await appOf(it)), platform: 'linux', agentVersion: '0.149.0' };
     await write(it.store, [
       put(KEYS.app(ACCOUNT, APP), withCode(known, { hash: 'open', issuedAt: it.core.clock.now() })),
-      put(KEYS.ack(ACCOUNT, APP), {}),
+      rawPut(KEYS.ack(ACCOUNT, APP), {}),
     ]);
     await enroll(it, 'hash-2');
     const app = await appOf(it);

@@ -6,7 +6,6 @@ import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { accountSchema, appSchema } from '../../../src/domain/records/records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { expectAsFound, StoreUnavailable, type Store } from '../../../src/store/port.ts';
@@ -17,7 +16,7 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 const ACCOUNT = 'abcdefgh12345678';
-const ACCOUNT_RECORD = accountSchema.parse({ name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
+const ACCOUNT_RECORD = KEYS.account.schema.parse({ name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
 
 let store: Store;
 let memory: FleetMemory;
@@ -41,7 +40,7 @@ afterEach(() => store[Symbol.asyncDispose]());
 function app(slot: number): AppEntry {
   const id = String(slot).padStart(20, 'a');
   const state = { name: '', status: 'active', statusAt: 1, createdAt: 1, slot, platform: '', agentVersion: '' };
-  const record = appSchema.parse({ ...state, connection: 'cloud', codes: [], spent: [] });
+  const record = KEYS.app.schema.parse({ ...state, connection: 'cloud', codes: [], spent: [] });
   memory.put({ key: KEYS.app(ACCOUNT, id), value: JSON.stringify(record), revision: 2 });
   return appEntry(id, ACCOUNT, foundAt(2, record));
 }

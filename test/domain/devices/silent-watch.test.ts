@@ -10,16 +10,17 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { expectAbsent, StoreUnavailable, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, type Put, type Store, StoreUnavailable } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import type { AppStatus } from '../../../src/domain/records/app-records.ts';
 
 const account = (id: string, name = id) =>
   put(KEYS.account(id), { name, entitlement: 'standard', disabled: false, createdAt: 1 });
-const app = (accountId: string, id: string, status = 'active') =>
+const app = (accountId: string, id: string, status: AppStatus = 'active') =>
   put(KEYS.app(accountId, id), {
     name: id,
     status,
@@ -34,8 +35,7 @@ const app = (accountId: string, id: string, status = 'active') =>
     spent: [],
   });
 
-const commit = (store: Store, ...write: readonly { put: string; value: string }[]) =>
-  store.commit({ expect: [expectAbsent('never')], write });
+const commit = (store: Store, ...write: readonly Put[]) => store.commit({ expect: [expectAbsent('never')], write });
 
 /** Nine accounts whose ids begin alike, which are listed together, and one by itself; each has two apps. */
 const TOGETHER = Array.from({ length: 9 }, (_, n) => `a${n}`);

@@ -10,13 +10,15 @@ import {
 } from '../../../src/domain/apps/app-state.ts';
 import { readSummary, summaryOf } from '../../../src/domain/fleet/app-summary.ts';
 import { BadRecord, parseRecord } from '../../../src/domain/records/codec.ts';
-import { appSchema, type AppRecord } from '../../../src/domain/records/records.ts';
+import type { AppRecord } from '../../../src/domain/records/app-records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { runs } from '../../support/run/effort.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 /** The result of the schema for the text: the summary and the credential, or that it is no record. */
 function bySchema(value: string): unknown {
   try {
-    const { record } = parseRecord(appSchema, { key: 'k', value, revision: 1 });
+    const { record } = parseRecord(KEYS.app, { key: rawKey('k'), value, revision: 1 });
     const { credential } = record;
     return { summary: summaryOf(record), credential: /^[\w-]+$/.test(credential ?? '') ? credential : undefined };
   } catch (error) {
@@ -26,7 +28,7 @@ function bySchema(value: string): unknown {
 
 function bySummary(value: string): unknown {
   try {
-    return readSummary({ key: 'k', value, revision: 1 });
+    return readSummary({ key: rawKey('k'), value, revision: 1 });
   } catch (error) {
     return error instanceof BadRecord ? 'refused' : error;
   }
@@ -66,7 +68,7 @@ function taken(app: AppRecord, s: Step): AppRecord {
     case 'take':
       return credentialTaken(app);
     case 'respell':
-      return appSchema.parse(app);
+      return KEYS.app.schema.parse(app);
     case 'enroll': {
       const [code] = app.codes;
       if (!code) return app;

@@ -6,12 +6,13 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { expectAbsent, StoreUnavailable, type Entry, type Store } from '../../../src/store/port.ts';
+import { type Entry, expectAbsent, type Put, type Store, StoreUnavailable } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache, type Freshness } from '../../../src/store/watch-cache/watch-cache.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const account = (id: string) =>
   put(KEYS.account(id), { name: 'a', entitlement: 'standard', disabled: false, createdAt: 1 });
@@ -30,8 +31,8 @@ const app = (accountId: string, id: string, credential: string) =>
     codes: [],
     spent: [],
   });
-const entry = ({ put: key, value }: { put: string; value: string }, revision: number): Entry => ({
-  key,
+const entry = ({ put: key, value }: Put, revision: number): Entry => ({
+  key: rawKey(key),
   value,
   revision,
 });
@@ -48,7 +49,7 @@ async function following(store: Store, unreadable: unknown[] = []) {
   return { memory, watchCache, fleet, [Symbol.asyncDispose]: () => watchCache[Symbol.asyncDispose]() };
 }
 
-async function commit(store: Store, ...write: { put: string; value: string }[]): Promise<void> {
+async function commit(store: Store, ...write: Put[]): Promise<void> {
   await store.commit({ expect: [expectAbsent('never')], write });
 }
 
@@ -72,7 +73,7 @@ test('memory that is dropped while a request is under way says that it is away, 
 test('records that this program cannot read are refused and do not make memory differ from the store', async () => {
   await using store = await openSqliteStore(':memory:');
   const broken = { put: KEYS.app('one', 'broken'), value: '{"name":1}' };
-  const unheardOf = { put: `${KEYS.account('one')}/of-a-newer-version/x`, value: '{}' };
+  const unheardOf = { put: rawKey(`${KEYS.account('one')}/of-a-newer-version/x`), value: '{}' };
   await commit(store, account('one'), app('one', 'app', 'hash'), broken, unheardOf);
   const unreadable: unknown[] = [];
   await using followed = await following(store, unreadable);
@@ -81,7 +82,7 @@ test('records that this program cannot read are refused and do not make memory d
   expect(unreadable).toHaveLength(1);
   expect(await followed.watchCache.checkConsistency()).toBe('equal');
   await commit(store, { ...broken, value: app('one', 'broken', 'other').value });
-  await store.commit({ expect: [expectAbsent('never')], write: [{ remove: unheardOf.put }] });
+  await store.commit({ expect: [expectAbsent('never')], write: [{ remove: rawKey(unheardOf.put) }] });
   await until(async () => (await followed.watchCache.fresh()) === 'fresh');
   expect(followed.memory.appById('broken')).toBeDefined();
   expect(await followed.watchCache.checkConsistency()).toBe('equal');

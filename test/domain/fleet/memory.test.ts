@@ -4,6 +4,7 @@ import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { runs } from '../../support/run/effort.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const ACCOUNT = 'abcdefgh12345678';
 const APP = 'abcdefghij0123456789';
@@ -40,7 +41,7 @@ test.each<[string, string, object, boolean, string | undefined]>([
   const changes: unknown[] = [];
   memory.onChange((accountId, changed) => changes.push([accountId, changed]));
   const expected = told ? [[ACCOUNT, appId]] : [];
-  memory.put({ key, value: JSON.stringify(record), revision: 5 });
+  memory.put({ key: rawKey(key), value: JSON.stringify(record), revision: 5 });
   memory.settled();
   expect(changes).toEqual(expected);
   memory.remove(key);
@@ -129,7 +130,7 @@ test('apps are found by account, by id and by the credential of now, whatever co
         const active = apps.filter(({ record }) => record.status === 'active').map((held) => held.id);
         expect([memory.account(id)?.appCount, memory.account(id)?.activeIds()]).toEqual([apps.length, active]);
         for (const held of apps) expect(held.record).toEqual(model.get(KEYS.app(id, held.id))?.record);
-        const held = new Map(memory.held(KEYS.apps(id).slice(0, -5))) as ReadonlyMap<string, number>;
+        const held = new Map(memory.held(KEYS.app.under(id).slice(0, -5))) as ReadonlyMap<string, number>;
         for (const { appId, revision } of own) expect(held.get(KEYS.app(id, appId))).toBe(revision);
       }
     }),

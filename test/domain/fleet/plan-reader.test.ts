@@ -4,7 +4,7 @@ import { PlanReader } from '../../../src/domain/fleet/plan-reader.ts';
 import type { AccountReader, FleetReader } from '../../../src/domain/fleet/reader.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { expectUnchanged, type Entry, type Expectation, type Snapshot } from '../../../src/store/port.ts';
+import { type Entry, type Expectation, expectUnchanged, type Put, type Snapshot } from '../../../src/store/port.ts';
 
 /*
  * What a plan reads is a snapshot, and its commit expects that snapshot: memory moves on while a plan waits, and a
@@ -14,7 +14,7 @@ import { expectUnchanged, type Entry, type Expectation, type Snapshot } from '..
 const [ACCOUNT, APP, USER, SESSION, KEY_ID] = ['account', 'app', 'user', 'session', 'key-id'];
 
 /** Each record of the cached range as it is at a revision; `text` is a field in which two of them differ. */
-const RECORDS: readonly ((text: string) => { readonly put: string; readonly value: string })[] = [
+const RECORDS: readonly ((text: string) => Put)[] = [
   (name) => put(KEYS.account(ACCOUNT), { name, entitlement: 'standard', disabled: false, createdAt: 1 }),
   (name) => put(KEYS.apiKey(ACCOUNT, KEY_ID), { name, hash: 'hash', createdAt: 1 }),
   (name) =>
@@ -39,10 +39,10 @@ const RECORDS: readonly ((text: string) => { readonly put: string; readonly valu
   (name) =>
     put(KEYS.user(USER), { name, login: '', createdAt: 1, disabled: false, identities: [], passkeys: [], rolesAt: 1 }),
   (browser) => put(KEYS.session(SESSION), { userId: USER, createdAt: 1, expiresAt: 9, method: 'password', browser }),
-  (text) => put(KEYS.operators, { members: [USER], text }),
-  (userId) => put(KEYS.newcomer, { userId }),
-  (since) => put(KEYS.day, { day: '2026-01-02', since: `2026-01-01${since}`.slice(0, 10) }),
-  (fingerprint) => put(KEYS.activeKey, { number: 1, fingerprint }),
+  (text) => put(KEYS.operators(), { members: [USER], text }),
+  (userId) => put(KEYS.newcomer(), { userId }),
+  (since) => put(KEYS.day(), { day: '2026-01-02', since: `2026-01-01${since}`.slice(0, 10) }),
+  (fingerprint) => put(KEYS.activeKey(), { number: 1, fingerprint }),
 ];
 
 const entriesAt = (revision: number): readonly Entry[] =>
@@ -98,10 +98,10 @@ const WAYS: Readonly<Record<string, readonly Read[]>> = {
     async (reader) => await reader.session(SESSION),
     async (reader) => await one(await reader.sessionsOf(USER)),
   ],
-  [KEYS.operators]: [async (reader) => await reader.operators()],
-  [KEYS.newcomer]: [async (reader) => await reader.newcomer()],
-  [KEYS.day]: [async (reader) => await reader.day()],
-  [KEYS.activeKey]: [async (reader) => await reader.activeKey()],
+  [KEYS.operators()]: [async (reader) => await reader.operators()],
+  [KEYS.newcomer()]: [async (reader) => await reader.newcomer()],
+  [KEYS.day()]: [async (reader) => await reader.day()],
+  [KEYS.activeKey()]: [async (reader) => await reader.activeKey()],
 };
 const PAIRS = Object.entries(WAYS).flatMap(([key, ways]) =>
   ways.flatMap((first, i) => ways.map((second, j) => ({ key, from: i + 1, to: j + 1, first, second }))),

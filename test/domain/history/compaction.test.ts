@@ -16,6 +16,7 @@ import { purgeLoop } from '../../support/records/purge-loop.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey, rawPut } from '../../support/store/raw-key.ts';
 
 const LOOK_MS = 5000;
 const MINUTE_MS = 60_000;
@@ -54,7 +55,7 @@ async function overwritten(store: Store): Promise<number> {
     const { entries } = await store.list({ prefix: 'thing', limit: 1 });
     const result = await store.commit({
       expect: [expectRevision('thing', entries[0]?.revision ?? ABSENT)],
-      write: [{ put: 'thing', value }],
+      write: [{ put: rawKey('thing'), value }],
     });
     if (result.outcome === 'committed') revisions.push(result.revision);
   }
@@ -74,7 +75,7 @@ const isKept = async (store: Store, revision: number): Promise<boolean> =>
   (await store.listAt({ prefix: 'thing', limit: 1 }, revision)) !== 'compacted';
 
 const notes = async (store: Store): Promise<number> =>
-  (await store.list({ prefix: KEYS.purges, limit: 10 })).entries.length;
+  (await store.list({ prefix: KEYS.purge.under(), limit: 10 })).entries.length;
 
 /** A purge while a snapshot of an older revision is taken: not counted as forgotten before it is. */
 async function expectCountedLater(opened: Store, clock: FakeClock): Promise<void> {
@@ -220,7 +221,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     const secret = await purge(opened);
     await opened.commit({
       expect: [expectAbsent('never')],
-      write: [put(KEYS.purge('0'), { damaged: true })],
+      write: [rawPut(KEYS.purge('0'), { damaged: true })],
     });
     for (let look = 0; look < 10; look += 1) {
       await expect(one.loop.reconcile(signal)).rejects.toThrow(KEYS.purge('0'));
@@ -255,13 +256,13 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
 
   test('a former leader neither records a compaction nor counts purges', async () => {
     await using opened = await open();
-    const fence = [expectRevision(KEYS.leader, 1)];
+    const fence = [expectRevision(KEYS.leader(), 1)];
     const metrics = createMetrics('test');
     const ex = purgeLoop({ store: opened, clock, metrics, compacts: true }, { fence, signal });
     await purge(opened);
     await ex.reconcile(signal);
-    expect(await opened.get(KEYS.compaction)).toBeUndefined();
-    expect((await opened.list({ prefix: KEYS.purges, limit: 1 })).entries).toHaveLength(1);
+    expect(await opened.get(KEYS.compaction())).toBeUndefined();
+    expect((await opened.list({ prefix: KEYS.purge.under(), limit: 1 })).entries).toHaveLength(1);
   });
 
   test('never, where Muster may not compact it', async () => {
@@ -270,7 +271,7 @@ describe.skipIf(binary === undefined)(`compaction of an etcd${binary ? '' : ` [s
     const secret = await purge(opened);
     expect(sum(await pass(clock, 6 * MINUTE_MS, [one]))).toBe(0);
     expect(await isKept(opened, secret)).toBe(true);
-    expect(await opened.get(KEYS.compaction)).toBeUndefined();
+    expect(await opened.get(KEYS.compaction())).toBeUndefined();
   });
 });
 

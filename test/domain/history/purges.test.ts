@@ -7,8 +7,7 @@ import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { otelSchema } from '../../../src/domain/records/records.ts';
-import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
+import { type Sealed, sealedSchema } from '../../../src/domain/records/shapes.ts';
 import { CACHED_PREFIX, type Store } from '../../../src/store/port.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
@@ -60,7 +59,7 @@ async function purge({ muster, account }: Started): Promise<void> {
 
 async function sealedNow({ store, account }: Started): Promise<Sealed> {
   const entry = await store.get(KEYS.otel(account.accountId));
-  const sealed = entry && parseRecord(otelSchema, entry).record.config?.header;
+  const sealed = entry && parseRecord(KEYS.otel, entry).record.config?.header;
   if (!sealed) throw new Error('no header is stored');
   return sealed;
 }
@@ -69,7 +68,7 @@ async function sealedNow({ store, account }: Started): Promise<Sealed> {
 async function roundOfPurges({ store, clock }: Started): Promise<void> {
   await until(async () => {
     clock.advance(60_000);
-    return (await entriesOf(store, KEYS.purges)).length === 0;
+    return (await entriesOf(store, KEYS.purge.under())).length === 0;
   });
 }
 

@@ -10,6 +10,7 @@ import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const LOOK_MS = 5000;
 const signal = new AbortController().signal;
@@ -23,10 +24,13 @@ function compacter(store: Store, clock: FakeClock): () => Promise<void> {
 /** @returns the revision at which the secret was there last */
 async function purge(store: Store): Promise<number> {
   const expectNothing = expectAbsent('never');
-  const secret = await store.commit({ expect: [expectNothing], write: [{ put: 'thing', value: randomUUID() }] });
+  const secret = await store.commit({
+    expect: [expectNothing],
+    write: [{ put: rawKey('thing'), value: randomUUID() }],
+  });
   await store.commit({
     expect: [expectNothing],
-    write: [{ remove: 'thing' }, put(KEYS.purge(randomUUID()), { at: 1, keyNumber: 1 })],
+    write: [{ remove: rawKey('thing') }, put(KEYS.purge(randomUUID()), { at: 1, keyNumber: 1 })],
   });
   return secret.outcome === 'committed' ? secret.revision : expect.unreachable('nobody else writes');
 }
@@ -34,7 +38,7 @@ async function purge(store: Store): Promise<number> {
 const isKept = async (store: Store, revision: number): Promise<boolean> =>
   (await store.listAt({ prefix: 'thing', limit: 1 }, revision)) !== 'compacted';
 const isCounted = async (store: Store): Promise<boolean> =>
-  (await store.list({ prefix: KEYS.purges, limit: 1 })).entries.length === 0;
+  (await store.list({ prefix: KEYS.purge.under(), limit: 1 })).entries.length === 0;
 
 onEachStoreAlone('compaction and pins', (stores) => {
   test('a secret that was purged before a pin goes; one that was purged after it goes as soon as the pin does', async () => {
@@ -76,7 +80,7 @@ onEachStoreAlone('compaction and pins', (stores) => {
         const held = await opened.hold(KEYS.pin('reader'), '{"at":0}', 15_000);
         if (held !== 'taken') made = held;
         // This is newer than the pinned revision: a compaction to the store's revision of now would go too far.
-        await opened.commit({ expect: [expectAbsent('never')], write: [{ put: 'other', value: moment }] });
+        await opened.commit({ expect: [expectAbsent('never')], write: [{ put: rawKey('other'), value: moment }] });
       };
       // The first listing is that of the purges, the second that of the pins.
       if (moment === 'before it is compacted') store.intercept('compact', 'before', make);

@@ -11,8 +11,8 @@ import { answerContext } from '../../../src/domain/mutation/idempotency.ts';
 import { headerContext } from '../../../src/domain/otel-config/otel-config.ts';
 import { parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
-import { idempotencyRecordSchema, otelSchema, type OtelRecord } from '../../../src/domain/records/records.ts';
-import { rewrappedSchema, type RewrappedRecord } from '../../../src/domain/records/replica-records.ts';
+import type { OtelRecord } from '../../../src/domain/records/otel-records.ts';
+import type { RewrappedRecord } from '../../../src/domain/records/replica-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
@@ -20,10 +20,11 @@ import {
   ABSENT,
   COMMIT_OPERATIONS_MAX,
   expectAbsent,
-  expectUnchanged,
-  StoreUnavailable,
   type Expectation,
+  expectUnchanged,
+  type Put,
   type Store,
+  StoreUnavailable,
 } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache } from '../../../src/store/watch-cache/watch-cache.ts';
@@ -41,20 +42,20 @@ const envelopeOf = (...numbers: number[]): Envelope => createEnvelope(ringOf(...
 const accountId = (n: number): string => `account${String(n).padStart(9, '0')}`;
 const headerText = (n: number): string => `Bearer secret of ${n}`;
 
-function otelPut(n: number, keyNumber: number): { put: string; value: string } {
+function otelPut(n: number, keyNumber: number): Put {
   const header = envelopeOf(1, 2).seal(new Secret(headerText(n)), headerContext(accountId(n)), keyNumber);
   const config = { enabled: true, endpoint: 'https://c.example.com', evidenceLevel: 'hashes' as const, header };
   const record: OtelRecord = { revision: 7, tag: 'tag', at: 1, config };
   return put(KEYS.otel(accountId(n)), record);
 }
 
-function answerPut(account: number, n: number, keyNumber: number): { put: string; value: string } {
+function answerPut(account: number, n: number, keyNumber: number): Put {
   const context = answerContext(accountId(account), `name${n}`);
   const answer = envelopeOf(1, 2).seal(new Secret(`answer ${n}`), context, keyNumber);
   return put(KEYS.idempotencyRecord(accountId(account), `name${n}`), { at: 1, slot: n, question: 'q', answer });
 }
 
-async function commitAll(store: Store, writes: readonly { put: string; value: string }[]): Promise<void> {
+async function commitAll(store: Store, writes: readonly Put[]): Promise<void> {
   for (let at = 0; at < writes.length; at += 100) {
     const write = writes.slice(at, at + 100);
     await store.commit({ expect: [expectAbsent('never')], write });
@@ -64,7 +65,7 @@ async function commitAll(store: Store, writes: readonly { put: string; value: st
 const accountPut = (n: number) =>
   put(KEYS.account(accountId(n)), { name: 'a', entitlement: 'enterprise', disabled: false, createdAt: 1 });
 const writing = (number: number) =>
-  put(KEYS.activeKey, { number, fingerprint: ringOf(number).fingerprint(number) ?? '' });
+  put(KEYS.activeKey(), { number, fingerprint: ringOf(number).fingerprint(number) ?? '' });
 
 /** The leader's part over a store: its rounds, and what they did. */
 async function leading(
@@ -89,24 +90,24 @@ async function leading(
 }
 
 async function noted(store: Store): Promise<RewrappedRecord | undefined> {
-  const entry = await store.get(KEYS.rewrapped);
-  return entry && parseRecord(rewrappedSchema, entry).record;
+  const entry = await store.get(KEYS.rewrapped());
+  return entry && parseRecord(KEYS.rewrapped, entry).record;
 }
 
 /** Every secret in the store with the ring of key 2 alone: what does not open is undefined. */
 async function opened(store: Store): Promise<(string | undefined)[]> {
   const envelope = envelopeOf(2);
   const found: (string | undefined)[] = [];
-  for (const entry of await entriesOf(store, KEYS.accounts)) {
+  for (const entry of await entriesOf(store, KEYS.account.under())) {
     if (!entry.key.endsWith('/otel')) continue;
-    const { record } = parseRecord(otelSchema, entry);
-    const account = entry.key.slice(KEYS.accounts.length).split('/')[0] ?? '';
+    const { record } = parseRecord(KEYS.otel, entry);
+    const account = entry.key.slice(KEYS.account.under().length).split('/')[0] ?? '';
     const header = record.config?.header;
     found.push(header && envelope.open(header, headerContext(account))?.reveal());
   }
-  for (const entry of await entriesOf(store, KEYS.idempotencyRecordsAll)) {
+  for (const entry of await entriesOf(store, KEYS.idempotencySlot.under())) {
     const [, account = '', , name = ''] = entry.key.split('/');
-    const { record } = parseRecord(idempotencyRecordSchema, entry);
+    const { record } = parseRecord(KEYS.idempotencyRecord, entry);
     found.push(envelope.open(record.answer, answerContext(account, name))?.reveal());
   }
   return found;
@@ -145,10 +146,10 @@ onEachStore('the rewrap', (stores) => {
   test('touches no box, revision or tag, and what is done is not done again', async () => {
     await using store = faultyStore(await stores.open());
     await seeded(store, 2, 2);
-    const before = parseRecord(otelSchema, (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable()).record;
+    const before = parseRecord(KEYS.otel, (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable()).record;
     await using leader = await leading(store);
     await leader.round();
-    const after = parseRecord(otelSchema, (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable()).record;
+    const after = parseRecord(KEYS.otel, (await store.get(KEYS.otel(accountId(0)))) ?? expect.unreachable()).record;
     expect(after.config?.header).toEqual({
       ...before.config?.header,
       keyNumber: 2,
@@ -163,7 +164,7 @@ onEachStore('the rewrap', (stores) => {
   test('under a fence that is lost nothing is written', async () => {
     await using store = faultyStore(await stores.open());
     await seeded(store, 3, 3);
-    const fence = [expectRevision(KEYS.leader, 1)];
+    const fence = [expectRevision(KEYS.leader(), 1)];
     await using leader = await leading(store, [1, 2], fence);
     await leader.round();
     expect((await opened(store)).filter((text) => text !== undefined)).toEqual([]);
@@ -282,8 +283,8 @@ onEachStore('the rewrap', (stores) => {
     await seeded(store, 60, 1);
     await using leader = await leading(store, [1, 2, 3]);
     store.intercept('commit', 'before', async () => {
-      const before = await store.get(KEYS.activeKey);
-      const expects = [expectRevision(KEYS.activeKey, before?.revision ?? ABSENT)] as const;
+      const before = await store.get(KEYS.activeKey());
+      const expects = [expectRevision(KEYS.activeKey(), before?.revision ?? ABSENT)] as const;
       await store.commit({ expect: expects, write: [writing(3)] });
     });
     await leader.round();

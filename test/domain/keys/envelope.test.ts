@@ -4,7 +4,7 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { createEnvelope, type Envelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
-import { sealedSchema, type Sealed } from '../../../src/domain/records/sealed.ts';
+import { type Sealed, sealedSchema } from '../../../src/domain/records/shapes.ts';
 import { ConfigurationFault } from '../../../src/domain/refusal.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;

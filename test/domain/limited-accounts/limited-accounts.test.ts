@@ -10,7 +10,7 @@ import {
   type RefusedRequest,
 } from '../../../src/domain/limited-accounts/refused-requests.ts';
 import { SlidingCount } from '../../../src/domain/limited-accounts/sliding-count.ts';
-import { replicaSchema } from '../../../src/domain/records/replica-records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { createLog } from '../../../src/log.ts';
 import { runs } from '../../support/run/effort.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -140,7 +140,7 @@ describe('the requests that a replica refused', () => {
     const { limited } = observedLimits(requests, fills);
     expect([limited?.accounts.length, limited?.ids.length, limited?.fills.length]).toEqual([20, 200, 200]);
     expect(JSON.stringify(limited).length).toBeLessThan(72 * 1024);
-    expect(replicaSchema.shape.limited.parse(limited)).toEqual(limited);
+    expect(KEYS.replica.schema.shape.limited.parse(limited)).toEqual(limited);
   });
 });
 

@@ -7,6 +7,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { accountAt, appAt, ledgerOf, newId, replicaOn, write } from '../../support/metering/metering.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import type { AppStatus } from '../../../src/domain/records/app-records.ts';
 
 const ACCOUNTS = 20;
 const MANY = 250;
@@ -15,7 +16,7 @@ const [NIGHT, TODAY] = ['2026-06-01', '2026-06-02'];
 
 interface Options {
   readonly apps: number;
-  readonly status?: string;
+  readonly status?: AppStatus;
   /** How long each listing of the store takes by the night's clock. */
   readonly listMs?: number;
   readonly onPause?: () => void;
@@ -27,7 +28,7 @@ async function metered(signal: AbortSignal, { apps, status = 'active', listMs = 
   const clock = new FakeClock(Date.parse(`${TODAY}T01:00:00Z`));
   const accounts = Array.from({ length: ACCOUNTS }, newId);
   await write(store, [
-    put(KEYS.day, { day: TODAY, since: NIGHT }),
+    put(KEYS.day(), { day: TODAY, since: NIGHT }),
     ...accounts.flatMap((accountId) => [
       accountAt(accountId, 0),
       ...Array.from({ length: apps }, () => appAt(accountId, newId(), 0, status)),
@@ -67,7 +68,7 @@ test('a night pauses after each account of many apps that it has read or counted
   expect([outcome, recorded, pauses.length]).toEqual([true, ACCOUNTS, 2 * ACCOUNTS + 1]);
 });
 
-test.each(['pending', 'revoked'])('apps that are %s are read, too, and not counted', async (status) => {
+test.each(['pending', 'revoked'] as const)('apps that are %s are read, too, and not counted', async (status) => {
   const { outcome, pauses } = await metered(unstopped, { apps: MANY, status });
   expect([outcome, pauses.length]).toEqual([true, ACCOUNTS + 1]);
 });

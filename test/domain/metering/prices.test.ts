@@ -16,6 +16,7 @@ import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const at = Date.parse;
 const NOTHING: PricesRecord = { entries: [] };
@@ -188,11 +189,11 @@ onEachStore('prices in the store', (stores) => {
   });
 
   test('a leader of the past records nothing', async () => {
-    await store.commit({ expect: [expectAbsent(KEYS.leader)], write: [put(KEYS.leader, {})] });
-    const revision = (await store.get(KEYS.leader))?.revision ?? 0;
-    expect(await recordPrice(store, price, NOW, [expectRevision(KEYS.leader, revision + 1)])).toBe('conflict');
+    await store.commit({ expect: [expectAbsent(KEYS.leader())], write: [rawPut(KEYS.leader(), {})] });
+    const revision = (await store.get(KEYS.leader()))?.revision ?? 0;
+    expect(await recordPrice(store, price, NOW, [expectRevision(KEYS.leader(), revision + 1)])).toBe('conflict');
     expect(await readPrices(store)).toEqual(NOTHING);
-    expect(await recordPrice(store, price, NOW, [expectRevision(KEYS.leader, revision)])).toBe('recorded');
+    expect(await recordPrice(store, price, NOW, [expectRevision(KEYS.leader(), revision)])).toBe('recorded');
   });
 
   test('one of two at once records, and nothing is lost', async () => {
@@ -205,10 +206,10 @@ onEachStore('prices in the store', (stores) => {
 
   const other = { price: '6.00', currency: 'EUR' };
   const day = (today: string): Promise<unknown> =>
-    store.get(KEYS.day).then((entry) =>
+    store.get(KEYS.day()).then((entry) =>
       store.commit({
-        expect: [expectRevision(KEYS.day, entry?.revision ?? ABSENT)],
-        write: [put(KEYS.day, { day: today, since: '2026-01-01' })],
+        expect: [expectRevision(KEYS.day(), entry?.revision ?? ABSENT)],
+        write: [put(KEYS.day(), { day: today, since: '2026-01-01' })],
       }),
     );
 

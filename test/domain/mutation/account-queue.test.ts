@@ -6,7 +6,6 @@ import { createAccountQueues, type CountersPlan } from '../../../src/domain/muta
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { countersSchema } from '../../../src/domain/records/records.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createLog } from '../../../src/log.ts';
 import { createQuotas } from '../../../src/domain/quota/quotas.ts';
@@ -20,6 +19,7 @@ import { onEachStore, type Stores } from '../../support/store/stores.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 /** A store whose watch brings nothing while it lags, until somebody asks for `head`; it counts what is asked of it. */
 class LaggingStore {
@@ -133,7 +133,7 @@ const creation =
       action: 'app.created',
       appId,
       expect: [expectAbsent(key), expectRevision(KEYS.account(accountId), account.revision)],
-      write: [put(key, appOf(accountId, appId))],
+      write: [rawPut(key, appOf(accountId, appId))],
       counters: { ...counters, apps: counters.apps + 1, nextSlot: counters.nextSlot + 1 },
       result: appId,
     };
@@ -160,16 +160,16 @@ async function account(store: Store): Promise<string> {
   const accountId = newId();
   const record = { name: '', entitlement: 'standard', disabled: false, createdAt: 1 };
   const counters = { apps: 0, nextSlot: 0, idempotencyNext: 0 };
-  await write(store, [put(KEYS.account(accountId), record), put(KEYS.counters(accountId), counters)]);
+  await write(store, [rawPut(KEYS.account(accountId), record), put(KEYS.counters(accountId), counters)]);
   return accountId;
 }
 
 async function appsOf(store: Store, accountId: string): Promise<{ counted: number; there: string[] }> {
   const entry = await store.get(KEYS.counters(accountId));
-  const there = await entriesOf(store, KEYS.apps(accountId));
+  const there = await entriesOf(store, KEYS.app.under(accountId));
   return {
-    counted: entry ? parseRecord(countersSchema, entry).record.apps : Number.NaN,
-    there: there.map(({ key }) => key.slice(KEYS.apps(accountId).length)).toSorted(),
+    counted: entry ? parseRecord(KEYS.counters, entry).record.apps : Number.NaN,
+    there: there.map(({ key }) => key.slice(KEYS.app.under(accountId).length)).toSorted(),
   };
 }
 

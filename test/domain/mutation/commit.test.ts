@@ -8,6 +8,7 @@ import { replicaOn } from '../../support/metering/metering.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const planned = (number: number, revision: number): PlannedStep => ({
   origin: { actor: 'test', requestId: 'test', at: 1, deadline: Number.POSITIVE_INFINITY },
@@ -15,7 +16,7 @@ const planned = (number: number, revision: number): PlannedStep => ({
     accountId: 'abc',
     action: 'app.deleted',
     expect: [expectRevision('seen', revision)],
-    write: [{ put: `of/${number}`, value: '{}' }],
+    write: [{ put: rawKey(`of/${number}`), value: '{}' }],
     result: undefined,
   },
 });

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { DEADLINES, LIMITS } from '../../../src/domain/limits.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { auditSchema, countersSchema } from '../../../src/domain/records/records.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { entriesOf, halfWritten } from '../../support/service/accounts.ts';
@@ -31,7 +30,12 @@ interface Trouble {
 interface Faulty extends Tenant, Trouble {}
 
 /** The rate window, the last uses of keys, and the seals of the audit, which are written at moments of their own. */
-const OF_THE_SERVICE = [KEYS.rateWindows, KEYS.keyUses(''), KEYS.chains, KEYS.seals('').slice(0, -1)];
+const OF_THE_SERVICE = [
+  KEYS.rateWindow.under(),
+  KEYS.keyUses(''),
+  KEYS.chain.under(),
+  KEYS.seal.under('').slice(0, -1),
+];
 
 /** A Muster whose store brings trouble, for all tests on the back-end. */
 function troubled(backend: Backend, options: () => MusterOptions = () => ({})): () => Promise<Faulty> {
@@ -67,10 +71,10 @@ const configure = ({ muster, apiKey }: Faulty, endpoint: string): Promise<Answer
 
 /** In the order of the commits: the clock stands still, and the keys are random. */
 async function actions({ faulty, accountId }: Faulty): Promise<string[]> {
-  const entries = await entriesOf(faulty, KEYS.audits(accountId));
+  const entries = await entriesOf(faulty, KEYS.audit.under(accountId));
   return entries
     .toSorted((one, other) => one.revision - other.revision)
-    .map((entry) => parseRecord(auditSchema, entry).record.action)
+    .map((entry) => parseRecord(KEYS.audit, entry).record.action)
     .filter((action) => action !== 'key.created');
 }
 
@@ -155,7 +159,7 @@ onEachBackend('a mutation', (backend) => {
     it.faulty.intercept('commit', 'before', async () => {
       // As another process does that creates the last ones that the account may have.
       const entry = await it.faulty.get(KEYS.counters(it.accountId));
-      const { record, revision } = parseRecord(countersSchema, entry ?? expect.unreachable('the account has an app'));
+      const { record, revision } = parseRecord(KEYS.counters, entry ?? expect.unreachable('the account has an app'));
       const full = JSON.stringify({ ...record, apps: LIMITS.appsPerAccountMax });
       await it.faulty.commit({
         expect: [expectRevision(KEYS.counters(it.accountId), revision)],
@@ -245,7 +249,7 @@ onEachBackend('a mutation', (backend) => {
     const it = await withTrouble();
     const app = await createApp(it.muster, it.apiKey);
     await configure(it, 'https://a.example');
-    const before = await entriesOf(it.faulty, KEYS.accounts);
+    const before = await entriesOf(it.faulty, KEYS.account.under());
     it.faulty.intercept('commit', 'before', async () => {
       const path = `/operator/v1/accounts/${it.accountId}/api-keys/${it.keyId}`;
       const gone = await call(it.muster.ops + path, { method: 'DELETE', token: OPERATOR_TOKEN });
@@ -253,7 +257,7 @@ onEachBackend('a mutation', (backend) => {
     });
     const refused = await mutation(it, app.appId);
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_key' } } });
-    const after = await entriesOf(it.faulty, KEYS.accounts);
+    const after = await entriesOf(it.faulty, KEYS.account.under());
     const key = KEYS.apiKey(it.accountId, it.keyId);
     expect(after).toEqual(before.filter((entry) => entry.key !== key));
   });
@@ -268,7 +272,7 @@ onEachBackend('a mutation', (backend) => {
       }),
     );
     expect(await create(it)).toMatchObject({ status: 401, body: { error: { code: 'account_disabled' } } });
-    expect(await entriesOf(it.faulty, KEYS.apps(it.accountId))).toEqual([]);
+    expect(await entriesOf(it.faulty, KEYS.app.under(it.accountId))).toEqual([]);
   });
 
   test('conflicts end with success, and a storm of them with a clean refusal', async () => {
@@ -316,7 +320,7 @@ onEachBackend('a mutation', (backend) => {
     release();
     expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([201]));
     expect(it.faulty.calls.commit - before).toBeLessThanOrEqual(8);
-    expect(await entriesOf(it.faulty, KEYS.apps(it.accountId))).toHaveLength(64);
+    expect(await entriesOf(it.faulty, KEYS.app.under(it.accountId))).toHaveLength(64);
     expect(await halfWritten(it.faulty, it.accountId)).toEqual([]);
   });
 });
@@ -382,6 +386,6 @@ onEachBackend('a mutation and the deadline of its request', (backend) => {
     }
     // It waits for its turn behind the first.
     expect((await create(it)).status).toBe(201);
-    expect(await entriesOf(it.faulty, KEYS.apps(it.accountId))).toHaveLength(1);
+    expect(await entriesOf(it.faulty, KEYS.app.under(it.accountId))).toHaveLength(1);
   });
 });

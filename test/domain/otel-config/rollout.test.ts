@@ -10,13 +10,14 @@ import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../.
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { OpampAgentRecord } from '../../../src/domain/records/opamp-records.ts';
-import { type AckRecord, type AppRecord } from '../../../src/domain/records/records.ts';
+import type { AckRecord, AppRecord } from '../../../src/domain/records/app-records.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
-import { expectAbsent, expectUnchanged, type Store } from '../../../src/store/port.ts';
+import { expectAbsent, expectUnchanged, type Put, type Store } from '../../../src/store/port.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { foundAt } from '../../support/store/snapshots.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const STALE_MS = 180_000;
@@ -213,11 +214,14 @@ onEachStore('the leader’s totals', (stores) => {
     return Object.fromEntries(values.map(({ labels, value }) => [String(labels['state']), value]));
   };
   /** Puts records into memory as the directory would. */
-  const remember = (...records: { put: string; value: string }[]): void => {
-    for (const { put: key, value } of records) memory.put({ key, value, revision: 1 });
+  const remember = (...records: Put[]): void => {
+    for (const { put: key, value } of records) memory.put({ key: rawKey(key), value, revision: 1 });
   };
   const accountId = (number: number): string => `account${String(number).padStart(9, '0')}`;
-  function account(number: number, { entitlement = 'enterprise', revision = 3, apps = 0 }): void {
+  function account(
+    number: number,
+    { entitlement = 'enterprise' as 'enterprise' | 'standard', revision = 3, apps = 0 },
+  ): void {
     const id = accountId(number);
     remember(put(KEYS.account(id), { name: '', entitlement, disabled: false, createdAt: 0 }));
     if (revision > 0) remember(put(KEYS.otel(id), { revision, tag: 'tag', at: 0 }));
@@ -261,7 +265,7 @@ onEachStore('the leader’s totals', (stores) => {
   test('pass over an acknowledgement that cannot be read: it says nothing of its device', async () => {
     account(1, { apps: 3 });
     await acknowledge(store, 1, upTo(3), {});
-    const [, unread] = (await store.list({ prefix: KEYS.acks, limit: 3 })).entries;
+    const [, unread] = (await store.list({ prefix: KEYS.ack.under(), limit: 3 })).entries;
     if (!unread) expect.unreachable();
     const value = unread.value.replace('applied', 'half-applied');
     await store.commit({ expect: [expectUnchanged(unread)], write: [{ put: unread.key, value }], quiet: true });

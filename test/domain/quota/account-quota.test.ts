@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { chainSchema } from '../../../src/domain/records/audit-records.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { ownBytesOf } from '../../../src/domain/audit/own-bytes.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import {
   ask,
@@ -141,7 +140,7 @@ onEachBackend('the quota of an account', (backend) => {
     expect(await made('apps', { name: 'x' })).toBe(201);
     expect(await made('api-keys', { name: 'x' })).toBe(201);
     expect(await made('invitations', { role: 'viewer' })).toBe(201);
-    const entries = await entriesOf(store, KEYS.audits(owner.accountId));
+    const entries = await entriesOf(store, KEYS.audit.under(owner.accountId));
     const theirs = entries.filter(({ value }) => value.includes(operator.userId));
     expect(theirs).toHaveLength(3);
     expect(theirs.map((entry) => ownBytesOf(entry))).toEqual([0, 0, 0]);
@@ -239,7 +238,7 @@ onEachBackend('the quota of an account', (backend) => {
     const key = KEYS.chain(owner.accountId);
     const own = async (): Promise<object | undefined> => {
       const entry = await store.get(key);
-      return entry && parseRecord(chainSchema, entry).record.own;
+      return entry && parseRecord(KEYS.chain, entry).record.own;
     };
     const before = await own();
     const verified = (): Promise<Answer> =>
@@ -277,7 +276,7 @@ onEachBackend('the quota of an account', (backend) => {
     }
     const chain = async (): Promise<number> => {
       const entry = await store.get(KEYS.chain(owner.accountId));
-      return entry ? (parseRecord(chainSchema, entry).record.own?.bytes ?? 0) : 0;
+      return entry ? (parseRecord(KEYS.chain, entry).record.own?.bytes ?? 0) : 0;
     };
     // All entries are there, the last of them sealed.
     await untilPassing(clock, async () => {

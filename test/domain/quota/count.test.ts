@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { ownBytesIn } from '../../../src/domain/audit/own-bytes.ts';
 import { readChain } from '../../../src/domain/audit/seal.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
-import { put } from '../../../src/domain/records/codec.ts';
 import { countAudit } from '../../../src/domain/quota/count.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { ACCOUNT, sealedBlocks, sealNow, writeEntries } from '../../support/records/audit.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -16,7 +16,7 @@ const NEVER = new AbortController().signal;
 async function forget(store: Store): Promise<void> {
   const chain = await readChain(store, ACCOUNT);
   const { own: _own, ...without } = chain.record;
-  await store.commit({ expect: [expectUnchanged(chain)], write: [put(chain.key, without)] });
+  await store.commit({ expect: [expectUnchanged(chain)], write: [rawPut(chain.key, without)] });
 }
 
 onEachStore('the count of an audit', (stores) => {

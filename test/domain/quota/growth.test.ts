@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { marksAfter, quotaState } from '../../../src/domain/quota/growth.ts';
-import type { StoredRecord } from '../../../src/domain/records/records.ts';
+import type { StoredRecord } from '../../../src/domain/records/account-records.ts';
 import { HOUR_MS } from '../../../src/time/utc-days.ts';
 import { runs } from '../../support/run/effort.ts';
 

@@ -3,9 +3,9 @@ import { emptyChain } from '../../../src/domain/audit/chain.ts';
 import { readChain } from '../../../src/domain/audit/seal.ts';
 import { auditSweep } from '../../../src/domain/cleanup/old-audit.ts';
 import { createStoredBytes, type StoredBytes } from '../../../src/domain/quota/stored-bytes.ts';
-import { parseRecord, put } from '../../../src/domain/records/codec.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { storedSchema, type StoredRecord } from '../../../src/domain/records/records.ts';
+import type { StoredRecord } from '../../../src/domain/records/account-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
@@ -13,6 +13,7 @@ import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks } from '../../support/records/audi
 import { putAll } from '../../support/records/backups.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const MIB = 1024 * 1024;
 const HOUR = 3_600_000;
@@ -46,7 +47,7 @@ function storedBytesOn(store: Store, clock: FakeClock, memory: Memory = { whole:
 
 async function readStored(store: Store, accountId: string) {
   const entry = await store.get(KEYS.stored(accountId));
-  return entry && parseRecord(storedSchema, entry);
+  return entry && parseRecord(KEYS.stored, entry);
 }
 const storedIn = async (store: Store, accountId = ACCOUNT): Promise<StoredRecord | undefined> =>
   (await readStored(store, accountId))?.record;
@@ -125,12 +126,12 @@ onEachStore('what an account stores', (stores) => {
     await sealedBlocks(store, clock, 90, 1);
     const chain = await readChain(store, ACCOUNT);
     const { own: _own, ...without } = chain.record;
-    await store.commit({ expect: [expectUnchanged(chain)], write: [put(chain.key, without)] });
+    await store.commit({ expect: [expectUnchanged(chain)], write: [rawPut(chain.key, without)] });
     await putAll(store, { [KEYS.chain(OTHER_ACCOUNT)]: { ...without, number: 0, through: 0 } });
     let lists = 0;
     const slow = wrappedStore(store, {
       async list(request) {
-        if (request.prefix === KEYS.audits(ACCOUNT)) {
+        if (request.prefix === KEYS.audit.under(ACCOUNT)) {
           lists += 1;
           clock.advance(2500);
           // Each time a block goes meanwhile.

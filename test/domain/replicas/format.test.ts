@@ -1,23 +1,24 @@
 import { expect, test } from 'vitest';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { FORMAT, formatSchema } from '../../../src/domain/records/records.ts';
+import { FORMAT } from '../../../src/domain/records/store-records.ts';
 import { newerFormat, refuseNewerFormat, settleFormat } from '../../../src/domain/replicas/format.ts';
 import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 import { onEachStore } from '../../support/store/stores.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 async function putAll(store: Store, entries: Readonly<Record<string, string>>): Promise<void> {
-  const write = Object.entries(entries).map(([key, value]) => ({ put: key, value }));
+  const write = Object.entries(entries).map(([key, value]) => ({ put: rawKey(key), value }));
   const { outcome } = await store.commit({ expect: [expectAbsent('never')], write });
   expect(outcome).toBe('committed');
 }
 
 async function formatOf(store: Store): Promise<number | undefined> {
-  const entry = await store.get(KEYS.format);
-  return entry && parseRecord(formatSchema, entry).record.format;
+  const entry = await store.get(KEYS.format());
+  return entry && parseRecord(KEYS.format, entry).record.format;
 }
 
 onEachStore('the format of the records', (stores) => {
@@ -34,10 +35,10 @@ onEachStore('the format of the records', (stores) => {
     'a store that has records and lost that of the format is refused by %s, and left as it is',
     async (_, settling) => {
       await using store = await stores.open();
-      await putAll(store, { [KEYS.activeKey]: '{}' });
+      await putAll(store, { [KEYS.activeKey()]: '{}' });
       const before = await store.head();
       await expect(settleFormat(store, settling)).rejects.toThrow('has lost the one of their format');
-      expect([await store.get(KEYS.format), await store.head()]).toEqual([undefined, before]);
+      expect([await store.get(KEYS.format()), await store.head()]).toEqual([undefined, before]);
     },
   );
 
@@ -46,7 +47,7 @@ onEachStore('the format of the records', (stores) => {
     let isAsked = false;
     const late = wrappedStore(store, {
       async list(request) {
-        if (!isAsked) await putAll(store, { [KEYS.format]: `{"format":${FORMAT},"storeId":"theirs"}`, other: '{}' });
+        if (!isAsked) await putAll(store, { [KEYS.format()]: `{"format":${FORMAT},"storeId":"theirs"}`, other: '{}' });
         isAsked = true;
         return await store.list(request);
       },
@@ -85,7 +86,7 @@ onEachStore('the format of the records', (stores) => {
 });
 
 onEachStore('the id of the store', (stores) => {
-  const idIn = async (store: Store): Promise<unknown> => JSON.parse((await store.get(KEYS.format))?.value ?? 'null');
+  const idIn = async (store: Store): Promise<unknown> => JSON.parse((await store.get(KEYS.format()))?.value ?? 'null');
   const OTHER = `{"format":${FORMAT},"storeId":"another"}`;
   const WITHOUT = `{"format":${FORMAT},"since":"later"}`;
   const named = (initialize = false): { identity: StoreIdentity; initialize: boolean } => ({
@@ -141,6 +142,6 @@ onEachStore('the id of the store', (stores) => {
     await using store = await stores.open();
     await putAll(store, { format: OTHER });
     await expect(settleFormat(store, named(true))).rejects.toThrow('not the one that MUSTER_STORE_ID names');
-    expect((await store.get(KEYS.format))?.value).toBe(OTHER);
+    expect((await store.get(KEYS.format()))?.value).toBe(OTHER);
   });
 });

@@ -19,6 +19,7 @@ import { call, OPERATOR_TOKEN, poll, type CreatedApp, type Muster } from '../../
 import { onEachBackend } from '../../support/store/backends.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 /* A replica keeps the fields that a later version has added to a record when it writes that record again (ADR 0023). */
 
@@ -78,7 +79,7 @@ onEachStore('fields of a later version', (stores) => {
   async function addTo(store: Store, key: string): Promise<void> {
     const entry = await store.get(key);
     const record = { ...(JSON.parse(entry?.value ?? '') as object), [ADDED]: true };
-    await store.commit({ expect: [expectAsFound(key, entry)], write: [put(key, record)] });
+    await store.commit({ expect: [expectAsFound(key, entry)], write: [rawPut(key, record)] });
   }
   const recordAt = async (store: Store, key: string): Promise<unknown> =>
     JSON.parse((await store.get(key))?.value ?? 'null');

@@ -4,7 +4,7 @@ import { readActiveKey } from '../../../src/domain/keys/active-key.ts';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { FORMAT } from '../../../src/domain/records/records.ts';
+import { FORMAT } from '../../../src/domain/records/store-records.ts';
 import { createReplicas, type Replicas } from '../../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
@@ -12,6 +12,7 @@ import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const line = (number: number, fill = number): string => `${number}:${Buffer.alloc(32, fill).toString('base64')}\n`;
 const ringOf = (...lines: string[]): KeyRing => parseKeyRing(lines.join(''));
@@ -132,7 +133,7 @@ onEachStore('the registry of replicas', (stores) => {
   test('never holds a byte of a key', async () => {
     await using store = await stores.open();
     await replica(store, 'one', { keyRing: ringOf(line(1), line(2)) }).announce();
-    const values = [await store.get(KEYS.replica('one')), await store.get(KEYS.activeKey)].map((one) => one?.value);
+    const values = [await store.get(KEYS.replica('one')), await store.get(KEYS.activeKey())].map((one) => one?.value);
     for (const value of values) {
       for (const fill of [1, 2]) {
         expect(value).not.toContain(Buffer.alloc(32, fill).toString('base64').slice(0, 12));
@@ -237,8 +238,8 @@ onEachStore('who may join', (stores) => {
     ring.replace(ringOf(line(1)));
     await one.round();
     const { outcome } = await store.commit({
-      expect: [expectRevision(KEYS.activeKey, looked?.revision ?? -1)],
-      write: [put(KEYS.activeKey, { number: 2, fingerprint: '' })],
+      expect: [expectRevision(KEYS.activeKey(), looked?.revision ?? -1)],
+      write: [put(KEYS.activeKey(), { number: 2, fingerprint: '' })],
     });
     expect(outcome).toBe('conflict');
   });
@@ -349,7 +350,9 @@ onEachStore('the clocks of replicas', (stores) => {
     expect([one.told.otherTokens, same.told.otherTokens, other.told.otherTokens]).toEqual([1, 1, 2]);
     const warned = one.told.logged.filter(({ msg }) => msg.includes('operator tokens'));
     expect(warned).toMatchObject([{ level: 'warn', replicas: ['other'] }]);
-    const stored = (await store.list({ prefix: KEYS.replicas, limit: 10 })).entries.map(({ value }) => value).join();
+    const stored = (await store.list({ prefix: KEYS.replica.under(), limit: 10 })).entries
+      .map(({ value }) => value)
+      .join();
     expect(stored + JSON.stringify(one.told.logged)).not.toContain('withdrawn');
     await other.release();
     await one.round();
@@ -364,7 +367,7 @@ onEachStore('the clocks of replicas', (stores) => {
     await other.announce();
     await store.commit({
       expect: [expectAbsent('never')],
-      write: [put(KEYS.activeKey, { number: 1, fingerprint: keyRing.fingerprint(1) })],
+      write: [put(KEYS.activeKey(), { number: 1, fingerprint: keyRing.fingerprint(1) ?? '' })],
     });
     // It has announced itself under key 2, and this replica has seen the other key become active.
     await one.round();
@@ -374,7 +377,7 @@ onEachStore('the clocks of replicas', (stores) => {
     expect(one.told.otherTokens).toBe(1);
     await store.commit({
       expect: [expectAbsent('never')],
-      write: [put(KEYS.activeKey, { number: 2, fingerprint: keyRing.fingerprint(2) })],
+      write: [put(KEYS.activeKey(), { number: 2, fingerprint: keyRing.fingerprint(2) ?? '' })],
     });
     for (const each of [one, other, one]) await each.round();
     // In between they could not be compared, and so were not the same again.
@@ -382,7 +385,7 @@ onEachStore('the clocks of replicas', (stores) => {
     expect([one.told.otherTokens, told]).toMatchObject([1, [{ level: 'warn', replicas: ['other'] }]]);
     await other.release();
     const silent = { replicaId: 'silent', startedAt: 1, version: '0', keyNumbers: [1], fingerprints: {}, clock: 1 };
-    await store.commit({ expect: [expectAbsent('never')], write: [put(KEYS.replica('silent'), silent)] });
+    await store.commit({ expect: [expectAbsent('never')], write: [rawPut(KEYS.replica('silent'), silent)] });
     await one.round();
     expect([one.told.live, one.told.otherTokens]).toEqual([2, 0]);
   });

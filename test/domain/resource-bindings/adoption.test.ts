@@ -3,7 +3,8 @@ import { enrolled } from '../../../src/domain/apps/app-state.ts';
 import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { AccountRecord, AppRecord } from '../../../src/domain/records/records.ts';
+import type { AccountRecord } from '../../../src/domain/records/account-records.ts';
+import type { AppRecord } from '../../../src/domain/records/app-records.ts';
 import { isAppOfAnother, mayChangeAs, type Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import { ACCOUNT, bindingTo, operated, outcomes, owner, type Operated } from '../../support/kubernetes/bound-core.ts';
 import { write } from '../../support/metering/metering.ts';
@@ -228,7 +229,7 @@ onEachBackend('an account whose resource was deleted', (backend) => {
   test('of several, the one that was followed last is found', async () => {
     await using it = await operated(backend);
     await release(it, released);
-    const { releasedBy } = await accountOf(it);
+    const { releasedBy = expect.unreachable('the account remembers it') } = await accountOf(it);
     const second = { name: 'second', entitlement: 'standard', disabled: false, createdAt: 0 } as const;
     await write(it.store, [
       put(KEYS.account('0'.repeat(16)), { ...second, releasedBy: { ...releasedBy, at: 0 } }),

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../src/domain/limits.ts';
 import { StaleRead } from '../../../src/domain/mutation/stale-read.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { AppStatus } from '../../../src/domain/records/records.ts';
+import type { AppStatus } from '../../../src/domain/records/app-records.ts';
 import { createBindings, type Binding } from '../../../src/domain/resource-bindings/bindings.ts';
 import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
@@ -57,9 +57,9 @@ onEachBackend('what a custom resource stands for', (backend) => {
 
   test('a replica that does not lead any more writes nothing', async () => {
     await using it = await operated(backend);
-    const held = await it.store.hold(KEYS.leader, '{}', 60_000);
+    const held = await it.store.hold(KEYS.leader(), '{}', 60_000);
     if (held === 'taken') throw new Error('somebody leads');
-    const leading = createBindings(it.store, [expectRevision(KEYS.leader, held.revision)]);
+    const leading = createBindings(it.store, [expectRevision(KEYS.leader(), held.revision)]);
     const before = await it.bindings.get(owner.uid);
     const patch = { name: 'renamed' };
     const precondition = leading.precondition(owner.uid, before, bindingTo(ACCOUNT, { generation: 2 }));

@@ -7,9 +7,8 @@ import {
 } from '../../../src/controller/kubernetes/offered-namespaces.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { AccountRecord } from '../../../src/domain/records/records.ts';
+import type { AccountRecord } from '../../../src/domain/records/account-records.ts';
 import type { Owner } from '../../../src/domain/resource-bindings/adoption.ts';
 import type { NamelessOffer } from '../../../src/domain/resource-bindings/offered-namespaces.ts';
 import type { Clock } from '../../../src/time/clock.ts';
@@ -18,6 +17,7 @@ import { write } from '../../support/metering/metering.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 /* A consent has an end, and means the namespace that had the name when it was given. */
 
@@ -64,7 +64,7 @@ onEachBackend('a consent', (backend) => {
     const end = (await recordOf(it)).consent?.until ?? 0;
     expect(end - LIMITS.consentMs - before).toBeGreaterThanOrEqual(0);
     const rewritten = async (change: (record: AccountRecord) => object): Promise<void> =>
-      await write(it.store, [put(KEYS.account(ACCOUNT), change(await recordOf(it)))]);
+      await write(it.store, [rawPut(KEYS.account(ACCOUNT), change(await recordOf(it)))]);
     await rewritten((record) => ({ ...record, consent: { until: it.core.clock.now() } }));
     expect(await adopt(it, 'ns-1')).toBe('not_found');
     expect(await missing(it)).toEqual([]);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { digestOf, entryIdOf, reviewKey, type ReviewIndex } from '../../../src/domain/records/review-records.ts';
+import { type ReviewIndex, digestOf, entryIdOf, reviewKey } from '../../../src/domain/records/review-records.ts';
 import { admit } from '../../../src/domain/review-queue/capacity.ts';
 import { COMMIT_OPERATIONS_MAX } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';

@@ -12,6 +12,7 @@ import {
 } from '../../../src/domain/sign-ins/failures.ts';
 import { NameRecord, numberOf, readNames, recordOf } from '../../../src/domain/sign-ins/name-records.ts';
 import { runs } from '../../support/run/effort.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const START = Date.UTC(2026, 5, 1);
 const MINUTE_MS = 60_000;
@@ -110,7 +111,7 @@ const stored = (failures: Failures): Failures => {
   const record = new NameRecord();
   record.set(77, failures);
   return readNames(1, {
-    key: 'sign-in-names/1',
+    key: rawKey('sign-in-names/1'),
     value: JSON.stringify(record.toRecord()),
     revision: 1,
   }).record.get(77);
@@ -153,7 +154,7 @@ describe('the records of names', () => {
   test.each(['', '{}', '{"failures":"AAAA"}', '{"failures":7}'])(
     'a record that cannot be read counts from 0: %s',
     (value) => {
-      const { record, revision } = readNames(3, { key: 'sign-in-names/3', value, revision: 9 });
+      const { record, revision } = readNames(3, { key: rawKey('sign-in-names/3'), value, revision: 9 });
       expect([record.get(200), revision]).toEqual([NO_FAILURES, 9]);
     },
   );

@@ -315,7 +315,7 @@ onEachBackend('strangers before the sign-in', (backend) => {
     const wrapStore = (store: Store): Store =>
       wrappedStore(store, {
         commit: (change) => {
-          const notes = change.write.some((write) => 'put' in write && write.put.startsWith(KEYS.signInsAll));
+          const notes = change.write.some((write) => 'put' in write && write.put.startsWith(KEYS.signIns.under()));
           if (isFull && notes) throw new StoreUnavailable('full', 'The store is nearly full.');
           return store.commit(change);
         },

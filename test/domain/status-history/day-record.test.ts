@@ -7,7 +7,7 @@ import { foundAt } from '../../support/store/snapshots.ts';
 
 const at = (text: string): number => Date.parse(text);
 
-const current = foundAt(7, { day: '2026-03-10', since: '2026-01-01' }, KEYS.day);
+const current = foundAt(7, { day: '2026-03-10', since: '2026-01-01' }, KEYS.day());
 
 test.each<[string, string, boolean, string, string, boolean]>([
   [
@@ -76,16 +76,18 @@ test.each<[string, string, boolean, string, string, boolean]>([
   ],
 ])('%s', (_what, now, trusted, day, stamped, moves) => {
   const stamp = stampDay(current, at(now), trusted);
-  expect(stamp).toMatchObject({ day, at: at(stamped), expect: expectRevision(KEYS.day, 7) });
-  const moved = { put: KEYS.day, value: JSON.stringify({ day, since: '2026-01-01' }) };
+  expect(stamp).toMatchObject({ day, at: at(stamped), expect: expectRevision(KEYS.day(), 7) });
+  const moved = { put: KEYS.day(), value: JSON.stringify({ day, since: '2026-01-01' }) };
   expect(stamp.write).toEqual(moves ? [moved] : []);
 });
 
 test('the first change of a store begins its days, whatever the clock', () => {
   for (const trusted of [true, false]) {
     const stamp = stampDay(undefined, at('2026-03-10T12:00:00.000Z'), trusted);
-    expect(stamp.expect).toEqual(expectAbsent(KEYS.day));
-    expect(stamp.write).toEqual([{ put: KEYS.day, value: JSON.stringify({ day: '2026-03-10', since: '2026-03-10' }) }]);
+    expect(stamp.expect).toEqual(expectAbsent(KEYS.day()));
+    expect(stamp.write).toEqual([
+      { put: KEYS.day(), value: JSON.stringify({ day: '2026-03-10', since: '2026-03-10' }) },
+    ]);
   }
 });
 

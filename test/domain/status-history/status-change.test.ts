@@ -10,6 +10,7 @@ import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const NOON = Date.UTC(2026, 5, 2, 12);
 const DAY = '2026-06-02';
@@ -32,21 +33,21 @@ onEachStore('what a change leaves for the nights', (stores) => {
     const current = async () => await caughtUp(replica);
     expect((await current()).day()).toBeUndefined();
     for (const day of ['2026-06-01', DAY]) {
-      await write(store, [put(KEYS.day, { day, since: '2026-06-01' })]);
+      await write(store, [put(KEYS.day(), { day, since: '2026-06-01' })]);
       const expected = {
-        key: KEYS.day,
+        key: KEYS.day(),
         record: { day, since: '2026-06-01' },
-        revision: (await store.get(KEYS.day))?.revision,
+        revision: (await store.get(KEYS.day()))?.revision,
       };
       expect((await current()).day()).toEqual(expected);
       expect(await directReader(store, fleet.memory, () => fleet.whole()).day()).toEqual(expected);
       expect(await replica.watchCache.checkConsistency()).toBe('equal');
     }
     // An unreadable day counts as none: a commit that expects it conflicts, and nothing is stamped wrongly.
-    await write(store, [put(KEYS.day, { day: 'soon' })]);
+    await write(store, [rawPut(KEYS.day(), { day: 'soon' })]);
     expect((await current()).day()).toBeUndefined();
     expect(await replica.watchCache.checkConsistency()).toBe('equal');
-    await write(store, [{ remove: KEYS.day }]);
+    await write(store, [{ remove: KEYS.day() }]);
     expect((await current()).day()).toBeUndefined();
     expect(await replica.watchCache.checkConsistency()).toBe('equal');
   });
@@ -57,7 +58,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
     await using replica = await replicaOn(store, new FakeClock(NOON));
     const [accountId, appId] = [newId(), newId()];
     await write(store, [
-      put(KEYS.day, { day: DAY, since: DAY }),
+      put(KEYS.day(), { day: DAY, since: DAY }),
       accountAt(accountId, YESTERDAY),
       appAt(accountId, appId, YESTERDAY),
     ]);
@@ -69,7 +70,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
       if (!app) throw new Error('no app');
       const { expect: expected, write: writes, at: statusAt } = await appTransition(deps, reader, app, after, at);
       expect(expected).toEqual([
-        { key: KEYS.day, revision: (await store.get(KEYS.day))?.revision },
+        { key: KEYS.day(), revision: (await store.get(KEYS.day()))?.revision },
         { key, revision: (await opened.get(key))?.revision ?? ABSENT },
       ]);
       await write(store, [...writes, appAt(accountId, appId, statusAt, after === 'active' ? 'active' : 'revoked')]);
@@ -92,12 +93,12 @@ onEachStore('what a change leaves for the nights', (stores) => {
   ])('a creation by a clock %s', async (_what, madeAt, day, at) => {
     await using store = await stores.open();
     await using replica = await replicaOn(store, new FakeClock(MIDNIGHT - 5000));
-    await write(store, [put(KEYS.day, { day: DAY, since: DAY })]);
+    await write(store, [put(KEYS.day(), { day: DAY, since: DAY })]);
     const creation = await appCreation(replica.deps, await caughtUp(replica), madeAt);
-    const revision = (await store.get(KEYS.day))?.revision;
+    const revision = (await store.get(KEYS.day()))?.revision;
     // It is the busiest write, so it expects the day only where it begins one.
-    const expected = day === DAY ? [] : [{ key: KEYS.day, revision }];
-    const writes = day === DAY ? [] : [put(KEYS.day, { day, since: DAY })];
+    const expected = day === DAY ? [] : [{ key: KEYS.day(), revision }];
+    const writes = day === DAY ? [] : [put(KEYS.day(), { day, since: DAY })];
     expect(creation).toEqual({ at, expect: expected, write: writes });
   });
 
@@ -105,7 +106,7 @@ onEachStore('what a change leaves for the nights', (stores) => {
     await using store = await stores.open();
     await using replica = await replicaOn(store, new FakeClock(NOON));
     const accountId = newId();
-    await write(store, [put(KEYS.day, { day: DAY, since: DAY }), accountAt(accountId, YESTERDAY)]);
+    await write(store, [put(KEYS.day(), { day: DAY, since: DAY }), accountAt(accountId, YESTERDAY)]);
     const deps = { store, clockWatch: replica.deps.clockWatch };
     for (const after of [true, false, true]) {
       const reader = await caughtUp(replica);

@@ -136,12 +136,12 @@ onEachBackend('the creation of a user', (backend) => {
   test('leaves the record of the operators alone, which their changes expect', async () => {
     await using one = await admission(backend);
     const { store } = one.it.core;
-    const before = await store.get(KEYS.operators);
+    const before = await store.get(KEYS.operators());
     await one.it.domain.users.create(one.origin('operator'), {
       name: 'Bob',
       login: 'bob@example.com',
       operator: false,
     });
-    expect(await store.get(KEYS.operators)).toEqual(before);
+    expect(await store.get(KEYS.operators())).toEqual(before);
   });
 });

@@ -107,7 +107,7 @@ onEachBackend('an answer of the provider', (backend) => {
 
   test('of a renewal that a newer sign-in overtakes gives no role back', async () => {
     const clock = new FakeClock(Date.now());
-    const race = new BeforeCommit(KEYS.users);
+    const race = new BeforeCommit(KEYS.user.under());
     await using it = await signing({ clock, backend, wrapStore: race.wrapStore });
     await it.provider.set({ groups: ['platform'] });
     await it.signIn();

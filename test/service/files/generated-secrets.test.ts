@@ -20,11 +20,12 @@ import { watchedOperatorTokens } from '../../../src/service/files/operator-token
 import { Watching } from '../../support/files/watching.ts';
 import { startService } from '../../../src/service/service.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { FORMAT } from '../../../src/domain/records/records.ts';
+import { FORMAT } from '../../../src/domain/records/store-records.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN } from '../../support/service/muster.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
 
 const random = systemRandom();
 const EMPTY: Pick<Store, 'list'> = { list: () => Promise.resolve({ entries: [], revision: 0 }) };
@@ -96,22 +97,22 @@ describe('it makes only what is missing', () => {
   const written = async (records: Readonly<Record<string, object>>): Promise<number> => {
     mkdirSync(join(dir, 'data'), { recursive: true });
     await using store = await openSqliteStore(join(dir, 'data', 'muster.db'));
-    const write = Object.entries(records).map(([key, record]) => ({ put: key, value: JSON.stringify(record) }));
+    const write = Object.entries(records).map(([key, record]) => rawPut(key, record));
     await store.commit({ expect: [expectAbsent('never')], write });
     return (await store.head()).revision;
   };
 
   test('none beside a store of a newer version, and both beside one of this', async () => {
-    await written({ [KEYS.format]: { format: FORMAT + 1 } });
+    await written({ [KEYS.format()]: { format: FORMAT + 1 } });
     await expect(startAndStop({})).rejects.toThrow('The store was written by a newer Muster');
     expect([made('operator-token'), made('keys')]).toEqual([false, false]);
-    await written({ [KEYS.format]: { format: FORMAT } });
+    await written({ [KEYS.format()]: { format: FORMAT } });
     await startAndStop({});
     expect([made('operator-token'), made('keys')]).toEqual([true, true]);
   });
 
   test('a lost key is told before anything is written into the store', async () => {
-    const before = await written({ [KEYS.format]: { format: FORMAT }, [KEYS.activeKey]: {} });
+    const before = await written({ [KEYS.format()]: { format: FORMAT }, [KEYS.activeKey()]: {} });
     await expect(startAndStop({})).rejects.toThrow('keys is missing');
     await using store = await openSqliteStore(join(dir, 'data', 'muster.db'));
     expect((await store.head()).revision).toBe(before);

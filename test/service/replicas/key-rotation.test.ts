@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { otelSchema } from '../../../src/domain/records/records.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import {
   keyLine,
@@ -102,7 +101,7 @@ const createKept = ({ muster }: Replica, { apiKey }: Tenant, key: string) =>
 
 async function sealedBy({ store }: Replica, { accountId }: Tenant): Promise<number | undefined> {
   const entry = await store.get(KEYS.otel(accountId));
-  return entry && parseRecord(otelSchema, entry).record.config?.header?.keyNumber;
+  return entry && parseRecord(KEYS.otel, entry).record.config?.header?.keyNumber;
 }
 
 describe.skipIf(url === undefined)('a rotation over two replicas on one etcd', { timeout: 240_000 }, () => {

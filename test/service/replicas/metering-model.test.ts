@@ -60,8 +60,8 @@ async function runSteps(size: number, place: MusterOptions, steps: readonly Step
 }
 
 async function rewind(store: Store, through: string): Promise<void> {
-  const revision = (await store.get(KEYS.metered))?.revision ?? 0;
-  await store.commit({ expect: [expectRevision(KEYS.metered, revision)], write: [put(KEYS.metered, { through })] });
+  const revision = (await store.get(KEYS.metered()))?.revision ?? 0;
+  await store.commit({ expect: [expectRevision(KEYS.metered(), revision)], write: [put(KEYS.metered(), { through })] });
 }
 
 test('the ledger of a service agrees with its audit over days of random events', async () => {

@@ -9,6 +9,7 @@ import { asCaller, expectRefusal } from '../../support/service/v1.ts';
 import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const url = inject('etcd');
 
@@ -189,7 +190,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     for (let passed = 0; passed < 100_000; passed += 500) {
       clock.advance(500);
       const revision = (await other.store.get('busy'))?.revision ?? ABSENT;
-      const write = [{ put: 'busy', value: String(passed) }];
+      const write = [{ put: rawKey('busy'), value: String(passed) }];
       await other.store.commit({ expect: [expectRevision('busy', revision)], write, quiet: true });
     }
     const rest = Promise.all([other, third].map((replica) => hammer(replica, apiKey, 400)));
@@ -223,7 +224,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
     await using running = await fleet();
     const { clock, apiKey, replicas } = running;
     const [one, other] = replicas;
-    one.store.isPlanned = ({ expect }) => expect.some(({ key }) => key.startsWith(KEYS.rateWindows));
+    one.store.isPlanned = ({ expect }) => expect.some(({ key }) => key.startsWith(KEYS.rateWindow.under()));
     one.store.fates.push('answer lost after commit', 'lost before commit', 'answer lost after commit');
     const hammered = await whileTimePasses(clock, other.store, hammer(one, apiKey, 300));
     expect(hammered.limited).toBe(0);

@@ -19,6 +19,7 @@ import {
   writes,
   writing,
 } from './harness.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const CONFLICT = { outcome: 'conflict' };
 
@@ -258,7 +259,7 @@ function lifePromises(promise: DeclarePromise): void {
     await expect(store.head()).rejects.toMatchObject(closed);
     await expect(store.headAt(1)).rejects.toMatchObject(closed);
     await expect(store.compact(1)).rejects.toMatchObject(closed);
-    await expect(store.hold('t/b', 'v', 1000)).rejects.toMatchObject(closed);
+    await expect(store.hold(rawKey('t/b'), 'v', 1000)).rejects.toMatchObject(closed);
     await expect(store.commit({ expect: [NOTHING_EXPECTED], write: [] })).rejects.toMatchObject(closed);
     await store[Symbol.asyncDispose]();
   });

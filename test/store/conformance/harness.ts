@@ -12,6 +12,7 @@ import {
   type Store,
   type Write,
 } from '../../../src/store/port.ts';
+import { rawKey, rawPrefix } from '../../support/store/raw-key.ts';
 
 /** An empty store, and what a test may do to it. A capability that is missing must be excused in `Unkept`. */
 export interface StoreUnderTest extends AsyncDisposable {
@@ -63,9 +64,9 @@ export function capability<T>(found: T | undefined, name: string): T {
   return found;
 }
 
-export const put = (key: string, value = 'v'): Write => ({ put: key, value });
-export const remove = (key: string): Write => ({ remove: key });
-export const removeAll = (prefix: string): Write => ({ removeAll: prefix });
+export const put = (key: string, value = 'v'): Write => ({ put: rawKey(key), value });
+export const remove = (key: string): Write => ({ remove: rawKey(key) });
+export const removeAll = (prefix: string): Write => ({ removeAll: rawPrefix(prefix) });
 export const absent = (key: string): Expectation => expectAbsent(key);
 export const at = (key: string, revision: number): Expectation => expectRevision(key, revision);
 

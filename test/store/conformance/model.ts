@@ -8,6 +8,7 @@ import { runs } from '../../support/run/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import { everything, pageOf, put, writes } from './harness.ts';
 import { record } from './recorder.ts';
+import { rawKey, rawPrefix } from '../../support/store/raw-key.ts';
 
 type State = ReadonlyMap<string, Entry>;
 
@@ -23,8 +24,8 @@ interface Step {
   readonly quiet: boolean;
 }
 
-const KEYS = ['a', 'a/', 'a/1', 'a/2', 'a/2/x', 'a0', 'b', 'b/1', '~'];
-const PREFIXES = ['a/', 'a/2', 'b', 'nothing/'];
+const KEYS = ['a', 'a/', 'a/1', 'a/2', 'a/2/x', 'a0', 'b', 'b/1', '~'].map(rawKey);
+const PREFIXES = ['a/', 'a/2', 'b', 'nothing/'].map(rawPrefix);
 
 const anyKey = fc.constantFrom(...KEYS);
 const anyPut = fc.record({ put: anyKey, value: fc.string({ unit: 'grapheme', maxLength: 20 }) });
@@ -62,8 +63,10 @@ function withoutOverlap(candidates: readonly Write[]): Write[] {
 }
 
 const under = (prefix: string, write: Write): Write => {
-  if ('put' in write) return { put: prefix + write.put, value: write.value };
-  return 'remove' in write ? { remove: prefix + write.remove } : { removeAll: prefix + write.removeAll };
+  if ('put' in write) return { put: rawKey(prefix + write.put), value: write.value };
+  return 'remove' in write
+    ? { remove: rawKey(prefix + write.remove) }
+    : { removeAll: rawPrefix(prefix + write.removeAll) };
 };
 
 function expectationOf({ key, is }: Guess, state: State, prefix: string): Expectation {

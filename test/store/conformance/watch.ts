@@ -5,6 +5,7 @@ import { runs } from '../../support/run/effort.ts';
 import type { DeclarePromise } from './harness.ts';
 import { capability, committed, everything, inParallel, put, remove, removeAll, writes, writing } from './harness.ts';
 import { record, Recorder } from './recorder.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 export function watchPromises(promise: DeclarePromise): void {
   contentPromises(promise);
@@ -12,7 +13,11 @@ export function watchPromises(promise: DeclarePromise): void {
   endPromises(promise);
 }
 
-const changed = (key: string, revision: number, value?: string): WatchedChange => ({ key, revision, value });
+const changed = (key: string, revision: number, value?: string): WatchedChange => ({
+  key: rawKey(key),
+  revision,
+  value,
+});
 
 function contentPromises(promise: DeclarePromise): void {
   promise('a watch sees puts and removals in the order of their revisions', async ({ store }) => {

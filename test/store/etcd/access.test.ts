@@ -12,6 +12,7 @@ import { issuedBy } from '../../support/http/certificates.ts';
 import { present, put, writes } from '../conformance/harness.ts';
 import { held } from '../conformance/holds.ts';
 import { record } from '../conformance/recorder.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
@@ -117,7 +118,7 @@ describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
     expect(store.fullness()).toBeLessThan(0.5);
     await expect(store.compact(revision)).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'refused' });
     expect(await store.listAt({ prefix: 't/', limit: 1 }, revision)).toMatchObject({ revision });
-    const holder = await held(store.hold('t/leader', 'v', 20_000));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', 20_000));
     expect(await holder.rewrite('w')).toBe('written');
     await holder.release();
     expect(await store.get('t/leader')).toBeUndefined();
@@ -150,7 +151,7 @@ describe.skipIf(binary === undefined)(`etcd with users${skipped}`, () => {
     await using other = await openEtcdStore(options(limited));
     await using third = await openEtcdStore(options(limited));
     const before = await writes(store, put('t/before'));
-    const holder = await held(store.hold('t/leader', 'v', 20_000));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', 20_000));
     await forgetTokens(cluster);
     const after = await writes(store, put('t/after'));
     expect(after).toBeGreaterThan(before);

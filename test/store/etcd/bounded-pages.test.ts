@@ -9,6 +9,7 @@ import type { FoundRange } from '../../../src/store/etcd/wire/range-codec.ts';
 import { CACHED_PREFIX, HEAD_KEY, expectAbsent } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 interface Range {
   readonly key?: unknown;
@@ -29,7 +30,7 @@ function countingEtcd(keys: readonly string[]) {
       const within = sorted.filter((one) => one >= from && (to === '\0' || one < to));
       counted.asked += 1;
       counted.visited += within.length;
-      const entries = within.slice(0, Number(limit)).map((one) => ({ key: one, value: '', revision: 1 }));
+      const entries = within.slice(0, Number(limit)).map((one) => ({ key: rawKey(one), value: '', revision: 1 }));
       return { entries, more: within.length > entries.length, revision: 1 };
     },
   };
@@ -106,7 +107,7 @@ onEachStore('pages of a large range', (stores) => {
     const keys = Array.from({ length: 600 }, (_, index) => `${index % 3}/${randomBytes(6).toString('base64url')}`);
     let revision = 0;
     for (let start = 0; start < keys.length; start += 100) {
-      const write = keys.slice(start, start + 100).map((key) => ({ put: key, value: key }));
+      const write = keys.slice(start, start + 100).map((key) => ({ put: rawKey(key), value: key }));
       const result = await store.commit({ expect: [expectAbsent('none')], write });
       if (result.outcome === 'committed') ({ revision } = result);
     }
@@ -128,7 +129,10 @@ onEachStore('pages of a large range', (stores) => {
 
   test('ends with its page where the store is closed meanwhile, however many questions that takes', async () => {
     const store = await stores.open();
-    const write = Array.from({ length: 95 }, (_, index) => ({ put: `p/${(index * 7919) % 99_991}`, value: '' }));
+    const write = Array.from({ length: 95 }, (_, index) => ({
+      put: rawKey(`p/${(index * 7919) % 99_991}`),
+      value: '',
+    }));
     await store.commit({ expect: [expectAbsent('none')], write });
     const { next = '' } = await store.list({ prefix: 'p/', limit: 50 });
     const listing = store.list({ prefix: 'p/', limit: 50, after: next });

@@ -24,6 +24,7 @@ import {
 } from '../conformance/harness.ts';
 import { openWire, type Wire } from './wire/wire.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey, rawPrefix } from '../../support/store/raw-key.ts';
 
 const binary = findEtcd();
 /** Where nothing depends on when a call gives up. */
@@ -93,7 +94,9 @@ describe.skipIf(binary === undefined)(`commits that share a request${binary ? ''
     expect(results.filter(({ outcome }) => outcome === 'committed')).toHaveLength(200);
     expect(revisionsOf(results).size).toBe(5);
     const entries = await everything(store, 't/');
-    const found = new Map(entries.map(({ key, revision }) => [key, { outcome: 'committed', revision }]));
+    const found = new Map<string, unknown>(
+      entries.map(({ key, revision }) => [key, { outcome: 'committed', revision }]),
+    );
     expect(results).toEqual(results.map((_, index) => found.get(`t/${index}`)));
   });
 
@@ -376,13 +379,13 @@ interface Step {
   readonly quiet: boolean;
 }
 
-const anyKey = fc.constantFrom('a', 'a/1', 'a/2', 'b', 'b/1');
+const anyKey = fc.constantFrom(...['a', 'a/1', 'a/2', 'b', 'b/1'].map(rawKey));
 const anyStep: fc.Arbitrary<Step> = fc.record({
   relied: fc.array(anyKey, { minLength: 1, maxLength: 2 }),
   write: fc.oneof(
     { arbitrary: fc.record({ put: anyKey, value: fc.string({ maxLength: 3 }) }), weight: 6 },
     { arbitrary: fc.record({ remove: anyKey }), weight: 1 },
-    { arbitrary: fc.record({ removeAll: fc.constantFrom('a/', 'b') }), weight: 1 },
+    { arbitrary: fc.record({ removeAll: fc.constantFrom(rawPrefix('a/'), rawPrefix('b')) }), weight: 1 },
   ),
   quiet: fc.boolean(),
 });

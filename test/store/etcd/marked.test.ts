@@ -5,10 +5,11 @@ import { expectRevision } from '../../../src/store/entry.ts';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
 import { ABSENT, expectAbsent, type Change, type Store, type StoreUnavailable } from '../../../src/store/port.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const url = inject('etcd');
 const OURS = '{"format":1,"storeId":"ours"}';
-const create = (key: string): Change => ({ expect: [expectAbsent(key)], write: [{ put: key, value: 'v' }] });
+const create = (key: string): Change => ({ expect: [expectAbsent(key)], write: [{ put: rawKey(key), value: 'v' }] });
 
 interface Opened extends AsyncDisposable {
   /** Depends on the mark. */
@@ -26,7 +27,7 @@ async function opened(): Promise<Opened> {
   const [store, other] = await Promise.all([open(identity), open()]);
   const mark = async (text: string | undefined): Promise<void> => {
     const revision = (await other.get('format'))?.revision ?? ABSENT;
-    const write = text === undefined ? { remove: 'format' } : { put: 'format', value: text };
+    const write = text === undefined ? { remove: rawKey('format') } : { put: rawKey('format'), value: text };
     await other.commit({ expect: [expectRevision('format', revision)], write: [write] });
   };
   await mark(OURS);
@@ -50,7 +51,7 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   commit: (store) => store.commit(create('written')),
   'a commit that conflicts': (store) => store.commit(create('k')),
   'commits that share a request': (store) => Promise.all(['a', 'b', 'c'].map((key) => store.commit(create(key)))),
-  hold: (store) => store.hold('held/b', 'v', 10_000),
+  hold: (store) => store.hold(rawKey('held/b'), 'v', 10_000),
   compact: (store) => store.compact(1),
 };
 
@@ -70,7 +71,7 @@ describe.skipIf(url === undefined)('a store on etcd with a mark', () => {
     await using all = await opened();
     const { store, other } = all;
     await other.commit(create('k'));
-    const held = await store.hold('held/a', 'v', 10_000);
+    const held = await store.hold(rawKey('held/a'), 'v', 10_000);
     if (held === 'taken') throw new Error('taken');
     await all.mark(text);
     const before = await entriesOf(other, '');

@@ -1,6 +1,7 @@
 import { isGrpcTrouble } from '../../../src/store/etcd/wire/errors.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { put, writing } from '../conformance/harness.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 /** Every call of the port at once, and the reason with which it failed, or what it answered instead. */
 export async function everyCallEnds(store: Store): Promise<Record<string, unknown>> {
@@ -12,7 +13,7 @@ export async function everyCallEnds(store: Store): Promise<Record<string, unknow
     head: () => store.head(),
     headAt: () => store.headAt(1),
     compact: () => store.compact(1),
-    hold: () => store.hold('t/held', 'v', 1000),
+    hold: () => store.hold(rawKey('t/held'), 'v', 1000),
   };
   const ends = Object.entries(calls).map(async ([name, call]) => {
     const end = await call().catch((error: unknown) => (error instanceof StoreUnavailable ? error.reason : error));

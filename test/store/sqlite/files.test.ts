@@ -22,6 +22,7 @@ import { expectAbsent, type Change, type StoreUnavailable } from '../../../src/s
 import { FileWatch } from '../../../src/store/sqlite/file-watch.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 /* The file of an embedded store: whose it is, whether it is whole, and whether it is still there. */
 
@@ -41,7 +42,7 @@ afterEach(() => {
 
 const create = (key: string, value = 'v'): Change => ({
   expect: [expectAbsent(key)],
-  write: [{ put: key, value }],
+  write: [{ put: rawKey(key), value }],
 });
 const reasonOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
@@ -86,7 +87,7 @@ describe('a file that is removed or replaced while it is open', () => {
       list: () => store.list({ prefix: '', limit: 1 }),
       head: () => store.head(),
       commit: () => store.commit(create('later')),
-      hold: () => store.hold('held', 'v', 1000),
+      hold: () => store.hold(rawKey('held'), 'v', 1000),
       compact: () => store.compact(1),
     };
     for (const [name, call] of Object.entries(calls))
@@ -152,7 +153,7 @@ describe('a file that is removed or replaced while it is open', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await using store = await openSqliteStore(file);
     await store.commit(create('before'));
-    await store.commit({ expect: [expectRevision('before', 1)], write: [{ remove: 'before' }] });
+    await store.commit({ expect: [expectRevision('before', 1)], write: [{ remove: rawKey('before') }] });
     for (const [round, again] of [act, act].entries()) {
       await store.compact(2 + 2 * round);
       await store.commit(create(`more/${round}`));
@@ -176,7 +177,10 @@ describe('a file that is removed or replaced while it is open', () => {
     await store.commit(create('one', 'x'.repeat(20_000)));
     await store.compact(1);
     copyFileSync(file, `${file}.older`);
-    await store.commit({ expect: [expectRevision('one', 1)], write: [{ put: 'one', value: 'y'.repeat(20_000) }] });
+    await store.commit({
+      expect: [expectRevision('one', 1)],
+      write: [{ put: rawKey('one'), value: 'y'.repeat(20_000) }],
+    });
     await store.compact(2);
     await store.commit(create('two'));
     vi.advanceTimersByTime(3000);
@@ -286,7 +290,7 @@ describe('the file of Muster', () => {
     {
       await using store = await openSqliteStore(file);
       await store.commit(create('k'));
-      await store.commit({ expect: [expectRevision('k', 1)], write: [{ remove: 'k' }] });
+      await store.commit({ expect: [expectRevision('k', 1)], write: [{ remove: rawKey('k') }] });
       await store.compact(2);
     }
     expect(header()).toEqual(OURS);

@@ -9,6 +9,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { everything, keysOf, pageOf, present, put, removeAll, writes } from '../conformance/harness.ts';
 import { held } from '../conformance/holds.ts';
 import { record } from '../conformance/recorder.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const HOLD_AND_WAIT = join(import.meta.dirname, 'fixtures', 'hold-and-wait.ts');
 const TTL_MS = 60_000;
@@ -37,7 +38,7 @@ describe('keys that a killed process held', () => {
     expect(await killedWhileHolding('t/leader')).toBe('held');
     await using store = await openSqliteStore(file);
     expect(await everything(store, 't/')).toEqual([]);
-    await held(store.hold('t/leader', 'next', TTL_MS));
+    await held(store.hold(rawKey('t/leader'), 'next', TTL_MS));
   });
 
   test('are removed by a revision like others: head stays, history and watches tell', async () => {
@@ -67,10 +68,10 @@ describe('keys that a killed process held', () => {
 
 test('what somebody else wrote over a hold stays when the store is opened again', async () => {
   const before = await openSqliteStore(file);
-  const first = await held(before.hold('t/leader', 'held', TTL_MS));
+  const first = await held(before.hold(rawKey('t/leader'), 'held', TTL_MS));
   const revision = await writes(before, put('t/leader', 'theirs'));
   expect(first.lost.aborted).toBe(true);
-  await held(before.hold('t/released', 'v', TTL_MS)).then((hold) => hold.release());
+  await held(before.hold(rawKey('t/released'), 'v', TTL_MS)).then((hold) => hold.release());
   await writes(before, put('t/released', 'plain'));
   await before[Symbol.asyncDispose]();
   await using store = await openSqliteStore(file);
@@ -80,7 +81,7 @@ test('what somebody else wrote over a hold stays when the store is opened again'
 
 test('what was rewritten is still the holder’s, and removed by the next opening', async () => {
   const before = await openSqliteStore(file);
-  const holder = await held(before.hold('t/leader', 'v', TTL_MS));
+  const holder = await held(before.hold(rawKey('t/leader'), 'v', TTL_MS));
   expect(await holder.rewrite('w')).toBe('written');
   await before[Symbol.asyncDispose]();
   await using store = await openSqliteStore(file);
@@ -89,7 +90,7 @@ test('what was rewritten is still the holder’s, and removed by the next openin
 
 test('a holder is lost before anybody hears of the commit that took its key', async () => {
   await using store = await openSqliteStore(':memory:');
-  const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+  const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
   const [next, removal] = await Promise.all([
     writes(store, removeAll('t/')).then(async () => holder.lost.aborted),
     writes(store, put('t/other')),
@@ -99,8 +100,11 @@ test('a holder is lost before anybody hears of the commit that took its key', as
 
 test('a hold of the turn in which the one before is removed is not lost with it', async () => {
   await using store = await openSqliteStore(':memory:');
-  const first = await held(store.hold('t/leader', 'first', TTL_MS));
-  const [, second] = await Promise.all([writes(store, removeAll('t/')), store.hold('t/leader', 'second', TTL_MS)]);
+  const first = await held(store.hold(rawKey('t/leader'), 'first', TTL_MS));
+  const [, second] = await Promise.all([
+    writes(store, removeAll('t/')),
+    store.hold(rawKey('t/leader'), 'second', TTL_MS),
+  ]);
   expect(first.lost.aborted).toBe(true);
   expect(second).toMatchObject({ lost: { aborted: false } });
   expect(await first.rewrite('late')).toBe('lost');
@@ -143,14 +147,14 @@ describe('what is retained', () => {
 
 test('a key that could not be removed when it was released gives way to the next holder', async () => {
   const store = await openSqliteStore(file);
-  const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+  const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
   // A removal in one transaction with what SQLite refuses is undone with it.
   const untyped = expectAbsent(undefined as unknown as string);
   const failing = store.commit({ expect: [untyped], write: [put('t/b')] }).catch((error: unknown) => error);
   await holder.release();
   expect(await failing).toMatchObject({ reason: 'failed' });
   expect(await present(store, 't/leader')).toMatchObject({ value: 'v' });
-  const next = await held(store.hold('t/leader', 'next', TTL_MS));
+  const next = await held(store.hold(rawKey('t/leader'), 'next', TTL_MS));
   expect(await present(store, 't/leader')).toMatchObject({ value: 'next', revision: next.revision });
   await store[Symbol.asyncDispose]();
 });

@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { expectAbsent, type Change } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const root = scratchDirectory('location');
 afterAll(() => rmSync(root, { recursive: true }));
@@ -20,7 +21,7 @@ function linked(): { readonly path: string; readonly beside: string; readonly fi
   return { path, beside: here, file };
 }
 
-const create = (key: string): Change => ({ expect: [expectAbsent(key)], write: [{ put: key, value: 'v' }] });
+const create = (key: string): Change => ({ expect: [expectAbsent(key)], write: [{ put: rawKey(key), value: 'v' }] });
 
 describe('a store behind a link', () => {
   test('is the file that the link leads to: for the mode, the log and the reserve', async () => {

@@ -420,7 +420,7 @@ describe('a process killed in the middle', () => {
     expect(b.map(({ value, revision }) => ({ value, revision }))).toEqual(
       a.map(({ value, revision }) => ({ value, revision })),
     );
-    const there = new Set(a.map(({ key, value }) => (value.startsWith(`${key.slice(2)}:`) ? key : 'torn')));
+    const there = new Set<string>(a.map(({ key, value }) => (value.startsWith(`${key.slice(2)}:`) ? key : 'torn')));
     expect(acknowledged.filter((n) => !there.has(`a/${n}`))).toEqual([]);
     expect((await store.get('counter'))?.revision).toBe(Math.max(...a.map(({ revision }) => revision)));
     return a.length;

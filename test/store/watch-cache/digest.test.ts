@@ -3,6 +3,7 @@ import { PAGE_ENTRIES_MAX, expectAbsent, type Store } from '../../../src/store/p
 import { digestOf, storedDigest } from '../../../src/store/watch-cache/digest.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { onEachStore } from '../../support/store/stores.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const PER_COMMIT = 100;
 const KEYS = Array.from({ length: 2 * PAGE_ENTRIES_MAX + 1 }, (_, index) => `g/${index}`);
@@ -10,7 +11,7 @@ const KEYS = Array.from({ length: 2 * PAGE_ENTRIES_MAX + 1 }, (_, index) => `g/$
 async function filled(store: Store): Promise<number> {
   let reached = 0;
   for (let start = 0; start < KEYS.length; start += PER_COMMIT) {
-    const write = KEYS.slice(start, start + PER_COMMIT).map((key) => ({ put: key, value: '' }));
+    const write = KEYS.slice(start, start + PER_COMMIT).map((key) => ({ put: rawKey(key), value: '' }));
     const result = await store.commit({ expect: [expectAbsent('none')], write });
     if (result.outcome === 'committed') reached = result.revision;
   }

@@ -10,6 +10,7 @@ import { erase, fillStore, follow, truth, write, type Followed } from '../../sup
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const A = `${CACHED_PREFIX}a/`;
 
@@ -17,7 +18,7 @@ const A = `${CACHED_PREFIX}a/`;
 async function quietly(store: Parameters<typeof write>[0], name: string): Promise<number> {
   const result = await store.commit({
     expect: [expectAbsent('never')],
-    write: [{ put: A + name, value: 'quiet' }],
+    write: [{ put: rawKey(A + name), value: 'quiet' }],
     quiet: true,
   });
   if (result.outcome !== 'committed') throw new Error('expected the commit to succeed');
@@ -103,7 +104,7 @@ onEachStoreAlone('a store that was restored', (stores) => {
     await using followed = follow(faulty);
     await followed.ready();
     const revision = followed.watchCache.applied + 1;
-    const changes = [`${A}x`, HEAD_KEY].map((key) => ({ key, revision, value: undefined }));
+    const changes = [`${A}x`, HEAD_KEY].map((key) => ({ key: rawKey(key), revision, value: undefined }));
     // `head` is as before once the data is back.
     listeners[0]?.onBatch({ revision, changes });
     await relisted(followed, 1);
@@ -184,11 +185,11 @@ onEachStoreAlone('the consistency check', (stores) => {
     ['a key is missing', (followed: Followed): void => followed.shelf.remove(`${A}n000001`)],
     [
       'a key is too much',
-      (followed: Followed): void => followed.shelf.put({ key: `${A}ghost`, value: '', revision: 1 }),
+      (followed: Followed): void => followed.shelf.put({ key: rawKey(`${A}ghost`), value: '', revision: 1 }),
     ],
     [
       'a key is older',
-      (followed: Followed): void => followed.shelf.put({ key: `${A}n000001`, value: '0', revision: 1 }),
+      (followed: Followed): void => followed.shelf.put({ key: rawKey(`${A}n000001`), value: '0', revision: 1 }),
     ],
   ])('different, %s: a metric, a line of the log, and it is listed anew', async (_, corrupt) => {
     await using store = await stores.open();

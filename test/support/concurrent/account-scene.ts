@@ -7,6 +7,7 @@ import type { Side } from './oracle.ts';
 import type { Place } from './place.ts';
 import { entriesUnder, plant } from './planting.ts';
 import { checkedToken, hashOf, newId, plainToken } from './tokens.ts';
+import { rawKey } from '../store/raw-key.ts';
 
 /*
  * A scene is an account in which any two mutations of the list can be made. The first one of a place is made through the
@@ -146,7 +147,7 @@ async function copied({ store }: Place, first: Scene, records: readonly Entry[])
   const renamed = (text: string): string => changes.reduce((changed, [from, to]) => changed.replaceAll(from, to), text);
   await plant(
     store,
-    records.map(({ key, value }) => ({ key: renamed(key), value: renamed(value) })),
+    records.map(({ key, value }) => ({ key: rawKey(renamed(key)), value: renamed(value) })),
   );
   return scene;
 }

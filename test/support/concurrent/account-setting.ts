@@ -21,7 +21,7 @@ async function observe(place: Place, asked: Muster, scene: Scene, answers: Answe
   // The records are read before the polls: the first request of a daemon proves its credential, which is a change.
   const [records, audit] = await Promise.all([
     recordsOf(place, scene, credentials),
-    entriesUnder(place.store, KEYS.audits(scene.accountId)),
+    entriesUnder(place.store, KEYS.audit.under(scene.accountId)),
   ]);
   const account = await call(`${asked.ops}/operator/v1/accounts/${scene.accountId}`, { token: OPERATOR_TOKEN });
   const polls = await Promise.all(credentials.map(async ([name, token]) => await polled(asked, name, token)));
@@ -69,10 +69,10 @@ async function recordsOf(
   ];
   const prefixes = [
     KEYS.account(accountId),
-    KEYS.reviewQueue(accountId),
-    KEYS.linksOf(accountId),
-    KEYS.pastCredentials(scene.pending),
-    KEYS.pastCredentials(scene.active),
+    KEYS.review.under(accountId),
+    KEYS.link.under(accountId),
+    KEYS.pastCredential.under(scene.pending),
+    KEYS.pastCredential.under(scene.active),
   ];
   const [single, listed] = await Promise.all([
     Promise.all(keys.map(async (key) => await store.get(key))),

@@ -8,6 +8,7 @@ import { call, OPERATOR_TOKEN, tenant, type Answer, type Muster } from '../servi
 import type { Place } from './place.ts';
 import { plant, replant, type Planted } from './planting.ts';
 import { hashOf, newId, plainToken } from './tokens.ts';
+import { rawKey } from '../store/raw-key.ts';
 
 /* Bounds of which one more is free, and requests that each want it. */
 
@@ -31,7 +32,7 @@ export interface Bound {
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
-const record = (key: string, value: object): Planted => ({ key, value: JSON.stringify(value) });
+const record = (key: string, value: object): Planted => ({ key: rawKey(key), value: JSON.stringify(value) });
 const lengthOf = (body: Answer['body'], field: string): number => (body[field] as readonly unknown[]).length;
 
 const listLength = async (answer: Promise<Answer>, field: string): Promise<number> =>
@@ -168,14 +169,14 @@ const operators: Bound = {
   refused: '409 conflict',
   async fill(place, asking) {
     const candidates = await Promise.all(times(asking, () => putUser(place.store)));
-    await replant(place.store, KEYS.operators, { members: times(LIMITS.operatorsMax - 1, () => newId(16)) });
+    await replant(place.store, KEYS.operators(), { members: times(LIMITS.operatorsMax - 1, () => newId(16)) });
     return {
       // Half of them are users already, the others are made as operators.
       ask: (muster, index) =>
         index % 4 < 2
           ? asOperator(muster, `/users/${candidates[index]}`, { method: 'PATCH', body: { operator: true } })
           : newUser(muster, true),
-      count: async () => lengthOf({ members: await fieldOf(place, KEYS.operators, 'members') }, 'members'),
+      count: async () => lengthOf({ members: await fieldOf(place, KEYS.operators(), 'members') }, 'members'),
     };
   },
 };

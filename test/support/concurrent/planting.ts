@@ -1,4 +1,5 @@
 import { expectAbsent, expectAsFound, type Change, type Entry, type Store } from '../../../src/store/port.ts';
+import { rawKey } from '../store/raw-key.ts';
 
 /* Records that a test puts into the store beside the service. */
 
@@ -26,7 +27,7 @@ export async function replant(store: Store, key: string, record: object): Promis
   for (;;) {
     const expect: Change['expect'] = [expectAsFound(key, await store.get(key))];
     const value = JSON.stringify(record);
-    if ((await store.commit({ expect, write: [putting({ key, value })] })).outcome === 'committed') return;
+    if ((await store.commit({ expect, write: [putting({ key: rawKey(key), value })] })).outcome === 'committed') return;
   }
 }
 

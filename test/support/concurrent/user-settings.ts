@@ -56,7 +56,7 @@ export function operatorsSetting(place: Place, who: 'both' | 'the second' = 'bot
     async scene() {
       const since = Date.now() - SLACK_MS;
       const [a, b] = await Promise.all([person(place), person(place)]);
-      await replant(place.store, KEYS.operators, { members: [...(who === 'both' ? [a.userId] : []), b.userId] });
+      await replant(place.store, KEYS.operators(), { members: [...(who === 'both' ? [a.userId] : []), b.userId] });
       return { a, b, accountId: '', since };
     },
     async observe(_asked, scene, answers) {
@@ -80,7 +80,7 @@ export function ownersSetting(place: Place): Setting<TwoUsers> {
     },
     async observe(_asked, scene, answers) {
       const names = namesOf(scene);
-      const entries = await entriesUnder(place.store, KEYS.audits(scene.accountId));
+      const entries = await entriesUnder(place.store, KEYS.audit.under(scene.accountId));
       // A deletion ends the memberships and then removes the user: what is done between is in order for the account.
       const told = auditGroups(names, await operatorAudit(place, scene)).flat();
       const ofMembers = entries.filter(({ value }) => value.includes('member.'));
@@ -108,7 +108,7 @@ const namesOf = ({ a, b, accountId }: TwoUsers): Names =>
 /** The entries of the operators' audit that tell of one of the users. */
 async function operatorAudit({ store }: Place, { a, b, since }: TwoUsers): Promise<readonly Entry[]> {
   const page = await store.list({
-    prefix: KEYS.audits('operator'),
+    prefix: KEYS.audit.under('operator'),
     after: KEYS.audit('operator', since, ''),
     limit: 1000,
   });
@@ -128,7 +128,7 @@ async function observed(
   const names = namesOf(scene);
   const { a, b, accountId } = scene;
   const keys = [
-    accountId === '' ? KEYS.operators : KEYS.members(accountId),
+    accountId === '' ? KEYS.operators() : KEYS.members(accountId),
     ...[a, b].flatMap(({ userId, session }) => [KEYS.user(userId), KEYS.session(hashOf(session))]),
   ];
   const entries = await Promise.all(keys.map(async (key) => await store.get(key)));

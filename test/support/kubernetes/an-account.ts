@@ -1,6 +1,6 @@
 import type { AccountState } from '../../../src/controller/kubernetes/resources/account-ref.ts';
 import type { AccountReader } from '../../../src/domain/fleet/reader.ts';
-import { NO_COUNTERS, type AccountRecord } from '../../../src/domain/records/records.ts';
+import { type AccountRecord, NO_COUNTERS } from '../../../src/domain/records/account-records.ts';
 import { NO_MEMBERS } from '../../../src/domain/records/user-records.ts';
 import { foundAt } from '../store/snapshots.ts';
 

@@ -1,6 +1,6 @@
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { auditSchema, type AuditRecord } from '../../../src/domain/records/records.ts';
+import type { AuditRecord } from '../../../src/domain/records/audit-records.ts';
 import { dayAfter } from '../../../src/domain/status-history/day-record.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
@@ -28,10 +28,10 @@ const AFTER: Readonly<Record<string, string>> = {
 
 /** Every status change of the audit, in the order in which the store took them. */
 async function changesOf(store: Store): Promise<Change[]> {
-  const entries = await entriesOf(store, KEYS.auditsAll);
+  const entries = await entriesOf(store, KEYS.audit.under());
   const changes = entries
     .sort((a, b) => a.revision - b.revision)
-    .map((entry) => changeOf(entry.key.split('/')[1] ?? '', parseRecord(auditSchema, entry).record));
+    .map((entry) => changeOf(entry.key.split('/')[1] ?? '', parseRecord(KEYS.audit, entry).record));
   return changes.filter(({ before, after }) => after !== '' && before !== after);
 }
 

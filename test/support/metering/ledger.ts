@@ -1,7 +1,6 @@
 import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { appSchema, otelSchema } from '../../../src/domain/records/records.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { halfWritten } from '../service/accounts.ts';
 import type { Addresses } from '../service/muster-process.ts';
@@ -126,7 +125,7 @@ export class Ledger {
     const faults: string[] = [];
     for (const [appId, known] of this.#apps) {
       const entry = await store.get(KEYS.app(known.accountId, appId));
-      const record = entry && parseRecord(appSchema, entry).record;
+      const record = entry && parseRecord(KEYS.app, entry).record;
       const states = { pending: 'created', active: 'enrolled', revoked: 'revoked' } as const;
       const state: State = record ? states[record.status] : 'deleted';
       if (state !== known.acknowledged && state !== known.asked) {
@@ -145,7 +144,7 @@ export class Ledger {
     for (const [accountId, { possible }] of this.#configurations) {
       faults.push(...(await halfWritten(store, accountId)));
       const entry = await store.get(KEYS.otel(accountId));
-      const endpoint = entry && parseRecord(otelSchema, entry).record.config?.endpoint;
+      const endpoint = entry && parseRecord(KEYS.otel, entry).record.config?.endpoint;
       const stored = Number(endpoint?.split('/').at(-1) ?? 0);
       if (!possible.has(stored)) faults.push(`${accountId}: endpoint ${[...possible].join(' or ')}, found ${stored}`);
     }

@@ -5,7 +5,7 @@ import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { recordPrice } from '../../../src/domain/metering/prices.ts';
 import { parseRecord, put } from '../../../src/domain/records/codec.ts';
 import { CACHED_GROUPS, KEYS } from '../../../src/domain/records/keys.ts';
-import { ledgerSchema, type LedgerRecord } from '../../../src/domain/records/metering-records.ts';
+import type { LedgerRecord } from '../../../src/domain/records/metering-records.ts';
 import { createClockWatch } from '../../../src/domain/status-history/clock-trust.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics/service-metrics.ts';
@@ -15,6 +15,7 @@ import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { entriesOf } from '../service/accounts.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
+import type { AppStatus } from '../../../src/domain/records/app-records.ts';
 
 export const HOUR_MS = 3_600_000;
 export const MINUTE_MS = 60_000;
@@ -32,7 +33,7 @@ export async function ledgerOf(store: Store): Promise<Map<string, LedgerRecord>>
   const records = new Map<string, LedgerRecord>();
   for (const entry of await entriesOf(store, 'ledger/')) {
     const [, , accountId = ''] = entry.key.split('/');
-    const { record } = parseRecord(ledgerSchema, entry);
+    const { record } = parseRecord(KEYS.ledger, entry);
     const key = `${accountId} ${record.day}`;
     if (records.has(key)) throw new Error(`${key} is recorded twice`);
     records.set(key, record);
@@ -99,8 +100,8 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
 }
 
 async function stateOf(store: Store): Promise<string> {
-  const entries = await Promise.all([store.get(KEYS.metered), store.get(KEYS.day)]);
-  const changes = await store.list({ prefix: KEYS.statusChangesAll, limit: 1, keysOnly: true });
+  const entries = await Promise.all([store.get(KEYS.metered()), store.get(KEYS.day())]);
+  const changes = await store.list({ prefix: KEYS.statusChange.under(), limit: 1, keysOnly: true });
   return JSON.stringify([entries.map((entry) => entry?.revision), changes.entries[0]?.key]);
 }
 
@@ -120,7 +121,7 @@ export async function write(store: Store, writes: readonly Write[]): Promise<voi
 export const accountAt = (accountId: string, createdAt: number, disabled = false): Write =>
   put(KEYS.account(accountId), { name: accountId, entitlement: 'standard', disabled, createdAt });
 
-export const appAt = (accountId: string, appId: string, statusAt: number, status = 'active'): Write =>
+export const appAt = (accountId: string, appId: string, statusAt: number, status: AppStatus = 'active'): Write =>
   put(KEYS.app(accountId, appId), {
     name: '',
     status,

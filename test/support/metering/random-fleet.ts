@@ -28,16 +28,16 @@ export const faultyMetering = (store: Store, faults: Faults): Store =>
   wrappedStore(store, {
     commit: async (change) => {
       const keys = change.write.map((write) => ('put' in write ? write.put : ''));
-      if (faults.controllerDown && keys.some((key) => key.startsWith('ledger/') || key === KEYS.metered)) {
+      if (faults.controllerDown && keys.some((key) => key.startsWith('ledger/') || key === KEYS.metered())) {
         throw new StoreUnavailable('unreachable', 'the controller is cut off');
       }
       const { stall } = faults;
-      if (stall && keys.some((key) => key.startsWith(KEYS.statusChangesAll))) {
+      if (stall && keys.some((key) => key.startsWith(KEYS.statusChange.under()))) {
         faults.stall = undefined;
         stall();
         // Tasks that woke up meanwhile have their turn first.
         for (let turn = 0; turn < 200; turn += 1) {
-          await store.get(KEYS.metered);
+          await store.get(KEYS.metered());
           await turns(1);
         }
       }
@@ -198,7 +198,7 @@ export class RandomFleet implements AsyncDisposable {
     const { store } = this.member(0);
     await until(async () => {
       this.#advance(1000);
-      const through = JSON.parse((await store.get(KEYS.metered))?.value ?? '{}') as { through?: string };
+      const through = JSON.parse((await store.get(KEYS.metered()))?.value ?? '{}') as { through?: string };
       return (through.through ?? '') >= last;
     });
     return last;

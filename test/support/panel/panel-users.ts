@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ABSENT, expectAbsent, type Store } from '../../../src/store/port.ts';
-import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { MemberRole, SessionRecord, UserRecord } from '../../../src/domain/records/user-records.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
@@ -9,6 +8,7 @@ import type { Replacement } from '../../../src/domain/users/replaced-session.ts'
 import { loginKey } from '../../../src/domain/users/user-state.ts';
 import { call, Muster, type Answer, type Call, type MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
+import { rawPut } from '../store/raw-key.ts';
 
 /* Users and sessions of the panel, put into the store as a sign-in would leave them. */
 
@@ -62,7 +62,7 @@ export async function putUser(store: Store, options: UserOptions = {}): Promise<
     [KEYS.user(userId), record],
     [loginKey(login), { userId }],
   ]);
-  if (options.operator === true) await append(store, KEYS.operators, userId);
+  if (options.operator === true) await append(store, KEYS.operators(), userId);
   for (const { accountId, role } of options.accounts ?? []) {
     await append(store, KEYS.members(accountId), { userId, role, since: Date.now() });
   }
@@ -138,7 +138,10 @@ export async function rewrite(
 ): Promise<void> {
   const entry = await store.get(key);
   const record = JSON.parse(entry?.value ?? '{}') as Record<string, unknown>;
-  await store.commit({ expect: [expectRevision(key, entry?.revision ?? ABSENT)], write: [put(key, change(record))] });
+  await store.commit({
+    expect: [expectRevision(key, entry?.revision ?? ABSENT)],
+    write: [rawPut(key, change(record))],
+  });
 }
 
 async function committed(store: Store, records: readonly (readonly [key: string, record: object])[]): Promise<void> {
@@ -146,7 +149,7 @@ async function committed(store: Store, records: readonly (readonly [key: string,
   if (!first) return;
   const { outcome } = await store.commit({
     expect: [first, ...others],
-    write: records.map(([key, record]) => put(key, record)),
+    write: records.map(([key, record]) => rawPut(key, record)),
   });
   if (outcome !== 'committed') throw new Error('A record is there already.');
 }
@@ -158,7 +161,7 @@ async function append(store: Store, key: string, member: object | string): Promi
     const { members } = (entry ? JSON.parse(entry.value) : { members: [] }) as { members: unknown[] };
     const { outcome } = await store.commit({
       expect: [expectRevision(key, entry?.revision ?? ABSENT)],
-      write: [put(key, { members: [...members, member] })],
+      write: [rawPut(key, { members: [...members, member] })],
     });
     if (outcome === 'committed') return;
   }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectAbsent } from '../../../src/store/port.ts';
-import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
@@ -10,6 +9,7 @@ import type { Answer, MusterOptions } from '../service/muster.ts';
 import type { Backend } from '../store/backends.ts';
 import { CLIENT_SECRET, RedirectedBrowser, startProvider, type TestProvider } from './oidc-provider.ts';
 import { ask, panelMuster, type PanelMuster } from './panel-users.ts';
+import { rawPut } from '../store/raw-key.ts';
 
 /** A Muster with a panel at which people sign in by a provider that is a process of its own. */
 export interface Signing extends AsyncDisposable {
@@ -79,7 +79,7 @@ export async function signing({
   const account = { name: 'acme', entitlement: 'enterprise', disabled: false, createdAt: 1 };
   await panel.store.commit({
     expect: [expectAbsent(KEYS.account(accountId))],
-    write: [put(KEYS.account(accountId), account)],
+    write: [rawPut(KEYS.account(accountId), account)],
   });
   return {
     provider,

@@ -2,6 +2,7 @@ import { readWindow } from '../../../src/domain/rate-window/shared/record-codec.
 import { leaseName, NO_WINDOW, type WindowRecord } from '../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES } from '../../../src/domain/rate-window/shared/rules.ts';
 import { LASTS_MS, type History, type Written } from './simulation.ts';
+import { rawKey } from '../store/raw-key.ts';
 
 /** The promises of H13, checked against a history: each check returns sentences, none when the promise was kept. */
 
@@ -105,7 +106,7 @@ const VIEW = { now: 0, wall: 0, instantOf: () => 0 };
 /** Whether the write neither answered a recall nor recalled anything. */
 function tookFreeUnits(replicaId: string, { before, after }: Written): boolean {
   const read = (value: string): WindowRecord =>
-    readWindow({ key: '', value, revision: Number.MAX_SAFE_INTEGER }, VIEW, WINDOW_RULES).record;
+    readWindow({ key: rawKey(''), value, revision: Number.MAX_SAFE_INTEGER }, VIEW, WINDOW_RULES).record;
   const known = before === undefined ? NO_WINDOW : read(before);
   const mine = known.leases[replicaId];
   const wasRecalled = mine !== undefined && known.recalled.includes(leaseName(replicaId, mine.nonce));

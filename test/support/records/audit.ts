@@ -6,11 +6,12 @@ import { createUnsealed } from '../../../src/domain/audit/unsealed.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { AuditRecord } from '../../../src/domain/records/records.ts';
+import type { AuditRecord } from '../../../src/domain/records/audit-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
-import { ABSENT, COMMIT_OPERATIONS_MAX, expectAbsent, type Store } from '../../../src/store/port.ts';
+import { ABSENT, COMMIT_OPERATIONS_MAX, expectAbsent, type Put, type Store } from '../../../src/store/port.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
+import { rawKey } from '../store/raw-key.ts';
 
 export const ACCOUNT = 'a'.repeat(16);
 export const OTHER_ACCOUNT = 'b'.repeat(16);
@@ -21,14 +22,14 @@ let markers = 0;
 type Unusual = Partial<Pick<AuditRecord, 'actor' | 'action' | 'detail'>>;
 
 /** @returns the entry of one mutation, as a write, at a key that nobody has */
-function entryAt(at: number, accountId: string, unusual: Unusual): { put: string; value: string } {
+function entryAt(at: number, accountId: string, unusual: Unusual): Put {
   markers += 1;
   const key = KEYS.audit(accountId, at, String(markers).padStart(22, 'm'));
   const actor = markers % 2 === 0 ? 'operator' : 'key:n4c8r2w6y1z5';
   return put(key, { at, actor, action: 'test', requestId: `r${markers}`, detail: {}, ...unusual });
 }
 
-async function writeAll(store: Store, entries: readonly { put: string; value: string }[]): Promise<void> {
+async function writeAll(store: Store, entries: readonly Put[]): Promise<void> {
   const [first, ...others] = entries.map((entry) => expectAbsent(entry.put));
   if (!first) return;
   const result = await store.commit({ expect: [first, ...others], write: entries });
@@ -66,7 +67,7 @@ export async function tamper(store: Store, key: string, value: string | undefine
   const entry = await store.get(key);
   await store.commit({
     expect: [expectRevision(key, entry?.revision ?? ABSENT)],
-    write: [value === undefined ? { remove: key } : { put: key, value }],
+    write: [value === undefined ? { remove: rawKey(key) } : { put: rawKey(key), value }],
     quiet: true,
   });
 }

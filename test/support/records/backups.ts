@@ -13,6 +13,7 @@ import { PAGE_ENTRIES_MAX, expectAbsent, type Entry, type Store } from '../../..
 import { entriesOf } from '../service/accounts.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { keyLine } from './key-lines.ts';
+import { rawPut } from '../store/raw-key.ts';
 
 const random = systemRandom();
 
@@ -121,7 +122,7 @@ export async function contentOf(store: Store): Promise<Map<string, string>> {
 
 /** Puts records as they are given, whatever they are, each over what was there. */
 export async function putAll(store: Store, records: Readonly<Record<string, object>>): Promise<void> {
-  const all = Object.entries(records).map(([key, record]) => ({ put: key, value: JSON.stringify(record) }));
+  const all = Object.entries(records).map(([key, record]) => rawPut(key, record));
   for (let at = 0; at < all.length; at += 100) {
     await store.commit({ expect: [expectAbsent('never')], write: all.slice(at, at + 100) });
   }

@@ -43,7 +43,7 @@ export async function untilJoined(
   clock: FakeClock,
   change: () => Promise<unknown>,
 ): Promise<void> {
-  const revision = async (): Promise<number> => (await store.get(KEYS.activeKey))?.revision ?? 0;
+  const revision = async (): Promise<number> => (await store.get(KEYS.activeKey()))?.revision ?? 0;
   const before = await revision();
   await change();
   await until(async () => {

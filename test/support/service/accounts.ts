@@ -1,21 +1,11 @@
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import {
-  appSchema,
-  auditSchema,
-  countersSchema,
-  credentialSchema,
-  type AuditRecord,
-} from '../../../src/domain/records/records.ts';
-import type { Store } from '../../../src/store/port.ts';
-import { PAGE_ENTRIES_MAX } from '../../../src/store/port.ts';
+import type { AuditRecord } from '../../../src/domain/records/audit-records.ts';
+import { type Entry, PAGE_ENTRIES_MAX, type Store } from '../../../src/store/port.ts';
 
 /** All entries under the prefix, whatever their number. */
-export async function entriesOf(
-  store: Store,
-  prefix: string,
-): Promise<{ key: string; value: string; revision: number }[]> {
-  const entries: { key: string; value: string; revision: number }[] = [];
+export async function entriesOf(store: Store, prefix: string): Promise<Entry[]> {
+  const entries: Entry[] = [];
   let after: string | undefined;
   do {
     const page = await store.list({ prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) });
@@ -26,8 +16,8 @@ export async function entriesOf(
 }
 
 export async function auditsOf(store: Store, accountId: string): Promise<AuditRecord[]> {
-  const entries = await entriesOf(store, KEYS.audits(accountId));
-  return entries.map((entry) => parseRecord(auditSchema, entry).record);
+  const entries = await entriesOf(store, KEYS.audit.under(accountId));
+  return entries.map((entry) => parseRecord(KEYS.audit, entry).record);
 }
 
 /**
@@ -36,15 +26,15 @@ export async function auditsOf(store: Store, accountId: string): Promise<AuditRe
  */
 export async function halfWritten(store: Store, accountId: string): Promise<string[]> {
   const faults: string[] = [];
-  const apps = await entriesOf(store, KEYS.apps(accountId));
+  const apps = await entriesOf(store, KEYS.app.under(accountId));
   const audits = await auditsOf(store, accountId);
   const counters = await store.get(KEYS.counters(accountId));
-  const counted = counters ? parseRecord(countersSchema, counters).record.apps : 0;
+  const counted = counters ? parseRecord(KEYS.counters, counters).record.apps : 0;
   if (counted !== apps.length) faults.push(`the counters have ${counted} apps of ${apps.length}`);
   const slots = new Set<number>();
   for (const entry of apps) {
-    const appId = entry.key.slice(KEYS.apps(accountId).length);
-    const { record } = parseRecord(appSchema, entry);
+    const appId = entry.key.slice(KEYS.app.under(accountId).length);
+    const { record } = parseRecord(KEYS.app, entry);
     const times = (action: string): number =>
       audits.filter((audit) => audit.action === action && audit.appId === appId).length;
     if (times('app.created') !== 1) faults.push(`${appId} has ${times('app.created')} entries of its creation`);
@@ -55,7 +45,7 @@ export async function halfWritten(store: Store, accountId: string): Promise<stri
     if ((record.status === 'active') !== (record.credential !== undefined)) faults.push(`${appId}: active, or not?`);
     if (record.credential === undefined) continue;
     const locator = await store.get(KEYS.credential(record.credential));
-    const found = locator && parseRecord(credentialSchema, locator).record;
+    const found = locator && parseRecord(KEYS.credential, locator).record;
     if (found?.appId !== appId || found.accountId !== accountId)
       faults.push(`${appId}: its credential leads elsewhere`);
   }

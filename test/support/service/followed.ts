@@ -5,6 +5,7 @@ import { WatchCache, type WatchCacheSink } from '../../../src/store/watch-cache/
 import type { Clock } from '../../../src/time/clock.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
+import { rawKey } from '../store/raw-key.ts';
 
 /** The entries that the watch cache fed to it. */
 export class Shelf implements WatchCacheSink {
@@ -109,11 +110,11 @@ const key = (name: string | number): string => `${CACHED_PREFIX}a/${name}`;
 
 /** A write under the watch cache's range, acknowledged. @returns its revision */
 export async function write(store: Store, name: string | number, value: string): Promise<number> {
-  return await commit(store, [{ put: key(name), value }]);
+  return await commit(store, [{ put: rawKey(key(name)), value }]);
 }
 
 export async function erase(store: Store, name: string | number): Promise<number> {
-  return await commit(store, [{ remove: key(name) }]);
+  return await commit(store, [{ remove: rawKey(key(name)) }]);
 }
 
 async function commit(store: Store, changes: Parameters<Store['commit']>[0]['write']): Promise<number> {
@@ -128,7 +129,7 @@ export async function fillStore(store: Store, count: number): Promise<void> {
     const names = Array.from({ length: Math.min(120, count - from) }, (_, index) => from + index);
     await commit(
       store,
-      names.map((n) => ({ put: key(`n${String(n).padStart(6, '0')}`), value: String(n) })),
+      names.map((n) => ({ put: rawKey(key(`n${String(n).padStart(6, '0')}`)), value: String(n) })),
     );
   }
 }

@@ -14,6 +14,7 @@ import { judgeAnswer, type Undocumented } from '../openapi/judge-answer.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
 import { PATIENT } from '../time/patience.ts';
 import { until } from '../time/until.ts';
+import { judgedStore } from '../store/judged-store.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
 export const KEY_FILE_TEXT = `1:${Buffer.alloc(32, 7).toString('base64')}\n`;
@@ -103,7 +104,7 @@ export class Muster implements AsyncDisposable {
       deadlines: options.deadlines ?? PATIENT,
       ...(options.clock && { clock: options.clock }),
       ...(options.boot && { boot: options.boot }),
-      ...(options.wrapStore && { wrapStore: options.wrapStore }),
+      wrapStore: (store) => judgedStore(options.wrapStore?.(store) ?? store),
       ...(options.bounds && { bounds: options.bounds }),
       ...(options.election !== undefined && { election: options.election }),
     });

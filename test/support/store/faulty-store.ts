@@ -38,7 +38,7 @@ const HEARTBEATS = KEYS.lastSeen('');
 export function faultyForRequests(store: Store): FaultyStore {
   const faulty = new FaultyStore(store, []);
   faulty.isPlanned = ({ expect }) =>
-    !expect.some(({ key }) => key === KEYS.leader) && !expect.every(({ key }) => key.endsWith(HEARTBEATS));
+    !expect.some(({ key }) => key === KEYS.leader()) && !expect.every(({ key }) => key.endsWith(HEARTBEATS));
   return faulty;
 }
 

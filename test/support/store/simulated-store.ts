@@ -121,7 +121,7 @@ export class SimulatedStore {
     for (const one of write) {
       if ('removeAll' in one) for (const { key } of this.#under(one.removeAll)) this.#entries.delete(key);
       if (!('put' in one)) continue;
-      if (one.put.startsWith(KEYS.rateWindows)) caller.wrote(this.#entries.get(one.put)?.value, one.value);
+      if (one.put.startsWith(KEYS.rateWindow.under())) caller.wrote(this.#entries.get(one.put)?.value, one.value);
       this.#put({ key: one.put, value: one.value, revision: this.#revision });
     }
     return { outcome: 'committed', revision: this.#revision };

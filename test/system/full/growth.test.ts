@@ -7,6 +7,7 @@ import { alarms, sizesOf } from '../../support/etcd/etcd-sizes.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { until } from '../../support/time/until.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
 
 const binary = findEtcd();
 const title = `A12: growth on a small etcd${binary ? '' : ` [skipped: ${NO_ETCD}]`}`;
@@ -23,7 +24,7 @@ async function grow(store: Store, name: string, count: number, bytes: number): P
   const results = await Promise.allSettled(
     Array.from({ length: count }, async (_, n) => {
       const key = `review/a/${name}/${n}`;
-      await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: 'x'.repeat(bytes) }] });
+      await store.commit({ expect: [expectAbsent(key)], write: [{ put: rawKey(key), value: 'x'.repeat(bytes) }] });
     }),
   );
   const refused = results.filter((result) => result.status === 'rejected');

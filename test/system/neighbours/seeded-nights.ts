@@ -8,7 +8,7 @@ import {
 } from '../../../src/domain/credentials/random-ids.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { type AuditRecord } from '../../../src/domain/records/records.ts';
+import type { AuditRecord } from '../../../src/domain/records/audit-records.ts';
 import { daysBefore } from '../../../src/domain/status-history/day-record.ts';
 import type { Store, Write } from '../../../src/store/port.ts';
 import { startOfDay } from '../../../src/time/utc-days.ts';
@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 interface Event {
   readonly at: number;
   readonly accountId: string;
-  readonly entry: Omit<AuditRecord, 'at' | 'actor' | 'requestId'>;
+  readonly entry: Pick<AuditRecord, 'action' | 'appId' | 'detail'>;
 }
 
 /**
@@ -35,8 +35,8 @@ export async function seedMissedNights(store: Store, random: Random, today: stri
   const through = daysBefore(today, nights + 1);
   const events: Event[] = [];
   const writes: Write[] = [
-    put(KEYS.day, { day: today, since: daysBefore(through, 3) }),
-    put(KEYS.metered, { through }),
+    put(KEYS.day(), { day: today, since: daysBefore(through, 3) }),
+    put(KEYS.metered(), { through }),
   ];
   const days = { first: daysBefore(through, 2), count: nights + 2 };
   for (let n = 0; n < ACCOUNTS; n += 1) writes.push(...accountWrites(random, days, n % 6 === 5, events));

@@ -20,7 +20,7 @@ const title = chromium === undefined ? `a rotation on the page (skipped: ${NO_CH
 function faultyForRotation(store: Store): FaultyStore {
   const faulty = new FaultyStore(store, []);
   faulty.isPlanned = ({ expect: expected }) =>
-    [KEYS.leader, KEYS.activeKey].every((needed) => expected.some(({ key }) => key === needed));
+    [KEYS.leader(), KEYS.activeKey()].every((needed) => expected.some(({ key }) => key === needed));
   return faulty;
 }
 
@@ -69,8 +69,8 @@ describe.skipIf(chromium === undefined)(title, () => {
    * neither comes between the commits of the rotation.
    */
   async function learnSecondKey(): Promise<void> {
-    await expect.poll(() => store.get(KEYS.rewrapped)).toBeDefined();
-    const joined = async (): Promise<number> => (await store.get(KEYS.activeKey))?.revision ?? 0;
+    await expect.poll(() => store.get(KEYS.rewrapped())).toBeDefined();
+    const joined = async (): Promise<number> => (await store.get(KEYS.activeKey()))?.revision ?? 0;
     const before = await joined();
     writeKeys(join(muster.dataDir, 'keys'), 1, 2);
     await expect.poll(joined).toBeGreaterThan(before);

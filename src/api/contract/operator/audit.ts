@@ -19,8 +19,8 @@ export const auditEntry = z
     ).optional(),
     requestId: described(z.string(), 'The `X-Request-Id` of the request.', 'deploy-42'),
     detail: described(
-      // No generator bears a union of texts, numbers and booleans in every language: `auditSchema` alone, of
-      // domain/records/records.ts, holds the values to these types.
+      // No generator bears a union of texts, numbers and booleans in every language: the schema of the record alone
+      // (domain/records/audit-records.ts) holds the values to these types.
       z.record(z.string(), z.unknown()),
       'More of it, by names that depend on the action: texts, numbers and booleans; never a secret.',
       { keyId: 'n4c8r2w6y1z5' },

@@ -4,7 +4,6 @@ import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
 import { opampAgentIn } from '../../../domain/records/opamp-records.ts';
-import { ackSchema } from '../../../domain/records/records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { reviewsOfApp } from '../../../domain/review-queue/review-counts.ts';
@@ -92,7 +91,7 @@ async function acknowledgedBy(
 ): Promise<operations.PanelAppDetail['acknowledged']> {
   const entry = await store.get(KEYS.ack(account.id, appId));
   if (!entry) return null;
-  const { revision, status, error, at } = parseRecord(ackSchema, entry).record;
+  const { revision, status, error, at } = parseRecord(KEYS.ack, entry).record;
   const current = revision === ((await account.otel())?.record.revision ?? 0);
   return { revision, current, status, ...(error !== undefined && { error }), at: dateTime(at) };
 }

@@ -3,7 +3,7 @@ import { verifyAudit } from '../../../domain/audit/verify.ts';
 import { lastBackupAt } from '../../../domain/backup/last-backup.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
-import { KEYS } from '../../../domain/records/keys.ts';
+import { KEYS, kindOfKey } from '../../../domain/records/keys.ts';
 import { HEAD_KEY, PAGE_ENTRIES_MAX, type Entry, type Store } from '../../../store/port.ts';
 import { addressOf } from '../../connection/address.ts';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
@@ -12,7 +12,6 @@ import { relativeTime } from '../../output/relative-time.ts';
 import { wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
-import { schemaOfKey } from './record-schemas.ts';
 
 /* `muster doctor --deep`: what takes as long as the store is large. */
 
@@ -110,10 +109,10 @@ async function* recordsOf(store: Store): AsyncGenerator<Entry, void> {
 }
 
 function faultOf(entry: Entry): string | undefined {
-  const schema = schemaOfKey(entry.key);
-  if (!schema) return 'unknown';
+  const kind = kindOfKey(entry.key);
+  if (!kind) return 'unknown';
   try {
-    parseRecord(schema, entry);
+    parseRecord(kind, entry);
     return undefined;
   } catch (error) {
     return wordsOf(error);
@@ -121,7 +120,7 @@ function faultOf(entry: Entry): string | undefined {
 }
 
 function addAccount(accounts: Set<string>, entry: Entry): void {
-  const accountId = entry.key.startsWith(KEYS.accounts) ? entry.key.slice(KEYS.accounts.length) : '/';
+  const accountId = entry.key.startsWith(KEYS.account.under()) ? entry.key.slice(KEYS.account.under().length) : '/';
   if (!accountId.includes('/')) accounts.add(accountId);
 }
 

@@ -1,6 +1,5 @@
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
-import { userSchema } from '../../../domain/records/user-records.ts';
 import { comparableLogin } from '../../../text/logins.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import type { OperatorClient } from '#client';
@@ -25,11 +24,11 @@ export async function checkLoginsOfService(operator: OperatorClient, report: Rep
 export async function checkLoginsOfStore(store: Store, report: Report): Promise<void> {
   const users: Named[] = [];
   for (let after: string | undefined; ;) {
-    const place = { prefix: KEYS.users, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const place = { prefix: KEYS.user.under(), limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
     const { entries, next } = await store.list(place);
     for (const entry of entries) {
-      const { login } = parseRecord(userSchema, entry).record;
-      users.push({ userId: entry.key.slice(KEYS.users.length), login });
+      const { login } = parseRecord(KEYS.user, entry).record;
+      users.push({ userId: entry.key.slice(KEYS.user.under().length), login });
     }
     if (next === undefined) break;
     after = next;

@@ -6,8 +6,7 @@ import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
 import type { KeyRing } from '../../../domain/keys/key-ring.ts';
 import { parseRecord } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
-import { FORMAT, formatSchema } from '../../../domain/records/records.ts';
-import { replicaSchema } from '../../../domain/records/replica-records.ts';
+import { FORMAT } from '../../../domain/records/store-records.ts';
 import { EMPTY_IT, otherInWords } from '../../../domain/replicas/format.ts';
 import { generatedKeyPath, isUnused, lostKeyFile } from '../../../service/files/generated-secrets.ts';
 import { inUseInWords } from '../../../service/files/key-file.ts';
@@ -98,12 +97,12 @@ async function checkOpened(
 
 async function checkFormat(store: Store, expected: string | undefined, report: Report): Promise<void> {
   const found = finding('format');
-  if (await store.get(KEYS.restoring)) return report(found.fail(`a restore was not finished. ${EMPTY_IT}`));
-  const entry = await store.get(KEYS.format);
-  const says = otherInWords(entry && parseRecord(formatSchema, entry).record, expected);
+  if (await store.get(KEYS.restoring())) return report(found.fail(`a restore was not finished. ${EMPTY_IT}`));
+  const entry = await store.get(KEYS.format());
+  const says = otherInWords(entry && parseRecord(KEYS.format, entry).record, expected);
   if (says !== undefined) return report(found.fail(says));
   if (!entry) return report(found.ok('the store is empty, and takes its format at the first start'));
-  const { format, storeId } = parseRecord(formatSchema, entry).record;
+  const { format, storeId } = parseRecord(KEYS.format, entry).record;
   if (storeId !== undefined) report(finding('store id').ok(storeId));
   if (format === FORMAT) report(found.ok(`${format}, as this program has it`));
   else if (format < FORMAT) report(found.ok(`${format}; the next start brings it to ${FORMAT}`));
@@ -111,10 +110,10 @@ async function checkFormat(store: Store, expected: string | undefined, report: R
 }
 
 async function checkReplicas(store: Store, report: Report): Promise<void> {
-  const { entries } = await store.list({ prefix: KEYS.replicas, limit: PAGE_ENTRIES_MAX });
+  const { entries } = await store.list({ prefix: KEYS.replica.under(), limit: PAGE_ENTRIES_MAX });
   const now = systemClock.now();
   for (const entry of entries) {
-    const { replicaId, clock } = parseRecord(replicaSchema, entry).record;
+    const { replicaId, clock } = parseRecord(KEYS.replica, entry).record;
     if (Math.abs(clock - now) <= CLOCK_FAIL_MS) continue;
     const off = `${Math.round(Math.abs(clock - now) / 1000)} s ${clock < now ? 'behind' : 'ahead of'}`;
     report(finding('clock').fail(`replica ${replicaId.slice(0, 8)} is ${off} this machine: set both by NTP`));

@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../../domain/records/records.ts';
+import type { AccountRecord } from '../../../domain/records/account-records.ts';
 import { isOfferedTo, notOffered, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';

@@ -1,6 +1,7 @@
 import { generateAccountId } from '../../../domain/credentials/random-ids.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import type { Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { displayNameOf } from '../runtime/resource.ts';

@@ -1,4 +1,5 @@
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { Resource } from '../runtime/resource.ts';

@@ -1,6 +1,7 @@
 import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf } from './account-ref.ts';

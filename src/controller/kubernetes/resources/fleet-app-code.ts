@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../domain/limits.ts';
-import type { AppRecord } from '../../../domain/records/records.ts';
+import type { AppRecord } from '../../../domain/records/app-records.ts';
 import { DAY_MS } from '../../../time/utc-days.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { FleetAppSpec } from '../schema/fleet-app.ts';

@@ -1,7 +1,8 @@
 import { isFullyRevoked } from '../../../domain/apps/app-state.ts';
-import type { AppRecord } from '../../../domain/records/records.ts';
+import type { AppRecord } from '../../../domain/records/app-records.ts';
 import { isAppOfAnother, isOfferedTo, notOffered, wasAppOf } from '../../../domain/resource-bindings/adoption.ts';
-import type { Binding, BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';

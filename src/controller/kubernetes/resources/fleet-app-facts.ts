@@ -1,4 +1,4 @@
-import type { AppRecord } from '../../../domain/records/records.ts';
+import type { AppRecord } from '../../../domain/records/app-records.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAppSpec, FleetAppStatus } from '../schema/fleet-app.ts';

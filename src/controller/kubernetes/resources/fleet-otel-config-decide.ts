@@ -1,5 +1,5 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
-import type { BindingRecord } from '../../../domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';

@@ -1,4 +1,4 @@
-import type { AppRecord } from '../../../domain/records/records.ts';
+import type { AppRecord } from '../../../domain/records/app-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { FleetAppSpec } from '../schema/fleet-app.ts';
 

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { Log } from '../../../log.ts';
 import {
   PAGE_ENTRIES_MAX,
@@ -12,7 +11,7 @@ import {
 import type { Clock } from '../../../time/clock.ts';
 import { parseRecord, put } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
-import { TABLE_ROWS_MAX, type RevisionClock } from './revision-clock.ts';
+import type { RevisionClock } from './revision-clock.ts';
 import type { WindowRules } from './rules.ts';
 
 /** Another replica, as the registry knows it. */
@@ -40,12 +39,6 @@ export interface AgeExchangeDeps {
   readonly learnt: () => void;
   readonly nextNonce: () => number;
 }
-
-/** The answer to a question: what another replica knows of the ages of revisions, and its wall clock. */
-export const ageAnswerSchema = z.looseObject({
-  revisions: z.array(z.tuple([z.int().min(0), z.int().min(0)])).max(TABLE_ROWS_MAX),
-  clock: z.int().min(0),
-});
 
 /** The wall clocks are compared as often as this. */
 const CLOCKS_EVERY_MS = 30_000;
@@ -149,14 +142,14 @@ export class AgeExchange {
   async #remove(question: Snapshot | Entry, replicaId: string): Promise<void> {
     await this.#deps.store.commit({
       expect: [expectUnchanged(question)],
-      write: [{ removeAll: KEYS.rateQuestions(replicaId) }],
+      write: [{ removeAll: KEYS.rateQuestion.under(replicaId) }],
       quiet: true,
     });
   }
 
   /** Removes the questions of replicas that ended before they had removed them. */
   async #sweep(live: ReadonlySet<string>): Promise<void> {
-    const request = { prefix: KEYS.rateAges, limit: PAGE_ENTRIES_MAX, keysOnly: true };
+    const request = { prefix: KEYS.rateQuestion.under(), limit: PAGE_ENTRIES_MAX, keysOnly: true };
     for (const entry of (await this.#deps.store.list(request)).entries) {
       const { asker, answerer } = partsOf(entry.key);
       if (answerer === undefined && !live.has(asker)) await this.#remove(entry, asker);
@@ -175,7 +168,8 @@ export class AgeExchange {
 
   async #answer(question: Entry): Promise<void> {
     const { store, clock, replicaId, revisions, log } = this.#deps;
-    const answer = put(`${question.key}/${replicaId}`, {
+    const { asker, nonce } = partsOf(question.key);
+    const answer = put(KEYS.rateAnswer(asker, nonce, replicaId), {
       revisions: revisions.table(),
       clock: Math.round(clock.now()),
     });
@@ -186,7 +180,7 @@ export class AgeExchange {
   #take(answerer: string, entry: Entry): void {
     const { revisions, rules, clock, replicas } = this.#deps;
     try {
-      const { record } = parseRecord(ageAnswerSchema, entry);
+      const { record } = parseRecord(KEYS.rateAnswer, entry);
       revisions.learn(record.revisions, entry.revision);
       this.#awaited.delete(answerer);
       const received = clock.now();
@@ -205,7 +199,13 @@ export class AgeExchange {
 }
 
 /** A question is `rate-ages/<asker>/<nonce>`, and an answer has the answerer behind that. */
-function partsOf(key: string): { readonly asker: string; readonly answerer: string | undefined } {
-  const [asker = '', , answerer] = key.slice(KEYS.rateAges.length).split('/');
-  return { asker, answerer };
+interface Parts {
+  readonly asker: string;
+  readonly nonce: string;
+  readonly answerer: string | undefined;
+}
+
+function partsOf(key: string): Parts {
+  const [asker = '', nonce = '', answerer] = key.slice(KEYS.rateQuestion.under().length).split('/');
+  return { asker, nonce, answerer };
 }

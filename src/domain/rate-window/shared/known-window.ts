@@ -1,5 +1,5 @@
 import { absent } from '../../records/codec.ts';
-import { ABSENT, type Entry } from '../../../store/port.ts';
+import { ABSENT, type Entry, type Key } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { LIMITS } from '../../limits.ts';
 import type { RateDecision, RateLeft } from '../local-window.ts';
@@ -32,7 +32,7 @@ export interface KnownWindowDeps {
 
 /** This replica's knowledge of one account's window: the record, its own leases, and what it admitted. */
 export class KnownWindow {
-  readonly #key: string;
+  readonly #key: Key;
   readonly #deps: KnownWindowDeps;
   readonly #remaining: RemainingUnits;
   #known: Known | undefined;
@@ -52,7 +52,7 @@ export class KnownWindow {
   readonly recallDeadlines = new Map<string, number>();
 
   /** @param key of the account's record */
-  constructor(key: string, deps: KnownWindowDeps) {
+  constructor(key: Key, deps: KnownWindowDeps) {
     this.#key = key;
     this.#deps = deps;
     this.own = new OwnUsage(deps.rules);

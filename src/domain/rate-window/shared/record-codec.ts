@@ -1,7 +1,7 @@
-import * as z from 'zod';
 import type { Entry } from '../../../store/port.ts';
 import { BadRecord, parseRecord, put, versioned } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
+import { SHARED_WINDOW, type StoredWindow } from '../../records/rate-records.ts';
 import {
   bucketOf,
   NO_WINDOW,
@@ -16,50 +16,11 @@ import {
 import { LEASE_AHEAD_MS_MAX, type WindowRules } from './rules.ts';
 
 /*
- * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. `ages` dates each instant by a
- * revision of the store. The names are older than the words of the code: `holds` are leases, `slice` marks an
- * allotment, `wants` is its demand, `wanted` is what is recalled. Builds from before 0.1.0 said the same by their wall
- * clocks, too, and require a place for it: `spent` stays empty, and `until` is 0.
+ * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. Builds from before 0.1.0 said the
+ * same by their wall clocks, too, and require a place for it: `spent` stays empty, and `until` is 0.
  */
 
-const ROWS_MAX = 10_000;
-const holdSchema = z.looseObject({
-  nonce: z.int().min(0),
-  units: z.int().min(0),
-  slice: z.boolean(),
-  wants: z.int().min(0).optional(),
-});
-/** The units of a busy account are hundreds of rows, read many times a second: one loop checks them all. */
-const rowsOf = (length: number, unitsAt: number) =>
-  z.custom<readonly (readonly number[])[]>(
-    (rows) =>
-      Array.isArray(rows) &&
-      rows.length <= ROWS_MAX &&
-      rows.every(
-        (row: unknown) =>
-          Array.isArray(row) &&
-          row.length === length &&
-          row.every((value) => Number.isSafeInteger(value)) &&
-          (row[unitsAt] as number) >= 1,
-      ),
-  );
-const agesSchema = z.looseObject({
-  /** The revision that the numbers below count from: 1 is `base` itself, 0 the revision of this record. */
-  base: z.int().min(0),
-  /** By replica: revision, age in ms at its commit, units, and the bucket as the number of buckets since `from`. */
-  spent: z.record(z.string(), rowsOf(4, 2)),
-  /** By replica: the end of its lease, as revision and age. */
-  holds: z.record(z.string(), z.tuple([z.int().min(0), z.int()])),
-});
-export const sharedWindowSchema = z.looseObject({
-  /** The first bucket, by the wall clock of its spender, in milliseconds since 1970. */
-  from: z.int().min(0),
-  holds: z.record(z.string(), holdSchema),
-  wanted: z.array(z.string()).max(1000),
-  ages: agesSchema,
-});
-type StoredWindow = z.infer<typeof sharedWindowSchema>;
-type StoredAges = z.infer<typeof agesSchema>;
+type StoredAges = StoredWindow['ages'];
 
 /** How this replica sees instants: `now` and `wall` are its monotonic and its wall clock at one moment. */
 export interface View {
@@ -71,7 +32,7 @@ export interface View {
 
 /** @throws BadRecord */
 export function readWindow(entry: Entry, view: View, rules: WindowRules): Known {
-  const { record: stored } = parseRecord(sharedWindowSchema, entry);
+  const { record: stored } = parseRecord(SHARED_WINDOW, entry);
   return versioned(entry, windowOf(stored, entry, view, rules));
 }
 

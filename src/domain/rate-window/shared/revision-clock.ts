@@ -1,3 +1,4 @@
+import { TABLE_ROWS_MAX } from '../../records/rate-records.ts';
 import { LEASE_AHEAD_MS_MAX, WINDOW_RULES } from './rules.ts';
 
 /** A revision of the store, and how long ago, in whole milliseconds, it was there already. */
@@ -17,8 +18,6 @@ const SAMPLE_MS = 50;
  */
 const REMEMBERED_MS = LEASE_AHEAD_MS_MAX + WINDOW_RULES.endedCountsMs + 5000;
 const TABLE_STEP_MS = 500;
-/** Rows of a table that are taken over from another replica; one has about 250. */
-export const TABLE_ROWS_MAX = 1000;
 
 /**
  * The revisions of the store as a clock that all replicas share: when this replica first knew that a revision had been

@@ -2,6 +2,7 @@ import type { Log } from '../../../log.ts';
 import { HEAD_KEY, type Entry, type Store, type WatchBatch } from '../../../store/port.ts';
 import { openWatch } from '../../../store/watch-handle.ts';
 import type { Clock } from '../../../time/clock.ts';
+import { RATE_PREFIX } from '../../records/rate-records.ts';
 import { KEYS } from '../../records/keys.ts';
 import type { AgeExchange } from './age-exchange.ts';
 import type { RevisionClock } from './revision-clock.ts';
@@ -104,7 +105,7 @@ export class WindowWatch {
     const revision = await this.#look();
     // A watch that is opened after the signal would never be closed.
     if (signal.aborted) return;
-    const watch = openWatch(store, KEYS.rateShared, revision + 1, (batch) => this.#report(batch));
+    const watch = openWatch(store, RATE_PREFIX, revision + 1, (batch) => this.#report(batch));
     const close = (): void => watch.close();
     signal.addEventListener('abort', close, { once: true });
     try {
@@ -124,8 +125,8 @@ export class WindowWatch {
     revisions.saw(reached);
     for (const { key, value, revision } of changes) {
       if (value === undefined) continue;
-      if (key.startsWith(KEYS.rateAges)) exchange.observe({ key, value, revision });
-      else changed(key.slice(KEYS.rateWindows.length), { key, value, revision });
+      if (key.startsWith(KEYS.rateQuestion.under())) exchange.observe({ key, value, revision });
+      else changed(key.slice(KEYS.rateWindow.under().length), { key, value, revision });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { StoreUnavailable, type Entry } from '../../port.ts';
+import { type Entry, type Key, StoreUnavailable } from '../../port.ts';
 
 /** The fields of etcd's RangeResponse that a listing needs. */
 export interface FoundRange {
@@ -112,7 +112,7 @@ function entry(wire: Wire, prefixBytes: number): Entry {
     else wire.skip(tag);
   }
   wire.mustBeAt(end);
-  return { key, value, revision };
+  return { key: key as Key, value, revision };
 }
 
 /** Protocol Buffers on the wire (https://protobuf.dev/programming-guides/encoding/). */

@@ -1,5 +1,5 @@
 import type { IEvent, IWatchCreateRequest, IWatchResponse, WatchClient } from 'etcd3';
-import type { Watch, WatchedChange, WatchEnd, WatchListener } from '../../port.ts';
+import type { Key, Watch, WatchEnd, WatchListener, WatchedChange } from '../../port.ts';
 import { revisionFrom, type KeySpace } from './key-space.ts';
 
 type Stream = Awaited<ReturnType<WatchClient['watch']>>;
@@ -100,7 +100,7 @@ export class EtcdWatch implements Watch {
 
   private changeOf({ type, kv }: IEvent): WatchedChange {
     const value = type === 'Delete' ? undefined : kv.value.toString();
-    return { key: this.order.keys.key(kv.key), revision: revisionFrom(kv.mod_revision), value };
+    return { key: this.order.keys.key(kv.key) as Key, revision: revisionFrom(kv.mod_revision), value };
   }
 
   private end(reason: WatchEnd, words = '', silent = false): void {

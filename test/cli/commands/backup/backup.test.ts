@@ -375,7 +375,7 @@ test('a service does not start on what an interrupted restore left', async () =>
   const { dataDir } = newPlace('sqlite');
   {
     await using store = await openSqliteStore(join(dataDir, 'muster.db'));
-    await putAll(store, { [KEYS.restoring]: { at: 1 }, [KEYS.day]: { day: '2026-06-01' } });
+    await putAll(store, { [KEYS.restoring()]: { at: 1 }, [KEYS.day()]: { day: '2026-06-01' } });
   }
   const { code, stderr } = await musterCommand(['serve'], {
     MUSTER_DATA_DIR: dataDir,

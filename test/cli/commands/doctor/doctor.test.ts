@@ -213,7 +213,7 @@ test('a key file that is missing is made for a new store, and a fault beside one
   await store[Symbol.asyncDispose]();
   expect((await diagnosed()).findings).toContainEqual(expect.stringMatching(/^ok +key file .* at the first start/));
   const used = await openSqliteStore(join(dataDir, 'muster.db'));
-  await putAll(used, { [KEYS.activeKey]: { number: 1, fingerprint: '0123456789abcdef' } });
+  await putAll(used, { [KEYS.activeKey()]: { number: 1, fingerprint: '0123456789abcdef' } });
   await used[Symbol.asyncDispose]();
   expect(failsOf(await diagnosed())).toEqual([
     expect.stringMatching(/key file .*keys is missing, and the store is not new: restore your copy/),
@@ -231,11 +231,11 @@ test('a port that another program has', async () => {
 });
 
 test.each([
-  ['an interrupted restore', { [KEYS.restoring]: { at: 1 } }, /format .*restore was not finished.*restore again/],
-  ['the store of a newer Muster', { [KEYS.format]: { format: 99 } }, /format .*99 is of a newer Muster/],
+  ['an interrupted restore', { [KEYS.restoring()]: { at: 1 } }, /format .*restore was not finished.*restore again/],
+  ['the store of a newer Muster', { [KEYS.format()]: { format: 99 } }, /format .*99 is of a newer Muster/],
   [
     'an active key that is not in the key file',
-    { [KEYS.format]: { format: 1 }, [KEYS.activeKey]: { number: 7, fingerprint: 'f' } },
+    { [KEYS.format()]: { format: 1 }, [KEYS.activeKey()]: { number: 7, fingerprint: 'f' } },
     /keys .*key 7 is the active key and is not in the key file/,
   ],
 ])('%s is found in a store that nobody holds', async (_what, records, says) => {

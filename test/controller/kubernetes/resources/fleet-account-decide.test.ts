@@ -4,8 +4,8 @@ import {
   type FleetAccountFacts,
   type FleetAccountResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-account-decide.ts';
-import type { AccountRecord } from '../../../../src/domain/records/records.ts';
-import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { AccountRecord } from '../../../../src/domain/records/account-records.ts';
+import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';
 

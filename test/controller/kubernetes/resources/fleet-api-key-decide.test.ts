@@ -4,7 +4,7 @@ import {
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
-import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { anAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';

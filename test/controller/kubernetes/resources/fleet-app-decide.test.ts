@@ -6,8 +6,8 @@ import type {
 } from '../../../../src/controller/kubernetes/resources/fleet-app-facts.ts';
 import { newApp, revoked, withCode } from '../../../../src/domain/apps/app-state.ts';
 import { LIMITS } from '../../../../src/domain/limits.ts';
-import type { AppRecord } from '../../../../src/domain/records/records.ts';
-import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { AppRecord } from '../../../../src/domain/records/app-records.ts';
+import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';

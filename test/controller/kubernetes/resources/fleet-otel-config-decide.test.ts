@@ -6,7 +6,7 @@ import type {
 } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-facts.ts';
 import type { ConditionState } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
 import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
-import type { BindingRecord } from '../../../../src/domain/resource-bindings/bindings.ts';
+import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';

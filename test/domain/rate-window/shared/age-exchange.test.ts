@@ -14,6 +14,7 @@ import { entriesOf } from '../../../support/service/accounts.ts';
 import type { Clock } from '../../../../src/time/clock.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
+import { rawKey } from '../../../support/store/raw-key.ts';
 
 const log = pino({ level: 'silent' });
 const metrics = {
@@ -91,7 +92,7 @@ describe('a replica that starts while the window is full', () => {
     // Nothing is left of question and answer.
     await until(async () => {
       clock.advance(50);
-      return (await entriesOf(store, KEYS.rateAges)).length === 0;
+      return (await entriesOf(store, KEYS.rateQuestion.under())).length === 0;
     });
     return admitted;
   }
@@ -128,10 +129,11 @@ test('the questions of a replica that died are removed by the next one that asks
     `${KEYS.rateQuestion('dead', 1)}/one`,
     KEYS.rateQuestion('live', 1),
   ]) {
-    await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value: '{}' }], quiet: true });
+    await store.commit({ expect: [expectAbsent(key)], write: [{ put: rawKey(key), value: '{}' }], quiet: true });
   }
   await using _ = running(store, clock, 'late', replicas('live', 'late'));
-  const keys = async (): Promise<readonly string[]> => (await entriesOf(store, KEYS.rateAges)).map(({ key }) => key);
+  const keys = async (): Promise<readonly string[]> =>
+    (await entriesOf(store, KEYS.rateQuestion.under())).map(({ key }) => key);
   await until(async () => (await keys()).every((key) => !key.includes('dead')));
   expect(await keys()).toContain(KEYS.rateQuestion('live', 1));
 });

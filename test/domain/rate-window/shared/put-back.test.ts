@@ -10,6 +10,7 @@ import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { wrappedStore } from '../../../../src/store/wrapped.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
+import { rawKey } from '../../../support/store/raw-key.ts';
 
 /*
  * The store is put back to an earlier state under a running replica, as by an etcd that is restored from a snapshot: it
@@ -37,7 +38,7 @@ const windowOn = (store: Store, clock: FakeClock, replicaId: string): SharedRate
 
 const commits = async (store: Store, count: number): Promise<void> => {
   for (let n = 0; n < count; n += 1) {
-    await store.commit({ expect: [expectAbsent('never')], write: [{ put: 'any', value: String(n) }] });
+    await store.commit({ expect: [expectAbsent('never')], write: [{ put: rawKey('any'), value: String(n) }] });
   }
 };
 

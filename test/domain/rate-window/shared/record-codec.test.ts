@@ -17,13 +17,14 @@ import {
   type WindowRecord,
 } from '../../../../src/domain/rate-window/shared/record.ts';
 import { WINDOW_RULES as rules } from '../../../../src/domain/rate-window/shared/rules.ts';
+import { KEYS } from '../../../../src/domain/records/keys.ts';
 
 const NOW = 5_000_000;
 const WALL = Date.UTC(2026, 5, 1);
 const REVISION = 900;
 /** Each revision is there 10 ms after the one before; the last one is new. */
 const view: View = { now: NOW, wall: WALL, instantOf: (revision) => NOW - (REVISION - revision) * 10 };
-const entry = (value: string, revision = REVISION) => ({ key: 'rate/a', value, revision });
+const entry = (value: string, revision = REVISION) => ({ key: KEYS.rateWindow('a'), value, revision });
 
 const RECORD: WindowRecord = {
   spent: [

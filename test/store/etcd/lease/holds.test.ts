@@ -9,6 +9,7 @@ import { held } from '../../conformance/holds.ts';
 import { whileTimePasses } from '../while-time-passes.ts';
 import { openWire, type Wire } from '../wire/wire.ts';
 import { Leases } from './leases.ts';
+import { rawKey } from '../../../support/store/raw-key.ts';
 
 const binary = findEtcd();
 const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
@@ -44,7 +45,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     proxy.heard = (flow) => {
       if (!before.includes(flow)) for (const one of before) one.silence = 'answers';
     };
-    const holding = store.hold('t/leader', 'v', TTL_MS);
+    const holding = store.hold(rawKey('t/leader'), 'v', TTL_MS);
     await until(async () => (await witness.get('t/leader')) !== undefined);
     expect(new Set(before.map(({ silence }) => silence))).toEqual(new Set(['answers']));
     // Half of the time is for the put, the other half for a read of whether it happened.
@@ -59,7 +60,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { proxy, store, witness } = wire;
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
     const before = holder.revision;
     proxy.silenceFlows('answers');
     const rewriting = holder.rewrite('w');
@@ -75,7 +76,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { proxy, store } = wire;
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
     // A listener is told without asking: reading `lost` would make the hold read the clock.
     let isTold = false;
     holder.lost.addEventListener('abort', () => (isTold = true));
@@ -94,7 +95,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     await using wire = await wired();
     const { proxy, store } = wire;
     const ttlMs = 1000;
-    const holder = await held(store.hold('t/leader', 'v', ttlMs));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', ttlMs));
     await timers.advance(500);
     // Renewals come in real time, and a read of the key after each. The first one may have set out before time moved.
     let looks = 0;
@@ -110,13 +111,13 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     await using wire = await wired(PATIENT_MS);
     const { store, witness } = wire;
     const before = await leases.ids();
-    const released = await held(store.hold('t/released', 'v', TTL_MS));
+    const released = await held(store.hold(rawKey('t/released'), 'v', TTL_MS));
     await released.release();
     // It is told by its next renewal.
-    const removed = await held(store.hold('t/removed', 'v', 2000));
+    const removed = await held(store.hold(rawKey('t/removed'), 'v', 2000));
     await writes(witness, remove('t/removed'));
     await until(() => removed.lost.aborted);
-    const many = await Promise.all(Array.from({ length: 8 }, async () => store.hold('t/leader', 'v', TTL_MS)));
+    const many = await Promise.all(Array.from({ length: 8 }, async () => store.hold(rawKey('t/leader'), 'v', TTL_MS)));
     expect(many.filter((hold) => hold === 'taken')).toHaveLength(7);
     await until(async () => (await leases.since(before)).size === 1);
   });
@@ -126,7 +127,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     const { store, witness } = wire;
     await writes(witness, put('t/leader'));
     const before = { leases: await leases.ids(), page: await witness.list({ prefix: 't/', limit: 1 }) };
-    expect(await store.hold('t/leader', 'v', TTL_MS)).toBe('taken');
+    expect(await store.hold(rawKey('t/leader'), 'v', TTL_MS)).toBe('taken');
     expect((await leases.since(before.leases)).size).toBe(0);
     expect((await witness.list({ prefix: 't/', limit: 1 })).revision).toBe(before.page.revision);
   });
@@ -136,7 +137,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     const { prefix, witness } = wire;
     const before = await leases.ids();
     const leaving = await openEtcdStore({ endpoints: cluster.urls, prefix, deadlineMs: PATIENT_MS });
-    const holder = await held(leaving.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(leaving.hold(rawKey('t/leader'), 'v', TTL_MS));
     await leaving[Symbol.asyncDispose]();
     expect(holder.lost.aborted).toBe(true);
     expect(await witness.get('t/leader')).toBeUndefined();
@@ -147,7 +148,7 @@ describe.skipIf(binary === undefined)(`a hold on etcd${skipped}`, () => {
     using timers = simulatedTimers();
     await using wire = await wired();
     const { proxy, store } = wire;
-    const holder = await held(store.hold('t/leader', 'v', TTL_MS));
+    const holder = await held(store.hold(rawKey('t/leader'), 'v', TTL_MS));
     proxy.silence = 'everything';
     proxy.silenceFlows('everything');
     let isOver = false;

@@ -12,6 +12,7 @@ import {
   resultsOf,
 } from '../../../../src/store/etcd/wire/txn.ts';
 import { HEAD_KEY, expectAbsent, StoreUnavailable, type Change, type Write } from '../../../../src/store/port.ts';
+import { rawKey, rawPrefix } from '../../../support/store/raw-key.ts';
 
 /*
  * What is written and read by hand here, against the package protobufjs and the definitions that the client of etcd
@@ -35,9 +36,9 @@ const value = fc.oneof(
 );
 const revision = fc.oneof(fc.constant(0), fc.nat(300), fc.maxSafeNat());
 const write = fc.oneof(
-  fc.record({ put: key, value }),
-  fc.record({ remove: key }),
-  fc.record({ removeAll: key }),
+  fc.record({ put: key.map(rawKey), value }),
+  fc.record({ remove: key.map(rawKey) }),
+  fc.record({ removeAll: key.map(rawPrefix) }),
 ) satisfies fc.Arbitrary<Write>;
 const expectation = fc.tuple(key, revision).map(([at, found]) => expectRevision(at, found));
 const change = fc
@@ -98,7 +99,7 @@ test('an expectation of absence carries its operand, without which etcd would ta
 
 test('a request that is written after another leaves the bytes of that one alone', () => {
   const of = (text: string): Buffer =>
-    encodeGroup(keys, [{ expect: [expectRevision('k', 1)], write: [{ put: 'k', value: text }] }], 'e');
+    encodeGroup(keys, [{ expect: [expectRevision('k', 1)], write: [{ put: rawKey('k'), value: text }] }], 'e');
   const first = of('first');
   of('second');
   expect(first).toEqual(of('first'));

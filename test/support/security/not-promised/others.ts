@@ -8,7 +8,6 @@ import { parse, parseAllDocuments } from 'yaml';
 import { OPERATOR_AUDIT } from '../../../../src/domain/records/audit-records.ts';
 import { parseRecord } from '../../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { accountSchema } from '../../../../src/domain/records/records.ts';
 import { supervisorFile } from '../../../../src/opamp/supervisor-file.ts';
 import { signing, meOf } from '../../panel/signing.ts';
 import { asOperator } from '../../panel/visitor.ts';
@@ -141,7 +140,7 @@ export const OTHERS: Checks = {
       const body = { adoptableBy: 'production/acme', ...consent };
       expect((await asOperator(panel.muster, `/accounts/${accountId}`, { method: 'PATCH', body })).status).toBe(200);
       const entry = await panel.store.get(KEYS.account(accountId));
-      return parseRecord(accountSchema, entry ?? expect.unreachable()).record.consent?.namespaceUid;
+      return parseRecord(KEYS.account, entry ?? expect.unreachable()).record.consent?.namespaceUid;
     };
     // No cluster is there that tells the UID.
     expect(await consented({})).toBeUndefined();

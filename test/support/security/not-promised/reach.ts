@@ -14,7 +14,6 @@ import { createEnvelope } from '../../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../../src/domain/keys/key-ring.ts';
 import { openHeader } from '../../../../src/domain/otel-config/otel-config.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { otelSchema } from '../../../../src/domain/records/records.ts';
 import { LISTENERS } from '../../../../src/metrics/labels.ts';
 import type { Store } from '../../../../src/store/port.ts';
 import { send } from '../../doors/send.ts';
@@ -179,7 +178,7 @@ export const REACH: Checks = {
         .map((line) => JSON.parse(line) as [key: string, value: string, revision: number])
         .map(([key, value]) => [key, value]),
     );
-    const record = otelSchema.parse(JSON.parse(entries.get(KEYS.otel(accountId)) ?? ''));
+    const record = KEYS.otel.schema.parse(JSON.parse(entries.get(KEYS.otel(accountId)) ?? ''));
     const opened = (keys: string): string | undefined =>
       openHeader(createEnvelope(parseKeyRing(keys), systemRandom()), accountId, record)?.reveal();
     expect(opened(KEY_FILE_TEXT)).toBe(HEADER);
@@ -204,8 +203,8 @@ export const REACH: Checks = {
     const before = await verified();
     expect(before['faultCount']).toBe(0);
 
-    const entries = await entriesOf(store, KEYS.audits(accountId));
-    const seals = await entriesOf(store, KEYS.seals(accountId));
+    const entries = await entriesOf(store, KEYS.audit.under(accountId));
+    const seals = await entriesOf(store, KEYS.seal.under(accountId));
     const [, second] = entries;
     await tamper(store, second?.key ?? '', second?.value.replace('"operator"', '"nobody"'));
     // With the chain as it was it shows.

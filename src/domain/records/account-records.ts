@@ -1,0 +1,92 @@
+import * as z from 'zod';
+import { record, type RecordOf } from './registry.ts';
+import { consentSchema, instant, resourceSchema } from './shapes.ts';
+
+/* An account, and what is counted of it. */
+
+export const accountRecords = {
+  account: record('d/a/<accountId>', {
+    schema: z.looseObject({
+      name: z.string(),
+      entitlement: z.enum(['standard', 'enterprise']),
+      disabled: z.boolean(),
+      createdAt: instant,
+      /** The quota of this account in MiB; 0 is none, and absent is that of the installation (A16). */
+      quotaMb: z.int().min(0).optional(),
+      /** `namespace/name` of the one custom resource that may take the account over, once. */
+      adoptableBy: z.string().optional(),
+      consent: consentSchema.optional(),
+      /** The custom resource that the account follows. */
+      managedBy: resourceSchema.extend({ namespaceUid: z.string().optional() }).optional(),
+      /**
+       * The custom resource that the account followed until it was deleted: the one of that name which comes next in the
+       * same namespace, by its UID, takes the account up again (docs/adr/0041-adoption.md).
+       */
+      releasedBy: resourceSchema.extend({ namespaceUid: z.string(), at: instant }).optional(),
+    }),
+    room: 'by commit',
+    backup: 'own rule',
+    holds: 'the account: name, entitlement, disabled',
+  }),
+  apiKey: record('d/a/<accountId>/key/<keyId>', {
+    schema: z.looseObject({
+      name: z.string(),
+      /** SHA-256 of the whole key, base64url; empty where the key expires. */
+      hash: z.string(),
+      createdAt: instant,
+      /** The hash of a key that expires (domain/records/key-expiry.ts). */
+      expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
+      /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+      createdBy: z.string().optional(),
+    }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'an API key: its SHA-256',
+  }),
+  /** Every create and delete writes them, so that the count of apps is exact under races (A10). */
+  counters: record('d/a/<accountId>/tally', {
+    schema: z.looseObject({
+      apps: z.int().min(0),
+      nextSlot: z.int().min(0),
+      idempotencyNext: z.int().min(0),
+    }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the counters: apps, next slot, next slot of idempotency records',
+  }),
+  /**
+   * What an account stores of its own (A16), in bytes, as the leader last wrote it: where it has changed by a part of the
+   * quota. `marks` are earlier values, the oldest first, by which its growth is told.
+   */
+  stored: record('d/a/<accountId>/stored', {
+    schema: z.looseObject({
+      at: instant,
+      audit: z.int().min(0),
+      records: z.int().min(0),
+      marks: z.array(z.tuple([instant, z.int().min(0)])),
+    }),
+    room: 'upkeep',
+    backup: 'kept',
+    holds: 'what the account stores of its own, as the leader counted it last; quiet',
+  }),
+  /** Pairs of a key's id and an instant. */
+  keyUses: record('used/<accountId>', {
+    schema: z.looseObject({ keys: z.array(z.tuple([z.string(), instant])) }),
+    room: 'upkeep',
+    backup: 'kept',
+    holds: 'when the API keys of an account were last used; quiet',
+  }),
+  keyLocator: record('key/<keyId>', {
+    schema: z.looseObject({ accountId: z.string() }),
+    room: 'by commit',
+    backup: 'kept',
+    holds: 'the account of an API key; stays after revocation, since a key id is used once',
+  }),
+};
+export type AccountRecord = RecordOf<typeof accountRecords.account>;
+export type ApiKeyRecord = RecordOf<typeof accountRecords.apiKey>;
+export type CountersRecord = RecordOf<typeof accountRecords.counters>;
+export type StoredRecord = RecordOf<typeof accountRecords.stored>;
+
+/** The counters of an account that has none yet. */
+export const NO_COUNTERS: CountersRecord = { apps: 0, nextSlot: 0, idempotencyNext: 0 };

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import { record } from './registry.ts';
+import { instant, sealedSchema } from './shapes.ts';
+
+/*
+ * H19: the answers to requests with an Idempotency-Key. A scope is an account; of the operator's creates it is
+ * `operator`, or `operator-` and the account of an API key.
+ */
+
+export const idempotencyRecords = {
+  /** Kept for a day. It is encrypted, since it holds a code or an API key. */
+  idempotencyRecord: record('idem/<scope>/answer/<name>', {
+    schema: z.looseObject({
+      at: instant,
+      slot: z.int().min(0),
+      /** A hash of the request: the same key with another request is refused. */
+      question: z.string(),
+      answer: sealedSchema,
+    }),
+    room: 'by commit',
+    backup: 'own rule',
+    holds: 'an idempotency record of an account or of the operator: an encrypted answer',
+  }),
+  /** It names the record that has the slot. */
+  idempotencySlot: record('idem/<scope>/slot/<slot>', {
+    schema: z.looseObject({ key: z.string() }),
+    room: 'by commit',
+    backup: 'own rule',
+    holds: 'the ring of 1000 slots that bounds these',
+  }),
+  /** The next record's slot follows from it. */
+  idempotencyRing: record('idem/<scope>/ring', {
+    schema: z.looseObject({ next: z.int().min(0) }),
+    room: 'by commit',
+    backup: 'own rule',
+    holds: 'how many of these the operator has had in a scope; an account has its counters',
+  }),
+};
+
+/** What the keys of all records of a scope begin with. */
+export const idempotencyScope = (scope: string): string => `${idempotencyRecords.idempotencySlot.under()}${scope}/`;

@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import { record, type RecordOf } from './registry.ts';
+import { instant, sealedSchema } from './shapes.ts';
+
+/* The configuration of an account, and what a purge leaves to be done. */
+
+export const otelRecords = {
+  otel: record('d/a/<accountId>/otel', {
+    schema: z.looseObject({
+      /** Grows with every change, a purge too, so that a daemon's acknowledgement names one content. */
+      revision: z.int().min(1),
+      /** 64 random bits of this content: an ETag never repeats, not even after a restore. */
+      tag: z.string(),
+      at: instant,
+      /** Absent after a purge. */
+      config: z
+        .looseObject({
+          enabled: z.boolean(),
+          endpoint: z.string(),
+          evidenceLevel: z.enum(['hashes', 'redacted', 'full']),
+          header: sealedSchema.optional(),
+        })
+        .optional(),
+    }),
+    room: 'by commit',
+    backup: 'own rule',
+    holds: 'the OTel configuration, its header encrypted; its revision survives a purge',
+  }),
+  /** `keyNumber` is there where it held a secret. */
+  purge: record('purge/<marker>', {
+    schema: z.looseObject({ at: instant, keyNumber: z.int().min(1).optional() }),
+    room: 'by commit',
+    backup: 'own rule',
+    holds: "a purge that is still in the store's history",
+  }),
+  /** Purges that are out of the history, and unreadable for good only when their key is retired (O10). */
+  purged: record('purged/<keyNumber>', {
+    schema: z.looseObject({ count: z.int().min(0) }),
+    room: 'vital',
+    backup: 'own rule',
+    holds: 'how many purged secrets a key had encrypted, for its retirement',
+  }),
+};
+export type OtelRecord = RecordOf<typeof otelRecords.otel>;

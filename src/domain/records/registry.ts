@@ -1,0 +1,104 @@
+import type * as z from 'zod';
+import type { Key, KeyPrefix, Room, Write } from '../../store/port.ts';
+
+/*
+ * A record of the store is declared once, by `record()`, in a file of this folder: its key, its shape and what becomes
+ * of it. `keys.ts` folds the declarations, and the classes of a full store, the doctor, backup and restore, the deletion
+ * of an app or a user and the table of docs/ARCHITECTURE.md follow from it.
+ */
+
+/** The values of a pattern's names; `Last` are those that the last name is made of. */
+type Values<P extends string, Last extends readonly unknown[]> = P extends `${string}<${string}>${infer Rest}`
+  ? Rest extends `${string}<${string}>${string}`
+    ? [value: string | number, ...Values<Rest, Last>]
+    : Last
+  : [];
+type Leading<V extends readonly unknown[]> = V extends [...infer Before, unknown] ? Before | Leading<Before> : never;
+type LeadingValues<P extends string> = Leading<Values<P, [value: string | number]>>;
+
+/** A record whose key names an app or a user says what the deletion of it does. */
+type Ending<P extends string> = P extends `${string}<appId>${string}`
+  ? { readonly ownedBy: 'app' } | { readonly outlives: string }
+  : P extends `${string}<userId>${string}`
+    ? { readonly ownedBy: 'user' } | { readonly outlives: string }
+    : { readonly ownedBy?: never };
+
+interface Facts<S> {
+  /** The shape of the record. Objects are loose: fields of a newer minor version survive a rewrite by this one. */
+  readonly schema: S;
+  /**
+   * The class of a commit that puts the record and names none. `by commit`: the commit names its class, that of a mutation
+   * (domain/mutation/action-rooms.ts) or of `UNAUDITED_ROOMS`.
+   */
+  readonly room: Room | 'by commit';
+  /**
+   * Whether a backup has the record. `own rule`: a restore does not write it as it is (domain/backup/restore-rules.ts).
+   */
+  readonly backup: 'kept' | 'left out' | 'own rule';
+  /** What the record is, for docs/ARCHITECTURE.md. */
+  readonly holds: string;
+}
+
+/** A kind of record as it is declared. */
+export interface Declared<S extends z.ZodType = z.ZodType> extends Facts<S> {
+  readonly pattern: string;
+  readonly ownedBy?: 'app' | 'user' | undefined;
+  /** The reason for which the record stays when its app or user is deleted. */
+  readonly outlives?: string | undefined;
+}
+
+/** A kind of record; called with the values of the names in its pattern, it makes the key of one. */
+interface Kind<P extends string, S extends z.ZodType, Last extends readonly unknown[]> extends Declared<S> {
+  (...values: Values<P, Last>): Key<z.infer<S>>;
+  /** What the keys begin with that have these values in the first names. */
+  under(...values: LeadingValues<P>): KeyPrefix;
+}
+
+export type RecordOf<K extends { readonly schema: z.ZodType }> = z.infer<K['schema']>;
+
+/**
+ * Declares a kind of record.
+ * @param pattern its key, with names in angle brackets; the text is what lies in the store, and never changes
+ * @param last makes the last part of the key, where that is not the text of its value
+ */
+export function record<
+  const P extends string,
+  S extends z.ZodType,
+  Last extends readonly unknown[] = [value: string | number],
+>(pattern: P, facts: Facts<S> & Ending<P>, last?: (...values: Last) => string): Kind<P, S, Last> {
+  const parts = pattern.split(/<\w+>/);
+  const [first = '', second = '', third = ''] = parts;
+  const names = parts.length - 1;
+  const key = (...values: readonly unknown[]): string => {
+    const own = last ? [...values.slice(0, names - 1), last(...(values.slice(names - 1) as unknown as Last))] : values;
+    if (names === 1) return `${first}${String(own[0])}${second}`;
+    if (names === 2) return `${first}${String(own[0])}${second}${String(own[1])}${third}`;
+    return filled(parts, own);
+  };
+  const under = (...values: LeadingValues<P>): KeyPrefix =>
+    filled(parts.slice(0, values.length + 1), values) as KeyPrefix;
+  return Object.assign(key, facts, { pattern, under }) as unknown as Kind<P, S, Last>;
+}
+
+/**
+ * What removes the records of a pattern that have these values: one key, or all that begin with them.
+ * @throws RangeError where the values stand for no name, so that other records would go, too
+ */
+export function removalOf(pattern: string, values: Readonly<Record<string, string>>): Write {
+  let [key, at] = ['', 0];
+  const missing = new Set(Object.keys(values));
+  for (const { 0: found, 1: name = '', index } of pattern.matchAll(/<(\w+)>/g)) {
+    key += pattern.slice(at, index);
+    const value = values[name];
+    if (value === undefined) break;
+    missing.delete(name);
+    key += value;
+    at = index + found.length;
+  }
+  if (missing.size > 0) throw new RangeError(`${pattern} does not begin with ${[...missing].join(', ')}`);
+  return at === pattern.length ? { remove: key as Key } : { removeAll: key as KeyPrefix };
+}
+
+/** The parts of a key with the values between them. */
+const filled = (parts: readonly string[], values: readonly unknown[]): string =>
+  parts.reduce((text, part, at) => text + String(values[at - 1]) + part);

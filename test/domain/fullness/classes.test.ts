@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { roomOf } from '../../../src/domain/fullness/bounded-store.ts';
+import { UNAUDITED_ROOMS } from '../../../src/domain/fullness/unaudited-rooms.ts';
+import { ACTION_ROOMS } from '../../../src/domain/mutation/action-rooms.ts';
+import { MUTATION_ACTIONS } from '../../../src/domain/mutation/metrics.ts';
+import { rawKey } from '../../support/store/raw-key.ts';
+
+describe('A12: the classes of commits', () => {
+  test('every mutation has a class; only what the contract names is taken by a full store', () => {
+    expect(Object.keys(ACTION_ROOMS).toSorted()).toEqual([...MUTATION_ACTIONS].toSorted());
+    const taken = MUTATION_ACTIONS.filter((action) => ACTION_ROOMS[action] !== 'growth');
+    expect(taken).toEqual([
+      'account.changed',
+      'account.released',
+      // The controller's own work.
+      'resource.forgotten',
+      'key.revoked',
+      'app.released',
+      'app.revoked',
+      'app.deleted',
+      'code.voided',
+      'otel.stored',
+      'otel.purged',
+      // A read, whose entry goes on to 95 %.
+      'backup.begun',
+      'usage.exported',
+      'audit.exported',
+      // Disabled users, lost roles, ended sessions; somebody must sign in to take access away.
+      'user.changed',
+      'user.reset',
+      'user.deleted',
+      'password.changed',
+      'passkey.removed',
+      'identity.unlinked',
+      'operator.removed',
+      'member.changed',
+      'member.removed',
+      'session.created',
+      'session.ended',
+      'link.withdrawn',
+    ]);
+  });
+
+  test('what changes records of owners without a mutation has a class: none of it is growth', () => {
+    expect(UNAUDITED_ROOMS).toEqual({
+      bindingConfirmed: 'vital',
+      codesExpired: 'upkeep',
+      textsRewrapped: 'upkeep',
+      refreshTokenKept: 'upkeep',
+      rolesConfirmed: 'upkeep',
+    });
+  });
+
+  test.each([
+    ['leases alone', ['leader', 'replica/r'], 'vital'],
+    ['a lease beside a seal', ['leader', 'seal/acc/000000001'], 'upkeep'],
+    ['a seal beside an acknowledgement', ['ack/acc/app', 'seal/acc/000000001'], 'growth'],
+    ['a record of no declared kind', ['novel/x'], 'growth'],
+    ['a part too many', ['d/a/acc/app/app/more'], 'growth'],
+    ['an app, without a class of the commit', ['leader', 'd/a/acc/app/app'], 'growth'],
+    ['removals alone', [], 'vital'],
+  ])('a commit has the strictest class of what it puts: %s', (_, keys, room) => {
+    const write = [...keys.map((key) => ({ put: rawKey(key), value: '' })), { remove: rawKey('review/acc/app/e') }];
+    expect(roomOf({ write })).toBe(room);
+  });
+
+  test.each(['growth', 'upkeep', 'vital'] as const)(
+    'a commit that names its class has it, whatever it puts: %s',
+    (room) => {
+      const write = ['d/a/acc/app/app', 'ack/acc/app', 'leader'].map((key) => ({ put: rawKey(key), value: '' }));
+      expect(roomOf({ write, room })).toBe(room);
+    },
+  );
+});

@@ -1,0 +1,19 @@
+import { kindOfKey } from '../../../src/domain/records/keys.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { wrappedStore } from '../../../src/store/wrapped.ts';
+
+/** Judges each record that a service writes by the kind that declares it. @throws RangeError from `commit` */
+export const judgedStore = (store: Store): Store =>
+  wrappedStore(store, {
+    async commit(change) {
+      for (const one of change.write) if ('put' in one) judge(one.put, one.value);
+      return await store.commit(change);
+    },
+  });
+
+function judge(key: string, value: string): void {
+  const kind = kindOfKey(key);
+  if (!kind) throw new RangeError(`No kind of record is declared for the key ${key}.`);
+  const { error } = kind.schema.safeParse(JSON.parse(value));
+  if (error) throw new RangeError(`The record ${key} does not have the shape of its kind: ${error.message}`);
+}
