@@ -220,8 +220,8 @@ export const DEVICES: readonly Mutant[] = [
   {
     name: 'a deletion takes along a past credential that another app has proved since',
     file: 'src/domain/devices/credential-binding.ts',
-    search: 'put(owner.key, isCurrent ? credentialTaken(before) : before),',
-    replacement: '...(isCurrent ? [put(owner.key, credentialTaken(before))] : []),',
+    search: 'put(KEYS.app(accountId, appId), isCurrent ? credentialTaken(before) : before),',
+    replacement: '...(isCurrent ? [put(KEYS.app(accountId, appId), credentialTaken(before))] : []),',
     rule: 'Device plane: once proved, a credential is never taken from its app.',
     caughtBy: ['test/api/device/enroll-proof.test.ts'],
   },

@@ -11,6 +11,14 @@ export const NIGHTS: readonly Mutant[] = [
     caughtBy: ['test/service/metering.test.ts'],
   },
   {
+    name: 'an app that is created moves the day to where it was planned, whatever it is by then',
+    file: 'src/domain/apps/apps.ts',
+    search: 'expectAbsent(key), ...creation.expect],',
+    replacement: 'expectAbsent(key)],',
+    rule: 'M1: a day that has ended is never begun again.',
+    caughtBy: ['test/service/metering.test.ts'],
+  },
+  {
     name: 'an app is created at the instant of a clock that is not trusted',
     file: 'src/domain/apps/apps.ts',
     search: 'statusAt: creation.at };',
@@ -37,10 +45,13 @@ export const NIGHTS: readonly Mutant[] = [
   {
     name: 'a second run writes over the ledger',
     file: 'src/domain/metering/ledger.ts',
-    search: 'const [first, ...others] = entries.map((entry) => expectAbsent(keyOf(entry)));',
-    replacement: `const [first, ...others] = await Promise.all(
-    entries.map(async (entry) => (await store.get(keyOf(entry))) ?? expectAbsent(keyOf(entry))),
-  );`,
+    search: 'expect: [expectAbsent(first), ...others.map(expectAbsent), ...fence, ...(earlier ? [earlier] : [])],',
+    replacement: `expect: [
+      expectAsFound(first, await store.get(first)),
+      ...(await Promise.all(others.map(async (key) => expectAsFound(key, await store.get(key))))),
+      ...fence,
+      ...(earlier ? [earlier] : []),
+    ],`,
     rule: 'M2: a record of the ledger is created only if it is absent.',
     caughtBy: ['test/controller/metering.test.ts'],
   },
@@ -60,8 +71,8 @@ export const NIGHTS: readonly Mutant[] = [
   {
     name: 'the ledger is written without the fence of the term',
     file: 'src/domain/metering/ledger.ts',
-    search: 'expect: [first, ...others, ...fence, ...(earlier ? [earlier] : [])],',
-    replacement: 'expect: [first, ...others, ...(earlier ? [earlier] : [])],',
+    search: '...others.map(expectAbsent), ...fence, ...(earlier',
+    replacement: '...others.map(expectAbsent), ...(earlier',
     rule: 'M4: a leader that lost its lease cannot write.',
     caughtBy: ['test/controller/metering.test.ts'],
   },

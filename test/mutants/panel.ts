@@ -143,7 +143,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a key of a maker who goes outlives a race',
     file: 'src/domain/accounts/api-keys.ts',
-    search: 'write: [...step.write, put(user.key, user.record)],',
+    search: 'write: [...step.write, put(KEYS.user(user.id), user.record)],',
     replacement: 'write: step.write,',
     rule: 'A17: a key that is made meanwhile is dead, or a conflict.',
     caughtBy: ['test/domain/accounts/keys-of-makers.test.ts'],
@@ -294,9 +294,9 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a backup has the sessions and the links',
-    file: 'src/domain/backup/backup.ts',
-    search: '  KEYS.session.under(),\n  KEYS.link.under(),\n',
-    replacement: '',
+    file: 'src/domain/records/user-records.ts',
+    search: "backup: 'left out',\n    holds: 'a link of a single use",
+    replacement: "backup: 'kept',\n    holds: 'a link of a single use",
     rule: 'P3: backups leave sessions and links out.',
     caughtBy: ['test/domain/backup/restore.test.ts'],
   },

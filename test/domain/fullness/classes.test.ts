@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { roomOf } from '../../../src/domain/fullness/bounded-store.ts';
+import { boundedByFullness, roomOf } from '../../../src/domain/fullness/bounded-store.ts';
 import { UNAUDITED_ROOMS } from '../../../src/domain/fullness/unaudited-rooms.ts';
 import { ACTION_ROOMS } from '../../../src/domain/mutation/action-rooms.ts';
 import { MUTATION_ACTIONS } from '../../../src/domain/mutation/metrics.ts';
-import { rawKey } from '../../support/store/raw-key.ts';
+import { rawKey, rawPut } from '../../support/store/raw-key.ts';
+import { expectAbsent } from '../../../src/store/port.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 
 describe('A12: the classes of commits', () => {
   test('every mutation has a class; only what the contract names is taken by a full store', () => {
@@ -55,8 +58,6 @@ describe('A12: the classes of commits', () => {
     ['leases alone', ['leader', 'replica/r'], 'vital'],
     ['a lease beside a seal', ['leader', 'seal/acc/000000001'], 'upkeep'],
     ['a seal beside an acknowledgement', ['ack/acc/app', 'seal/acc/000000001'], 'growth'],
-    ['a record of no declared kind', ['novel/x'], 'growth'],
-    ['a part too many', ['d/a/acc/app/app/more'], 'growth'],
     ['an app, without a class of the commit', ['leader', 'd/a/acc/app/app'], 'growth'],
     ['removals alone', [], 'vital'],
   ])('a commit has the strictest class of what it puts: %s', (_, keys, room) => {
@@ -69,6 +70,17 @@ describe('A12: the classes of commits', () => {
     (room) => {
       const write = ['d/a/acc/app/app', 'ack/acc/app', 'leader'].map((key) => ({ put: rawKey(key), value: '' }));
       expect(roomOf({ write, room })).toBe(room);
+    },
+  );
+
+  test.each(['novel/x', 'd/a/acc/app/app/more', 'metered/x', ''])(
+    'a record of no declared kind is not written: %j',
+    async (key) => {
+      await using opened = await openSqliteStore(':memory:');
+      const store = boundedByFullness(opened);
+      const change = (put: string) => ({ expect: [expectAbsent('never')] as const, write: [rawPut(put, {})] });
+      await expect(store.commit(change(key))).rejects.toThrow(`No kind of record is declared for the key ${key}.`);
+      expect(await store.commit(change(KEYS.metered()))).toMatchObject({ outcome: 'committed' });
     },
   );
 });
