@@ -1,4 +1,4 @@
-import { expectAsFound, expectUnchanged, type Change, type Expectation } from '../../store/port.ts';
+import { type Change, expectAsFound, type Expectation, expectUnchanged, type Put } from '../../store/port.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
 import { beforeAnotherAttempt, refuseLate } from '../mutation/commit.ts';
@@ -136,7 +136,7 @@ async function indexOf(deps: DetectionDeps, accountId: string, appId: string): P
 interface Incoming {
   readonly digest: string;
   readonly bytes: number;
-  readonly write: ReturnType<typeof put>;
+  readonly write: Put;
 }
 
 /** Makes the entry as it is stored: its evidence is cut to the level here. */

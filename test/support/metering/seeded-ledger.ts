@@ -2,9 +2,8 @@ import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { LedgerRecord } from '../../../src/domain/records/metering-records.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
-import { COMMIT_OPERATIONS_MAX, type Store } from '../../../src/store/port.ts';
+import { COMMIT_OPERATIONS_MAX, type Put, type Store } from '../../../src/store/port.ts';
 
-type Put = ReturnType<typeof put>;
 
 export type SeededNight = Pick<LedgerRecord, 'day' | 'activeDaemons'> & {
   readonly [Field in 'price' | 'currency' | 'late']?: LedgerRecord[Field];

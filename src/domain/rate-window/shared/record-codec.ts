@@ -1,4 +1,4 @@
-import type { Entry } from '../../../store/port.ts';
+import type { Entry, Put } from '../../../store/port.ts';
 import { BadRecord, parseRecord, put, versioned } from '../../records/codec.ts';
 import { KEYS } from '../../records/keys.ts';
 import { SHARED_WINDOW, type StoredWindow } from '../../records/rate-records.ts';
@@ -84,7 +84,7 @@ export function putWindow(
   accountId: string,
   { spent, leases, recalled }: WindowRecord,
   { bucketMs }: WindowRules,
-): ReturnType<typeof put> {
+): Put {
   let base = Number.POSITIVE_INFINITY;
   for (const { stamp } of [...spent, ...Object.values(leases)]) {
     if (stamp && stamp.revision !== OWN_REVISION) base = Math.min(base, stamp.revision);
