@@ -19,8 +19,14 @@ export function architectureDocument(): string {
   return `${text.slice(0, begin + BEGIN.length)}\n\n${table()}\n\n${text.slice(end)}`;
 }
 
+function endOf({ ownedBy, outlives, removedBy }: Declared): string {
+  if (ownedBy !== undefined) return `; removed with its ${ownedBy}`;
+  if (outlives !== undefined) return `; it stays: ${outlives}`;
+  return removedBy === undefined ? '' : `; removed by ${removedBy}`;
+}
+
 function table(): string {
-  const rows = Object.values<Declared>(KEYS).map(({ pattern, holds }) => [pattern, holds] as const);
+  const rows = Object.values<Declared>(KEYS).map((kind) => [kind.pattern, `${kind.holds}${endOf(kind)}`] as const);
   const head = [HEAD_KEY, 'epoch id and newest instant of the last commits that were not quiet; the store writes it'];
   const lines = [head, ...rows].map(([key, holds]) => `| \`${key}\` | ${holds} |`);
   return ['| Key | What it holds |', '| --- | --- |', ...lines].join('\n');

@@ -1,11 +1,12 @@
 declare const named: unique symbol;
+declare const begins: unique symbol;
 /**
  * The key of a record, and the type of what it holds. Only a declared kind of record makes one (domain/records/registry.ts),
  * or a read of the store: so that nothing is written that no part of the service knows of.
  */
 export type Key<T = unknown> = string & { readonly [named]: T };
 /** What the keys of several records begin with; it ends with a whole part of them. */
-export type KeyPrefix = string & { readonly [named]: 'prefix' };
+export type KeyPrefix = string & { readonly [begins]: true };
 
 /** A value at rest, with the store revision of its last write. */
 export interface Entry {

@@ -77,8 +77,8 @@ export const CLIENTS: readonly Mutant[] = [
   {
     name: "a backup takes the API keys of the operator's creates along",
     file: 'src/domain/backup/backup.ts',
-    search: '`^idem/${OPERATOR_AUDIT}[-/]`',
-    replacement: '`^idem/${OPERATOR_AUDIT}/`',
+    search: '  `${KEYS.idempotencySlot.under()}${OPERATOR_AUDIT}-`,\n',
+    replacement: '',
     rule: 'H19: a backup has none of the kept answers, since API keys outlive it.',
     caughtBy: ['test/domain/backup/backup.test.ts'],
   },

@@ -222,8 +222,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a record of no declared kind is written',
     file: 'src/domain/fullness/bounded-store.ts',
-    search: 'if (!kindOfKey(key)) throw',
-    replacement: 'if (key === "") throw',
+    search: 'if (!kind) throw',
+    replacement: "if (!kind && key === '') throw",
     rule: 'ADR 0063: what is written is of a declared kind.',
     caughtBy: ['test/domain/fullness/classes.test.ts'],
   },

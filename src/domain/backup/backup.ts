@@ -7,7 +7,9 @@ import { readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { Origin } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { kindOfKey } from '../records/keys.ts';
+import { idempotencyScope } from '../records/idempotency-records.ts';
+import { KEYS } from '../records/keys.ts';
+import type { Declared } from '../records/registry.ts';
 import { FORMAT } from '../records/store-records.ts';
 import { keyIsMissing } from '../refusal.ts';
 import { noteBackup } from './last-backup.ts';
@@ -39,15 +41,24 @@ export interface Backups {
   begin(options: { readonly counted: boolean; readonly origin: Origin }): Promise<Backup | 'busy'>;
 }
 
-/** The keys of the operator's creates: they hold API keys, which outlive this store, and nothing else in a backup does. */
-const OPERATORS_ANSWERS = new RegExp(`^idem/${OPERATOR_AUDIT}[-/]`);
+/** The beginnings of keys that a backup leaves out, also of those of a newer version that begin so. */
+const LEFT_OUT: readonly string[] = [
+  ...Object.values<Declared>(KEYS)
+    .filter(({ backup }) => backup === 'left out')
+    .map(({ pattern }) => pattern.replace(/<.*/s, '')),
+  // The operator's creates: their answers hold API keys, which outlive the store, and nothing else in a backup does.
+  idempotencyScope(OPERATOR_AUDIT),
+  `${KEYS.idempotencySlot.under()}${OPERATOR_AUDIT}-`,
+];
+const LEFT_OUT_KEYS: ReadonlySet<string> = new Set([HEAD_KEY, ...LEFT_OUT.filter((key) => !/[/-]$/.test(key))]);
+const LEFT_OUT_RANGES = LEFT_OUT.filter((key) => /[/-]$/.test(key));
 
 /**
  * Whether a key is not part of a backup: it belongs to this store and its processes, or a restore must not bring it back
  * to life, as a session. The header has the `format`.
  */
 export const isLeftOut = (key: string): boolean =>
-  key === HEAD_KEY || kindOfKey(key)?.backup === 'left out' || OPERATORS_ANSWERS.test(key);
+  LEFT_OUT_KEYS.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));
 
 /** So small that requests wait for a page for a few milliseconds at most. */
 const PAGE_ENTRIES = 200;

@@ -13,13 +13,15 @@ function endOfPart(key: string, start: number): number {
   return slash < 0 ? key.length : slash;
 }
 
+const ACCOUNTS = KEYS.account.under();
+
 /** Parses a key; undefined for a key that no account has, or of a kind that this program does not know. */
 export function recordRefOf(key: string): RecordRef | undefined {
-  if (!key.startsWith(KEYS.account.under())) return undefined;
+  if (!key.startsWith(ACCOUNTS)) return undefined;
   // By hand, without `split`: a start parses a million keys.
-  const afterId = endOfPart(key, KEYS.account.under().length);
+  const afterId = endOfPart(key, ACCOUNTS.length);
   const afterKind = endOfPart(key, afterId + 1);
-  const accountId = key.slice(KEYS.account.under().length, afterId);
+  const accountId = key.slice(ACCOUNTS.length, afterId);
   const kind = afterId === key.length ? 'account' : key.slice(afterId + 1, afterKind);
   const id = key.slice(afterKind + 1, endOfPart(key, afterKind + 1));
   switch (kind) {

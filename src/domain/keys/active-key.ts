@@ -4,7 +4,7 @@ import { LIMITS } from '../limits.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
-import { Busy } from '../refusal.ts';
+import { Busy, keyIsMissing } from '../refusal.ts';
 import type { Envelope } from './envelope.ts';
 import type { KeyRing } from './key-ring.ts';
 
@@ -57,7 +57,9 @@ export async function joinSealing(store: Store, keyRing: KeyRing): Promise<strin
     const missing = keyMissing(found?.record, keyRing);
     if (missing !== undefined) return missing;
     const { newest } = keyRing;
-    const record = found?.record ?? { number: newest, fingerprint: keyRing.fingerprint(newest) ?? '' };
+    const fingerprint = keyRing.fingerprint(newest);
+    if (fingerprint === undefined) throw keyIsMissing(newest);
+    const record = found?.record ?? { number: newest, fingerprint };
     const { outcome } = await store.commit({
       expect: [expectAsFound(KEYS.activeKey(), found)],
       write: [put(KEYS.activeKey(), record)],

@@ -27,7 +27,7 @@ export interface Pruned {
  */
 export async function pruneChanges(deps: FencedStore, metered: Watermark, from: string | undefined): Promise<Pruned> {
   if (metered.through === undefined) return { all: true, to: from };
-  const end = KEYS.statusChange.under(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
+  const end: string = KEYS.statusChange.under(dayAfter(daysBefore(metered.through, DAYS_KEPT)));
   const expectation = expectUnchanged(metered);
   const request = { prefix: KEYS.statusChange.under(), limit: ENTRIES_PER_COMMIT, keysOnly: true };
   let [to, commits] = [from, 0];

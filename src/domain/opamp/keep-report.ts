@@ -9,9 +9,9 @@ import { LIMITS } from '../limits.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
 import type { DeviceConfigs } from '../otel-config/delivered-config.ts';
-import { put, type Versioned } from '../records/codec.ts';
+import { put, replaceable, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { type OpampAgentRecord, opampAgentIn } from '../records/opamp-records.ts';
+import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { Busy } from '../refusal.ts';
 import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import type { OpampMetrics } from './metrics.ts';
@@ -63,7 +63,7 @@ export async function keepReport(
   let earlier: Outcome | undefined;
   for (let attempt = 1; attempt <= LIMITS.conflictAttemptsMax; attempt += 1) {
     // One that cannot be read is replaced: the agent is asked for all that was in it.
-    const before = opampAgentIn(key, await deps.store.get(key));
+    const before = replaceable(KEYS.opampAgent, key, await deps.store.get(key));
     const current = await stillBound(await deps.fleet.current(), found.app);
     const wanted = await wantedBy(deps, current);
     const outcome = outcomeOf(before.record, report, wanted, whole, origin.at);

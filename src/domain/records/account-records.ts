@@ -25,7 +25,7 @@ export const accountRecords = {
       releasedBy: resourceSchema.extend({ namespaceUid: z.string(), at: instant }).optional(),
     }),
     room: 'by commit',
-    backup: 'own rule',
+    backup: 'kept',
     holds: 'the account: name, entitlement, disabled',
   }),
   apiKey: record('d/a/<accountId>/key/<keyId>', {

@@ -51,7 +51,7 @@ export const appRecords = {
       releasedBy: resourceSchema.extend({ withdrawn: z.literal(true).optional() }).optional(),
     }),
     room: 'by commit',
-    backup: 'own rule',
+    backup: 'kept',
     ownedBy: 'app',
     holds: 'an app: status, hash of the credential, open and spent codes by hash',
   }),
@@ -66,7 +66,7 @@ export const appRecords = {
     holds: 'last contacts by slot, packed, and of some who that was; quiet',
   }),
   /** Every credential that was ever bound to an app, until that is deleted. */
-  credential: record('cred/<hash>', {
+  credential: record('cred/<credentialHash>', {
     schema: z.looseObject({
       accountId: z.string(),
       appId: z.string(),
@@ -75,14 +75,15 @@ export const appRecords = {
     }),
     room: 'by commit',
     backup: 'kept',
+    removedBy: 'domain/apps, which knows the hashes',
     holds: 'the app of a credential, past ones included; whether nobody has proved it yet',
   }),
-  pastCredential: record('past/<appId>/<hash>', {
+  pastCredential: record('past/<appId>/<credentialHash>', {
     schema: z.looseObject({}),
     room: 'by commit',
     backup: 'kept',
-    outlives: 'There may be more of them than one commit removes (domain/apps/past-credentials.ts).',
-    holds: "an app's earlier credentials, to remove them with it",
+    removedBy: 'domain/apps: there may be more than one commit removes',
+    holds: "an app's earlier credentials",
   }),
   ack: record('ack/<accountId>/<appId>', {
     schema: z.looseObject({
@@ -91,6 +92,7 @@ export const appRecords = {
       error: z.string().optional(),
       at: instant,
     }),
+    // A daemon's own state, which it may write as often as it likes.
     room: 'growth',
     backup: 'kept',
     ownedBy: 'app',

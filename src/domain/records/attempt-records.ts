@@ -36,8 +36,8 @@ const enteredSchema = z.looseObject({
 export type EnteredSignIns = z.infer<typeof enteredSchema>;
 
 export const attemptRecords = {
-  /** `of` is an account, `operator`, or `signInsOf` a user. `counted` has the counts of each replica that have entered it. */
-  attempted: record('attempted/<of>', {
+  /** `owner` is an account, `operator`, or `signInsOf` a user. `counted` has the counts of each replica that have entered it. */
+  attempted: record('attempted/<owner>', {
     schema: z.looseObject({
       at: z.int().min(0),
       /** Of a user: the latest entries, the newest last. */
@@ -46,6 +46,7 @@ export const attemptRecords = {
     }),
     room: 'growth',
     backup: 'left out',
+    removedBy: 'domain/users where it is of a user',
     holds: 'when failed secrets of an account, a user or nobody last entered the audit, and their counts; quiet',
   }),
 };

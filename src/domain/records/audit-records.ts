@@ -35,7 +35,7 @@ export const auditRecords = {
         detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
       }),
       room: 'by commit',
-      backup: 'own rule',
+      backup: 'kept',
       holds: 'an audit entry; goes with its block at the end of the retention',
     },
     (at: number, marker: string) => `${placeAt(at)}-${marker}`,
@@ -81,8 +81,9 @@ export const auditRecords = {
        */
       own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0), base: z.int().min(0) }).optional(),
     }),
+    // Written by what removes other records, at the end of the retention.
     room: 'vital',
-    backup: 'own rule',
+    backup: 'kept',
     holds: 'the head of that chain',
   }),
 };

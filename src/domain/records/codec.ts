@@ -69,3 +69,18 @@ export const put = <T>(key: unknown extends T ? never : Key<T>, record: NoInfer<
   put: key,
   value: JSON.stringify(record),
 });
+
+/** The record of an entry that is about to be written anew: none where there is no entry, or it cannot be read. */
+export function replaceable<T>(
+  kind: { readonly schema: z.ZodType<T> },
+  key: Key,
+  entry: Entry | undefined,
+): Versioned<T | undefined> {
+  if (!entry) return absent(key, undefined);
+  try {
+    return parseRecord(kind, entry);
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    return versioned(entry, undefined);
+  }
+}

@@ -27,8 +27,8 @@ export const meteringRecords = {
     }),
     room: 'by commit',
     backup: 'kept',
-    outlives: 'A night can be metered again when its apps are gone (M3).',
-    holds: "an app's status before and after a day on which it changed; outlives the app",
+    outlives: 'a night can be metered again when its apps are gone (M3)',
+    holds: "an app's status before and after a day on which it changed",
   }),
   accountStatusChange: record('life/<day>/<accountId>', {
     schema: z.looseObject({ before: z.boolean(), after: z.boolean(), at: instant }),

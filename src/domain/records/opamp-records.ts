@@ -1,6 +1,4 @@
 import * as z from 'zod';
-import type { Entry, Key } from '../../store/port.ts';
-import { absent, BadRecord, parseRecord, versioned, type Versioned } from './codec.ts';
 import { record, type RecordOf } from './registry.ts';
 import { instant } from './shapes.ts';
 
@@ -34,20 +32,10 @@ export const opampRecords = {
       sharedAt: instant.optional(),
     }),
     room: 'growth',
+    // What agents said then is not what they have now: they say it again.
     backup: 'left out',
     ownedBy: 'app',
-    holds: 'what an agent of OpAMP said; when an app was found shared; goes with it; quiet',
+    holds: 'what an agent of OpAMP said; when an app was found shared; quiet',
   }),
 };
 export type OpampAgentRecord = RecordOf<typeof opampRecords.opampAgent>;
-
-/** The record of an entry; one that cannot be read is replaced. */
-export function opampAgentIn(key: Key, entry: Entry | undefined): Versioned<OpampAgentRecord | undefined> {
-  if (!entry) return absent(key, undefined);
-  try {
-    return parseRecord(opampRecords.opampAgent, entry);
-  } catch (error) {
-    if (!(error instanceof BadRecord)) throw error;
-    return versioned(entry, undefined);
-  }
-}

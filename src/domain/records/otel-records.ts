@@ -23,21 +23,22 @@ export const otelRecords = {
         .optional(),
     }),
     room: 'by commit',
-    backup: 'own rule',
+    backup: 'kept',
     holds: 'the OTel configuration, its header encrypted; its revision survives a purge',
   }),
   /** `keyNumber` is there where it held a secret. */
   purge: record('purge/<marker>', {
     schema: z.looseObject({ at: instant, keyNumber: z.int().min(1).optional() }),
     room: 'by commit',
-    backup: 'own rule',
+    backup: 'kept',
     holds: "a purge that is still in the store's history",
   }),
   /** Purges that are out of the history, and unreadable for good only when their key is retired (O10). */
   purged: record('purged/<keyNumber>', {
     schema: z.looseObject({ count: z.int().min(0) }),
+    // Written by what removes other records, at the end of a purge.
     room: 'vital',
-    backup: 'own rule',
+    backup: 'kept',
     holds: 'how many purged secrets a key had encrypted, for its retirement',
   }),
 };

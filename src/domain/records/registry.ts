@@ -16,12 +16,48 @@ type Values<P extends string, Last extends readonly unknown[]> = P extends `${st
 type Leading<V extends readonly unknown[]> = V extends [...infer Before, unknown] ? Before | Leading<Before> : never;
 type LeadingValues<P extends string> = Leading<Values<P, [value: string | number]>>;
 
-/** A record whose key names an app or a user says what the deletion of it does. */
-type Ending<P extends string> = P extends `${string}<appId>${string}`
-  ? { readonly ownedBy: 'app' } | { readonly outlives: string }
-  : P extends `${string}<userId>${string}`
-    ? { readonly ownedBy: 'user' } | { readonly outlives: string }
-    : { readonly ownedBy?: never };
+/** Every name that a pattern may have. */
+type Name = PlainName | OwnerName;
+type PlainName =
+  | 'accountId'
+  | 'answerer'
+  | 'day'
+  | 'dayOfMonth'
+  | 'digest'
+  | 'entry'
+  | 'keyId'
+  | 'keyNumber'
+  | 'marker'
+  | 'month'
+  | 'name'
+  | 'nonce'
+  | 'number'
+  | 'pinId'
+  | 'replicaId'
+  | 'scope'
+  | 'sessionId'
+  | 'slot'
+  | 'tokenHash'
+  | 'uid';
+/** The names that lead to an app or a user: `owner` is an id of several kinds. */
+type OwnerName = 'appId' | 'userId' | 'credentialHash' | 'loginHash' | 'identityHash' | 'passkeyHash' | 'owner';
+
+type NamesOf<P extends string> = P extends `${string}<${infer N}>${infer Rest}` ? N | NamesOf<Rest> : never;
+/** `never` for a pattern with a name of no meaning. */
+type Known<P extends string> = [NamesOf<P>] extends [Name] ? unknown : never;
+
+/** A record that belongs to an app or a user says what the deletion of it does. */
+type Ending<P extends string> = [NamesOf<P> & OwnerName] extends [never]
+  ? { readonly ownedBy?: never; readonly outlives?: never; readonly removedBy?: never }
+  : | (NamesOf<P> & ('appId' | 'userId') extends never
+        ? never
+        : {
+            readonly ownedBy: 'appId' extends NamesOf<P> ? 'app' : 'user';
+            readonly outlives?: never;
+            readonly removedBy?: never;
+          })
+    | { readonly outlives: string; readonly ownedBy?: never; readonly removedBy?: never }
+    | { readonly removedBy: string; readonly ownedBy?: never; readonly outlives?: never };
 
 interface Facts<S> {
   /** The shape of the record. Objects are loose: fields of a newer minor version survive a rewrite by this one. */
@@ -31,10 +67,8 @@ interface Facts<S> {
    * (domain/mutation/action-rooms.ts) or of `UNAUDITED_ROOMS`.
    */
   readonly room: Room | 'by commit';
-  /**
-   * Whether a backup has the record. `own rule`: a restore does not write it as it is (domain/backup/restore-rules.ts).
-   */
-  readonly backup: 'kept' | 'left out' | 'own rule';
+  /** Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they are. */
+  readonly backup: 'kept' | 'left out';
   /** What the record is, for docs/ARCHITECTURE.md. */
   readonly holds: string;
 }
@@ -42,9 +76,12 @@ interface Facts<S> {
 /** A kind of record as it is declared. */
 export interface Declared<S extends z.ZodType = z.ZodType> extends Facts<S> {
   readonly pattern: string;
+  /** The record is removed with its app or user, by its key. */
   readonly ownedBy?: 'app' | 'user' | undefined;
   /** The reason for which the record stays when its app or user is deleted. */
   readonly outlives?: string | undefined;
+  /** What removes the record of an app or a user that its key does not tell. */
+  readonly removedBy?: string | undefined;
 }
 
 /** A kind of record; called with the values of the names in its pattern, it makes the key of one. */
@@ -65,7 +102,7 @@ export function record<
   const P extends string,
   S extends z.ZodType,
   Last extends readonly unknown[] = [value: string | number],
->(pattern: P, facts: Facts<S> & Ending<P>, last?: (...values: Last) => string): Kind<P, S, Last> {
+>(pattern: P & Known<P>, facts: Facts<S> & Ending<P>, last?: (...values: Last) => string): Kind<P, S, Last> {
   const parts = pattern.split(/<\w+>/);
   const [first = '', second = '', third = ''] = parts;
   const names = parts.length - 1;
@@ -76,7 +113,7 @@ export function record<
     return filled(parts, own);
   };
   const under = (...values: LeadingValues<P>): KeyPrefix =>
-    filled(parts.slice(0, values.length + 1), values) as KeyPrefix;
+    (values.length === 0 ? first : filled(parts.slice(0, values.length + 1), values)) as KeyPrefix;
   return Object.assign(key, facts, { pattern, under }) as unknown as Kind<P, S, Last>;
 }
 

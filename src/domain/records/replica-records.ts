@@ -67,6 +67,7 @@ export const replicaRecords = {
   activeKey: record('d/keys', {
     schema: z.looseObject({ number: z.int().min(1), fingerprint: z.string() }),
     room: 'vital',
+    // It is determined again, by the key file that the service has when it starts on a restored store.
     backup: 'left out',
     holds: 'which key-encryption key is active',
   }),

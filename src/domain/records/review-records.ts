@@ -26,7 +26,7 @@ export const reviewRecords = {
     room: 'growth',
     backup: 'kept',
     ownedBy: 'app',
-    holds: 'an entry of the review queue, removed with its app',
+    holds: 'an entry of the review queue',
   }),
   /**
    * The entries that an app has, by digest with the bytes of each, oldest first, and how many were dropped for newer ones.

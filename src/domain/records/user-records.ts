@@ -155,25 +155,29 @@ export const userRecords = {
       identity: identitySchema.extend({ sid: z.string().optional() }).optional(),
     }),
     room: 'by commit',
+    // A restore must bring no session and no link back to life.
     backup: 'left out',
     holds: 'a session of the panel, by the SHA-256 of its token',
   }),
-  login: record('login/<hash>', {
+  login: record('login/<loginHash>', {
     schema: z.looseObject({ userId: z.string() }),
     room: 'by commit',
     backup: 'kept',
+    removedBy: 'domain/users, from the record of the user',
     holds: 'the user of a name to sign in with',
   }),
-  identity: record('identity/<hash>', {
+  identity: record('identity/<identityHash>', {
     schema: z.looseObject({ userId: z.string() }),
     room: 'by commit',
     backup: 'kept',
+    removedBy: 'domain/users, from the record of the user',
     holds: 'the user of an identity at the provider',
   }),
-  passkey: record('passkey/<hash>', {
+  passkey: record('passkey/<passkeyHash>', {
     schema: z.looseObject({ userId: z.string() }),
     room: 'by commit',
     backup: 'kept',
+    removedBy: 'domain/users, from the record of the user',
     holds: 'the user of a passkey',
   }),
   /** When the sessions of a user were last used: pairs of a session's id and an instant. */
@@ -202,12 +206,13 @@ export const userRecords = {
   /** Failed sign-ins by the keyed hash of a name, packed. */
   signInNames: record('sign-in-names/<number>', {
     schema: z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) }),
+    // Of a fixed size. Without it nobody is let in from a browser that is not known.
     room: 'vital',
     backup: 'left out',
     holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',
   }),
   /** A link that signs somebody in or makes him a member, by the hash of its token. It is removed when used. */
-  link: record('link/<scope>/<hash>', {
+  link: record('link/<scope>/<tokenHash>', {
     schema: z.looseObject({
       kind: z.enum(LINK_KINDS),
       /** Its public id, by which it is listed and withdrawn. */

@@ -6,9 +6,9 @@ import type { AppEntry, FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { requestFields, type MutationDeps, type Origin } from '../mutation/step.ts';
-import { put } from '../records/codec.ts';
+import { put, replaceable } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { type OpampAgentRecord, opampAgentIn } from '../records/opamp-records.ts';
+import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { SharingMetrics } from '../devices/metrics.ts';
 import { createSharingWatch, type Sender, type StoredContact } from './sharing-watch.ts';
@@ -66,7 +66,7 @@ export function createSharedCredentials(deps: SharedCredentialsDeps): SharedCred
     const outcome = await mutate<'told' | 'known'>(deps, origin, async (reader) => {
       const { account, app } = await stillBound(reader, found.app);
       const key = KEYS.opampAgent(account.id, app.id);
-      const before = opampAgentIn(key, await deps.store.get(key));
+      const before = replaceable(KEYS.opampAgent, key, await deps.store.get(key));
       if (isToldOfSharing(before.record ?? {}, origin.at)) return { unchanged: 'known' };
       return {
         accountId: account.id,

@@ -23,7 +23,7 @@ const KEEPS_OWN =
   'keepKeys: whoever goes by their own deed keeps no API keys: another owner or an operator decides on them.';
 
 /** Revocations in the commit that takes the right, and in each commit before it: each is two of 128 operations. */
-const BESIDE_MAX = 20;
+export const BESIDE_MAX = 20;
 const BATCH_MAX = 50;
 
 /** A change that may take the right from the person who made keys. */

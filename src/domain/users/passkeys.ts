@@ -49,7 +49,7 @@ async function userOf(
 ): Promise<UserEntry | undefined> {
   const entry = await store.get(passkeyKey(passkeyId));
   if (!entry) return undefined;
-  const user = await (await fleet.current()).user(parseRecord(KEYS.login, entry).record.userId);
+  const user = await (await fleet.current()).user(parseRecord(KEYS.passkey, entry).record.userId);
   return user?.record.passkeys.some(({ id }) => id === passkeyId) === true ? user : undefined;
 }
 

@@ -85,7 +85,7 @@ export function createProviderUsers(deps: UserDeps): ProviderUsers {
 /** The id of the user who has the identity; undefined where nobody has. */
 async function ownerOf({ store }: Pick<MutationDeps, 'store'>, identity: Identity): Promise<string | undefined> {
   const entry = await store.get(identityKey(identity));
-  return entry && parseRecord(KEYS.login, entry).record.userId;
+  return entry && parseRecord(KEYS.identity, entry).record.userId;
 }
 
 /** An identity that changes its user all the time is waited for no longer. */

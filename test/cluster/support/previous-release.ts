@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { laidBuild } from '../../system/neighbours/previous-build.ts';
 import { buildImage, type Image } from './node/image.ts';
@@ -14,7 +14,10 @@ export interface PreviousRelease {
 /** The chart and the image of an earlier commit, built as those of this one are. */
 export async function previousRelease(commit: string): Promise<PreviousRelease> {
   const folder = laidBuild(commit);
-  const records = readFileSync(join(folder, 'src/domain/records/records.ts'), 'utf8');
-  const format = Number(/^export const FORMAT = (\d+);$/m.exec(records)?.[1]);
+  // Where it stood before, and where it stands now.
+  const [at = ''] = ['records.ts', 'store-records.ts']
+    .map((file) => join(folder, 'src/domain/records', file))
+    .filter(existsSync);
+  const format = Number(/^export const FORMAT = (\d+);$/m.exec(readFileSync(at, 'utf8'))?.[1]);
   return { image: await buildImage(folder), chart: join(folder, 'charts/muster'), format };
 }

@@ -1,21 +1,25 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
 import { isLeftOut } from '../../../src/domain/backup/backup.ts';
-import { KINDS_WITH_RULES } from '../../../src/domain/backup/restore-rules.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { put } from '../../../src/domain/records/codec.ts';
-import { appRemoval, KEYS, kindOfKey, userRemoval } from '../../../src/domain/records/keys.ts';
+import { appRemoval, CACHED_GROUPS, KEYS, kindOfKey, userRemoval } from '../../../src/domain/records/keys.ts';
 import { record, removalOf, type Declared } from '../../../src/domain/records/registry.ts';
-import { COMMIT_OPERATIONS_MAX } from '../../../src/store/port.ts';
+import { CACHED_PREFIX, COMMIT_OPERATIONS_MAX, type Write } from '../../../src/store/port.ts';
 import { rawKey } from '../../support/store/raw-key.ts';
+import { BESIDE_MAX } from '../../../src/domain/users/made-keys.ts';
+import { RATE_PREFIX, rateRecords } from '../../../src/domain/records/rate-records.ts';
 
 /* Each kind of record is declared once, and what depends on the kinds follows from the declarations. */
 
 const KINDS = Object.entries<Declared>(KEYS);
 const RECORDS = resolve(import.meta.dirname, '../../../src/domain/records');
+
+const sum = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((all, one) => all + one, 0);
 
 /** A key of the pattern; ids are what the service makes of them. */
 const keyOf = (pattern: string): string => pattern.replaceAll(/<(\w+)>/g, (_, name: string) => `a-${name}`);
@@ -83,18 +87,45 @@ describe('the registry of records', () => {
     );
   });
 
-  test('what a restore does not write as it is has a rule, and nothing else has one', () => {
-    const wanted = KINDS.filter(([, { backup }]) => backup === 'own rule').map(([, kind]) => kind.pattern);
-    expect(KINDS_WITH_RULES.map(({ pattern }) => pattern).toSorted()).toEqual(wanted.toSorted());
+  test('a backup has the kinds that say so, and nothing that a newer version puts beside those left out', () => {
+    for (const [, { pattern, backup }] of KINDS) {
+      const isOut = backup === 'left out';
+      expect([pattern, isLeftOut(keyOf(pattern))]).toEqual([pattern, isOut]);
+      if (isOut && pattern.includes('<')) expect(isLeftOut(`${keyOf(pattern)}/of-a-newer-version`)).toBe(true);
+    }
   });
 
-  test('a backup has the kinds that say so, and no keys of API keys', () => {
-    for (const [, { pattern, backup }] of KINDS)
-      expect([pattern, isLeftOut(keyOf(pattern))]).toEqual([pattern, backup === 'left out']);
-    const [operators, ofKeys, ofOwner] = ['operator', 'operator-acc', 'acc'].map((scope) =>
-      KEYS.idempotencyRecord(scope, 'n'),
+  test('a backup has the answers of owners, and no answer that holds an API key', () => {
+    const answers = ['operator', 'operator-acc', 'acc'].map((scope) => KEYS.idempotencyRecord(scope, 'n'));
+    expect(answers.map(isLeftOut)).toEqual([true, true, false]);
+  });
+
+  test('the cached range has groups for each of its kinds, and the watch of rates sees each of its own', () => {
+    const cached = KINDS.map(([, { pattern }]) => keyOf(pattern)).filter((key) => key.startsWith(CACHED_PREFIX));
+    expect(cached.length).toBeGreaterThan(10);
+    expect(cached.filter((key) => !CACHED_GROUPS.some((group) => key.startsWith(group)))).toEqual([]);
+    const rates = Object.values(rateRecords).map(({ pattern }) => pattern);
+    expect(rates.filter((pattern) => !pattern.startsWith(RATE_PREFIX))).toEqual([]);
+  });
+
+  test('declarations import what lies below them alone', () => {
+    const files = readdirSync(RECORDS).filter((file) => file.endsWith('-records.ts'));
+    const imports = files.flatMap((file) =>
+      [...readFileSync(resolve(RECORDS, file), 'utf8').matchAll(/^import (type )?.* from '([^']+)';$/gm)].map(
+        ([, isType, from = '']) => (isType === undefined ? from : `type ${from}`),
+      ),
     );
-    expect([operators, ofKeys, ofOwner].map((key) => isLeftOut(key ?? ''))).toEqual([true, true, false]);
+    const allowed = new Set([
+      'zod',
+      'node:crypto',
+      '../limits.ts',
+      './registry.ts',
+      './shapes.ts',
+      './attempt-records.ts',
+      'type ../../store/port.ts',
+    ]);
+    expect([...new Set(imports)].filter((from) => !allowed.has(from))).toEqual([]);
+    expect(imports.length).toBeGreaterThan(30);
   });
 });
 
@@ -115,15 +146,14 @@ describe('the deletion of an owner', () => {
   });
 
   test('takes no more than a commit can, at worst', () => {
-    // The app's credentials of the past, its account's counters and its audit entry; the status change and the day.
-    const app = appRemoval('acc', 'app').length + LIMITS.pastCredentialsPerCommitMax + 6;
-    // The sessions with their refresh tokens, what leads to the user, the operators, the failed sign-ins, the entry.
-    const user =
-      userRemoval('u').length +
-      2 * LIMITS.sessionsPerUserMax +
-      LIMITS.passkeysPerUserMax +
-      LIMITS.identitiesPerUserMax +
-      6;
+    const past = { locator: LIMITS.pastCredentialsPerCommitMax, list: 1, current: 1 };
+    const change = { status: 1, day: 1, counters: 1, audit: 1 };
+    const app = appRemoval('acc', 'app').length + sum(past) + sum(change);
+    const leads = { logins: 2, passkeys: LIMITS.passkeysPerUserMax, identities: LIMITS.identitiesPerUserMax };
+    // A session with its refresh token; a key with its entry.
+    const ended = { sessions: 2 * LIMITS.sessionsPerUserMax, keys: 2 * BESIDE_MAX };
+    const user = userRemoval('u').length + sum(leads) + sum(ended) + sum({ operators: 1, attempts: 1, audit: 1 });
+    expect([app, user]).toEqual([101, 113]);
     expect(Math.max(app, user)).toBeLessThanOrEqual(COMMIT_OPERATIONS_MAX);
   });
 
@@ -134,12 +164,18 @@ describe('the deletion of an owner', () => {
   });
 });
 
-test('a kind without what it needs does not compile', () => {
+test('a kind or a write without what it needs does not compile', () => {
   const facts = { schema: z.looseObject({}), room: 'growth', backup: 'kept', holds: 'a test' } as const;
   // @ts-expect-error A record whose key names an app says what its deletion does.
   record('x/<accountId>/<appId>', facts);
+  // @ts-expect-error So does one that is found by the hash of a credential.
+  record('x/<credentialHash>', facts);
+  // @ts-expect-error A name is one that the registry knows, so that no other spelling goes around that.
+  record('x/<accountId>/<app>', facts);
   // @ts-expect-error A record whose key names no app is not removed with one.
   record('x/<accountId>', { ...facts, ownedBy: 'app' });
+  // @ts-expect-error A record is removed with its app, or outlives it.
+  record('x/<accountId>/<appId>', { ...facts, ownedBy: 'app', outlives: 'It is small.' });
   const { room: _none, ...without } = facts;
   // @ts-expect-error A record has a class.
   record('x', without);
@@ -151,5 +187,8 @@ test('a kind without what it needs does not compile', () => {
   put(rawKey('d/day'), {});
   // @ts-expect-error A record has the shape of its kind.
   put(KEYS.day(), { day: 1, since: '2026-01-02' });
+  // @ts-expect-error What keys begin with is no key.
+  const removal: Write = { remove: KEYS.review.under('a', 'b') };
+  expect(removal).toEqual({ remove: 'review/a/b/' });
   expect(record('x/<accountId>/<appId>', { ...facts, ownedBy: 'app' })('a', 'b')).toBe('x/a/b');
 });

@@ -2,12 +2,23 @@ import { kindOfKey } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../../src/store/wrapped.ts';
 
-/** Judges each record that a service writes by the kind that declares it. @throws RangeError from `commit` */
+/** Judges each record that a service writes by the kind that declares it. @throws RangeError from `commit`, `hold` and `rewrite` */
 export const judgedStore = (store: Store): Store =>
   wrappedStore(store, {
     async commit(change) {
       for (const one of change.write) if ('put' in one) judge(one.put, one.value);
       return await store.commit(change);
+    },
+    async hold(key, value, ttlMs) {
+      judge(key, value);
+      const held = await store.hold(key, value, ttlMs);
+      if (held === 'taken') return held;
+      const rewrite = held.rewrite.bind(held);
+      held.rewrite = async (next) => {
+        judge(key, next);
+        return await rewrite(next);
+      };
+      return held;
     },
   });
 

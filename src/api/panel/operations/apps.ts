@@ -1,9 +1,8 @@
 import { sharedAtOf } from '../../../domain/shared-credentials/shared-credentials.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from '../../../domain/fleet/reader.ts';
 import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
-import { parseRecord } from '../../../domain/records/codec.ts';
+import { parseRecord, replaceable } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
-import { opampAgentIn } from '../../../domain/records/opamp-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { reviewsOfApp } from '../../../domain/review-queue/review-counts.ts';
@@ -80,7 +79,7 @@ async function sharedAtOfApp(
   now: number,
 ): Promise<string | null> {
   const key = KEYS.opampAgent(account.id, appId);
-  const at = sharedAtOf(opampAgentIn(key, await store.get(key)).record ?? {}, now);
+  const at = sharedAtOf(replaceable(KEYS.opampAgent, key, await store.get(key)).record ?? {}, now);
   return at === undefined ? null : dateTime(at);
 }
 
