@@ -15,9 +15,8 @@ export interface PreviousRelease {
 export async function previousRelease(commit: string): Promise<PreviousRelease> {
   const folder = laidBuild(commit);
   // Where it stood before, and where it stands now.
-  const [at = ''] = ['records.ts', 'store-records.ts']
-    .map((file) => join(folder, 'src/domain/records', file))
-    .filter(existsSync);
+  const files = ['records.ts', 'store-records.ts'].map((file) => join(folder, 'src/domain/records', file));
+  const at = files.find((file) => existsSync(file)) ?? '';
   const format = Number(/^export const FORMAT = (\d+);$/m.exec(readFileSync(at, 'utf8'))?.[1]);
   return { image: await buildImage(folder), chart: join(folder, 'charts/muster'), format };
 }
