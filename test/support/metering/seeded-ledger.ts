@@ -4,7 +4,6 @@ import type { LedgerRecord } from '../../../src/domain/records/metering-records.
 import { expectRevision } from '../../../src/store/entry.ts';
 import { COMMIT_OPERATIONS_MAX, type Put, type Store } from '../../../src/store/port.ts';
 
-
 export type SeededNight = Pick<LedgerRecord, 'day' | 'activeDaemons'> & {
   readonly [Field in 'price' | 'currency' | 'late']?: LedgerRecord[Field];
 };
