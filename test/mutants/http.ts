@@ -154,7 +154,6 @@ export const HTTP: readonly Mutant[] = [
     file: 'src/domain/apps/apps.ts',
     search: `    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
-    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
 `,
     replacement: `    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
