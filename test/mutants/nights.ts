@@ -11,6 +11,14 @@ export const NIGHTS: readonly Mutant[] = [
     caughtBy: ['test/service/metering.test.ts'],
   },
   {
+    name: 'an app that is created moves the day to where it was planned, whatever it is by then',
+    file: 'src/domain/apps/apps.ts',
+    search: 'expectAbsent(key), ...creation.expect],',
+    replacement: 'expectAbsent(key)],',
+    rule: 'M1: a day that has ended is never begun again.',
+    caughtBy: ['test/service/metering.test.ts'],
+  },
+  {
     name: 'an app is created at the instant of a clock that is not trusted',
     file: 'src/domain/apps/apps.ts',
     search: 'statusAt: creation.at };',

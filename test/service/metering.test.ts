@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
-import { put } from '../../src/domain/records/codec.ts';
+import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
+import { appSchema } from '../../src/domain/records/records.ts';
 import { expectRevision } from '../../src/store/entry.ts';
-import type { Change, CommitResult, Store } from '../../src/store/port.ts';
+import { expectAsFound, type Change, type CommitResult, type Store } from '../../src/store/port.ts';
 import { dayAt, endOfDay, startOfDay } from '../../src/time/utc-days.ts';
 import { auditedNights } from '../support/metering/audited-ledger.ts';
 import { countsOf, digestOf, HOUR_MS, ledgerOf, MINUTE_MS } from '../support/metering/metering.ts';
@@ -191,6 +192,27 @@ onEachBackend('a night through the front door', (backend) => {
     expect(await countsOf(store)).toEqual({ [`${owner.accountId} ${DAY}`]: `1 ${digestOf([app.appId])}` });
   });
 
+  test('an app whose creation moves the day on and stalls does not move it back', async () => {
+    await using running = await fresh(backend);
+    const { muster, store, clock } = running;
+    const owner = await tenant(muster);
+    goTo(clock, MIDNIGHT + MINUTE_MS);
+    let stalled = 0;
+    running.hooks.beforeCommit = async ({ write }) => {
+      if (stalled > 0 || !write.some((one) => 'put' in one && one.put.includes('/app/'))) return;
+      stalled += 1;
+      // Another replica, whose clock is a little ahead, ends this day.
+      const found = await store.get(KEYS.day);
+      await store.commit({
+        expect: [expectAsFound(KEYS.day, found)],
+        write: [put(KEYS.day, { day: '2026-07-02', since: DAY })],
+      });
+    };
+    await createApp(muster, owner.apiKey);
+    expect(stalled).toBe(1);
+    expect(JSON.parse((await store.get(KEYS.day))?.value ?? '')).toMatchObject({ day: '2026-07-02' });
+  });
+
   test('an account that a slower clock makes after midnight has no night before it', async () => {
     await using running = await fresh(backend);
     const { muster, store, clock } = running;
@@ -224,7 +246,7 @@ onEachBackend('a night through the front door', (backend) => {
     });
   });
 
-  test('a mutation that changes no status writes no entry and does not read the day', async () => {
+  test('a mutation that changes no status writes no entry, and reads no day in the store', async () => {
     // No leader: it reads the day, and moves it on.
     await using running = await start((options) => backend.fresh({ ...options, env: { MUSTER_ROLES: 'api,device' } }));
     const { muster, store, hooks } = running;
@@ -272,6 +294,9 @@ onEachBackend('a night through the front door', (backend) => {
     // Nobody has ended the day before: it is metered some minutes after its midnight.
     const app = await createApp(muster, owner.apiKey);
     expect(JSON.parse((await store.get(KEYS.day))?.value ?? '')).toEqual({ day, since: DAY });
+    const entry = await store.get(KEYS.app(owner.accountId, app.appId));
+    const { statusAt } = parseRecord(appSchema, entry ?? expect.unreachable()).record;
+    expect(statusAt).toBe(day === NEXT ? clock.now() : MIDNIGHT - 1);
     if (day === NEXT) clock.jump(HOUR_MS);
     await enroll(muster, app);
     clock.jump(-HOUR_MS);

@@ -111,8 +111,9 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
     const authorised = await authorisedBy(reader, accountId, caller.authority);
     const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
-    const step = await creationStep(deps, caller, { reader, counters, authorised }, { appId, name, code });
-    return found ? await recording({ ...step, result: created }, found.record) : { ...step, result: created };
+    const creation = await creationStep(deps, caller, { reader, counters, authorised }, { appId, name, code });
+    const step = { ...creation, result: created };
+    return found ? await recording(step, found.record) : step;
   };
   return await deps.queues(accountId, origin, plan, caller.reader);
 }

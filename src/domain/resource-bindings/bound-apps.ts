@@ -1,4 +1,4 @@
-import { type Store } from '../../store/port.ts';
+import type { Store } from '../../store/port.ts';
 import { codeExpiry, withCode, withoutCode } from '../apps/app-state.ts';
 import { creationStep, ownApp, type Caller } from '../apps/apps.ts';
 import type { FleetReader } from '../fleet/reader.ts';

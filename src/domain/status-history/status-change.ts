@@ -46,7 +46,10 @@ export async function appTransition(
   at: number,
 ): Promise<Transition> {
   const { status, statusAt } = app.record;
-  const stamp = await stampNow(deps, reader, at);
+  // The last change may come from a clock that is a little ahead, and the creation by an earlier build moved no day on:
+  // where this replica trusts its instant, the new change is not before it.
+  const notBefore = statusAt > at && deps.clockWatch.trusts(statusAt) ? statusAt : at;
+  const stamp = await stampNow(deps, reader, notBefore);
   const key = KEYS.statusChange(stamp.day, app.accountId, app.id);
   // A pending app has not changed before, and an app whose last change is of an earlier day has no record of today.
   const changedToday = status !== 'pending' && statusAt >= startOfDay(stamp.day);
@@ -63,8 +66,11 @@ export async function appTransition(
  * @throws StoreUnavailable
  */
 export async function appCreation(deps: TransitionDeps, reader: FleetReader, at: number): Promise<Transition> {
-  const { at: createdAt, expect, write } = await stampNow(deps, reader, at);
-  return { at: createdAt, expect: write.length === 0 ? [] : [expect], write };
+  const day = await reader.day();
+  // A day that cannot be read holds up the changes that count, and no creation.
+  if (!day) return { at, expect: [], write: [] };
+  const stamp = stampDay(day, at, deps.clockWatch.trusts(at));
+  return { at: stamp.at, expect: stamp.write.length === 0 ? [] : [stamp.expect], write: stamp.write };
 }
 
 /**

@@ -85,6 +85,37 @@ onEachStore('what a change leaves for the nights', (stores) => {
   });
 
   test.each<[string, number, string, number]>([
+    ['a little ahead begins its day', MIDNIGHT + 5000, NEXT, MIDNIGHT + 5000],
+    ['that no replica trusts changes nothing but the order', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
+  ])('an app that an earlier build made by a clock %s', async (_what, madeAt, day, at) => {
+    await using store = await stores.open();
+    await using replica = await replicaOn(store, new FakeClock(MIDNIGHT - 5000));
+    const [accountId, appId] = [newId(), newId()];
+    await write(store, [
+      put(KEYS.day, { day: DAY, since: DAY }),
+      accountAt(accountId, YESTERDAY),
+      appAt(accountId, appId, madeAt, 'pending'),
+    ]);
+    const reader = await caughtUp(replica);
+    const app = (await reader.appById(appId))?.app;
+    if (!app) throw new Error('no app');
+    const change = await appTransition(replica.deps, reader, app, 'active', MIDNIGHT - 5000);
+    expect(change.at).toBe(at);
+    expect(change.write).toContainEqual(
+      put(KEYS.statusChange(day, accountId, appId), { before: 'pending', after: 'active', at }),
+    );
+    expect(change.write.some((one) => 'put' in one && one.put === KEYS.day)).toBe(day === NEXT);
+  });
+
+  test('the day that cannot be read holds up no creation of an app', async () => {
+    await using store = await stores.open();
+    await using replica = await replicaOn(store, new FakeClock(NOON));
+    await write(store, [put(KEYS.day, { day: 'soon' })]);
+    const creation = await appCreation(replica.deps, await caughtUp(replica), NOON);
+    expect(creation).toEqual({ at: NOON, expect: [], write: [] });
+  });
+
+  test.each<[string, number, string, number]>([
     ['in its day', NOON, DAY, NOON],
     ['a little after its midnight', MIDNIGHT + 5000, NEXT, MIDNIGHT + 5000],
     ['far ahead, which is not trusted', MIDNIGHT + 3 * 86_400_000, DAY, MIDNIGHT - 1],
