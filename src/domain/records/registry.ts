@@ -106,15 +106,19 @@ export function record<
   const parts = pattern.split(/<\w+>/);
   const [first = '', second = '', third = ''] = parts;
   const names = parts.length - 1;
-  const key = (...values: readonly unknown[]): string => {
-    const own = last ? [...values.slice(0, names - 1), last(...(values.slice(names - 1) as unknown as Last))] : values;
-    if (names === 1) return `${first}${String(own[0])}${second}`;
-    if (names === 2) return `${first}${String(own[0])}${second}${String(own[1])}${third}`;
-    return filled(parts, own);
+  const textOf = (values: readonly unknown[]): string => {
+    if (names === 1) return `${first}${String(values[0])}${second}`;
+    if (names === 2) return `${first}${String(values[0])}${second}${String(values[1])}${third}`;
+    return filled(parts, values);
   };
+  const key = (...values: Values<P, Last>): Key<z.infer<S>> =>
+    textOf(
+      last ? [...values.slice(0, names - 1), last(...(values.slice(names - 1) as unknown as Last))] : values,
+    ) as Key<z.infer<S>>;
   const under = (...values: LeadingValues<P>): KeyPrefix =>
     (values.length === 0 ? first : filled(parts.slice(0, values.length + 1), values)) as KeyPrefix;
-  return Object.assign(key, facts, { pattern, under }) as unknown as Kind<P, S, Last>;
+  const declared: Omit<Declared<S>, 'pattern'> = facts;
+  return Object.assign(key, declared, { pattern, under });
 }
 
 /**
