@@ -8,7 +8,7 @@ import {
   type Head,
   type Store,
 } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 
 /*
  * Eight bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its

@@ -24,8 +24,9 @@ export const sourceTree = (): readonly SourceFile[] => treeOf('src');
 /** Every file of the client for TypeScript; its paths are relative to the client's own `src`. */
 export const clientTree = (): readonly SourceFile[] => treeOf('clients/typescript/src');
 
-function treeOf(folder: string): readonly SourceFile[] {
-  return globSync('**/*.ts', { cwd: join(ROOT, folder) })
+/** Every file of a folder; its paths are relative to the folder. */
+export function treeOf(folder: string): readonly SourceFile[] {
+  return globSync('**/*.{ts,tsx}', { cwd: join(ROOT, folder) })
     .toSorted()
     .map((path) => {
       const text = readFileSync(join(ROOT, folder, path), 'utf8');
