@@ -102,6 +102,7 @@ export const QUICK: readonly string[] = [
   'test/domain/rate-window/shared/shared-window.test.ts',
   'test/domain/rate-window/shared/simulation.test.ts',
   'test/domain/rate-window/shared/trouble.test.ts',
+  'test/domain/records/registry.test.ts',
   'test/domain/replicas/clock-skew.test.ts',
   'test/domain/replicas/format-fence.test.ts',
   'test/domain/review-queue/capacity.test.ts',
