@@ -155,7 +155,7 @@ export async function run(
 /** The pace of a client whose account is admitted 600 a minute: more than twice that. */
 const HAMMER_PER_SECOND = 22;
 
-export interface RunOptions {
+interface RunOptions {
   readonly extent: Extent;
   readonly random: Random;
   /** The checkers beside those that hold on any machine. */

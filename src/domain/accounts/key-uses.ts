@@ -20,7 +20,7 @@ export interface KeyUses {
   finish(): Promise<void>;
 }
 
-export interface KeyUsesDeps {
+interface KeyUsesDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;

@@ -44,11 +44,11 @@ export interface BoundAccounts {
 }
 
 /** An account that is yet to be created for the custom resource `managedBy`. */
-export interface BoundAccount extends NewAccount {
+interface BoundAccount extends NewAccount {
   readonly managedBy: Owner;
 }
 
-export interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
+interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
   readonly store: Store;
 }
 

@@ -15,7 +15,7 @@ import { wrappedStore } from '../../support/store/wrapped-store.ts';
  * configuration. Nothing of this is in src.
  */
 
-export interface Bug {
+interface Bug {
   /** The rule that must be found broken. */
   readonly breaks: string;
   readonly store?: (store: Store) => Store;

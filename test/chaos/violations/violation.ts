@@ -4,7 +4,7 @@ import type { State, StoredApp } from '../judgement/state.ts';
 import type { ModelCalls } from '../model/calls.ts';
 import type { ModelOwner } from '../model/operator-calls.ts';
 
-export interface Judged {
+interface Judged {
   readonly history: History;
   readonly outcome: Outcome;
 }

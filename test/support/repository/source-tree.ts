@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 export const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** A file of `src` and what it imports. Paths are relative to `src`. */
-export interface SourceFile {
+interface SourceFile {
   readonly path: string;
   readonly text: string;
   readonly lines: number;
