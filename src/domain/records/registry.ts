@@ -85,7 +85,7 @@ export interface Declared<S extends z.ZodType = z.ZodType> extends Facts<S> {
 }
 
 /** A kind of record; called with the values of the names in its pattern, it makes the key of one. */
-interface Kind<P extends string, S extends z.ZodType, Last extends readonly unknown[]> extends Declared<S> {
+export interface Kind<P extends string, S extends z.ZodType, Last extends readonly unknown[]> extends Declared<S> {
   (...values: Values<P, Last>): Key<z.infer<S>>;
   /** What the keys begin with that have these values in the first names. */
   under(...values: LeadingValues<P>): KeyPrefix;
