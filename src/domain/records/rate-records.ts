@@ -60,7 +60,7 @@ const sharedWindowSchema = z.looseObject({
 export const SHARED_WINDOW = { schema: sharedWindowSchema };
 export type StoredWindow = z.infer<typeof sharedWindowSchema>;
 
-/** What the keys of windows, questions and answers begin with, for one watch on all. */
+/** The beginning of the keys of windows, questions and answers, for one watch on all. */
 export const RATE_PREFIX = 'rate';
 /** An answer tells the ages of so many revisions at most. */
 export const TABLE_ROWS_MAX = 1000;

@@ -69,7 +69,7 @@ interface Facts<S> {
   readonly room: Room | 'by commit';
   /** Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they are. */
   readonly backup: 'kept' | 'left out';
-  /** What the record is, for docs/ARCHITECTURE.md. */
+  /** Describes the record in docs/ARCHITECTURE.md. */
   readonly holds: string;
 }
 
@@ -80,14 +80,14 @@ export interface Declared<S extends z.ZodType = z.ZodType> extends Facts<S> {
   readonly ownedBy?: 'app' | 'user' | undefined;
   /** The reason for which the record stays when its app or user is deleted. */
   readonly outlives?: string | undefined;
-  /** What removes the record of an app or a user that its key does not tell. */
+  /** The code that removes the record of an app or a user that its key does not tell. */
   readonly removedBy?: string | undefined;
 }
 
 /** A kind of record; called with the values of the names in its pattern, it makes the key of one. */
 export interface Kind<P extends string, S extends z.ZodType, Last extends readonly unknown[]> extends Declared<S> {
   (...values: Values<P, Last>): Key<z.infer<S>>;
-  /** What the keys begin with that have these values in the first names. */
+  /** The beginning of the keys that have these values in the first names. */
   under(...values: LeadingValues<P>): KeyPrefix;
 }
 
@@ -122,7 +122,7 @@ export function record<
 }
 
 /**
- * What removes the records of a pattern that have these values: one key, or all that begin with them.
+ * The write that removes the records of a pattern that have these values: one key, or all that begin with them.
  * @throws RangeError where the values stand for no name, so that other records would go, too
  */
 export function removalOf(pattern: string, values: Readonly<Record<string, string>>): Write {
