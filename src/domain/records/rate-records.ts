@@ -81,7 +81,7 @@ export const rateRecords = {
   }),
   rateAnswer: record('rate-ages/<replicaId>/<nonce>/<answerer>', {
     schema: z.looseObject({
-      /** What another replica knows of the ages of revisions. */
+      /** The ages of revisions that another replica knows. */
       revisions: z.array(z.tuple([z.int().min(0), z.int().min(0)])).max(TABLE_ROWS_MAX),
       /** Its wall clock. */
       clock: z.int().min(0),
