@@ -5,7 +5,7 @@ declare const begins: unique symbol;
  * or a read of the store: so that nothing is written that no part of the service knows of.
  */
 export type Key<T = unknown> = string & { readonly [named]: T };
-/** What the keys of several records begin with; it ends with a whole part of them. */
+/** The beginning of the keys of several records; it ends with a whole part of them. */
 export type KeyPrefix = string & { readonly [begins]: true };
 
 /** A value at rest, with the store revision of its last write. */

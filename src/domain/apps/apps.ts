@@ -118,7 +118,7 @@ async function create(deps: AppsDeps, caller: Caller, name: string, asked?: Idem
   return await deps.queues(accountId, origin, plan, caller.reader);
 }
 
-/** What the plan of a creation has read. */
+/** The records that the plan of a creation has read. */
 interface CreationRead {
   readonly reader: FleetReader;
   readonly counters: CountersRecord;

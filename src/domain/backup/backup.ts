@@ -41,24 +41,26 @@ export interface Backups {
   begin(options: { readonly counted: boolean; readonly origin: Origin }): Promise<Backup | 'busy'>;
 }
 
-/** The beginnings of keys that a backup leaves out, also of those of a newer version that begin so. */
-const LEFT_OUT: readonly string[] = [
-  ...Object.values<Declared>(KEYS)
-    .filter(({ backup }) => backup === 'left out')
-    .map(({ pattern }) => pattern.replace(/<.*/s, '')),
+const PATTERNS_LEFT_OUT = Object.values<Declared>(KEYS)
+  .filter(({ backup }) => backup === 'left out')
+  .map(({ pattern }) => pattern);
+const LEFT_OUT: ReadonlySet<string> = new Set([HEAD_KEY, ...PATTERNS_LEFT_OUT]);
+/** Keys of a newer version that begin so are left out, too. */
+const LEFT_OUT_RANGES: readonly string[] = [
+  ...PATTERNS_LEFT_OUT.filter((pattern) => pattern.includes('<')).map((pattern) =>
+    pattern.slice(0, pattern.indexOf('<')),
+  ),
   // The operator's creates: their answers hold API keys, which outlive the store, and nothing else in a backup does.
   idempotencyScope(OPERATOR_AUDIT),
   `${KEYS.idempotencySlot.under()}${OPERATOR_AUDIT}-`,
 ];
-const LEFT_OUT_KEYS: ReadonlySet<string> = new Set([HEAD_KEY, ...LEFT_OUT.filter((key) => !/[/-]$/.test(key))]);
-const LEFT_OUT_RANGES = LEFT_OUT.filter((key) => /[/-]$/.test(key));
 
 /**
  * Whether a key is not part of a backup: it belongs to this store and its processes, or a restore must not bring it back
  * to life, as a session. The header has the `format`.
  */
 export const isLeftOut = (key: string): boolean =>
-  LEFT_OUT_KEYS.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));
+  LEFT_OUT.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));
 
 /** So small that requests wait for a page for a few milliseconds at most. */
 const PAGE_ENTRIES = 200;

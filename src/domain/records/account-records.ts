@@ -36,7 +36,7 @@ export const accountRecords = {
       createdAt: instant,
       /** The hash of a key that expires (domain/records/key-expiry.ts). */
       expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
-      /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+      /** The actor that created it, as the audit names actors; absent for keys of earlier versions. */
       createdBy: z.string().optional(),
     }),
     room: 'by commit',
@@ -55,8 +55,8 @@ export const accountRecords = {
     holds: 'the counters: apps, next slot, next slot of idempotency records',
   }),
   /**
-   * What an account stores of its own (A16), in bytes, as the leader last wrote it: where it has changed by a part of the
-   * quota. `marks` are earlier values, the oldest first, by which its growth is told.
+   * The bytes that an account stores of its own (A16), as the leader last wrote them: where they have changed by a part of
+   * the quota. `marks` are earlier values, the oldest first, by which the growth is told.
    */
   stored: record('d/a/<accountId>/stored', {
     schema: z.looseObject({

@@ -20,7 +20,7 @@ const attemptsSchema = z.looseObject({
   /** The ids of the keys that were tried within the hour, and the addresses of the clients: the latest of them. */
   keyIds: z.array(z.string()),
   clients: z.array(z.string()),
-  /** Of sign-ins: the ways that were tried within the hour. */
+  /** The ways of sign-ins that were tried within the hour. */
   ways: z.array(z.string()).optional(),
 });
 export type Attempts = z.infer<typeof attemptsSchema>;
@@ -40,7 +40,7 @@ export const attemptRecords = {
   attempted: record('attempted/<owner>', {
     schema: z.looseObject({
       at: z.int().min(0),
-      /** Of a user: the latest entries, the newest last. */
+      /** The latest entries of a user, the newest last. */
       last: z.array(enteredSchema).optional(),
       counted: z.record(z.string(), z.looseObject({ since: z.int(), count: z.int().min(0) })),
     }),

@@ -38,7 +38,7 @@ export const auditRecords = {
       backup: 'kept',
       holds: 'an audit entry; goes with its block at the end of the retention',
     },
-    (at: number, marker: string) => `${placeAt(at)}-${marker}`,
+    (accountId: string, at: number, marker: string) => [accountId, `${placeAt(at)}-${marker}`],
   ),
   /** A block of entries, linked to the block before. It is written once and removed with its entries. */
   seal: record(
@@ -60,7 +60,7 @@ export const auditRecords = {
       backup: 'kept',
       holds: 'a sealed block of the audit: the digests of its entries',
     },
-    (number: number) => String(number).padStart(9, '0'),
+    (accountId: string, number: number) => [accountId, String(number).padStart(9, '0')],
   ),
   /** The end of the chain, and its beginning once older blocks were removed. */
   chain: record('chain/<accountId>', {

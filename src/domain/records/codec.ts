@@ -58,7 +58,7 @@ export function parseRecord<T>({ schema }: { readonly schema: z.ZodType<T> }, en
   return versioned(entry, parsed.data);
 }
 
-/** What is put is not changed afterwards. */
+/** `put` changes nothing of what it is given. */
 type Unchanging<T> = unknown extends T ? T : { readonly [K in keyof T]: Unchanging<T[K]> };
 
 /**

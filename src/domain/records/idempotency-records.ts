@@ -37,5 +37,5 @@ export const idempotencyRecords = {
   }),
 };
 
-/** What the keys of all records of a scope begin with. */
+/** The beginning of the keys of all records of a scope. */
 export const idempotencyScope = (scope: string): string => `${idempotencyRecords.idempotencySlot.under()}${scope}/`;

@@ -77,10 +77,10 @@ const ownedBy = (owner: 'app' | 'user'): readonly Declared[] =>
   Object.values<Declared>(KEYS).filter((kind) => kind.ownedBy === owner);
 const [OF_APPS, OF_USERS] = [ownedBy('app'), ownedBy('user')];
 
-/** What removes all records that an app owns. */
+/** The writes that remove all records that an app owns. */
 export const appRemoval = (accountId: string, appId: string): readonly Write[] =>
   OF_APPS.map((kind) => removalOf(kind.pattern, { accountId, appId }));
 
-/** What removes all records that a user owns. */
+/** The writes that remove all records that a user owns. */
 export const userRemoval = (userId: string): readonly Write[] =>
   OF_USERS.map((kind) => removalOf(kind.pattern, { userId }));

@@ -16,8 +16,7 @@ export const meteringRecords = {
     holds: 'the day that stamps changes of status; a night is metered after it has moved on',
   }),
   /**
-   * What an app was before its first and after its last change of that day; for an account, whether it was
-   * disabled. `none` is an app that does not exist.
+   * The status of an app before its first and after its last change of that day. `none` is an app that does not exist.
    */
   statusChange: record('life/<day>/<accountId>/<appId>', {
     schema: z.looseObject({
@@ -36,7 +35,7 @@ export const meteringRecords = {
     backup: 'kept',
     holds: "the same for the account's `disabled`",
   }),
-  /** By month (`YYYY-MM`) and day of the month (`DD`). */
+  /** The key has the month (`YYYY-MM`) and the day of the month (`DD`). */
   ledger: record('ledger/<month>/<accountId>/<dayOfMonth>', {
     schema: z.looseObject({
       day: dayText,
@@ -61,7 +60,7 @@ export const meteringRecords = {
     backup: 'kept',
     holds: 'the last night that is metered for every account',
   }),
-  /** As they were configured, oldest first; each holds from its instant on. */
+  /** The prices as they were configured, oldest first; each holds from its instant on. */
   prices: record('prices', {
     schema: z.looseObject({
       entries: z.array(z.looseObject({ since: instant, price: z.string(), currency: z.string() })),

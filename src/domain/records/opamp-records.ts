@@ -4,7 +4,7 @@ import { instant } from './shapes.ts';
 
 export const opampRecords = {
   /**
-   * What an agent of OpAMP has said of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed since its last
+   * The state that an agent of OpAMP has told of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed since its last
    * message, so the service has to remember it, for every replica. It is a daemon's own state, as its acknowledgement is.
    */
   opampAgent: record('opamp/<accountId>/<appId>', {

@@ -60,7 +60,7 @@ const sharedWindowSchema = z.looseObject({
 export const SHARED_WINDOW = { schema: sharedWindowSchema };
 export type StoredWindow = z.infer<typeof sharedWindowSchema>;
 
-/** What the keys of windows, questions and answers begin with, for one watch on all. */
+/** The beginning of the keys of windows, questions and answers, for one watch on all. */
 export const RATE_PREFIX = 'rate';
 /** An answer tells the ages of so many revisions at most. */
 export const TABLE_ROWS_MAX = 1000;
@@ -81,7 +81,7 @@ export const rateRecords = {
   }),
   rateAnswer: record('rate-ages/<replicaId>/<nonce>/<answerer>', {
     schema: z.looseObject({
-      /** What another replica knows of the ages of revisions. */
+      /** The ages of revisions that another replica knows. */
       revisions: z.array(z.tuple([z.int().min(0), z.int().min(0)])).max(TABLE_ROWS_MAX),
       /** Its wall clock. */
       clock: z.int().min(0),

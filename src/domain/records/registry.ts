@@ -7,14 +7,12 @@ import type { Key, KeyPrefix, Room, Write } from '../../store/port.ts';
  * of an app or a user and the table of docs/ARCHITECTURE.md follow from it.
  */
 
-/** The values of a pattern's names; `Last` are those that the last name is made of. */
-type Values<P extends string, Last extends readonly unknown[]> = P extends `${string}<${string}>${infer Rest}`
-  ? Rest extends `${string}<${string}>${string}`
-    ? [value: string | number, ...Values<Rest, Last>]
-    : Last
+/** The values of a pattern's names. */
+type Values<P extends string> = P extends `${string}<${string}>${infer Rest}`
+  ? [value: string | number, ...Values<Rest>]
   : [];
 type Leading<V extends readonly unknown[]> = V extends [...infer Before, unknown] ? Before | Leading<Before> : never;
-type LeadingValues<P extends string> = Leading<Values<P, [value: string | number]>>;
+type LeadingValues<P extends string> = Leading<Values<P>>;
 
 /** Every name that a pattern may have. */
 type Name = PlainName | OwnerName;
@@ -69,7 +67,7 @@ interface Facts<S> {
   readonly room: Room | 'by commit';
   /** Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they are. */
   readonly backup: 'kept' | 'left out';
-  /** What the record is, for docs/ARCHITECTURE.md. */
+  /** Describes the record in docs/ARCHITECTURE.md. */
   readonly holds: string;
 }
 
@@ -80,14 +78,14 @@ export interface Declared<S extends z.ZodType = z.ZodType> extends Facts<S> {
   readonly ownedBy?: 'app' | 'user' | undefined;
   /** The reason for which the record stays when its app or user is deleted. */
   readonly outlives?: string | undefined;
-  /** What removes the record of an app or a user that its key does not tell. */
+  /** The code that removes the record of an app or a user that its key does not tell. */
   readonly removedBy?: string | undefined;
 }
 
 /** A kind of record; called with the values of the names in its pattern, it makes the key of one. */
-interface Kind<P extends string, S extends z.ZodType, Last extends readonly unknown[]> extends Declared<S> {
-  (...values: Values<P, Last>): Key<z.infer<S>>;
-  /** What the keys begin with that have these values in the first names. */
+export interface Kind<P extends string, S extends z.ZodType, V extends readonly unknown[]> extends Declared<S> {
+  (...values: V): Key<z.infer<S>>;
+  /** The beginning of the keys that have these values in the first names. */
   under(...values: LeadingValues<P>): KeyPrefix;
 }
 
@@ -96,13 +94,13 @@ export type RecordOf<K extends { readonly schema: z.ZodType }> = z.infer<K['sche
 /**
  * Declares a kind of record.
  * @param pattern its key, with names in angle brackets; the text is what lies in the store, and never changes
- * @param last makes the last part of the key, where that is not the text of its value
+ * @param partsOf makes the values of the names, where a key is made of others
  */
-export function record<
-  const P extends string,
-  S extends z.ZodType,
-  Last extends readonly unknown[] = [value: string | number],
->(pattern: P & Known<P>, facts: Facts<S> & Ending<P>, last?: (...values: Last) => string): Kind<P, S, Last> {
+export function record<const P extends string, S extends z.ZodType, V extends readonly unknown[] = Values<P>>(
+  pattern: P & Known<P>,
+  facts: Facts<S> & Ending<P>,
+  partsOf?: (...values: V) => Values<P>,
+): Kind<P, S, V> {
   const parts = pattern.split(/<\w+>/);
   const [first = '', second = '', third = ''] = parts;
   const names = parts.length - 1;
@@ -111,10 +109,7 @@ export function record<
     if (names === 2) return `${first}${String(values[0])}${second}${String(values[1])}${third}`;
     return filled(parts, values);
   };
-  const key = (...values: Values<P, Last>): Key<z.infer<S>> =>
-    textOf(
-      last ? [...values.slice(0, names - 1), last(...(values.slice(names - 1) as unknown as Last))] : values,
-    ) as Key<z.infer<S>>;
+  const key = (...values: V): Key<z.infer<S>> => textOf(partsOf ? partsOf(...values) : values) as Key<z.infer<S>>;
   const under = (...values: LeadingValues<P>): KeyPrefix =>
     (values.length === 0 ? first : filled(parts.slice(0, values.length + 1), values)) as KeyPrefix;
   const declared: Omit<Declared<S>, 'pattern'> = facts;
@@ -122,7 +117,7 @@ export function record<
 }
 
 /**
- * What removes the records of a pattern that have these values: one key, or all that begin with them.
+ * The write that removes the records of a pattern that have these values: one key, or all that begin with them.
  * @throws RangeError where the values stand for no name, so that other records would go, too
  */
 export function removalOf(pattern: string, values: Readonly<Record<string, string>>): Write {

@@ -23,7 +23,7 @@ export const storeRecords = {
     backup: 'left out',
     holds: 'format of all records (a newer one is refused), id of the store',
   }),
-  /** For people to see; its revision fences every write of the leader. */
+  /** People see it; its revision fences every write of the leader. */
   leader: record('leader', {
     schema: z.looseObject({ replicaId: z.string(), since: instant }),
     room: 'vital',

@@ -32,7 +32,7 @@ export const ADDITION_KINDS = ['passkey', 'identity', 'browser'] as const;
 const additionSchema = z.looseObject({
   kind: z.enum(ADDITION_KINDS),
   at: instant,
-  /** Of the passkey, of the identity as the provider tells it, or of the browser. */
+  /** The name of the passkey, of the identity as the provider tells it, or of the browser. */
   name: z.string(),
   /** The address of the client. */
   client: z.string(),
@@ -62,6 +62,9 @@ export const SIGN_IN_NAMES_PER_RECORD = LIMITS.signInNamesCounted / SIGN_IN_NAME
 const SIGN_IN_NAMES_TEXT = new RegExp(`^[A-Za-z0-9+/]{${Math.ceil((SIGN_IN_NAMES_PER_RECORD * 64) / 6)}}={0,2}$`);
 
 export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
+
+/** The record of a hash that leads to a user. */
+const leadsToUser = z.looseObject({ userId: z.string() });
 
 export const userRecords = {
   /** A user. */
@@ -143,13 +146,13 @@ export const userRecords = {
       signedInAt: instant.optional(),
       /** When the user last proved who they are, and how; absent where a link or the provider alone let them in. */
       proof: z.looseObject({ at: instant, by: z.enum(PROOF_WAYS) }).optional(),
-      /** What vouched for more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
+      /** The proof of more than one factor: a passkey, which asks for a finger or a PIN, or the provider's `amr`. */
       secondFactor: z.enum(['passkey', 'provider']).optional(),
       expiresAt: instant,
       method: z.enum(SIGN_IN_METHODS),
       /** The browser in a few words, for the list of one's own sessions. */
       browser: z.string(),
-      /** Of a session that began at the provider; `sid` is the provider's own session. */
+      /** The identity of a session that began at the provider; `sid` is the provider's own session. */
       identity: identitySchema.extend({ sid: z.string().optional() }).optional(),
     }),
     room: 'by commit',
@@ -158,21 +161,21 @@ export const userRecords = {
     holds: 'a session of the panel, by the SHA-256 of its token',
   }),
   login: record('login/<loginHash>', {
-    schema: z.looseObject({ userId: z.string() }),
+    schema: leadsToUser,
     room: 'by commit',
     backup: 'kept',
     removedBy: 'domain/users, from the record of the user',
     holds: 'the user of a name to sign in with',
   }),
   identity: record('identity/<identityHash>', {
-    schema: z.looseObject({ userId: z.string() }),
+    schema: leadsToUser,
     room: 'by commit',
     backup: 'kept',
     removedBy: 'domain/users, from the record of the user',
     holds: 'the user of an identity at the provider',
   }),
   passkey: record('passkey/<passkeyHash>', {
-    schema: z.looseObject({ userId: z.string() }),
+    schema: leadsToUser,
     room: 'by commit',
     backup: 'kept',
     removedBy: 'domain/users, from the record of the user',
@@ -186,7 +189,7 @@ export const userRecords = {
     ownedBy: 'user',
     holds: 'when the sessions of a user were last used; quiet',
   }),
-  /** What is known of how a user signs in. */
+  /** The facts that judge the next sign-in of a user. */
   signIns: record('sign-ins/<userId>', {
     schema: z.looseObject({
       /** The signature counters of passkeys, by the id of the credential. */
@@ -209,7 +212,7 @@ export const userRecords = {
     backup: 'left out',
     holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',
   }),
-  /** A link that signs somebody in or makes him a member, by the hash of its token. It is removed when used. */
+  /** A link that signs somebody in or makes them a member, by the hash of its token. It is removed when used. */
   link: record('link/<scope>/<tokenHash>', {
     schema: z.looseObject({
       kind: z.enum(LINK_KINDS),
@@ -217,11 +220,11 @@ export const userRecords = {
       linkId: z.string(),
       createdAt: instant,
       expiresAt: instant,
-      /** Who made it, as the audit names actors. */
+      /** The actor that made it, as the audit names actors. */
       by: z.string(),
       /** The user whom a reset or a first sign-in is for. */
       userId: z.string().optional(),
-      /** What an invitation gives. */
+      /** The account and the role that an invitation gives. */
       accountId: z.string().optional(),
       role: z.enum(MEMBER_ROLES).optional(),
     }),

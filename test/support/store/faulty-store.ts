@@ -1,4 +1,4 @@
-import { KEYS } from '../../../src/domain/records/keys.ts';
+import { KEYS, kindOfKey } from '../../../src/domain/records/keys.ts';
 import {
   StoreUnavailable,
   type Change,
@@ -29,8 +29,6 @@ export function faultyStore(store: Store, plan: readonly CommitFate[] = []): Fau
   return new FaultyStore(store, plan);
 }
 
-const HEARTBEATS = KEYS.lastSeen('');
-
 /**
  * Wraps the store of a whole service: plans touch only commits of requests. Those of the leader, which expect its lease,
  * and those of heartbeats come at moments of their own, and would take a fate that is meant for a request.
@@ -38,7 +36,7 @@ const HEARTBEATS = KEYS.lastSeen('');
 export function faultyForRequests(store: Store): FaultyStore {
   const faulty = new FaultyStore(store, []);
   faulty.isPlanned = ({ expect }) =>
-    !expect.some(({ key }) => key === KEYS.leader()) && !expect.every(({ key }) => key.endsWith(HEARTBEATS));
+    !expect.some(({ key }) => key === KEYS.leader()) && !expect.every(({ key }) => kindOfKey(key) === KEYS.lastSeen);
   return faulty;
 }
 
