@@ -42,7 +42,6 @@ interface EtcdConfig extends EtcdAccess {
 }
 
 export { ConfigError } from './files/config-error.ts';
-export type { KubernetesConfig } from './kubernetes.ts';
 export type { OpampConfig } from './opamp.ts';
 
 /** The configuration of the service, parsed and checked. */

@@ -14,7 +14,6 @@ import {
   treeOf,
   withoutComments,
 } from '../support/repository/source-tree.ts';
-import { unusedExports } from '../support/repository/unused-exports.ts';
 
 const tree = sourceTree();
 
@@ -102,10 +101,6 @@ test.each(['src', 'web', 'clients/typescript/src', 'scripts', 'bench', 'test'])(
     expect(circles(files).map((circle) => circle.join(' → '))).toEqual([]);
   },
 );
-
-test('what a file exports is used by another one', () => {
-  expect(unusedExports()).toEqual([]);
-});
 
 /** Folders of more than 15 files, each with its reason; none has more than 20. */
 const LARGE_ROOMS: Readonly<Record<string, string>> = {

@@ -23,8 +23,6 @@ export {
   exitCodeOfStatus,
   fileTrouble,
   requireWholeStdout,
-  say,
-  stdoutFailed,
 } from './exit-codes.ts';
 
 /** Writes one line for a person and sets the exit code: never a stack, never the value of a variable. */

@@ -10,8 +10,6 @@ import { Refusal } from '../refusal.ts';
 import { accountTransition } from '../status-history/status-change.ts';
 import { adoptedBy, isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from './adoption.ts';
 
-export type { Owner } from './adoption.ts';
-
 /**
  * The operations on accounts for custom resources, beside `Accounts`. Each is one commit with the binding of
  * the resource; each throws StaleRead where the precondition does not hold, StoreUnavailable, and Busy.

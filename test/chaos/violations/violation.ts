@@ -98,4 +98,4 @@ const tells = (rule: string, words: string, change: (scene: Scene) => readonly [
   },
 });
 
-export { accepts, answered, called, finds, later, ok, scene, stored, storedApp, tells, type Scene };
+export { accepts, called, finds, later, scene, stored, storedApp, tells };
