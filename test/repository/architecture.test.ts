@@ -76,11 +76,40 @@ describe('the layers', () => {
     expect([...LAYER_OF.keys()].filter((room) => !isUsed(room))).toEqual([]);
   });
 
-  test('no import goes to a higher one', () => {
+  test('every import is of a file of src, and none goes to a higher layer', () => {
+    const paths = new Set(tree.map(({ path }) => path));
+    const outside = tree.flatMap(({ path, imports }) =>
+      imports.filter((to) => !paths.has(to)).map((to) => `${path} → ${to}`),
+    );
+    expect(outside).toEqual([]);
     const upward = tree.flatMap(({ path, imports }) =>
       imports.filter((to) => layerOf(to) > layerOf(path)).map((to) => `${path} → ${to}`),
     );
     expect(upward).toEqual([]);
+  });
+
+  test('docs/ARCHITECTURE.md names each with its rooms', () => {
+    const text = readFileSync(join(ROOT, 'docs/ARCHITECTURE.md'), 'utf8');
+    const part = text.slice(text.indexOf('## The rooms of `src`'), text.indexOf('Beside `src` lies the client'));
+    const [, ...told] = part.split(/^\*\*(?=.+\*\*$)/m).map((layer) => layer.split('**\n'));
+    expect(told.map(([name = '']) => name.toLowerCase())).toEqual(
+      Object.keys(LAYERS).map((name) => name.toLowerCase()),
+    );
+    const elsewhere = told.flatMap(([, rooms = ''], at) =>
+      [...rooms.matchAll(/`([a-z0-9/-]+)`(?=[^:\n]*:)/g)]
+        .map(([, room = '']) => room)
+        .filter((room) => tree.some(({ path }) => path.startsWith(`${room}/`)) && layerOf(room) !== at),
+    );
+    expect(elsewhere).toEqual([]);
+    const firsts = new Set(
+      tree.map(({ path }) =>
+        path
+          .split('/')
+          .slice(0, path.startsWith('domain/') ? 2 : 1)
+          .join('/'),
+      ),
+    );
+    expect([...firsts].filter((room) => !part.includes(`\`${room}\``) && !part.includes(`\`${room}/`))).toEqual([]);
   });
 
   test('no rooms import each other in a circle', () => {
@@ -373,13 +402,15 @@ describe('the reader of the tree', () => {
       "export type { E } from './e.ts';",
       "import './f.ts';",
       "const g = await import('./g.ts');",
+      "const every = glob('**/*.ts');",
+      "import { h } from './h.ts';",
       "// import './comment.ts';",
       "/* import './comment.ts'; */",
       "import type { Registry } from 'prom-client';",
       "import { pino } from 'pino';",
     ].join('\n');
     expect(importsOf('room/file.ts', text)).toEqual({
-      imports: ['room/a.ts', 'b.ts', 'room/c.ts', 'room/d.ts', 'room/e.ts', 'room/f.ts', 'room/g.ts'],
+      imports: ['room/a.ts', 'b.ts', 'room/c.ts', 'room/d.ts', 'room/e.ts', 'room/f.ts', 'room/g.ts', 'room/h.ts'],
       packages: ['prom-client', 'pino'],
       runs: ['pino'],
     });

@@ -6,7 +6,7 @@ import type { Declared } from '../records/registry.ts';
 /**
  * The writes of a store, of which each commit is refused from the fullness of its class on, and a record of no declared
  * kind at any.
- * @param commit what carries a commit out that is not refused
+ * @param commit carries out a commit for which there is room
  */
 export const boundedByFullness = (
   store: Pick<Store, 'fullness' | 'hold'>,

@@ -53,11 +53,13 @@ export function importsOf(path: string, text: string): Pick<SourceFile, 'imports
 
 const isRelative = ({ specifier }: { readonly specifier: string }): boolean => specifier.startsWith('.');
 
-/** Comments may name anything; a code that they hold is no code. Lines stay lines. */
+const STRING_OR_COMMENT = /'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`|\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+
+/** Comments may name anything; a code that they hold is no code. Lines stay lines, and strings such as globs stay. */
 export const withoutComments = (text: string): string =>
-  text
-    .replaceAll(/\/\*[\s\S]*?\*\//g, (comment) => '\n'.repeat(comment.split('\n').length - 1))
-    .replaceAll(/^\s*\/\/.*$/gm, '');
+  text.replaceAll(STRING_OR_COMMENT, (found) =>
+    /^['`]/.test(found) ? found : '\n'.repeat(found.split('\n').length - 1),
+  );
 
 /** The folder of a file; a file that lies loose in `src`, and each of the two of `domain`, is a room of its own. */
 export function roomOf(path: string): string {
