@@ -7,7 +7,7 @@ import {
   type WatchedChange,
   type WatchListener,
 } from '../src/store/port.ts';
-import { wrappedStore } from '../src/store/wrapped.ts';
+import { wrappedStore } from '../test/support/store/wrapped-store.ts';
 
 /** Above what the store that is wrapped comes to in a benchmark. */
 const REVISIONS_AHEAD = 1_000_000_000;

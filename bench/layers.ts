@@ -17,7 +17,7 @@ export const LAYERS = [
 export type Layer = (typeof LAYERS)[number];
 
 /** The time of the main thread as the profiler saw it, by the clock and not by the processor. */
-export interface LayerTimes {
+interface LayerTimes {
   /** Microseconds by layer. */
   readonly micros: ReadonlyMap<Layer, number>;
   /** Those of them, in the store's layer, in which SQLite ran, and may have waited for the disk. */

@@ -25,7 +25,7 @@ export interface Seeded {
 
 type SeededApp = Pick<Seeded, 'appId' | 'credential'>;
 
-export interface SeedPlan {
+interface SeedPlan {
   readonly accounts: number;
   readonly appsEach: number;
   /** Of every app; by the number of the app without it. */

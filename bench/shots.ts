@@ -4,7 +4,7 @@ import { Child } from './child.ts';
 import { request, type NextShot, type Shot } from './load.ts';
 import type { Seeded } from './seed.ts';
 
-export const OPERATOR_TOKEN = 'bench-operator-token-0123456789abcdef';
+const OPERATOR_TOKEN = 'bench-operator-token-0123456789abcdef';
 
 export interface Ports {
   readonly api: number;

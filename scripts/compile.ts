@@ -19,10 +19,8 @@ const SWAGGER_UI = ['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 
  * Compiles src and the client into the folder, beside the other files of src and those of Swagger UI, and with a
  * package.json of its own.
  */
-export function compile(dist: string, options: { readonly declarations: boolean }): void {
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const settings = ['-p', join(ROOT, 'tsconfig.build.json'), '--declaration', String(options.declarations)];
-  execFileSync(process.execPath, [compiler, ...settings, '--outDir', dist], { stdio: ['ignore', 2, 'inherit'] });
+export function compile(dist: string): void {
+  tsc('-p', join(ROOT, 'tsconfig.build.json'), '--outDir', dist);
   for (const file of globSync('src/**/*.{html,css,js,svg}', { cwd: ROOT })) {
     mkdirSync(dirname(join(dist, file)), { recursive: true });
     cpSync(join(ROOT, file), join(dist, file));
@@ -39,8 +37,23 @@ export function compile(dist: string, options: { readonly declarations: boolean 
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
+/** Writes the declarations of the client beside its JavaScript: no other module of the package is imported by a user. */
+export const declareClient = (dist: string): void =>
+  tsc(
+    '-p',
+    join(ROOT, 'clients/typescript'),
+    '--emitDeclarationOnly',
+    '--outDir',
+    join(dist, 'clients/typescript/src'),
+  );
+
+function tsc(...settings: readonly string[]): void {
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [compiler, ...settings], { stdio: ['ignore', 2, 'inherit'] });
+}
+
 if (process.argv[1] === import.meta.filename) {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) throw new Error('name the folder: node scripts/compile.ts FOLDER');
-  compile(resolve(folder), { declarations: false });
+  compile(resolve(folder));
 }

@@ -19,7 +19,7 @@ export const BASE_DIGEST = 'org.opencontainers.image.base.digest';
 /** Something that whoever runs the script can mend; the message is a sentence that says how. */
 export class ToolError extends Error {}
 
-export interface Build {
+interface Build {
   readonly root: string;
   readonly names: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface Build {
   readonly further: readonly string[];
 }
 
-export interface ImageFacts {
+interface ImageFacts {
   /** The digest of the image's configuration, `sha256:…`: equal ids are equal contents. */
   readonly id: string;
   readonly architecture: string;

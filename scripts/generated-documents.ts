@@ -6,7 +6,7 @@ import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
 import { architectureDocument } from './records-table.ts';
 
-export interface GeneratedDocument {
+interface GeneratedDocument {
   /** Relative to the root of the repository. */
   readonly path: string;
   /** The whole text, in the form that `npm run format` leaves alone. */
@@ -15,7 +15,7 @@ export interface GeneratedDocument {
   readonly platform?: NodeJS.Platform;
 }
 
-export const GENERATED: readonly GeneratedDocument[] = [
+const GENERATED: readonly GeneratedDocument[] = [
   { path: 'docs/ARCHITECTURE.md', text: async () => await formatted(architectureDocument()) },
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
   // Some of the client library's own series are there on Linux alone.

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../src/metrics/service-metrics.ts';
 
 /* docs/METRICS.md, made from the instruments that the code registers. */
 
-export interface MetricsSection {
+interface MetricsSection {
   readonly title: string;
   /** A sentence below the title; `''` where there is none. */
   readonly note: string;

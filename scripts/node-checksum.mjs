@@ -34,7 +34,7 @@ export function nodeFault(binary, platform = `${process.platform}-${process.arch
   };
 }
 
-export const checksums = () => JSON.parse(readFileSync(new URL('node-checksums.json', import.meta.url), 'utf8'));
+const checksums = () => JSON.parse(readFileSync(new URL('node-checksums.json', import.meta.url), 'utf8'));
 
 function sha256Of(path) {
   const hash = createHash('sha256');

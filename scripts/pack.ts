@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import * as z from 'zod';
 import { buildPages } from './build-web.ts';
-import { compile } from './compile.ts';
+import { compile, declareClient } from './compile.ts';
 import { packageBom } from './sbom.ts';
 import { shrinkwrap } from './shrinkwrap.ts';
 
@@ -26,7 +26,8 @@ const own = z
 const destination = resolve(process.argv[2] ?? join(ROOT, 'dist-pack'));
 const staged = mkdtempSync(join(tmpdir(), 'muster-pack-'));
 try {
-  compile(join(staged, 'dist'), { declarations: true });
+  compile(join(staged, 'dist'));
+  declareClient(join(staged, 'dist'));
   cpSync(join(ROOT, 'bin'), join(staged, 'bin'), { recursive: true });
   cpSync(join(ROOT, 'docs/PACKAGE.md'), join(staged, 'README.md'));
   for (const name of ['CHANGELOG.md', 'LICENSE']) {

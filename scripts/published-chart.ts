@@ -13,7 +13,7 @@ export interface PushedImage {
   readonly digest: string;
 }
 
-export interface PublishedChart {
+interface PublishedChart {
   readonly digest: string;
   /** The folder with its files. */
   readonly files: string;

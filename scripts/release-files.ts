@@ -10,7 +10,7 @@ import { imageBom, parseBom, type HeldImage } from './sbom.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 export const RELEASED = join(ROOT, 'dist-release');
 
-export interface ReleaseFiles {
+interface ReleaseFiles {
   readonly tarball: string;
   readonly packageBill: string;
   readonly imageBill: string;

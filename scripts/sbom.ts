@@ -19,7 +19,7 @@ const bomSchema = z.looseObject({
   components: z.array(component),
   dependencies: z.array(z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()) })),
 });
-export type Bom = z.infer<typeof bomSchema>;
+type Bom = z.infer<typeof bomSchema>;
 
 export const parseBom = (text: string): Bom => bomSchema.parse(JSON.parse(text));
 

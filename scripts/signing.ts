@@ -7,7 +7,7 @@ import { run, ToolError } from './container-tool.ts';
  * of a file is in COSIGN_PASSWORD, which cosign reads itself. What is signed is read back by the public key.
  */
 
-export interface Signing {
+interface Signing {
   /** What cosign takes for `--key`. */
   readonly key: string;
   /** Whether the registry is spoken to by plain HTTP. */

@@ -4,7 +4,7 @@ import { ToolError, TOOLS, type ToolName } from './container-tool.ts';
 
 /* The arguments and the endings that `npm run image` and `npm run publish-release` have in common. */
 
-export interface ToolArguments {
+interface ToolArguments {
   readonly wanted: ToolName | undefined;
   readonly plainHttp: boolean;
   readonly positionals: readonly string[];

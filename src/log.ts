@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import { pino, stdTimeFunctions, symbols, type DestinationStream, type LogFn, type Logger } from 'pino';
 import { systemClock, type Clock } from './time/clock.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /**
  * The log: JSON lines. `error` means that a person must act, and a healthy night has none; a refused request is `info`
@@ -15,7 +15,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
 /** Decides which lines of a cause are written. */
-export interface Sampling {
+interface Sampling {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Lines of one cause in a second; the others are counted, and told in one line. */
   readonly linesPerSecond: number;

@@ -23,7 +23,7 @@ export interface OpenApiDocument {
 
 /** The part of JSON Schema 2020-12 that the generator knows; `true` and `{}` allow anything. */
 export type Schema = boolean | SchemaObject;
-export interface SchemaObject {
+interface SchemaObject {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly description?: string;

@@ -27,13 +27,13 @@ export interface ListenAddress {
 }
 
 /** PEM files: the chain, the listener's own certificate first, and its key. */
-export interface CertificatePaths {
+interface CertificatePaths {
   readonly certificate: string;
   readonly key: string;
 }
 
 /** The addresses, credentials and rules of an etcd that the service uses; the credentials as they are at the start. */
-export interface EtcdConfig extends EtcdAccess {
+interface EtcdConfig extends EtcdAccess {
   readonly kind: 'etcd';
   readonly endpoints: readonly string[];
   readonly prefix: string;
@@ -42,7 +42,6 @@ export interface EtcdConfig extends EtcdAccess {
 }
 
 export { ConfigError } from './files/config-error.ts';
-export type { KubernetesConfig } from './kubernetes.ts';
 export type { OpampConfig } from './opamp.ts';
 
 /** The configuration of the service, parsed and checked. */

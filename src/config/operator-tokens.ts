@@ -11,7 +11,7 @@ const LINE = /^(?:([a-z0-9][a-z0-9-]{0,31}):)?([^:]*)$/;
 /** RFC 6750 knows no colon in a bearer token: so a line has one meaning, and a slip in a name makes no token of it. */
 const LINE_RULE = 'must be a token, or name:token with a name of 1 to 32 of a-z, 0-9 and -, and no other colon';
 /** Every request of an operator is compared with each token. */
-export const TOKENS_MAX = 1000;
+const TOKENS_MAX = 1000;
 const TWO_NAMES = 'the same token stands there under two names, or with a name and without one';
 
 /**

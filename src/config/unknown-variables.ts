@@ -17,7 +17,7 @@ const PORT_LINK = /^(?:tcp|udp|sctp):\/\//;
 const isServiceLink = (name: string, value: string): boolean =>
   SERVICE_LINK.test(name) || (name.endsWith('_PORT') && PORT_LINK.test(value));
 
-export interface UnknownVariable {
+interface UnknownVariable {
   readonly name: string;
   /** The known variable that is meant, most likely. */
   readonly nearest: string | undefined;
@@ -47,7 +47,7 @@ function slipOf(name: string): string | undefined {
  * How many letters have to be put, left out, changed or swapped with their neighbour to make the one of the other:
  * Damerau–Levenshtein in the form of optimal string alignment.
  */
-export function lettersApart(one: string, other: string): number {
+function lettersApart(one: string, other: string): number {
   let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
   for (let i = 1; i <= one.length; i += 1) {
     const row = [i];

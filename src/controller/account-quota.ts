@@ -6,7 +6,7 @@ import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { AccountQuotaMetrics } from './metrics.ts';
 
-export interface AccountQuotaDeps {
+interface AccountQuotaDeps {
   readonly storedBytes: Pick<StoredBytes, 'round'>;
   readonly fleet: { readonly memory: Pick<FleetMemory, 'accounts'> };
   readonly clock: Pick<Clock, 'now'>;
@@ -19,7 +19,7 @@ export interface AccountQuotaDeps {
 /** As often as entries are sealed, by which accounts are counted. */
 const ROUND_EVERY_MS = 5000;
 /** The accounts that grow fastest, and those whose quotas end first, have series of their own. */
-export const NAMED_MAX = 3;
+const NAMED_MAX = 3;
 
 /**
  * Keeps what each account stores of its own (A16), and shows in the metrics which accounts are near their quota. A round

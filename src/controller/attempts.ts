@@ -3,7 +3,7 @@ import { ANNOUNCE_EVERY_MS, type Replicas } from '../domain/replicas/replicas.ts
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 
-export interface AttemptsDeps extends Omit<AuditedAttemptsDeps, 'fence'> {
+interface AttemptsDeps extends Omit<AuditedAttemptsDeps, 'fence'> {
   readonly replicas: Pick<Replicas, 'live'>;
 }
 

@@ -10,7 +10,7 @@ import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { AuditSealMetrics } from './metrics.ts';
 
-export interface AuditSealDeps {
+interface AuditSealDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;

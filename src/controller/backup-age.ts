@@ -4,7 +4,7 @@ import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { BackupAgeMetrics } from './metrics.ts';
 
-export interface BackupAgeDeps {
+interface BackupAgeDeps {
   readonly store: Store;
   readonly metrics: BackupAgeMetrics;
 }

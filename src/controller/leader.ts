@@ -17,7 +17,7 @@ export interface Term {
 }
 
 /** The store, clock and names by which a replica leads. */
-export interface LeaderDeps {
+interface LeaderDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;

@@ -18,7 +18,7 @@ export interface Reconciler {
 }
 
 /** The clock, log and metrics of a loop. */
-export interface LoopDeps {
+interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: LoopMetrics;

@@ -6,7 +6,7 @@ import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 
-export interface PricesDeps {
+interface PricesDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly clockWatch: ClockWatch;

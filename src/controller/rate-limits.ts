@@ -6,7 +6,7 @@ import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { RateLimitMetrics } from './metrics.ts';
 
-export interface RateLimitsDeps {
+interface RateLimitsDeps {
   readonly limitedAccounts: Pick<LimitedAccounts, 'current'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly metrics: RateLimitMetrics;

@@ -1,6 +1,6 @@
 import type { Reconciler } from './loop.ts';
 
-export interface RewrapDeps {
+interface RewrapDeps {
   /** One round over what is still sealed under another key than the active one; made for this term, under its fence. */
   readonly rewrap: () => Promise<void>;
 }

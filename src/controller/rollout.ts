@@ -7,7 +7,7 @@ import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { RolloutMetrics } from './metrics.ts';
 
-export interface RolloutDeps {
+interface RolloutDeps {
   readonly store: Store;
   readonly fleet: Pick<Fleet, 'memory'>;
   readonly clock: Clock;

@@ -22,7 +22,7 @@ import type { Term } from './leader.ts';
 import type { Reconciler } from './loop.ts';
 import type { SweeperMetrics } from './metrics.ts';
 
-export interface SweeperDeps {
+interface SweeperDeps {
   readonly store: Store;
   readonly fleet: Pick<Fleet, 'memory'>;
   readonly clock: Clock;

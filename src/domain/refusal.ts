@@ -50,7 +50,7 @@ export class Refusal extends Error {
  * record under every attempt. `queue_full`: the queue has as many requests as it may. `quota`: the account has used up
  * its quota (A16); the message is for the client.
  */
-export type BusyReason = 'late' | 'conflicts' | 'queue_full' | 'quota';
+type BusyReason = 'late' | 'conflicts' | 'queue_full' | 'quota';
 
 /**
  * An operation that is given up although the store answers, because a bound of this service is used up. Nothing was

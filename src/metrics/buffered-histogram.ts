@@ -49,7 +49,7 @@ export class BufferedHistogram extends Histogram<string> {
   }
 }
 
-export class SeriesBuckets {
+class SeriesBuckets {
   readonly #labels: Labels;
   readonly #bounds: readonly number[];
   /** The observations by bucket; the last bucket is for values above all bounds. */

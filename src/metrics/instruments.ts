@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { BufferedHistogram } from './buffered-histogram.ts';
 
 /** The facts about a series that docs/METRICS.md states beside its type and its labels. */
-export interface Definition {
+interface Definition {
   readonly name: string;
   /** A sentence for operators; the exposition has it as `# HELP`. */
   readonly help: string;

@@ -2,7 +2,7 @@ import { isLoopbackUrl } from '../config/panel-variables.ts';
 import type { Egress } from '../outgoing/egress.ts';
 
 /** What the libraries ask of a fetch. */
-export type FetchOptions = Pick<RequestInit, 'method' | 'headers' | 'signal'> & { readonly body?: unknown };
+type FetchOptions = Pick<RequestInit, 'method' | 'headers' | 'signal'> & { readonly body?: unknown };
 
 /** The time of one call of the provider, its whole answer included. */
 export const PROVIDER_CALL_MS = 5000;

@@ -16,7 +16,7 @@ export interface Discovered {
 }
 
 /** What the discovery is made with. */
-export interface DiscoveryDeps {
+interface DiscoveryDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly egress: Egress;
 }

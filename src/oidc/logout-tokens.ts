@@ -9,7 +9,7 @@ export interface LoggedOut {
 }
 
 /** Whom a logout token must be from and for. */
-export interface LogoutTerms {
+interface LogoutTerms {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;
   readonly audience: string;

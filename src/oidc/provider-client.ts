@@ -17,7 +17,7 @@ import { guarded } from './provider-fault.ts';
  */
 
 /** What a sign-in remembers while the browser is at the provider. */
-export interface ProviderFlow {
+interface ProviderFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -54,7 +54,7 @@ export interface ProviderClient {
   readLogoutToken(token: string): Promise<LoggedOut>;
 }
 
-export interface ProviderClientDeps {
+interface ProviderClientDeps {
   readonly provider: WatchedProvider;
   /** The public origin of the panel. */
   readonly panelUrl: () => string;
@@ -62,7 +62,7 @@ export interface ProviderClientDeps {
   readonly egress: Egress;
 }
 
-export const CALLBACK_PATH = '/panel/v1/sign-in/provider/callback';
+const CALLBACK_PATH = '/panel/v1/sign-in/provider/callback';
 
 /** Creates the client; the provider is asked when somebody first signs in. */
 export function createProviderClient({ provider, panelUrl, clock, egress }: ProviderClientDeps): ProviderClient {

@@ -1,5 +1,5 @@
 /** `unavailable`: it did not answer, or not as a provider does. `refused`: it, or the library, does not let in. */
-export type FaultReason = 'unavailable' | 'refused';
+type FaultReason = 'unavailable' | 'refused';
 
 /**
  * A fault of the provider. Its message has codes alone: the provider's own words, and the texts that could not be read,

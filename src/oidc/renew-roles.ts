@@ -14,7 +14,7 @@ import type { Clock } from '../time/clock.ts';
 import type { ProviderClient } from './provider-client.ts';
 import { ProviderFault } from './provider-fault.ts';
 
-export interface RenewRolesDeps {
+interface RenewRolesDeps {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,7 +1,7 @@
 import { collectorScalar } from './collector-scalar.ts';
 
 /** What a supervisor of the OpenTelemetry Collector needs to know to be a daemon of the fleet. */
-export interface SupervisorSettings {
+interface SupervisorSettings {
   /** The URL of Muster's OpAMP endpoint. */
   readonly endpoint: string;
   /** The credential of the app, in clear: the file is a secret. */

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** The parts of a request that Node's own client decides, and its `fetch` does not let be decided. */
-export type Choice = RequestOptions & { readonly agent: Agent };
+type Choice = RequestOptions & { readonly agent: Agent };
 
 /**
  * A request as `fetch` makes it, by Node's own HTTP client: over an agent, and with certificates, of the caller's choice.

@@ -6,7 +6,7 @@ export interface Numbers extends Iterable<readonly [key: number, value: number]>
   readonly size: number;
 }
 
-export interface PackedNumbersOptions {
+interface PackedNumbersOptions {
   /** The number of keys that will come: with the right one nothing is allocated twice, and a fifth is left free. */
   readonly expected?: number;
   /** Values that need not be kept any more. They are dropped when there would be no room otherwise. */

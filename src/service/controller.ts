@@ -17,7 +17,7 @@ import { configuredPrice, type Foundation } from './domain-services.ts';
 import { createTermServices } from './term-services.ts';
 
 /** The parts of the process that the leader's loops use. */
-export interface ControllerDeps extends Foundation {
+interface ControllerDeps extends Foundation {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;
   readonly limitedAccounts: LimitedAccounts;

@@ -93,7 +93,10 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   let registration = (): object | undefined => undefined;
   const storeHealth = new StoreHealth(log);
   const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
-  const store = opened.use(boundedByFullness(fencedByFormat(observed, () => registration())));
+  const fenced = fencedByFormat(observed, () => registration());
+  // A commit passes the bound, then the fence, then the measurement: what the first two refuse never reached the store, and
+  // is no outage of it.
+  const store: Store = opened.use({ ...observed, ...boundedByFullness(observed, fenced) });
   // A lost key is told before anything is written into the store, and a wrong store before a key is made for it.
   await refuseUnfitStore(store, { identity });
   readable.resolve(store);

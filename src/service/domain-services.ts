@@ -71,7 +71,7 @@ export interface Surroundings {
 }
 
 /** This process among the replicas. */
-export interface ReplicaServices {
+interface ReplicaServices {
   readonly replicas: Replicas;
   readonly clockWatch: ClockWatch;
 }
@@ -89,7 +89,7 @@ export function createReplicaServices(
 }
 
 /** The fleet in memory, and the cache that fills it. */
-export interface FleetServices {
+interface FleetServices {
   readonly watchCache: WatchCache;
   readonly fleet: Fleet;
   readonly envelope: Envelope;
@@ -244,7 +244,7 @@ export function createDeviceServices(
 }
 
 /** The services that bind accounts, keys and apps to custom resources. */
-export interface BindingServices {
+interface BindingServices {
   readonly boundAccounts: BoundAccounts;
   readonly boundKeys: BoundKeys;
   readonly boundApps: BoundApps;

@@ -87,7 +87,7 @@ export function inFlightOf(listeners: Listeners): readonly (readonly [listener: 
 }
 
 /** The services and signals that the listeners share with the loops. */
-export interface ListenerDeps {
+interface ListenerDeps {
   readonly rateWindow: RateWindow;
   readonly limitedAccounts: LimitedAccounts;
   readonly device: DeviceServices;

@@ -17,7 +17,7 @@ export type StoreChoice =
   | ({ readonly kind: 'etcd' } & EtcdOptions);
 
 /** The surroundings of the wait for a store. */
-export interface RetryDeps {
+interface RetryDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Aborts when the process is asked to end. */
@@ -44,7 +44,7 @@ export async function openStore(choice: StoreChoice): Promise<Store> {
   return await openEtcdStore(choice);
 }
 
-export interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {
+interface HowToOpen extends Partial<Pick<Deadlines, 'storeMs'>> {
   /** Tells the store from another one, for a process that goes on while the store might be lost. */
   readonly mark?: StoreMark;
   /** Checks the file of an embedded store however large it is. */

@@ -65,7 +65,7 @@ export async function firstLink(
 }
 
 /** What the panel's listener is made of. */
-export interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'live' | 'isTls' | 'rate'> {
+interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'live' | 'isTls' | 'rate'> {
   /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 }

@@ -7,7 +7,7 @@ import type { Expectation } from '../store/port.ts';
 import type { Foundation, Surroundings } from './domain-services.ts';
 
 /** The services that the leader's loops use during one term. */
-export interface TermServices {
+interface TermServices {
   readonly unsealed: Unsealed;
   readonly storedBytes: StoredBytes;
   readonly schedule: CompactionSchedule;

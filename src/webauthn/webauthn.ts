@@ -11,7 +11,7 @@ import type {
 const library = () => import('@simplewebauthn/server');
 
 /** Where passkeys belong to: the host of the panel, and its origin. */
-export interface Place {
+interface Place {
   readonly origin: string;
   readonly host: string;
 }
@@ -19,13 +19,13 @@ export interface Place {
 export const placeOf = (origin: string): Place => ({ origin, host: new URL(origin).hostname });
 
 /** A challenge for the browser, and what it must be answered to. */
-export interface Challenge {
+interface Challenge {
   readonly challenge: string;
   readonly options: object;
 }
 
 /** A passkey as the browser made it. */
-export interface MadePasskey {
+interface MadePasskey {
   /** base64url. */
   readonly id: string;
   /** COSE key, base64url. */
@@ -120,7 +120,7 @@ export async function beginAuthentication({ host }: Place, allowed: readonly str
 }
 
 /** A stored passkey, by which an answer is judged. */
-export interface KnownPasskey {
+interface KnownPasskey {
   readonly id: string;
   readonly publicKey: string;
   readonly transports?: readonly string[] | undefined;

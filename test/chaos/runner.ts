@@ -4,31 +4,12 @@ import type { Checker, Violation } from './checkers/checker.ts';
 import { closing } from './closing.ts';
 import type { World } from './cluster/world.ts';
 import { isOk, isWrite } from './judgement/history.ts';
-import { isKept } from './judgement/report.ts';
+import { isKept, type Run, type Section } from './judgement/report.ts';
 import { invalidities, LOAD_MIN, loadBefore, metLimit } from './judgement/validity.ts';
 import { recoveryMs, writeGapMs } from './measure.ts';
 import { hold, took, type Extent, type Fault, type Figure } from './nemesis/fault.ts';
 import type { Random } from './random.ts';
 import { underLoad } from './workload/all.ts';
-
-/** The measurements of a fault. */
-export interface Section {
-  readonly name: string;
-  readonly figures: readonly Figure[];
-}
-
-export interface Run {
-  readonly sections: readonly Section[];
-  readonly violations: readonly Violation[];
-  /** Why it proves nothing; empty when it does. */
-  readonly invalid: readonly string[];
-  readonly calls: number;
-  readonly acknowledged: number;
-  /** Times that were too long while the machine stood still, and whose fault struck again. */
-  readonly repeated: number;
-  /** How much of the time this process itself did not run, 0 to 1. */
-  readonly stalledShare: number;
-}
 
 const WARM_MS_MAX = 60_000;
 /** A replica that has acknowledged nothing for so long after the end of a fault will not. */
@@ -174,7 +155,7 @@ export async function run(
 /** The pace of a client whose account is admitted 600 a minute: more than twice that. */
 const HAMMER_PER_SECOND = 22;
 
-export interface RunOptions {
+interface RunOptions {
   readonly extent: Extent;
   readonly random: Random;
   /** The checkers beside those that hold on any machine. */

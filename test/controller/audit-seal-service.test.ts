@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import type { Store } from '../../src/store/port.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { createApp, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';

@@ -7,7 +7,7 @@ import { expectRevision } from '../../src/store/entry.ts';
 import { ABSENT, expectAbsent, type Held, type Store } from '../../src/store/port.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 import { rawKey } from '../support/store/raw-key.ts';

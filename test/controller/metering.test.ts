@@ -25,7 +25,7 @@ import {
 import { entriesOf } from '../support/service/accounts.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { rawPrefix, rawPut } from '../support/store/raw-key.ts';
 

@@ -3,7 +3,6 @@ import { newApp } from '../../src/domain/apps/app-state.ts';
 import { expiredCodesSweep } from '../../src/domain/cleanup/expired-codes.ts';
 import { EXPIRY_MARGIN_MS } from '../../src/domain/cleanup/sweep.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
-import { boundedByFullness } from '../../src/domain/fullness/bounded-store.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { expectAbsent } from '../../src/store/port.ts';
@@ -12,6 +11,7 @@ import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { rawPut } from '../support/store/raw-key.ts';
+import { boundedStore } from '../support/store/bounded-store.ts';
 
 onEachStore('the clean-up of a nearly full store', (stores) => {
   test('leaves expired codes as they are from 95 % on, for the room of revocations, and spends them below', async () => {
@@ -26,7 +26,7 @@ onEachStore('the clean-up of a nearly full store', (stores) => {
       const entry = await faulty.get(record.put);
       if (entry) memory.put(entry);
     }
-    const sweep = expiredCodesSweep({ store: boundedByFullness(faulty), clock, fence: [] }, memory);
+    const sweep = expiredCodesSweep({ store: boundedStore(faulty), clock, fence: [] }, memory);
     const { signal } = new AbortController();
     faulty.full = 0.95;
     await expect(sweep.piece(undefined, signal)).rejects.toMatchObject({ reason: 'full' });

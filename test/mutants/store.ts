@@ -19,6 +19,15 @@ export const STORE: readonly Mutant[] = [
     caughtBy: ['test/domain/replicas/kept-fields.test.ts'],
   },
   {
+    name: 'what a full store refuses is measured as an answer of the store',
+    file: 'src/service/core.ts',
+    search: 'opened.use({ ...observed, ...boundedByFullness(observed, fenced) })',
+    replacement:
+      'opened.use(instrumented({ ...observed, ...boundedByFullness(observed, fenced) }, clock, metrics, new Outages({ clock, log })))',
+    rule: 'A12: a refusal for want of room is no outage of the store.',
+    caughtBy: ['test/domain/mutation/full-store.test.ts'],
+  },
+  {
     name: 'commits do not depend on the mark of the store',
     file: 'src/store/etcd/wire/marked.ts',
     search: 'await send(Buffer.concat([request, condition]));',

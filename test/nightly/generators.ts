@@ -179,7 +179,7 @@ export const GENERATORS: readonly Generator[] = [
   },
 ];
 
-export interface Installed {
+interface Installed {
   /** The environment of its commands; undefined where it is not to be had, which is a failure in CI. */
   readonly env?: NodeJS.ProcessEnv;
   /** Follows the title of tests that are skipped for it. */

@@ -20,7 +20,7 @@ import {
 } from '../support/service/muster.ts';
 import { onEachBackend, type Backend } from '../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 

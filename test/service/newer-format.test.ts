@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/port.ts';
 import { call, createApp, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { until } from '../support/time/until.ts';
 

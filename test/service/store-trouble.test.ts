@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
 import { call, createApp, enroll, Muster, poll, tenant } from '../support/service/muster.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { until } from '../support/time/until.ts';
 
 /* A store that a person must mend, seen through the doors; test/system/store-lost.test.ts has a lost etcd. */

@@ -4,7 +4,7 @@ import { instrumented } from '../../src/store/instrumented.ts';
 import { OUTAGE_MS, Outages, type CallKind } from '../../src/store/outages.ts';
 import { expectAbsent, StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { wrappedStore } from '../../src/store/wrapped.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 import { rawKey } from '../support/store/raw-key.ts';
 

@@ -27,7 +27,7 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-export interface Asked {
+interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: object;
   /** Undefined values are left out. */

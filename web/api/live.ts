@@ -9,12 +9,12 @@ import { addressOf } from './client.ts';
 export type { Topic, Watched };
 
 /** What a tab follows of one account. */
-export interface Interest {
+interface Interest {
   readonly account: string;
   readonly watch: readonly Watched[];
 }
 
-export interface LiveEvent {
+interface LiveEvent {
   /** `''` for what belongs to no account; undefined: anything may have changed. */
   readonly account: string | undefined;
   readonly topic: Topic | undefined;

@@ -6,7 +6,7 @@ const AT_ONCE = 4;
 const ATTEMPTS_MAX = 5;
 
 /** What became of the items. */
-export interface Outcome<Item, Result> {
+interface Outcome<Item, Result> {
   readonly done: readonly { readonly item: Item; readonly result: Result }[];
   readonly failed: readonly { readonly item: Item; readonly error: unknown }[];
   /** Those that were not begun, because the signal came before. */

@@ -189,7 +189,6 @@ export const account = (accountId: string) => {
       ask<ConsentedApp>(at(`/consents/${appId}`), { method: 'PATCH', body: { adoptableBy } }),
   };
 };
-export type AccountApi = ReturnType<typeof account>;
 
 /** The operations of the platform team. */
 export const operator = {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 /** A change that a person asked for. */
-export interface Action<Arguments extends readonly unknown[]> {
+interface Action<Arguments extends readonly unknown[]> {
   readonly busy: boolean;
   /** Why it failed last; undefined once it is tried again. */
   readonly error: unknown;

@@ -6,7 +6,7 @@ import { useMemo } from 'preact/hooks';
 import { door } from '../text/door.ts';
 
 /** The browser's WebAuthn, loaded when it is first used. */
-export interface Passkey {
+interface Passkey {
   /** Answers a challenge for a sign-in. @throws Error in words */
   answer(options: object): Promise<object>;
   /** Makes a passkey. @throws Error in words */

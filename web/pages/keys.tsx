@@ -5,7 +5,7 @@ import { account, type CreatedApiKey, type ListedApiKey } from '../api/panel.ts'
 import { useAction } from '../hooks/use-action.ts';
 import { useNow } from '../hooks/use-now.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import type { PageProps } from '../shell/pages.tsx';
+import type { PageProps } from '../shell/page-props.ts';
 import { useIsOwner, useSession } from '../shell/session.tsx';
 import { common } from '../text/common.ts';
 import { keys as texts } from '../text/keys.ts';

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { account, type Invitation, type MadeLink, type Member, type Role } from '../api/panel.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import type { PageProps } from '../shell/pages.tsx';
+import type { PageProps } from '../shell/page-props.ts';
 import { useIsOwner, useSession } from '../shell/session.tsx';
 import { common } from '../text/common.ts';
 import { formatInstant } from '../text/format.ts';

@@ -1,7 +1,7 @@
 import { account, type AccountRate, type Overview, type ReviewCounts } from '../api/panel.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { Link } from '../shell/link.tsx';
-import type { PageProps } from '../shell/pages.tsx';
+import type { PageProps } from '../shell/page-props.ts';
 import { pathOfAccount } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
 import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';

@@ -6,13 +6,10 @@ import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { NoAccount } from '../pages/home.tsx';
 import { OverviewPage } from '../pages/overview.tsx';
 import type { Route } from './router.ts';
+import type { PageProps } from './page-props.ts';
 
 /* Each page is a file of its own, which is loaded when it is opened; the overview, with which most begin, is none. */
 
-export interface PageProps {
-  readonly accountId: string;
-  readonly appId: string;
-}
 type Loader = () => Promise<ComponentType<PageProps>>;
 
 const LOADERS: Partial<Record<Route['page'], Loader>> = {

@@ -178,7 +178,7 @@ export function Check({ label, checked, onValue, disabled, hint }: CheckProps) {
   );
 }
 
-export type Tone = 'good' | 'warn' | 'bad' | 'calm';
+type Tone = 'good' | 'warn' | 'bad' | 'calm';
 
 /** A word of state. Its tone is never the only sign: the text says the same. */
 export const Badge = ({

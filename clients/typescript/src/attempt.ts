@@ -18,7 +18,7 @@ export interface RawAnswer {
   readonly stream?: ReadableStream<Uint8Array> | undefined;
 }
 
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly fetch: typeof fetch;
   readonly timing: Timing;
   readonly requestId: string;

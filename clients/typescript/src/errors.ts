@@ -2,7 +2,7 @@
 export type ClientCode = 'network' | 'timeout' | 'aborted' | 'bad_answer' | 'invalid_argument';
 
 /** What a `MusterError` is made of. */
-export interface Trouble {
+interface Trouble {
   readonly code: string;
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;

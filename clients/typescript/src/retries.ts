@@ -5,7 +5,7 @@ import { MusterError } from './errors.ts';
  * kind is sent again only where that does no harm.
  */
 
-export type Verdict = 'final' | 'refused' | 'unknown';
+type Verdict = 'final' | 'refused' | 'unknown';
 
 /** What is known of a request that ended with this error. */
 export function verdictOn({ code, status }: MusterError): Verdict {

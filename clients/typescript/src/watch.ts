@@ -55,7 +55,7 @@ export async function* watched(
 const isOutage = (error: unknown): boolean =>
   error instanceof MusterError && (error.code === 'timeout' || verdictOn(error) !== 'final');
 
-export function* differences(known: ReadonlyMap<string, App>, apps: readonly App[]): Generator<AppEvent> {
+function* differences(known: ReadonlyMap<string, App>, apps: readonly App[]): Generator<AppEvent> {
   const there = new Set(apps.map(({ appId }) => appId));
   for (const [appId, app] of known) if (!there.has(appId)) yield { type: 'removed', app };
   for (const app of apps) {

@@ -13,7 +13,7 @@ export const USER_ID = /^[a-z0-9]{16}$/;
 /** The hash of a session's token. */
 export const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 /** The hash of an issuer and a subject. */
-export const IDENTITY_ID = /^[A-Za-z0-9_-]{43}$/;
+const IDENTITY_ID = /^[A-Za-z0-9_-]{43}$/;
 export const LINK_ID = /^[a-z0-9]{12}$/;
 /** The id of a credential of WebAuthn, base64url: at most 1023 bytes. */
 export const PASSKEY_ID = /^[A-Za-z0-9_-]{1,1364}$/;

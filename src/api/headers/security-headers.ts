@@ -18,7 +18,7 @@ export interface SafeHeaders {
 const HSTS = ['Strict-Transport-Security', 'max-age=31536000'] as const;
 
 /** Prepares the headers of a kind of answer. @param policy its Content-Security-Policy @param more further headers */
-export function safeHeaders(policy: string, more: readonly string[] = []): SafeHeaders {
+function safeHeaders(policy: string, more: readonly string[] = []): SafeHeaders {
   const plain = ['X-Content-Type-Options', 'nosniff', 'Content-Security-Policy', policy, ...more];
   return { plain, encrypted: [...plain, ...HSTS] };
 }

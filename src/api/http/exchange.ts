@@ -32,7 +32,7 @@ export interface RequestMetrics extends AttemptMetrics {
 }
 
 /** A request whose answer is written, as metrics and log tell of it. */
-export interface EndedRequest {
+interface EndedRequest {
   readonly listener: string;
   readonly method: string;
   /** The template, or `(none)`. */

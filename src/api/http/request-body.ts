@@ -31,7 +31,7 @@ export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, tota
  * The result of reading a body. `bytes` are inflated, and, but for a binary body, UTF-8 and without a byte order mark;
  * `why` is a sentence for the client. `overloaded`: too many bodies were waited for, or no slot was free when this one was there.
  */
-export type ReadBody =
+type ReadBody =
   | { readonly kind: 'empty' }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'too_large' }
@@ -219,7 +219,7 @@ function unreadable(why: string): ReadBody {
 }
 
 /** The result of parsing a body as one JSON object. */
-export type ParsedObject =
+type ParsedObject =
   | { readonly kind: 'object'; readonly value: Record<string, unknown> }
   | { readonly kind: 'not_json' }
   | { readonly kind: 'not_object' };

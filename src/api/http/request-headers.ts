@@ -9,7 +9,7 @@ import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
  * The content of a request's Authorization field. It does not tell whether the token is valid: each request asks the
  * fleet whose token it is and whether it works now (A12).
  */
-export class Bearer {
+class Bearer {
   /** Undefined without a field, with several of them, and with one that is no bearer token (H16). */
   readonly token: string | undefined;
   #hash: string | undefined;

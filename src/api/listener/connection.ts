@@ -31,7 +31,7 @@ class Pending {
 }
 
 /** What a connection is made of. */
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly socket: Socket;
   /** The TCP socket; the same without TLS. */
   readonly raw: Socket;

@@ -4,7 +4,7 @@ import { isPlainHttp } from './below-routing.ts';
 import type { Seat } from './seats.ts';
 
 /** The steps of a TLS connection, as its listener sees them. */
-export interface HandshakeSteps {
+interface HandshakeSteps {
   /** Seats the TCP connection. @returns undefined where there is no place; it is closed then */
   readonly seat: (raw: Socket) => Seat | undefined;
   /** The handshake is over. */

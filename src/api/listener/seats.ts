@@ -12,7 +12,7 @@ export interface SeatOptions {
 }
 
 /** Which bound was reached; `connection_evicted` where a connection gave way at that of all connections. */
-export type SeatBound = 'connection_bound' | 'connection_evicted' | 'address_bound';
+type SeatBound = 'connection_bound' | 'connection_evicted' | 'address_bound';
 
 /** How much of a listener stays free for strangers at rest, however many connections have authenticated. */
 const STRANGERS_PART = 1 / 4;

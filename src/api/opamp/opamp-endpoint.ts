@@ -21,7 +21,7 @@ import { Sequences } from './sequences.ts';
 export const OPAMP_ROUTE = '/v1/opamp';
 
 /** The endpoint of OpAMP over plain HTTP: agents are daemons of the fleet like any other. */
-export interface OpampEndpoint {
+interface OpampEndpoint {
   /** @throws Refusal; HttpRefusal; StoreUnavailable; Busy */
   readonly handle: (exchange: Exchange) => Promise<void>;
   /** Called before the refusal is sent. */

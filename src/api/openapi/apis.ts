@@ -10,9 +10,8 @@ import type { Operation } from '../contract/operation.ts';
  * its own pages: it has a document, and neither clients nor samples.
  */
 
-export const API_NAMES = ['v1', 'device', 'operator'] as const;
 /** The APIs for programs. */
-export type PublicApiName = (typeof API_NAMES)[number];
+export const API_NAMES = ['v1', 'device', 'operator'] as const;
 export const DOCUMENT_NAMES = [...API_NAMES, 'panel'] as const;
 export type ApiName = (typeof DOCUMENT_NAMES)[number];
 

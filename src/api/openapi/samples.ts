@@ -6,7 +6,7 @@ import type { Api as AnyApi } from './apis.ts';
 /* The samples of an operation: the same request by curl, by the TypeScript client and by the command line. */
 
 /** An API that has samples. */
-export type Api = AnyApi & { readonly sample: NonNullable<AnyApi['sample']> };
+type Api = AnyApi & { readonly sample: NonNullable<AnyApi['sample']> };
 
 export interface CodeSample {
   readonly lang: 'Shell' | 'TypeScript';
@@ -15,7 +15,7 @@ export interface CodeSample {
 }
 
 /** The example of a request. */
-export interface RequestExample {
+interface RequestExample {
   /** The ids in the path, in order. */
   readonly ids: Readonly<Record<string, string>>;
   /** Required parameters of the query alone. */

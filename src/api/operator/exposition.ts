@@ -3,7 +3,7 @@ import { constants, gzip } from 'node:zlib';
 
 /* The formats of /metrics: Prometheus' text, OpenMetrics for a scraper that prefers it, and either one under gzip. */
 
-export type Format = 'text' | 'openmetrics';
+type Format = 'text' | 'openmetrics';
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',

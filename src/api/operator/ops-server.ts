@@ -35,7 +35,7 @@ import { readUsage } from './usage.ts';
 import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from './users.ts';
 
 /** The services and checks that the ops listener uses. */
-export interface OpsDeps extends ExchangeDeps {
+interface OpsDeps extends ExchangeDeps {
   /**
    * The tokens that are valid at present, as another list whenever they change: the old and the new token both work while
    * they are changed.

@@ -6,7 +6,7 @@ import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 
 /* What the ops listener serves to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them. */
 
-export interface PublicFileSource {
+interface PublicFileSource {
   /** The media type, in full. */
   readonly type: string;
   /** Reads the content when it is first asked for. A failure is not kept: the next request reads anew. */

@@ -54,7 +54,7 @@ const PATH_IDS = {
   userId: USER_ID,
 } as const;
 /** The ids in the path; `''` for a name that the path does not have. */
-export type PathIds = { readonly [Name in keyof typeof PATH_IDS]: string };
+type PathIds = { readonly [Name in keyof typeof PATH_IDS]: string };
 
 /** @throws Refusal `not_found` */
 export function pathIds(params: Readonly<Record<string, string | string[]>>): PathIds {

@@ -26,7 +26,7 @@ import { chargeInTime, type RateLimitDeps } from './rate-limit.ts';
 import { RouteTable, type RouteMatch } from './route-table.ts';
 
 /** The services that the gateway uses. */
-export interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
+interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
   readonly fleet: Fleet;
   readonly services: Services;
   readonly keyUses: Pick<KeyUses, 'used'>;

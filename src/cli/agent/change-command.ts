@@ -13,7 +13,7 @@ const PASSED_ON =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_RUNTIME_DIR|DBUS_SESSION_BUS_ADDRESS)$/;
 const KILLED_AFTER_MS = 5000;
 
-export interface ChangeCommand {
+interface ChangeCommand {
   /** The program and its arguments. */
   readonly words: readonly string[];
   readonly configFile: string;

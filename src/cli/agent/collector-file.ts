@@ -11,7 +11,7 @@ import type { DeviceConfig } from '#client';
 const HEADING = '# Written by muster agent run, which replaces it with each change of the configuration.\n';
 
 /** The kinds of telemetry that a collector has pipelines for. */
-export const SIGNALS = ['traces', 'metrics', 'logs'] as const;
+const SIGNALS = ['traces', 'metrics', 'logs'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
 /** A pipeline of the file: which telemetry goes to the exporter, from which receivers of the owner's own file. */

@@ -6,7 +6,7 @@ import { answerText } from './told.ts';
 import { BAD_PORT, unreachable } from './unreachable.ts';
 
 /** How a command meets a service that is not there. */
-export interface Patience {
+interface Patience {
   /** A long command goes on when the service is back; without it, a service that does not listen ends the command at once. */
   readonly patient?: boolean;
 }

@@ -56,7 +56,7 @@ export function isServiceUrl(text: string): boolean {
 }
 
 /** `$XDG_CONFIG_HOME/muster/config.json`, or in `~/.config`; undefined where the environment names no home. */
-export function contextPath(env: Environment): string | undefined {
+function contextPath(env: Environment): string | undefined {
   const { XDG_CONFIG_HOME: config = '', HOME: home = '' } = env;
   // The XDG Base Directory Specification: a relative path is invalid, and is ignored.
   if (isAbsolute(config)) return join(config, 'muster', 'config.json');

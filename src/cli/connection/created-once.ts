@@ -4,7 +4,7 @@ import { CommandFault } from '../terminal/exit.ts';
 import { shellWord } from '../../text/shell-words.ts';
 import { onInterruption } from '../terminal/signals.ts';
 
-export interface Once {
+interface Once {
   /** What is created, with its article: `The app`. */
   readonly what: string;
   /** That of the command line; without it a fresh one. */

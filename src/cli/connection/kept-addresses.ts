@@ -49,7 +49,7 @@ export async function keepAddresses(dataDir: string, urls: Urls): Promise<string
   return path;
 }
 
-export interface KeptAddress {
+interface KeptAddress {
   readonly url: string;
   readonly from: string;
   /** Whether the address is kept still, by a process that runs. */

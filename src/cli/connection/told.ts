@@ -15,7 +15,7 @@ export interface Told {
   readonly openFilesMax: number | undefined;
 }
 
-export interface Asking {
+interface Asking {
   readonly timeoutMs: number;
   readonly requestId?: string | undefined;
 }

@@ -14,7 +14,7 @@ export interface Failure {
   readonly error?: unknown;
 }
 
-export interface BulkResult {
+interface BulkResult {
   /** The noun and what happened, as in `apps created`. */
   readonly what: string;
   readonly done: number;

@@ -8,7 +8,7 @@ import { renderTable } from './table.ts';
 import { padTo, widthOf } from './width.ts';
 
 /** How a thing is printed, one or many. */
-export interface Shape<Item> {
+interface Shape<Item> {
   readonly columns: readonly Column<Item>[];
   /** Without it, `-o id` is refused: the thing has no id. */
   readonly id?: (item: Item) => string;
@@ -24,7 +24,7 @@ export interface Listing<Item> extends Shape<Item> {
   readonly none?: string;
 }
 
-export interface Single<Item> extends Shape<Item> {
+interface Single<Item> extends Shape<Item> {
   readonly item: Item;
 }
 

@@ -2,7 +2,7 @@ import { MusterError } from '#client';
 import { CommandFault, wordsOf } from '../terminal/exit.ts';
 import type { Failure } from './bulk.ts';
 
-export interface SideBySide<Item> {
+interface SideBySide<Item> {
   readonly items: readonly Item[];
   /** The id or the name of a thing, for the table of failures. */
   readonly what: (item: Item) => string;

@@ -3,7 +3,7 @@ import { shown, type Column, type Tone } from './columns.ts';
 import { cutTo, padTo, widthOf } from './width.ts';
 
 /** What a table depends on beside its items. */
-export interface Paper {
+interface Paper {
   /** Columns of the terminal; undefined where nothing is to be cut. */
   readonly columns: number | undefined;
   readonly colours: boolean;

@@ -3,7 +3,7 @@ import { SimulatedDaemon, type Enrollment } from './daemon.ts';
 import type { DaemonSurroundings } from './surroundings.ts';
 
 /** What a simulated fleet does beside polling; what is undefined it never does. */
-export interface FleetPlan {
+interface FleetPlan {
   readonly count: number;
   /** Its apps have this name and a number. */
   readonly prefix: string;

@@ -3,7 +3,7 @@ import { ServerErrorResponseType, type ServerToAgent } from '../../opamp/generat
 import { OPAMP_TYPE, readAnswer } from '../../opamp/messages.ts';
 
 /** Where messages go, as whom, and how. */
-export interface Endpoint {
+interface Endpoint {
   /** The whole URL. */
   readonly url: string;
   /** The device credential. */

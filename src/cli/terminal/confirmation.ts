@@ -2,7 +2,7 @@ import { CommandFault, EXIT } from './exit.ts';
 import { printable } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface Question {
+interface Question {
   /** What happens, as a sentence without its end: `Delete 3 apps`. */
   readonly what: string;
   /** How many things it concerns; with 0 nothing is asked. */

@@ -17,15 +17,7 @@ import {
 } from './exit-codes.ts';
 import { printable } from './printable.ts';
 
-export {
-  CommandFault,
-  EXIT,
-  exitCodeOfStatus,
-  fileTrouble,
-  requireWholeStdout,
-  say,
-  stdoutFailed,
-} from './exit-codes.ts';
+export { CommandFault, EXIT, exitCodeOfStatus, fileTrouble, requireWholeStdout } from './exit-codes.ts';
 
 /** Writes one line for a person and sets the exit code: never a stack, never the value of a variable. */
 export function failed(error: unknown): void {

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DURATION_FORMS, durationWithin } from '../../time/duration.ts';
 
 /** The forms in which a command prints its result. */
-export const OUTPUT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'id'] as const;
+const OUTPUT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** The error by which an argument is refused, with the rule that it breaks: exit code 2. */
@@ -37,7 +37,7 @@ export interface GlobalOptions {
   readonly timeout?: number;
 }
 
-export type GlobalName = keyof GlobalOptions;
+type GlobalName = keyof GlobalOptions;
 
 /** What a command takes that asks a service. */
 export const CONNECTED = ['url', 'context', 'requestId', 'timeout'] as const satisfies readonly GlobalName[];

@@ -4,7 +4,7 @@ import { syncDirectory, writeNewFile } from '../../service/files/new-file.ts';
 import { CommandFault, EXIT, wordsOf } from './exit.ts';
 
 /** A file that takes secrets one after the other, as they are made: each is on the disk when `append` resolves. */
-export interface SecretFile extends AsyncDisposable {
+interface SecretFile extends AsyncDisposable {
   append(text: string): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export async function openSecretFile(path: string): Promise<SecretFile> {
   };
 }
 
-export interface Saving<Made> {
+interface Saving<Made> {
   readonly secretOf: (made: Made) => string;
   /** Says that the thing is made, and what to do since its secret could not be saved: whole sentences. */
   readonly unsaved: (made: Made) => string;

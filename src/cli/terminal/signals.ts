@@ -6,7 +6,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SAME_WITHIN_MS = 500;
 
 /** Aborts when somebody stops the command. */
-export interface Interruption extends Disposable {
+interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 

@@ -19,7 +19,7 @@ import { KIND_SCHEMAS } from './schema/crd.ts';
  * know one of the other resources by its UID, since an API server of another cluster knows none of them.
  */
 
-export interface GoneResourcesDeps {
+interface GoneResourcesDeps {
   readonly api: Pick<KubeApi, 'get' | 'namespaceUid'>;
   readonly term: { readonly fence: readonly Expectation[]; readonly signal: AbortSignal };
   readonly bindings: (fence: readonly Expectation[]) => Bindings;

@@ -49,7 +49,7 @@ export interface OperatorDeps extends Followed {
 }
 
 /** Tells the readiness probe whether this replica's operator still hears the API server. */
-export interface OperatorHealth {
+interface OperatorHealth {
   /** Says in words what is wrong; undefined while the server is heard, or where the operator does not run here. */
   trouble: () => string | undefined;
 }

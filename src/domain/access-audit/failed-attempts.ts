@@ -48,7 +48,7 @@ export interface AttemptMetrics {
 }
 
 /** A failed secret that the audit is to tell of. */
-export interface FailedSecret {
+interface FailedSecret {
   /** An account's id, or `operator`; or what `signInsOf` gives. */
   readonly of: string;
   readonly keyId?: string | undefined;

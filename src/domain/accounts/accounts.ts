@@ -27,7 +27,7 @@ export interface Account extends Pick<
 }
 
 /** The fields of an account that a change names; an absent field stays as it is. */
-export interface AccountPatch {
+interface AccountPatch {
   readonly name?: string | undefined;
   readonly entitlement?: AccountRecord['entitlement'] | undefined;
   readonly disabled?: boolean | undefined;

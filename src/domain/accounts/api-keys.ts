@@ -29,7 +29,7 @@ export interface ApiKey {
 }
 
 /** A key that was created, with its text. */
-export interface NewlyMadeKey extends ApiKey {
+interface NewlyMadeKey extends ApiKey {
   readonly apiKey: Secret;
 }
 
@@ -41,12 +41,12 @@ export interface ListedApiKey extends ApiKey {
   readonly lastUsedAt: number | undefined;
 }
 
-export interface NewApiKey {
+interface NewApiKey {
   readonly name: string;
   readonly expiresAt?: number | undefined;
 }
 
-export interface ApiKeysDeps extends MutationDeps {
+interface ApiKeysDeps extends MutationDeps {
   readonly keyUses: Pick<KeyUses, 'lastUses'>;
   readonly operatorCreates: OperatorCreates;
 }

@@ -20,7 +20,7 @@ export interface KeyUses {
   finish(): Promise<void>;
 }
 
-export interface KeyUsesDeps {
+interface KeyUsesDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
@@ -28,14 +28,14 @@ export interface KeyUsesDeps {
   readonly keysOf: (accountId: string) => readonly string[];
 }
 
-/** So often uses are written: one that is left once, and then late, is in the store within a minute (A15). */
-export const KEY_USES_EVERY_MS = 25_000;
 /**
- * A use that is so little later than the one in the store is left to the next write, once: as a rule another replica
- * that serves the key has written a later one by then. So the keys of an account cost one write every 25 to 50 s, and
- * not one every 25 s for each replica.
+ * So often uses are written: one that is left once, and then late, is in the store within a minute (A15).
+ *
+ * A use that is no more than this later than the one in the store is left to the next write, once: as a rule another
+ * replica that serves the key has written a later one by then. So the keys of an account cost one write every 25 to 50 s,
+ * and not one every 25 s for each replica.
  */
-export const LEFT_MS = KEY_USES_EVERY_MS;
+export const KEY_USES_EVERY_MS = 25_000;
 const WRITTEN_TOGETHER_MAX = 50;
 const ATTEMPTS_MAX = 5;
 
@@ -88,7 +88,7 @@ export function createKeyUses(deps: KeyUsesDeps): KeyUses {
     if (![...uses].some((use) => isBehind(known.record, use))) return;
     const isUrgent =
       isLast ||
-      [...uses].some((use) => isBehind(known.record, use, LEFT_MS)) ||
+      [...uses].some((use) => isBehind(known.record, use, KEY_USES_EVERY_MS)) ||
       [...taken.left].some((use) => isBehind(known.record, use));
     if (!isUrgent) return noteAgain(accountId, { uses, left: uses });
     const alive = new Set([...deps.keysOf(accountId), ...uses.keys()]);

@@ -90,7 +90,7 @@ export const codesVoided = (app: AppRecord): AppRecord => spend(app, app.codes, 
 /** Whether an app is revoked and has no open code that could bring it back (A8). */
 export const isFullyRevoked = (app: AppRecord): boolean => app.status === 'revoked' && app.codes.length === 0;
 
-export interface Enrollment {
+interface Enrollment {
   readonly code: string;
   readonly credential: string;
   readonly platform: string;

@@ -27,7 +27,7 @@ export interface Caller {
 }
 
 /** An enrollment code that was issued. Its text is in this result alone. */
-export interface IssuedCode {
+interface IssuedCode {
   readonly enrollCode: Secret;
   readonly expiresAt: number;
   /** The code was given before, for the same Idempotency-Key. */
@@ -35,7 +35,7 @@ export interface IssuedCode {
 }
 
 /** An app that was created, with its first enrollment code. */
-export interface CreatedApp extends IssuedCode {
+interface CreatedApp extends IssuedCode {
   readonly appId: string;
   readonly name: string;
 }
@@ -65,7 +65,7 @@ export interface Apps {
   remove(caller: Caller, appId: string): Promise<void>;
 }
 
-export interface AppsDeps extends MutationDeps, TransitionDeps {
+interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
   readonly queues: AccountQueues;
   readonly idempotency: IdempotencyRecords;

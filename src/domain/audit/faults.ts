@@ -9,7 +9,7 @@ import { instantOf } from '../records/audit-records.ts';
  *   clock;
  * - `chain_broken`: a block is missing, changed or out of its place, or the head is.
  */
-export type AuditTampering = 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
+type AuditTampering = 'removed' | 'changed' | 'added' | 'backdated' | 'chain_broken';
 
 /** A fault that the verification of an audit found. */
 export interface AuditFault {

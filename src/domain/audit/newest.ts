@@ -22,7 +22,7 @@ export interface AuditQuestion {
 }
 
 /** A page of an audit, newest first; `next` is there when older entries may follow. */
-export interface NewestEntries {
+interface NewestEntries {
   readonly items: readonly AuditRecord[];
   readonly next: string | undefined;
 }

@@ -12,7 +12,7 @@ const ENTRIES_PER_COMMIT_MAX = 100;
  * The result of one step of removing the oldest block: `more` when another step may follow, `kept` when the oldest
  * block is not old enough, `conflict` when another process was faster.
  */
-export interface Cut {
+interface Cut {
   readonly outcome: 'more' | 'kept' | 'conflict';
   /** How many entries the step removed. */
   readonly entries: number;

@@ -10,7 +10,7 @@ import { ownBytesOf } from './own-bytes.ts';
 /** How many entries of an account one call seals; they are in memory meanwhile, without their values. */
 const SEALED_AT_ONCE_MAX = 20_000;
 
-export interface SealingDeps {
+interface SealingDeps {
   readonly store: Store;
   readonly clock: Clock;
   /** The fence of the leader's term: every commit expects it. */

@@ -37,10 +37,10 @@ export function compareTo(place: Place, suffix: string, revision: number): numbe
   return suffix < place.suffix ? -1 : suffix > place.suffix ? 1 : 0;
 }
 
-export const byStoreOrder = (a: Entry, b: Entry): number => a.revision - b.revision || (a.key < b.key ? -1 : 1);
+const byStoreOrder = (a: Entry, b: Entry): number => a.revision - b.revision || (a.key < b.key ? -1 : 1);
 
 /** A page of entries in the order of the store, oldest first. */
-export interface OrderedPage {
+interface OrderedPage {
   readonly entries: readonly Entry[];
   /** The cursor of the next page; undefined after the last one. */
   readonly next: string | undefined;

@@ -11,7 +11,7 @@ import { BlockWalk } from './verify-blocks.ts';
 import { windowsOf, type Stored } from './verify-window.ts';
 
 /** The result of the verification of one account's audit. */
-export interface AuditVerification {
+interface AuditVerification {
   readonly accountId: string;
   /** How many sealed entries exist. */
   readonly entries: number;
@@ -42,7 +42,7 @@ const WINDOW_ENTRIES_MAX = 100_000;
 /** The retention may remove blocks during a verification; then the verification is repeated. */
 const ATTEMPTS_MAX = 3;
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly windowEntries?: number;
   /** The audit is an account's, which begins with its creation. */
   readonly ofAccount?: boolean;

@@ -15,13 +15,13 @@ import { keyIsMissing } from '../refusal.ts';
 import { noteBackup } from './last-backup.ts';
 import { BACKUP_FORMAT, BackupWriter, type BackupSnapshot, type SigningKey } from './file-format.ts';
 
-export interface BackupDeps extends AuditedExportsDeps {
+interface BackupDeps extends AuditedExportsDeps {
   readonly keyRing: KeyRing;
   readonly version: string;
 }
 
 /** A snapshot of the store at one revision, while writes go on. Disposing of it releases the history. */
-export interface Backup extends AsyncDisposable {
+interface Backup extends AsyncDisposable {
   /**
    * The text in pieces; each is read from the store when it is asked for. The last piece is a trailer, or says why the
    * store could not be read further: StoreUnavailable is never thrown.

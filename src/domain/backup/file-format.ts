@@ -42,7 +42,7 @@ const beginningSchema = z.looseObject({ muster: z.unknown(), format: z.unknown()
 export type BackupHeader = z.infer<typeof backupHeaderSchema>;
 
 const trailerSchema = z.looseObject({ entries: z.int().min(0), sha256: z.string(), hmac: z.string() });
-export type BackupTrailer = z.infer<typeof trailerSchema>;
+type BackupTrailer = z.infer<typeof trailerSchema>;
 /** The line in place of a trailer, which says why the service could not go on. */
 const failureSchema = z.looseObject({ failed: z.string() });
 const entrySchema = z.tuple([z.string().regex(/^[\x20-\x7e]+$/), z.string(), z.int().min(1)]);
@@ -100,8 +100,7 @@ export class BackupWriter {
   }
 }
 
-export type BackupPiece =
-  { readonly header: BackupHeader } | { readonly entry: Entry } | { readonly trailer: BackupTrailer };
+type BackupPiece = { readonly header: BackupHeader } | { readonly entry: Entry } | { readonly trailer: BackupTrailer };
 
 /** How a reader decides who made a backup. */
 export interface Proof {

@@ -26,7 +26,7 @@ export interface RestoreRules {
  * The way in which the restore writes an entry. `later` is for an audit entry in no block: it is written after the
  * chains' heads.
  */
-export type Placement =
+type Placement =
   { readonly value: string; readonly when: 'now' | 'later' } | { readonly chain: ChainRecord } | 'not written';
 
 /** The findings of a pass over the entries of a backup. */

@@ -23,12 +23,12 @@ import { neverConfigured, newCounters, placementOf, type Counters, type RestoreR
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 
 /** What the check of a backup depends on. */
-export interface CheckDeps extends RestoreRules {
+interface CheckDeps extends RestoreRules {
   /** Undefined where only damage is looked for, and not who made the backup. */
   readonly trust: BackupTrust | undefined;
 }
 
-export interface RestoreDeps extends CheckDeps {
+interface RestoreDeps extends CheckDeps {
   readonly store: Store;
   readonly clock: Clock;
   /** The id of the restored store; a new one where it is undefined, since a copy elsewhere is another store (A14). */
@@ -45,7 +45,7 @@ export interface BackupTrust {
 }
 
 /** Opens the backup at its beginning; it is called once for each pass. */
-export type OpenBackup = () => AsyncIterable<Uint8Array>;
+type OpenBackup = () => AsyncIterable<Uint8Array>;
 
 export interface Restored {
   readonly header: BackupHeader;

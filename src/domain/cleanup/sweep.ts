@@ -35,7 +35,7 @@ export interface SweepDeps {
 }
 
 /** The result of a bounded piece of a pass over all records of a kind. */
-export interface Piece {
+interface Piece {
   /** How many were removed. */
   readonly gone: number;
   /** The start of the next piece; undefined when the pass is over. */

@@ -32,7 +32,7 @@ function hasChecksum(token: string): boolean {
   return token.endsWith(checksum(body));
 }
 
-export interface GeneratedApiKey {
+interface GeneratedApiKey {
   readonly keyId: string;
   readonly token: Secret;
 }

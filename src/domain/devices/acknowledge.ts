@@ -11,7 +11,7 @@ import type { AckRecord } from '../records/app-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { stillBound } from './authenticate.ts';
 
-export interface Ack {
+interface Ack {
   readonly revision: number;
   readonly status: AckRecord['status'];
   readonly error: string | undefined;

@@ -23,7 +23,7 @@ import { claimOf, type Claim, type Loser } from './credential-binding.ts';
 import type { EnrollmentMetrics, EnrollmentResult } from './metrics.ts';
 
 /** The fields of `POST /device/v1/enroll`, validated. */
-export interface EnrollRequest {
+interface EnrollRequest {
   readonly appId: string;
   readonly enrollCode: string;
   readonly platform: string;
@@ -37,7 +37,7 @@ export interface EnrollRequest {
   readonly proved: boolean;
 }
 
-export interface Enrolled {
+interface Enrolled {
   readonly appId: string;
   /** Present where the service generated it. */
   readonly credential: Secret | undefined;
@@ -111,7 +111,7 @@ async function decide(
 }
 
 /** An enrollment whose code is open. */
-export interface Binding {
+interface Binding {
   /** The hash of the code, which is open in the app's record. */
   readonly code: string;
   /** The hash of the credential. */

@@ -30,7 +30,7 @@ export interface Heartbeats {
   finish(): Promise<void>;
 }
 
-export interface HeartbeatDeps {
+interface HeartbeatDeps {
   readonly store: Store;
   readonly memory: FleetMemory;
   readonly clock: Clock;

@@ -24,7 +24,7 @@ export interface HeldPolls {
 }
 
 /** What the bounds look at: whose poll it is. */
-export interface HeldApp {
+interface HeldApp {
   readonly id: string;
   readonly accountId: string;
 }
@@ -50,7 +50,7 @@ export interface HeldPollBounds {
   readonly perAccountMin: number;
 }
 
-export interface HeldPollsDeps {
+interface HeldPollsDeps {
   readonly memory: Pick<FleetMemory, 'onChange'>;
   /** Paces the polls that a change, or the end, lets go on at once, since they may be very many. */
   readonly turns: TurnQueue;

@@ -33,7 +33,7 @@ export interface SharingMetrics {
 
 /** The bound for which a held poll ends early, or, at that of the replica, is not held. */
 export const HELD_POLL_BOUNDS = ['credential', 'account', 'replica'] as const;
-export type HeldPollBound = (typeof HELD_POLL_BOUNDS)[number];
+type HeldPollBound = (typeof HELD_POLL_BOUNDS)[number];
 
 export interface HeldPollMetrics {
   heldPollEnded(bound: HeldPollBound): void;
@@ -41,7 +41,7 @@ export interface HeldPollMetrics {
 
 /** How the write of one account's heartbeat record ends. */
 export const HEARTBEAT_RESULTS = ['written', 'conflict', 'failed'] as const;
-export type HeartbeatResult = (typeof HEARTBEAT_RESULTS)[number];
+type HeartbeatResult = (typeof HEARTBEAT_RESULTS)[number];
 
 export interface HeartbeatMetrics {
   /** @param bytes of the records that were sent; 0 where the write failed */

@@ -6,7 +6,7 @@ import type { Pulse } from '../fleet/pulse.ts';
 import { KEYS } from '../records/keys.ts';
 import type { HeldPolls } from './held-polls.ts';
 
-export interface SilentWatchDeps {
+interface SilentWatchDeps {
   readonly store: Store;
   readonly fleet: Fleet;
 }

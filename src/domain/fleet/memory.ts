@@ -14,7 +14,7 @@ import { SingletonRecords } from './singleton-records.ts';
 import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
 import type { DayRecord } from '../records/metering-records.ts';
 
-export interface FleetMemoryOptions {
+interface FleetMemoryOptions {
   /** A record that cannot be read is left out, so that requests which depend on it are refused; a person must look. */
   readonly onUnreadable: (error: unknown) => void;
   readonly clock?: Pick<Clock, 'now'>;

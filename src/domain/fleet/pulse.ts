@@ -5,7 +5,7 @@ import type { Fleet } from './fleet.ts';
 import type { FleetReader } from './reader.ts';
 
 /** Something that lasts, such as a held poll or a stream of events, and that changes of memory end. */
-export interface Lasting {
+interface Lasting {
   /** For the log. */
   readonly name: string;
   /** Whether there is any now. */

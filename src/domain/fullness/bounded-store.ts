@@ -1,25 +1,27 @@
 import type { Change, Room, Store } from '../../store/port.ts';
-import { wrappedStore } from '../../store/wrapped.ts';
 import { kindOfKey } from '../records/keys.ts';
 import { refuseWithoutRoom, strictestOf } from './room.ts';
 import type { Declared } from '../records/registry.ts';
 
 /**
- * Wraps the store so that each commit is refused from the fullness of its class on, and a record of no declared kind at any.
+ * The writes of a store, of which each commit is refused from the fullness of its class on, and a record of no declared
+ * kind at any.
+ * @param commit carries out a commit for which there is room
  */
-export function boundedByFullness(store: Store): Store {
-  return wrappedStore(store, {
-    async commit(change) {
-      const room = roomOf(change);
-      refuseWithoutRoom(store, room);
-      return await store.commit(change.room === room ? change : { ...change, room });
-    },
-    async hold(key, value, ttlMs) {
-      kindOf(key);
-      return await store.hold(key, value, ttlMs);
-    },
-  });
-}
+export const boundedByFullness = (
+  store: Pick<Store, 'fullness' | 'hold'>,
+  commit: Store['commit'],
+): Pick<Store, 'commit' | 'hold'> => ({
+  async commit(change) {
+    const room = roomOf(change);
+    refuseWithoutRoom(store, room);
+    return await commit(change.room === room ? change : { ...change, room });
+  },
+  async hold(key, value, ttlMs) {
+    kindOf(key);
+    return await store.hold(key, value, ttlMs);
+  },
+});
 
 /**
  * The class that the change names; where it names none, the strictest one of the records that it puts.

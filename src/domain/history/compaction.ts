@@ -20,7 +20,7 @@ const COMPACT_EVERY_MS = 50_000;
 const HISTORY_KEPT_MS = 300_000;
 
 /** A compaction that is due. */
-export interface DueCompaction {
+interface DueCompaction {
   /** The revision to compact to; undefined where the current one is only recorded, for the compaction after it. */
   readonly to: number | undefined;
 }

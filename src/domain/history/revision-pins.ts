@@ -20,7 +20,7 @@ import { KEYS } from '../records/keys.ts';
  * A revision that stays readable until it is released, for `PINNED_MS_MAX` at most; on a store that was too full for the
  * pin, until another process compacts past it.
  */
-export interface RevisionPin extends AsyncDisposable {
+interface RevisionPin extends AsyncDisposable {
   readonly revision: number;
   /** Aborts when the pin may be gone: from then on the revision may be compacted. */
   readonly lost: AbortSignal;

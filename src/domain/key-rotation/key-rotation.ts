@@ -24,7 +24,7 @@ export interface KeyRotationMetrics {
   keyRotated(): void;
 }
 
-export interface KeyRotationDeps extends Pick<MutationDeps, 'random'> {
+interface KeyRotationDeps extends Pick<MutationDeps, 'random'> {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;

@@ -28,7 +28,7 @@ import type { Sealed } from '../records/shapes.ts';
  * (domain/keys/active-key.ts), so one clean pass over everything is enough.
  */
 
-export interface RewrapDeps {
+interface RewrapDeps {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly envelope: Envelope;

@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 
 /** What a key of the key file is used for beside wrapping data keys. */
-export type KeyPurpose = 'backup' | 'operator tokens' | 'panel cookies' | 'sign-in names';
+type KeyPurpose = 'backup' | 'operator tokens' | 'panel cookies' | 'sign-in names';
 
 /**
  * A key for one purpose alone: HKDF-SHA256 (RFC 5869) of a key of the key file, without salt. It reveals nothing of

@@ -7,11 +7,11 @@ import type { RefusedRequests } from './refused-requests.ts';
  */
 
 /** Accounts whose refusals a replica publishes by key and operation. */
-export const ACCOUNTS_PUBLISHED_MAX = 20;
+const ACCOUNTS_PUBLISHED_MAX = 20;
 /** Accounts near their limit that a replica publishes. */
-export const FILLS_PUBLISHED_MAX = 200;
+const FILLS_PUBLISHED_MAX = 200;
 /** An account whose window is less full is not near its limit. */
-export const NEAR_RATIO = 0.25;
+const NEAR_RATIO = 0.25;
 
 /** An account that is limited, or near it. */
 export interface RateLimitedAccount {

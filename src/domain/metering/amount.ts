@@ -67,7 +67,7 @@ export const samePrice = (one: string, other: string): boolean => millionthsOf(o
 const digitsOf = new Map<string, number>();
 
 /** The digits after the point of a currency: 2 for EUR, 0 for JPY, 3 for KWD. @throws RangeError for what is no code */
-export function minorDigits(currency: string): number {
+function minorDigits(currency: string): number {
   let digits = digitsOf.get(currency);
   if (digits === undefined) {
     const format = new Intl.NumberFormat('en', { style: 'currency', currency });

@@ -6,7 +6,7 @@ import { dayAfter } from '../status-history/day-record.ts';
 import type { ChangedSince } from './count-active.ts';
 
 /** A range of account ids, both ends included. */
-export interface AccountRange {
+interface AccountRange {
   readonly first: string;
   readonly last: string;
 }

@@ -18,7 +18,7 @@ export interface ChangedSince {
 }
 
 /** The count that the ledger records of an account and night. */
-export interface NightCount {
+interface NightCount {
   readonly activeDaemons: number;
   /** SHA-256, hex, over the sorted app ids, joined by line feeds. */
   readonly digest: string;

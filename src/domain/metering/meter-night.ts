@@ -11,7 +11,7 @@ import { countNight, type AccountNow } from './count-active.ts';
 import { LEDGER_ENTRIES_PER_COMMIT, recordNight, type LedgerDeps, type LedgerEntry } from './ledger.ts';
 import type { Price } from './prices.ts';
 
-export interface NightDeps extends LedgerDeps {
+interface NightDeps extends LedgerDeps {
   readonly store: LedgerDeps['store'] & Parameters<typeof changesSince>[0];
   readonly fleet: Fleet;
   readonly clock: Clock;

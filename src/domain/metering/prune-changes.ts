@@ -13,7 +13,7 @@ const DAYS_KEPT = 2;
 const ENTRIES_PER_COMMIT = 100;
 const COMMITS_PER_ROUND_MAX = 50;
 
-export interface Pruned {
+interface Pruned {
   /** Nothing is left to remove. */
   readonly all: boolean;
   /** The start of the next round: until the history is compacted, a store passes over removed keys slowly. */

@@ -10,7 +10,7 @@ import { Refusal } from '../refusal.ts';
 import { amountOf, samePrice, totalOf, type Amount } from './amount.ts';
 import { priceOfNight, readPrices, type Price } from './prices.ts';
 
-export interface UsageDeps {
+interface UsageDeps {
   readonly store: Store;
   readonly accounts: Pick<Accounts, 'list' | 'read'>;
   readonly clock: Pick<Clock, 'now'>;

@@ -3,7 +3,7 @@ import type { MutationAction } from './metrics.ts';
 import type { Step } from './step.ts';
 
 /** `by content`: vital where the step says that it withdraws something, growth elsewhere. */
-export type ActionRoom = Room | 'by content';
+type ActionRoom = Room | 'by content';
 
 /**
  * A12: the class of every mutation. On a nearly full store only those are taken that take access away or free space,

@@ -9,7 +9,7 @@ import type { Step } from './step.ts';
  * the guard of the origin, which has judged a user of the panel.
  */
 export type Authority = { readonly keyId: string } | ResourceAuthority | { readonly guarded: true };
-export interface ResourceAuthority {
+interface ResourceAuthority {
   readonly precondition: Precondition;
   /**
    * Called with the app that is changed, as each plan reads it.

@@ -20,7 +20,7 @@ export interface InstantDeps extends Pick<MutationDeps, 'clock'> {
 }
 
 /** The instants of the entries of one commit. */
-export interface CommitInstants {
+interface CommitInstants {
   /** The newest one, in milliseconds since 1970. */
   readonly newest: number;
   /**

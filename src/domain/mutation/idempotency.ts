@@ -47,7 +47,7 @@ export type RecordAnswer = (
 ) => Promise<{ expect: readonly Expectation[]; write: readonly Write[] }>;
 
 /** The refusal of a key that was used with another content. */
-export interface OtherContent {
+interface OtherContent {
   readonly code: RefusalCode;
   readonly says: string;
 }

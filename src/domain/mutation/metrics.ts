@@ -55,7 +55,7 @@ export type MutationAction = (typeof MUTATION_ACTIONS)[number];
 
 /** Why a commit is sent again: another commit came first, or the answer was lost. */
 export const COMMIT_REPEATS = ['conflict', 'unknown'] as const;
-export type CommitRepeat = (typeof COMMIT_REPEATS)[number];
+type CommitRepeat = (typeof COMMIT_REPEATS)[number];
 
 /** The verbs by which mutations are counted. */
 export interface MutationMetrics {

@@ -18,7 +18,7 @@ import { requestFields, type MutationDeps, type Origin, type Plan, type Step } f
  */
 
 /** A create: how it is planned, and how its answer is kept. */
-export interface Creation<T> {
+interface Creation<T> {
   /** The ring of its idempotency records: an account's id, or any text without a slash that is none. */
   readonly scope: string;
   /** Decides the create; called again after a conflict (`Plan`). */

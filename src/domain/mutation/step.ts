@@ -53,7 +53,7 @@ export interface Origin {
 }
 
 /** The fields of a line of the log by which a request is found. */
-export interface RequestFields {
+interface RequestFields {
   readonly requestId: string;
   readonly trace_id?: string;
 }

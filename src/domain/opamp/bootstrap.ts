@@ -6,7 +6,7 @@ import type { KeyRing } from '../keys/key-ring.ts';
 import type { Origin } from '../mutation/step.ts';
 
 /** An enrollment by a code, in place of a credential. */
-export interface BootstrapRequest {
+interface BootstrapRequest {
   readonly appId: string;
   readonly enrollCode: string;
   /** The id of the instance as it was sent, 32 hex digits. */
@@ -16,7 +16,7 @@ export interface BootstrapRequest {
 }
 
 /** What a bootstrap needs. */
-export interface BootstrapDeps extends EnrollmentDeps {
+interface BootstrapDeps extends EnrollmentDeps {
   readonly keyRing: KeyRing;
 }
 

@@ -26,7 +26,7 @@ export interface RemoteConfig {
 }
 
 /** A hash as agents report it. */
-export interface ReportedHash {
+interface ReportedHash {
   readonly key: string;
   readonly revision: number;
   /** The revision and its tag. */

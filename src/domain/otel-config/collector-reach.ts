@@ -2,7 +2,7 @@ import type { Host } from './collector-host.ts';
 import { network } from './ip-addresses.ts';
 
 /** The network of a host: private, public, or `nowhere` for an address at which no collector can listen. */
-export type Reach = 'private' | 'public' | 'nowhere';
+type Reach = 'private' | 'public' | 'nowhere';
 
 /**
  * Section 4.8 and O5: classifies a host by its spelling alone. DNS is never asked: the address of a name here and now

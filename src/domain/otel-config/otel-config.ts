@@ -46,7 +46,7 @@ export interface TaggedConfig {
 export type IsMeant = (tag: string, isStored: boolean) => boolean;
 
 /** The conditions of a change, beside its authority. */
-export interface StoreConditions {
+interface StoreConditions {
   readonly isMeant?: IsMeant | undefined;
   /** False where a stored header that the change does not name may be sent to no other address (A18). */
   readonly mayMoveHeader?: boolean;
@@ -86,7 +86,7 @@ export interface OtelConfigs {
   purge(caller: Caller, isMeant?: IsMeant): Promise<void>;
 }
 
-export interface OtelDeps extends MutationDeps {
+interface OtelDeps extends MutationDeps {
   readonly envelope: Envelope;
 }
 

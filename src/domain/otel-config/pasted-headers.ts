@@ -9,7 +9,7 @@ import { authHeaderFault, collectorHeaders } from './collector-header.ts';
  */
 
 /** The header that a text in that form stands for. */
-export interface PastedHeaders {
+interface PastedHeaders {
   /** The names of its headers, as they were typed: one or more. */
   readonly names: readonly string[];
   /** The same header as a daemon is to send it; undefined where there are several, of which none can be chosen. */

@@ -5,7 +5,7 @@ import { KEYS } from '../records/keys.ts';
 import type { OtelRecord } from '../records/otel-records.ts';
 
 /** `in-history`: the last change was a purge, and the store may still hold what was purged. */
-export type PurgeState = 'none' | 'in-history' | 'forgotten';
+type PurgeState = 'none' | 'in-history' | 'forgotten';
 
 const NOTES_PAGE = 500;
 

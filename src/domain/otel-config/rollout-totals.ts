@@ -7,7 +7,7 @@ import { KEYS } from '../records/keys.ts';
 import type { AckRecord } from '../records/app-records.ts';
 import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
 
-export interface RolloutTotalsDeps {
+interface RolloutTotalsDeps {
   readonly store: Store;
   readonly memory: FleetMemory;
   readonly clock: Clock;

@@ -20,7 +20,7 @@ export interface RolloutCounts {
   readonly stale: number;
 }
 
-export interface RolloutFailure {
+interface RolloutFailure {
   readonly appId: string;
   /** The agent is offered the empty configuration in its place, since it could not load it (OpAMP). */
   readonly emptied: boolean;
@@ -48,14 +48,14 @@ export interface Rollout extends RolloutCounts {
 }
 
 /** How many devices have applied a revision, and how many could not, as they said last. */
-export interface Acknowledged {
+interface Acknowledged {
   readonly revision: number;
   readonly applied: number;
   readonly failed: number;
 }
 
 /** An agent that says it is not healthy. */
-export interface Unhealthy {
+interface Unhealthy {
   readonly appId: string;
   /** The agent's own text, at most 512 characters; `''` where it sent none. */
   readonly error: string;
@@ -63,7 +63,7 @@ export interface Unhealthy {
 }
 
 /** How many devices failed with the same words. */
-export interface FailedWith {
+interface FailedWith {
   readonly error: string;
   readonly devices: number;
 }
@@ -174,7 +174,7 @@ export interface Rollouts {
   of(accountId: string): Promise<Rollout>;
 }
 
-export interface RolloutDeps {
+interface RolloutDeps {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { LIMITS } from '../limits.ts';
 export type Guest = { readonly known: string } | { readonly networks: readonly string[]; readonly invitedBy?: string };
 
 /** One of the places, until it is disposed of. */
-export type Taken = Disposable;
+type Taken = Disposable;
 
 const PLACES_MAX = LIMITS.passwordsHashedMax + LIMITS.passwordsWaitingMax;
 

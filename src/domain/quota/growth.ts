@@ -7,13 +7,13 @@ const MARK_EVERY_MS = 3 * HOUR_MS;
 const MARK_AGE_MIN_MS = HOUR_MS;
 
 /** An account that grows. */
-export interface GrowingAccount {
+interface GrowingAccount {
   readonly accountId: string;
   readonly bytesPerSecond: number;
 }
 
 /** An account that grows, and has a quota. */
-export interface EndingAccount extends GrowingAccount {
+interface EndingAccount extends GrowingAccount {
   /** Until the quota is used up, at that growth. */
   readonly secondsToQuota: number;
 }

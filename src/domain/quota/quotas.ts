@@ -6,14 +6,14 @@ import { refuseAtQuota, storageOf, type AccountStorage, type QuotaDeps } from '.
 import { OwnActs } from './own-acts.ts';
 
 /** The origin of a change, as far as a quota concerns it. */
-export interface Writer {
+interface Writer {
   readonly actor: string;
   /** The user makes the change as an operator of the installation. */
   readonly asOperator?: boolean;
 }
 
 /** What is about to be committed. */
-export interface Growth {
+interface Growth {
   readonly accountId: string;
   readonly action: string;
   readonly room: Room;

@@ -45,7 +45,7 @@ interface CountedMemory {
   account(accountId: string): CountedAccount | undefined;
 }
 
-export interface StoredBytesDeps extends QuotaDeps {
+interface StoredBytesDeps extends QuotaDeps {
   readonly fleet: { readonly memory: CountedMemory };
   readonly store: Store;
   readonly clock: Clock;

@@ -24,7 +24,7 @@ import type { WindowKeeper } from './local-window.ts';
  * plays no part.
  */
 
-export interface KeeperDeps {
+interface KeeperDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly boot: Boot;

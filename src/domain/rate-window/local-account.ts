@@ -15,7 +15,7 @@ export interface KeptWindow {
   readonly until: number;
 }
 
-export interface LocalAccountDeps {
+interface LocalAccountDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Resolves when the window is on disk. @throws StoreUnavailable */
   keep(window: KeptWindow): Promise<void>;

@@ -4,14 +4,14 @@
  */
 
 /** The most units of a slice, and so the most that count as spent after a crash without having been (H13). */
-export const SLICE_UNITS_MAX = 200;
+const SLICE_UNITS_MAX = 200;
 /** The first slice within a minute has so many, unless more are needed; the second one at least so many. */
 const FIRST_UNITS = 40;
 const SECOND_UNITS_MIN = 160;
 /** The units admitted within this time predict what the next slice needs: half as many again. */
 export const RECENT_MS = 25_000;
 
-export interface SliceDemand {
+interface SliceDemand {
   /** The slices that the account took within the last minute. */
   readonly taken: number;
   /** The units admitted within the last `RECENT_MS`. */

@@ -20,7 +20,7 @@ const limitedAccountSchema = z.looseObject({
 });
 export type LimitedAccount = z.infer<typeof limitedAccountSchema>;
 
-export const limitedSchema = z.looseObject({
+const limitedSchema = z.looseObject({
   /** The accounts that were refused most. */
   accounts: z.array(limitedAccountSchema),
   /** The ids of all limited accounts. */

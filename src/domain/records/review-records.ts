@@ -61,4 +61,4 @@ export function reviewKey(accountId: string, entryId: string): Key<ReviewRecord>
     : reviewRecords.review(accountId, parts[1], parts[2]);
 }
 
-export const ENTRY_ID = /^([a-z0-9]{20})-([0-9a-f]{32})$/;
+const ENTRY_ID = /^([a-z0-9]{20})-([0-9a-f]{32})$/;

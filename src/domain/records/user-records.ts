@@ -39,11 +39,10 @@ const additionSchema = z.looseObject({
 });
 export type Addition = z.infer<typeof additionSchema>;
 
+/** The ways in which a session may begin. */
 export const SIGN_IN_METHODS = ['password', 'passkey', 'provider', 'link'] as const;
-/** The way in which a session began. */
-export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-export const PROOF_WAYS = ['password', 'passkey', 'provider'] as const;
+const PROOF_WAYS = ['password', 'passkey', 'provider'] as const;
 /** How a user proved who they are. */
 export type ProofWay = (typeof PROOF_WAYS)[number];
 
@@ -63,7 +62,6 @@ export const SIGN_IN_NAMES_PER_RECORD = LIMITS.signInNamesCounted / SIGN_IN_NAME
 const SIGN_IN_NAMES_TEXT = new RegExp(`^[A-Za-z0-9+/]{${Math.ceil((SIGN_IN_NAMES_PER_RECORD * 64) / 6)}}={0,2}$`);
 
 export const LINK_KINDS = ['first', 'invitation', 'reset'] as const;
-export type LinkKind = (typeof LINK_KINDS)[number];
 
 /** The record of a hash that leads to a user. */
 const leadsToUser = z.looseObject({ userId: z.string() });

@@ -5,7 +5,7 @@
  */
 
 /** The announcement of another replica, as it was read. */
-export interface Announced {
+interface Announced {
   readonly replicaId: string;
   readonly revision: number;
   /** Its wall clock when it wrote, in milliseconds. */
@@ -15,12 +15,12 @@ export interface Announced {
 /**
  * The interval, by the own wall clock, in which every announcement was written that this read shows for the first time.
  */
-export interface ReadInterval {
+interface ReadInterval {
   readonly from: number;
   readonly to: number;
 }
 
-export interface JudgedClock {
+interface JudgedClock {
   readonly revision: number;
   /** How far the clock is off at least, in milliseconds; negative when it is behind this replica's. */
   readonly skewMs: number;

@@ -1,21 +1,19 @@
 import { StoreUnavailable, type Change, type CommitResult, type Store } from '../../store/port.ts';
-import { wrappedStore } from '../../store/wrapped.ts';
 import { newerFormat, newerInWords } from './format.ts';
 
 /**
- * Wraps the store for a replica that commits. A newer Muster rewrites the records once no older replica is on the
+ * The commits of a replica. A newer Muster rewrites the records once no older replica is on the
  * registry, so a replica that is not there, or has come back, reads the format before its next commit (ADR 0023). A
  * commit throws StoreUnavailable where the format is newer than this program knows.
  * @param registration as `Replicas.registration`
  */
-export function fencedByFormat(store: Store, registration: () => object | undefined): Store {
+export function fencedByFormat(
+  store: Pick<Store, 'get' | 'commit'>,
+  registration: () => object | undefined,
+): Store['commit'] {
   /** The registration during which the format was read. */
   let checked: object | undefined;
 
-  const commit: Store['commit'] = (change) => {
-    const current = registration();
-    return current !== undefined && current === checked ? store.commit(change) : commitAfterCheck(change, current);
-  };
   async function commitAfterCheck(change: Change, current: object | undefined): Promise<CommitResult> {
     const newer = await newerFormat(store);
     if (newer !== undefined) throw new StoreUnavailable('failed', newerInWords(newer));
@@ -23,5 +21,8 @@ export function fencedByFormat(store: Store, registration: () => object | undefi
     return await store.commit(change);
   }
 
-  return wrappedStore(store, { commit });
+  return (change) => {
+    const current = registration();
+    return current !== undefined && current === checked ? store.commit(change) : commitAfterCheck(change, current);
+  };
 }

@@ -21,7 +21,7 @@ export const FORMAT_CHECK_EVERY_MS = 5000;
 
 type FormatRecord = ReturnType<typeof KEYS.format.schema.parse>;
 
-export interface Settling {
+interface Settling {
   /** Learns which store this is, and refuses another one where it expects one. */
   readonly identity?: StoreIdentity;
   /** Makes an empty store the one that `identity` expects, and gives a store without an id that id. */

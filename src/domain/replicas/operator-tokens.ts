@@ -24,7 +24,7 @@ export interface OperatorTokensMetrics {
   operatorTokensDiffer(count: number): void;
 }
 
-export interface OperatorTokensDeps {
+interface OperatorTokensDeps {
   readonly keyRing: KeyRing;
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly log: Pick<Log, 'warn' | 'info'>;

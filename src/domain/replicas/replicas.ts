@@ -62,7 +62,7 @@ export interface ReplicaMetrics extends OperatorTokensMetrics {
   clockSkew(seconds: number): void;
 }
 
-export interface ReplicasDeps {
+interface ReplicasDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -88,7 +88,7 @@ const HEARD_MS = 60_000;
 export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
 
 /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
-export async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
+async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
   const { entries } = await store.list({ prefix: KEYS.replica.under(), limit: PAGE_ENTRIES_MAX });
   return entries.map((entry) => parseRecord(KEYS.replica, entry));
 }

@@ -10,8 +10,6 @@ import { Refusal } from '../refusal.ts';
 import { accountTransition } from '../status-history/status-change.ts';
 import { adoptedBy, isOfferedTo, resourceNameOf, wasAccountOf, type Owner } from './adoption.ts';
 
-export type { Owner } from './adoption.ts';
-
 /**
  * The operations on accounts for custom resources, beside `Accounts`. Each is one commit with the binding of
  * the resource; each throws StaleRead where the precondition does not hold, StoreUnavailable, and Busy.
@@ -44,11 +42,11 @@ export interface BoundAccounts {
 }
 
 /** An account that is yet to be created for the custom resource `managedBy`. */
-export interface BoundAccount extends NewAccount {
+interface BoundAccount extends NewAccount {
   readonly managedBy: Owner;
 }
 
-export interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
+interface BoundAccountsDeps extends Omit<AccountsDeps, 'operatorCreates'> {
   readonly store: Store;
 }
 

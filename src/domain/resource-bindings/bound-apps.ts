@@ -15,7 +15,7 @@ import type { TransitionDeps } from '../status-history/status-change.ts';
 import { adoptedBy, isAppOfAnother, isOfferedTo, resourceNameOf, wasAppOf, type Owner } from './adoption.ts';
 
 /** A code that was generated before; its text is in a Secret of Kubernetes. */
-export interface GeneratedCode {
+interface GeneratedCode {
   /** `tokenHash` of the whole code. */
   readonly hash: string;
   /** The hash of the code before it, which this one voids because its text is lost. */
@@ -55,7 +55,7 @@ export interface BoundApps {
   release(caller: Caller, appId: string, owner: Owner): Promise<void>;
 }
 
-export interface BoundAppsDeps extends MutationDeps, TransitionDeps {
+interface BoundAppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
   readonly queues: AccountQueues;
 }

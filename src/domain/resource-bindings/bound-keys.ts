@@ -9,7 +9,7 @@ import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
 /** An API key that was generated before; its text is in a Secret of Kubernetes. */
-export interface GeneratedKey {
+interface GeneratedKey {
   readonly keyId: string;
   /** `tokenHash` of the whole key. */
   readonly hash: string;

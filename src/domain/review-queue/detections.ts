@@ -22,7 +22,7 @@ export interface DetectionMetrics {
   detectionsDropped(count: number): void;
 }
 
-export interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'random'> {
+interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'random'> {
   readonly metrics: MutationDeps['metrics'] & DetectionMetrics;
 }
 

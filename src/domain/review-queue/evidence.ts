@@ -5,7 +5,7 @@ import type { OtelRecord } from '../records/otel-records.ts';
 import type { ReviewRecord } from '../records/review-records.ts';
 
 export type EvidenceLevel = OtelConfig['evidenceLevel'];
-export type Evidence = ReviewRecord['evidence'];
+type Evidence = ReviewRecord['evidence'];
 
 /**
  * Returns how much evidence the account allows now: the level of its stored configuration, enabled or not. It is hashes

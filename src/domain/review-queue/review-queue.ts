@@ -15,12 +15,12 @@ export interface ReviewEntry extends ReviewRecord {
   readonly appId: string;
 }
 
-export interface ReviewPage extends PageOf {
+interface ReviewPage extends PageOf {
   /** Only entries of this status; undefined for all. */
   readonly status: ReviewStatus | undefined;
 }
 
-export interface Decision {
+interface Decision {
   readonly status: ReviewStatus;
   /** Undefined keeps the note; `''` removes it. */
   readonly note: string | undefined;

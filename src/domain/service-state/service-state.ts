@@ -13,7 +13,7 @@ import { Refusal } from '../refusal.ts';
 import type { Replicas } from '../replicas/replicas.ts';
 
 /** A replica that lives. */
-export interface LiveReplica extends Pick<ReplicaRecord, 'replicaId' | 'version' | 'startedAt'> {
+interface LiveReplica extends Pick<ReplicaRecord, 'replicaId' | 'version' | 'startedAt'> {
   readonly leader: boolean;
   /** How far its clock is ahead of this one's, in milliseconds; undefined where it is not known. */
   readonly clockSkewMs: number | undefined;
@@ -21,7 +21,7 @@ export interface LiveReplica extends Pick<ReplicaRecord, 'replicaId' | 'version'
 }
 
 /** A night over all accounts. */
-export interface ServiceNight {
+interface ServiceNight {
   /** `YYYY-MM-DD`. */
   readonly day: string;
   readonly activeDaemons: number;
@@ -29,7 +29,7 @@ export interface ServiceNight {
 }
 
 /** The state of the service, for its operators. Times are milliseconds since 1970. */
-export interface ServiceState {
+interface ServiceState {
   readonly store: Store['backend'];
   /** 0 to 1; NaN where it cannot be told. */
   readonly fullness: number;

@@ -9,7 +9,7 @@ import { KEYS } from '../records/keys.ts';
 import type { RefreshRecord } from '../records/user-records.ts';
 
 /** A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it. */
-export interface ClaimedToken {
+interface ClaimedToken {
   readonly token: Secret;
   /** Keeps the token that came in its place. */
   replace(token: Secret): Promise<void>;

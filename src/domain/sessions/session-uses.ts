@@ -23,7 +23,7 @@ export interface SessionUses {
   finish(): Promise<void>;
 }
 
-export interface SessionUsesDeps {
+interface SessionUsesDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;

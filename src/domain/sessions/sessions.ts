@@ -22,7 +22,7 @@ export interface SignedIn extends LiveSession {
 }
 
 /** What a session is beside its times. */
-export type SessionTraits = Pick<
+type SessionTraits = Pick<
   SessionRecord,
   'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'
 >;
@@ -64,7 +64,7 @@ export interface Sessions {
   list(userId: string): Promise<readonly ListedSession[]>;
 }
 
-export interface SessionsDeps extends MutationDeps {
+interface SessionsDeps extends MutationDeps {
   readonly random: RandomSource;
   readonly uses: SessionUses;
   /** How long a session lasts in all. */

@@ -14,7 +14,7 @@ import type { SharingMetrics } from '../devices/metrics.ts';
 import { createSharingWatch, type Sender, type StoredContact } from './sharing-watch.ts';
 
 /** The services, clock and metrics of what is told of shared credentials. */
-export interface SharedCredentialsDeps extends Omit<MutationDeps, 'metrics'> {
+interface SharedCredentialsDeps extends Omit<MutationDeps, 'metrics'> {
   readonly metrics: MutationDeps['metrics'] & SharingMetrics;
 }
 

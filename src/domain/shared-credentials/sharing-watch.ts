@@ -21,7 +21,7 @@ export interface StoredContact {
 }
 
 /** A poll has these consequences. */
-export interface Polled {
+interface Polled {
   /** Machines share the credential; once an hour at most. */
   readonly isShared: boolean;
   /** The sender that other replicas are to know, packed; undefined where they need not. */
@@ -29,7 +29,7 @@ export interface Polled {
 }
 
 /** Looks at who polls with each credential. */
-export interface SharingWatch {
+interface SharingWatch {
   polled(appId: string, sender: Sender, at: number, stored?: StoredContact): Polled;
   /** Lets a finding that could not be told be found again after a minute. */
   untold(appId: string, at: number): void;

@@ -61,7 +61,7 @@ const FORGOTTEN = 0.5;
 export type Waited = 'by ticket' | 'by network' | 'no';
 
 /** What is known of an attempt when it comes. */
-export interface Situation {
+interface Situation {
   /** The failures at its name, from wherever. */
   readonly name: Failures;
   /** Those from its own network at this name. */

@@ -41,7 +41,7 @@ export interface KnownBrowsers {
   spendAnswer(user: UserEntry, answer: PasskeyAnswer): Promise<boolean>;
 }
 
-export interface PasskeyAnswer {
+interface PasskeyAnswer {
   readonly passkeyId: string;
   readonly challenge: string;
   /** The signature counter. */

@@ -1,6 +1,6 @@
 /** What refuses an attempt to sign in with a password before it is compared. */
 export const SIGN_IN_BOUNDS = ['name', 'address', 'places'] as const;
-export type SignInBound = (typeof SIGN_IN_BOUNDS)[number];
+type SignInBound = (typeof SIGN_IN_BOUNDS)[number];
 
 export interface SignInMetrics {
   /** An attempt to sign in was refused unjudged, by a bound. */

@@ -8,7 +8,7 @@ import { numberOf } from './name-records.ts';
 import { Networks } from './networks.ts';
 
 /** An attempt with a password that somebody may guess, in a browser by which the user is not known. */
-export interface Attempt {
+interface Attempt {
   /** The number under which its name is counted. */
   readonly name: number;
   /** The network from which it comes, such as a /56. */
@@ -34,7 +34,7 @@ export interface SignIns {
   takeBack(attempt: Attempt): void;
 }
 
-export interface SignInsDeps extends KnownBrowsersDeps, NameFailuresDeps {
+interface SignInsDeps extends KnownBrowsersDeps, NameFailuresDeps {
   readonly keyRing: KeyRing;
   readonly fleet: { readonly memory: Pick<FleetMemory, 'activeKey'> };
 }

@@ -14,7 +14,7 @@ export interface ClockWatch {
   trusts(at: number): boolean;
 }
 
-export interface ClockWatchOptions {
+interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Whether the clocks of the other replicas contradict this one's; never, by default. */

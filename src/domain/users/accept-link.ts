@@ -18,7 +18,7 @@ import { canSignIn, crowdOf, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** What a person gave who opened a link. */
-export interface LinkAnswer {
+interface LinkAnswer {
   readonly token: string;
   /** Who is signed in, and accepts an invitation as himself. */
   readonly signedIn: UserEntry | undefined;
@@ -29,7 +29,7 @@ export interface LinkAnswer {
 }
 
 /** The user whom a link has let in. */
-export interface LetIn {
+interface LetIn {
   readonly userId: string;
   /** The account of an invitation. */
   readonly accountId: string | undefined;

@@ -23,7 +23,7 @@ export interface MadeLink {
 }
 
 /** An open invitation, without its token. Times are milliseconds since 1970. */
-export interface Invitation extends Pick<LinkRecord, 'linkId' | 'createdAt' | 'expiresAt' | 'by'> {
+interface Invitation extends Pick<LinkRecord, 'linkId' | 'createdAt' | 'expiresAt' | 'by'> {
   readonly role: MemberRole;
 }
 

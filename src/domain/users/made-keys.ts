@@ -38,7 +38,7 @@ export interface Departure<T> {
 }
 
 /** The keys that somebody keeps, by their ids. */
-export interface Kept {
+interface Kept {
   readonly ids: readonly string[];
   /** Which they are was judged before: what has ended meanwhile is passed over. */
   readonly isJudged?: boolean;
@@ -132,7 +132,7 @@ export async function isOwner(reader: FleetReader, user: UserEntry, account: Acc
 }
 
 /** A living key, without its text. Times are milliseconds since 1970. */
-export interface MadeKey {
+interface MadeKey {
   readonly accountId: string;
   readonly accountName: string;
   readonly keyId: string;
@@ -162,14 +162,14 @@ export interface MadeKeyList {
  */
 export type ListMadeKeys = (userId: string, accountId?: string) => Promise<MadeKeyList>;
 
-export interface MadeKeyListDeps {
+interface MadeKeyListDeps {
   readonly fleet: Fleet;
   /** When the keys of an account were last used, by id. */
   readonly lastUses: (accountId: string) => Promise<ReadonlyMap<string, number>>;
 }
 
 /** Keys in each of both lists: their accounts are read for the last uses. */
-export const MADE_KEYS_LISTED_MAX = 200;
+const MADE_KEYS_LISTED_MAX = 200;
 
 /** Creates the list; see `ListMadeKeys`. */
 export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMadeKeys {

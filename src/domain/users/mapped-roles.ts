@@ -6,7 +6,7 @@ import type { MemberRole, UserRecord } from '../records/user-records.ts';
 /* The roles that the groups of the provider give. A group gives a role on an account by its id, or that of operator. */
 
 export type MappedRoles = NonNullable<UserRecord['mapped']>;
-export type GroupsFault = 'groups_missing' | 'groups_too_many';
+type GroupsFault = 'groups_missing' | 'groups_too_many';
 
 const GROUP_CHARACTERS_MAX = 256;
 

@@ -13,7 +13,7 @@ import { operatorRight } from './roles.ts';
 import type { UserDeps } from './users.ts';
 
 /** A member of an account, by invitation or by the provider's groups. */
-export interface Member {
+interface Member {
   readonly userId: string;
   readonly name: string;
   readonly login: string;
@@ -29,7 +29,7 @@ export interface Member {
 }
 
 /** A user as a member of an account. */
-export interface MemberRef {
+interface MemberRef {
   readonly accountId: string;
   readonly userId: string;
 }
@@ -138,7 +138,7 @@ async function departure(
 }
 
 /** The expectations and writes of a change of an account's members; the user's sessions get other tokens. */
-export function membersChange(
+function membersChange(
   account: AccountReader,
   before: Versioned<MembersRecord>,
   after: MembersRecord,

@@ -33,7 +33,7 @@ export interface ProviderUser {
 }
 
 /** Who becomes a user by a first sign-in without a role: everybody, or whoever has the token of an invitation. */
-export interface Welcome {
+interface Welcome {
   readonly everybody: boolean;
   readonly invitation: string | undefined;
 }

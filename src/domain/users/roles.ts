@@ -36,7 +36,7 @@ export async function operatorRight(reader: FleetReader, user: UserEntry): Promi
 }
 
 /** The user's role on an account. */
-export interface AccountRight extends Right {
+interface AccountRight extends Right {
   readonly role: MemberRole;
   /** The right is an operator's, who has it on a disabled account as well. */
   readonly isOperator: boolean;
@@ -45,7 +45,7 @@ export interface AccountRight extends Right {
 const RANK: Readonly<Record<MemberRole, number>> = { viewer: 1, owner: 2 };
 
 /** Whether a role may do what another one may. */
-export const includesRole = (role: MemberRole, needed: MemberRole): boolean => RANK[role] >= RANK[needed];
+const includesRole = (role: MemberRole, needed: MemberRole): boolean => RANK[role] >= RANK[needed];
 
 /** The greatest role that the user has on an account; undefined where he has none. @throws StoreUnavailable */
 export async function accountRight(

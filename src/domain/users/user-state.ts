@@ -118,7 +118,7 @@ export interface RecordChangeSet {
 }
 
 /** What is known of a user when he is made. */
-export interface NewUser {
+interface NewUser {
   readonly name: string;
   /** `''` for a user who has none. */
   readonly login: string;

@@ -33,7 +33,7 @@ export interface User {
 }
 
 /** The fields of a user that a change names; an absent field stays as it is. */
-export interface UserPatch {
+interface UserPatch {
   readonly name?: string | undefined;
   readonly disabled?: boolean | undefined;
   readonly operator?: boolean | undefined;
@@ -46,7 +46,7 @@ export interface UserPatch {
  * counts the users. A request that was answered while it waited is not carried out.
  * @throws Busy where too many wait, or the deadline has passed
  */
-export type Newcomers = <T>(origin: Origin, create: () => Promise<T>) => Promise<T>;
+type Newcomers = <T>(origin: Origin, create: () => Promise<T>) => Promise<T>;
 
 /** Creations of users that wait for their turn in this process. */
 const NEWCOMERS_MAX = 500;

@@ -8,7 +8,7 @@ import { generatedKeyPath } from './generated-secrets.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The key file of an installation, for who needs nothing else of its configuration. */
-export interface KeyFile {
+interface KeyFile {
   readonly path: string;
   readonly text: string;
   readonly ring: KeyRing;

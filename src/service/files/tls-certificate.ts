@@ -14,7 +14,7 @@ export interface Certificate {
 }
 
 /** The certificates of authorities that are trusted. */
-export interface Authorities {
+interface Authorities {
   readonly pem: Buffer;
   /** From then on one of them is valid no more that was when the file was taken, in milliseconds since 1970. */
   readonly expiresAt: number;

@@ -29,7 +29,7 @@ export const KEPT_MS = 600_000;
 const READ_MS_MAX = 5000;
 
 /** The contents of the files of one use, in their order. */
-export type Contents = readonly [Buffer, ...Buffer[]];
+type Contents = readonly [Buffer, ...Buffer[]];
 
 /** A setting that stands in one file, or in several that change together. */
 export interface FileUse<T> {

@@ -10,7 +10,7 @@ import type { FoundRange } from './wire/range-codec.ts';
  */
 
 /** The keys that came before a cursor: so many, the first of them, and the last, which is the cursor. */
-export interface Span {
+interface Span {
   readonly first: string;
   readonly last: string;
   readonly keys: number;

@@ -26,7 +26,7 @@ const WAITING_MAX = 10_000;
 const EPOCH_ID_BYTES = 8;
 
 /** The parts of a store that its commits use. */
-export interface CommitsOptions {
+interface CommitsOptions {
   readonly keys: KeySpace;
   readonly endpoints: Endpoints;
   readonly marked: Marked;

@@ -10,7 +10,7 @@ export interface HolderNote {
   committed(revision: number): void;
 }
 
-export type Submit = (change: Change, note?: HolderNote) => Promise<CommitResult>;
+type Submit = (change: Change, note?: HolderNote) => Promise<CommitResult>;
 
 export class SqliteHolds {
   private readonly live = new Map<string, SqliteHeld>();

@@ -4,7 +4,7 @@ import type { Clock } from '../../time/clock.ts';
 import { PAGE_ENTRIES_MAX, type Store } from '../port.ts';
 
 /** The number of keys, and a sum over keys and revisions that does not depend on their order. */
-export interface Digest {
+interface Digest {
   readonly count: number;
   readonly sum: number;
 }

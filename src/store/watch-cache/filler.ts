@@ -29,7 +29,7 @@ export interface FillerOptions {
 }
 
 /** The filler calls these in the same turn in which the state has changed. */
-export interface FillerListener {
+interface FillerListener {
   /** Memory is filled and has reached `applied`. */
   advanced(): void;
   /** Memory was dropped and will be listed anew. */

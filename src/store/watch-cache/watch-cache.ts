@@ -9,7 +9,7 @@ import type { ConsistencyVerdict } from './metrics.ts';
 export type { WatchCacheSink } from './sink.ts';
 
 /** `groups` together are all of the cached range but `head`. */
-export interface WatchCacheOptions extends FillerOptions, ConsistencyCheckOptions {
+interface WatchCacheOptions extends FillerOptions, ConsistencyCheckOptions {
   /** The pause between two consistency checks; 5 minutes where it is absent. */
   readonly checkEveryMs?: number;
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { openEvents, type EventStream } from '../../support/panel/event-stream.ts';
 import { ask, panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { call, createApp, enroll, poll, tenant } from '../../support/service/muster.ts';

@@ -6,7 +6,7 @@ import { identityKey } from '../../../src/domain/users/user-state.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import type { Identity } from '../../../src/domain/records/user-records.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { CLIENT_SECRET, RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
 import { ask, putUser, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, problemOf, signing, type Signing } from '../../support/panel/signing.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenant, type Answer, type Muster } from '../../support/service/muster.ts';
 import { asCaller, codeOf, expectRefusal, times, type Ask } from '../../support/service/v1.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const created = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status === 201);

@@ -10,7 +10,7 @@ import type { Store } from '../../../src/store/port.ts';
 import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
 import { call, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, SECTION_7, type Ask } from '../../support/service/v1.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 
 const NAMED = Buffer.from('{"name":"packed"}');
 const JSON_OF_64_KIB = `{"name":"fits"${' '.repeat(65_536 - 15)}}`;

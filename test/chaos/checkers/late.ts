@@ -22,7 +22,7 @@ export const lateAfter =
     });
 
 /** How long the service took for it, in milliseconds. */
-export function tookMs({ marks, stalls }: History, { replica, start, end }: Call): number {
+function tookMs({ marks, stalls }: History, { replica, start, end }: Call): number {
   const stopped = marks.filter(
     (mark) => mark.what === 'stopped' && mark.replica === replica && mark.from <= end && mark.until >= start,
   );

@@ -3,7 +3,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Addresses } from '../../support/service/muster-process.ts';
 import type { Call, Facts, Kind, Recorder } from '../judgement/history.ts';
 
-export type Plane = keyof Addresses;
+type Plane = keyof Addresses;
 
 /** A request, and the parts of it that the history keeps. */
 export interface Asked {
@@ -35,7 +35,7 @@ const GIVEN_UP_MS = 12_000;
  * Shorter than a replica's limit for idle connections: a request that crosses their end would look like a broken one.
  */
 const IDLE_MS = 2000;
-export const MARKER = /marker[0-9a-f]{12}/g;
+const MARKER = /marker[0-9a-f]{12}/g;
 
 interface Raw {
   readonly status: number;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { openStore } from '../../../src/service/open-store.ts';
 import { expectAbsent, expectAsFound, type Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { until } from '../../support/time/until.ts';
 import { invalidities } from '../judgement/validity.ts';
 import { Follower } from './follower.ts';

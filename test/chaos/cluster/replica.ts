@@ -115,7 +115,7 @@ export class Replica implements AsyncDisposable {
 const PROBE_MS = 2000;
 const STARTS_MAX = 10;
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly cluster: EtcdCluster;
   readonly recorder: Recorder;
   readonly env: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ export interface Look {
 }
 
 /** Whether it is over: it has begun anew, and says that it is ready. */
-export const isBack = ({ relists, readyz }: Look, before: number): boolean => relists > before && readyz === 200;
+const isBack = ({ relists, readyz }: Look, before: number): boolean => relists > before && readyz === 200;
 
 /**
  * The faults, in words, of a replica that had listed so often before its store was replaced. That it did not answer or

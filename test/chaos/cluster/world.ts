@@ -17,7 +17,7 @@ import { seedNearlyFull } from './seed.ts';
 /** Enough for a long run, and soon filled. */
 const QUOTA_BYTES = 256 * 1024 * 1024;
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly etcd: string;
   /** Quick: no fsync, since only processes are killed here, never a machine. */
   readonly quick: boolean;

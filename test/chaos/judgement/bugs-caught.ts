@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 4000;
 /** Enough that a window of one replica would let more than 600 a minute through soon. */
 const HAMMER_PER_SECOND = 90;
 
-export interface Caught {
+interface Caught {
   readonly bug: string;
   readonly breaks: string;
   /** The violations of the rule that the bug breaks; empty where it was not caught. */

@@ -89,7 +89,6 @@ export interface History {
   readonly markerOf: ReadonlyMap<string, string>;
 }
 
-export const isAnswered = ({ status }: Call): boolean => status !== 0;
 export const isOk = ({ status }: Call): boolean => status >= 200 && status < 400;
 
 /** A request without a clear answer may be carried out at any later time, as from the buffer of a frozen member. */

@@ -1,6 +1,24 @@
 import { grouped, type Violation } from '../checkers/checker.ts';
 import type { Figure } from '../nemesis/fault.ts';
-import type { Run, Section } from '../runner.ts';
+
+/** The measurements of a fault. */
+export interface Section {
+  readonly name: string;
+  readonly figures: readonly Figure[];
+}
+
+export interface Run {
+  readonly sections: readonly Section[];
+  readonly violations: readonly Violation[];
+  /** Why it proves nothing; empty when it does. */
+  readonly invalid: readonly string[];
+  readonly calls: number;
+  readonly acknowledged: number;
+  /** Times that were too long while the machine stood still, and whose fault struck again. */
+  readonly repeated: number;
+  /** How much of the time this process itself did not run, 0 to 1. */
+  readonly stalledShare: number;
+}
 
 const SHOWN_PER_RULE_MAX = 8;
 /** Above it times tell of the machine. */

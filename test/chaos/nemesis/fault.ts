@@ -24,7 +24,7 @@ export interface Figure {
   readonly atLeast?: true;
 }
 
-export interface Struck {
+interface Struck {
   readonly figures?: readonly Figure[];
   /** The violations that the fault itself saw, in words. */
   readonly violations?: readonly string[];

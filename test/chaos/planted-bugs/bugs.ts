@@ -8,14 +8,14 @@ import {
   type Head,
   type Store,
 } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 
 /*
  * Eight bugs that such a service is likely to have, each planted in what the service is composed of: its store, or its
  * configuration. Nothing of this is in src.
  */
 
-export interface Bug {
+interface Bug {
   /** The rule that must be found broken. */
   readonly breaks: string;
   readonly store?: (store: Store) => Store;

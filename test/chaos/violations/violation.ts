@@ -4,7 +4,7 @@ import type { State, StoredApp } from '../judgement/state.ts';
 import type { ModelCalls } from '../model/calls.ts';
 import type { ModelOwner } from '../model/operator-calls.ts';
 
-export interface Judged {
+interface Judged {
   readonly history: History;
   readonly outcome: Outcome;
 }
@@ -98,4 +98,4 @@ const tells = (rule: string, words: string, change: (scene: Scene) => readonly [
   },
 });
 
-export { accepts, answered, called, finds, later, ok, scene, stored, storedApp, tells, type Scene };
+export { accepts, called, finds, later, scene, stored, storedApp, tells };

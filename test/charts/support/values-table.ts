@@ -1,5 +1,5 @@
 /** A documented value of values.yaml. */
-export interface ValueRow {
+interface ValueRow {
   readonly path: string;
   /** The text of `# --` above it, as one line. */
   readonly says: string;

@@ -56,7 +56,7 @@ describe('a schema', () => {
       },
     };
     expect(await typeOf(schema)).toBe(`/** One of *\\/ them. */
-export interface One {
+interface One {
   /**
    * First.
    * Second.

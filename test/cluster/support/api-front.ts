@@ -25,7 +25,7 @@ export type Meddling =
   /** The API server never sees it, and the connection breaks. */
   | 'cut';
 
-export interface FrontOptions {
+interface FrontOptions {
   readonly name?: string;
   /** The administrator's, whoever comes this way, or those that the client's own token gives it. */
   readonly rights?: 'administrator' | 'those of the client';

@@ -12,7 +12,7 @@ import { saveKernelSettings } from './node/kernel.ts';
 import { enter, layNetwork, nodeNetwork, type NodeNetwork } from './node/network.ts';
 import { answers, Node } from './node/node.ts';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly nodes: 1 | 2;
 }
 

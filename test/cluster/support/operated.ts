@@ -68,7 +68,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 type Listed = Told & { readonly metadata: { readonly name: string } };
 
-export interface NamespaceOptions {
+interface NamespaceOptions {
   /** Called before each check of the awaited condition, for a clock that moves only then. */
   readonly looking?: () => void;
   /** Its whole name; by default one that is no other one's. */

@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-export interface PanelAnswer {
+interface PanelAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }

@@ -108,7 +108,7 @@ export class OperatorRights {
   }
 }
 
-export interface PolicyOptions {
+interface PolicyOptions {
   readonly group?: string;
   readonly resource: string;
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE';

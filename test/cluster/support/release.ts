@@ -21,7 +21,7 @@ export interface Pod {
   readonly ready: boolean;
 }
 
-export interface ReleaseOptions {
+interface ReleaseOptions {
   readonly namespace: string;
   /** Paths of values files, and values; the later ones win. */
   readonly values: readonly (string | object)[];

@@ -1,13 +1,13 @@
 import { request } from 'node:http';
 import { eventually } from './control-plane/program.ts';
 
-export interface Failure {
+interface Failure {
   /** The error's code, or the status of an answer that is no success. */
   readonly why: string;
   readonly startedAt: number;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly url: string;
   /** API keys, which take turns, so that none is limited. */
   readonly tokens: readonly string[];

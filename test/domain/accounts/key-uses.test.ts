@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKeyUses, KEY_USES_EVERY_MS, LEFT_MS } from '../../../src/domain/accounts/key-uses.ts';
+import { createKeyUses, KEY_USES_EVERY_MS } from '../../../src/domain/accounts/key-uses.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
@@ -30,7 +30,7 @@ onEachStore('the uses of keys that replicas note', (stores) => {
   test('are the greatest instants, whoever writes when, and whatever is lost on the way', async () => {
     const step = fc.oneof(
       fc.record({
-        at: fc.integer({ min: 1, max: 3 * LEFT_MS }),
+        at: fc.integer({ min: 1, max: 3 * KEY_USES_EVERY_MS }),
         key: fc.constantFrom(...KEYS_HERE),
         by: fc.nat({ max: 1 }),
       }),
@@ -67,12 +67,12 @@ onEachStore('the uses of keys that replicas note', (stores) => {
     const written = async () => (await replica(store).lastUses('a')).get('k1');
     one.at(1_000_000, 'k1');
     await one.flush();
-    other.at(1_000_000 + LEFT_MS, 'k1');
+    other.at(1_000_000 + KEY_USES_EVERY_MS, 'k1');
     await other.flush();
     expect(await written()).toBe(1_000_000);
-    other.at(1_000_001 + LEFT_MS, 'k1');
+    other.at(1_000_001 + KEY_USES_EVERY_MS, 'k1');
     await other.flush();
-    expect(await written()).toBe(1_000_001 + LEFT_MS);
+    expect(await written()).toBe(1_000_001 + KEY_USES_EVERY_MS);
   });
 
   test('are written at once where they are much later, and all of them at the end of the process', async () => {
@@ -81,12 +81,12 @@ onEachStore('the uses of keys that replicas note', (stores) => {
     const written = async () => (await replica(store).lastUses('a')).get('k1');
     uses.at(1_000_000, 'k1');
     await uses.flush();
-    uses.at(1_000_001 + LEFT_MS, 'k1');
+    uses.at(1_000_001 + KEY_USES_EVERY_MS, 'k1');
     await uses.flush();
-    expect(await written()).toBe(1_000_001 + LEFT_MS);
-    uses.at(1_000_002 + LEFT_MS, 'k1');
+    expect(await written()).toBe(1_000_001 + KEY_USES_EVERY_MS);
+    uses.at(1_000_002 + KEY_USES_EVERY_MS, 'k1');
     await uses.finish();
-    expect(await written()).toBe(1_000_002 + LEFT_MS);
+    expect(await written()).toBe(1_000_002 + KEY_USES_EVERY_MS);
   });
 
   test('of a key that three replicas serve cost one write in 25 s at most, and not three', async () => {

@@ -8,7 +8,7 @@ import { expectRevision } from '../../../src/store/entry.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks, sealNow, tamper, writeEntry } from '../../support/records/audit.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { faultyStore, type CommitFate } from '../../support/store/faulty-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';

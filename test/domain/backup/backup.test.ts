@@ -6,7 +6,7 @@ import { expectAbsent, StoreUnavailable, type Store } from '../../../src/store/p
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { backupsOf, backupText, copiedAt, ORIGIN, putAll, readText, RING } from '../../support/records/backups.ts';
 import { onEachStoreAlone } from '../../support/store/stores.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { rawKey } from '../../support/store/raw-key.ts';
 
 const COUNT = 1000;

@@ -9,7 +9,7 @@ import { createMetrics } from '../../../src/metrics/service-metrics.ts';
 import { type Entry, expectAbsent, type Put, type Store, StoreUnavailable } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { WatchCache, type Freshness } from '../../../src/store/watch-cache/watch-cache.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 import { rawKey } from '../../support/store/raw-key.ts';

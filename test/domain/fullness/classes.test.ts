@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { boundedByFullness, roomOf } from '../../../src/domain/fullness/bounded-store.ts';
+import { roomOf } from '../../../src/domain/fullness/bounded-store.ts';
 import { UNAUDITED_ROOMS } from '../../../src/domain/fullness/unaudited-rooms.ts';
 import { ACTION_ROOMS } from '../../../src/domain/mutation/action-rooms.ts';
 import { MUTATION_ACTIONS } from '../../../src/domain/mutation/metrics.ts';
@@ -7,6 +7,7 @@ import { rawKey, rawPut } from '../../support/store/raw-key.ts';
 import { expectAbsent } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { boundedStore } from '../../support/store/bounded-store.ts';
 
 describe('A12: the classes of commits', () => {
   test('every mutation has a class; only what the contract names is taken by a full store', () => {
@@ -77,7 +78,7 @@ describe('A12: the classes of commits', () => {
     'a record of no declared kind is not written: %j',
     async (key) => {
       await using opened = await openSqliteStore(':memory:');
-      const store = boundedByFullness(opened);
+      const store = boundedStore(opened);
       const change = (put: string) => ({ expect: [expectAbsent('never')] as const, write: [rawPut(put, {})] });
       await expect(store.commit(change(key))).rejects.toThrow(`No kind of record is declared for the key ${key}.`);
       expect(await store.commit(change(KEYS.metered()))).toMatchObject({ outcome: 'committed' });

@@ -15,7 +15,7 @@ import { ABSENT, expectAbsent, type Store } from '../../../src/store/port.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { runs } from '../../support/run/effort.ts';
 import { onEachStore } from '../../support/store/stores.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { rawPut } from '../../support/store/raw-key.ts';
 
 const at = Date.parse;

@@ -16,7 +16,7 @@ import { newId, replicaOn, write, type Replica } from '../../support/metering/me
 import { runs } from '../../support/run/effort.ts';
 import { entriesOf } from '../../support/service/accounts.ts';
 import { onEachStore, type Stores } from '../../support/store/stores.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 import { rawPut } from '../../support/store/raw-key.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { detection, sendDetections } from '../../support/records/detections.ts';
 import { halfWritten } from '../../support/service/accounts.ts';
 import {
@@ -9,6 +9,7 @@ import {
   deleteApp,
   enrollOwn,
   issueCode,
+  metric,
   ownCredential,
   revoke,
   sendEnroll,
@@ -176,6 +177,20 @@ onEachBackend('A12: a full store', (backend) => {
     const wrapStore = (store: Store): Store => wrappedStore(store, { fullness: () => 0.99 });
     await using started = await backend.fresh({ wrapStore });
     expect((await call(`${started.ops}/readyz`)).body).toMatchObject({ status: 'ready' });
+  });
+
+  test('is measured by what the store answers: what is refused before has not reached it', async () => {
+    const it = await scene(muster);
+    const create = (): Promise<Answer> => call(`${muster.api}/v1/apps`, { method: 'POST', token: it.apiKey });
+    const full = 'muster_store_operation_duration_seconds_count{operation="commit",result="full"}';
+    const before = await metric(muster, full);
+    expect((await at(0.8, create)).status).toBe(502);
+    expect(await metric(muster, full)).toBe(before);
+    faulty.trouble = 'full';
+    faulty.down.add('commit');
+    expect((await create()).status).toBe(502);
+    faulty.down.clear();
+    expect(await metric(muster, full)).toBeGreaterThan(before);
   });
 
   test('is ready, and says that it is full', async () => {

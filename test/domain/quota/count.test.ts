@@ -4,7 +4,7 @@ import { readChain } from '../../../src/domain/audit/seal.ts';
 import { verifyAudit } from '../../../src/domain/audit/verify.ts';
 import { countAudit } from '../../../src/domain/quota/count.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { ACCOUNT, sealedBlocks, sealNow, writeEntries } from '../../support/records/audit.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';

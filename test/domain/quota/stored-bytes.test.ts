@@ -8,7 +8,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { StoredRecord } from '../../../src/domain/records/account-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { ACCOUNT, OTHER_ACCOUNT, sealedBlocks } from '../../support/records/audit.ts';
 import { putAll } from '../../support/records/backups.ts';
 import { onEachStore } from '../../support/store/stores.ts';

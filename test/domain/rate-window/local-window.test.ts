@@ -11,7 +11,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { runs } from '../../support/run/effort.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /** H13 and H14 as they are written: it counts every instant of the last minute anew each time. */

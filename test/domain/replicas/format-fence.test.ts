@@ -7,8 +7,8 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
 import { rawPut } from '../../support/store/raw-key.ts';
 
-const write = (store: Store, key: string, value: object = {}): Promise<CommitResult> =>
-  store.commit({ expect: [expectAbsent(key)], write: [rawPut(key, value)] });
+const write = (commit: Store['commit'], key: string, value: object = {}): Promise<CommitResult> =>
+  commit({ expect: [expectAbsent(key)], write: [rawPut(key, value)] });
 
 test('a replica reads the format before the first commit of each registration, and before each commit while it has none', async () => {
   await using store = await openSqliteStore(':memory:');
@@ -32,7 +32,7 @@ test('nothing is committed over a newer format by a replica that was away', asyn
   let registration: object | undefined = {};
   const fenced = fencedByFormat(store, () => registration);
   await write(fenced, 't/1');
-  await write(store, KEYS.format(), { format: FORMAT + 1 });
+  await write((change) => store.commit(change), KEYS.format(), { format: FORMAT + 1 });
   for (const after of [undefined, {}]) {
     registration = after;
     await expect(write(fenced, 't/2')).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'failed' });

@@ -6,7 +6,7 @@ import { newerFormat, refuseNewerFormat, settleFormat } from '../../../src/domai
 import { StoreIdentity } from '../../../src/domain/replicas/store-identity.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
 import { faultyStore } from '../../support/store/faulty-store.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { onEachStore } from '../../support/store/stores.ts';
 import { rawKey } from '../../support/store/raw-key.ts';
 

@@ -9,7 +9,7 @@ import { createSessionUses } from '../../../src/domain/sessions/session-uses.ts'
 import { NameRecord, readNames } from '../../../src/domain/sign-ins/name-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectAbsent, expectAsFound, HEAD_KEY, type Store, type Write } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { HOUR_MS } from '../../../src/time/utc-days.ts';
 import { frontOf } from '../../fixtures/stored-before/front.ts';
 import { BEGINS, liveIn } from '../../fixtures/stored-before/lived-in.ts';

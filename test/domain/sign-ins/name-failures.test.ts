@@ -4,7 +4,7 @@ import { NO_FAILURES, waitOf } from '../../../src/domain/sign-ins/failures.ts';
 import { createNameFailures, type Judge, type NameFailures } from '../../../src/domain/sign-ins/name-failures.ts';
 import { createLog } from '../../../src/log.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import type { Change, Store } from '../../../src/store/port.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';

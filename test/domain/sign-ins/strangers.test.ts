@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { withPasskey } from '../../support/panel/passkeys.ts';
 import {

@@ -9,7 +9,7 @@ export interface Situation {
   readonly step?: string;
 }
 
-export interface AlertCase {
+interface AlertCase {
   readonly fires: Situation;
   readonly alsoFires?: readonly Situation[];
   /** Beside `alertname` and `severity`, which every one has. */

@@ -2,7 +2,7 @@ import { gauge, type Situation } from './case.ts';
 
 /* Each alert over the whole of a fault: it fires at one time, and has ended at a later one. */
 
-export interface Course extends Omit<Situation, 'why'> {
+interface Course extends Omit<Situation, 'why'> {
   /** When it fires; `at` is when it has ended. */
   readonly fires: string;
 }

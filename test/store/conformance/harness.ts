@@ -32,7 +32,7 @@ export type Unkept = Readonly<Record<string, string>>;
 
 export type DeclarePromise = (sentence: string, keep: (under: StoreUnderTest) => Promise<void>) => void;
 
-export interface Harness {
+interface Harness {
   readonly promise: DeclarePromise;
   /** Declared last: an excuse for a sentence that no longer exists would hide nothing and mislead. */
   readonly everyExceptionIsAPromise: () => void;

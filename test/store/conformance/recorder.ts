@@ -68,7 +68,7 @@ export class Recorder implements WatchListener {
 }
 
 /** An open watch with its recorder; closed at the end of the block. */
-export interface Recording extends Disposable {
+interface Recording extends Disposable {
   readonly recorder: Recorder;
   readonly watch: Watch;
 }

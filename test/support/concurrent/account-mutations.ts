@@ -74,7 +74,7 @@ export const DELETE_ACTIVE = mutation('deletes the active app', (muster, scene) 
   owner(muster, scene, 'DELETE', `/apps/${scene.active}`),
 );
 
-export const BY_OPERATORS: readonly AccountMutation[] = [
+const BY_OPERATORS: readonly AccountMutation[] = [
   RENAME,
   DOWNGRADE,
   DISABLE,
@@ -133,7 +133,7 @@ export const BY_MEMBERS: readonly AccountMutation[] = [
   ),
 ];
 
-export const BY_OWNERS: readonly AccountMutation[] = [
+const BY_OWNERS: readonly AccountMutation[] = [
   mutation('creates an app', (muster, scene, side) =>
     owner(muster, scene, 'POST', '/apps', { name: `new app of ${side}` }),
   ),
@@ -161,7 +161,7 @@ export const BY_OWNERS: readonly AccountMutation[] = [
   mutation('purges the configuration', (muster, scene) => owner(muster, scene, 'DELETE', '/otel-config')),
 ];
 
-export const BY_DAEMONS: readonly AccountMutation[] = [
+const BY_DAEMONS: readonly AccountMutation[] = [
   ENROLL,
   mutation('enrolls the pending app by a credential that it proves', (muster, scene, side) =>
     enroll(muster, side, {

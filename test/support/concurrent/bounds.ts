@@ -20,7 +20,7 @@ export interface AlmostFull {
   count(): Promise<number>;
 }
 
-export interface Bound {
+interface Bound {
   /** Ends the sentence "at the bound of …". */
   readonly name: string;
   readonly most: number;

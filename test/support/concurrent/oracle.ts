@@ -83,7 +83,7 @@ export async function inOrders<Scene>(setting: Setting<Scene>, pair: Pair<Scene>
 }
 
 /** How a round came out. A round that is given up tells nothing of the pair. */
-export type Outcome = 'as in order' | 'given up' | { readonly failure: string };
+type Outcome = 'as in order' | 'given up' | { readonly failure: string };
 
 /**
  * Makes a pair at once, each mutation by a replica of its own, and judges what comes of it.

@@ -13,7 +13,7 @@ export interface Place extends AsyncDisposable {
 }
 
 /** Milliseconds by which bytes come late between each replica and etcd, each way. */
-export interface Latency {
+interface Latency {
   readonly one: number;
   readonly other: number;
 }
@@ -23,7 +23,7 @@ const BEHIND_PROXY = { MUSTER_TRUSTED_PROXIES: '127.0.0.1' };
 /** Nothing here is about an outage. */
 const PATIENT_MS = 60_000;
 
-export type Variables = Readonly<Record<string, string>>;
+type Variables = Readonly<Record<string, string>>;
 
 /** One service on an embedded store of its own. */
 export async function embeddedPlace(env: Variables = {}): Promise<Place> {

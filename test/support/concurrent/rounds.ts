@@ -22,13 +22,13 @@ async function together<T>(tasks: readonly T[], atATime: number, run: (task: T) 
 }
 
 /** A pair with the number of its rounds. */
-export interface Wanted<Scene> {
+interface Wanted<Scene> {
   readonly pair: Pair<Scene>;
   readonly rounds: number;
 }
 
 /** What comes of pairs in order, each made once. */
-export type Sequences<Scene> = (pair: Pair<Scene>) => Promise<Orders>;
+type Sequences<Scene> = (pair: Pair<Scene>) => Promise<Orders>;
 
 export function sequencesIn<Scene>(setting: () => Setting<Scene>): Sequences<Scene> {
   const made = new Map<string, Promise<Orders>>();

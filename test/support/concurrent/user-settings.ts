@@ -15,7 +15,7 @@ import { hashOf } from './tokens.ts';
  * whom both sides change.
  */
 
-export interface Person {
+interface Person {
   readonly userId: string;
   readonly session: string;
   /** The token of a link that resets the user. */

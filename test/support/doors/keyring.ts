@@ -10,7 +10,7 @@ import { forgedKey } from '../records/forged-keys.ts';
 
 /* The secrets that let a client in at each door, wrong ones of the same shape, and the requests that are made with them. */
 
-export interface Asking {
+interface Asking {
   readonly muster: Muster;
   readonly store: Store;
   readonly urlOf: (listener: ListenerName) => string;
@@ -18,7 +18,7 @@ export interface Asking {
 }
 
 /** A request of the walk, and what is expected of its answer beside what holds of every answer. */
-export interface Walked extends Sent {
+interface Walked extends Sent {
   /** In words. */
   readonly what: string;
   readonly path: string;

@@ -8,7 +8,7 @@ import { makeCertificates, type Certificates } from '../http/certificates.ts';
 import { guard } from '../run/guard.ts';
 import { freePorts } from '../service/free-ports.ts';
 
-export interface EtcdClusterOptions {
+interface EtcdClusterOptions {
   readonly binary: string;
   readonly members?: 1 | 3;
   /** Clients need a certificate of the cluster's authority. */

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePorts } from '../service/free-ports.ts';
 
 /** The bytes that get lost while a flow is silent. Neither end gets an error, as when a firewall drops a connection. */
-export type Silence = 'none' | 'answers' | 'everything';
+type Silence = 'none' | 'answers' | 'everything';
 
 /** One connection through the proxy. */
 export interface Flow {

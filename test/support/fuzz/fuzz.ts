@@ -30,7 +30,7 @@ export function findSchemathesis(): string | undefined {
 /** Why the tests are skipped, to be printed where they are. */
 export const NO_SCHEMATHESIS = `no schemathesis ${VERSION}: install Python 3 with its venv, and run .ci/build-schemathesis.sh`;
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly python: string;
   /** Further variables; the store is a fresh embedded one without `MUSTER_STORE`. */
   readonly env: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface FuzzOptions {
   readonly seed: number;
 }
 
-export interface Fuzzed {
+interface Fuzzed {
   /** Of schemathesis; 0 where it found nothing. */
   readonly exitCode: number;
   /** What it printed. */

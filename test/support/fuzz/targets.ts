@@ -5,7 +5,7 @@ import type { ApiName } from '../openapi/documents.ts';
 import { OPERATOR_TOKEN, tenant, type CreatedApp, type Tenant } from '../service/muster.ts';
 import type { Addresses } from '../service/muster-process.ts';
 
-export interface Target {
+interface Target {
   readonly url: string;
   readonly secret: string;
   /** Of records that exist, by the name of the parameter. */

@@ -56,7 +56,7 @@ export interface SelfSigned {
   readonly key: string;
 }
 
-export interface SelfSignedOptions {
+interface SelfSignedOptions {
   /** Days that it is valid for; -1 for one that has expired. */
   readonly days?: string;
   /** The subject's alternative names, as in `DNS:a.example`. */

@@ -12,7 +12,7 @@ import { seeded } from '../time/timeline.ts';
 export type Fate = 'through' | 'lost' | 'cut' | 'reset' | 'hung' | 502 | 503 | 429;
 
 /** How often a fate comes, of 1; the rest goes through. */
-export type Odds = Partial<Record<Exclude<Fate, 'through'>, number>>;
+type Odds = Partial<Record<Exclude<Fate, 'through'>, number>>;
 
 /** An answer of somebody else than the service, such as a portal. */
 export interface StrangersAnswer {

@@ -10,7 +10,7 @@ import { until } from '../time/until.ts';
 
 export type ProxyName = 'nginx' | 'apache2';
 
-export interface ProxyPlan {
+interface ProxyPlan {
   /** A folder of its own. */
   readonly folder: string;
   readonly port: number;
@@ -91,7 +91,7 @@ export const compressedBy = (folder: string): number =>
     .filter((encoding) => encoding === 'gzip').length;
 const ENCODINGS = 'encodings.log';
 
-export interface RealProxy extends AsyncDisposable {
+interface RealProxy extends AsyncDisposable {
   readonly url: string;
 }
 

@@ -12,7 +12,7 @@ import { toolsFolder } from '../run/tools-folder.ts';
 /* Clients of the standard libraries of others, in processes of their own, which keep their connections. */
 
 /** Requests on connections that are kept: each connection sends one in its interval. */
-export interface Job {
+interface Job {
   readonly url: string;
   readonly token: string;
   /** The interval of each connection. */

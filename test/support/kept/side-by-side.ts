@@ -31,13 +31,13 @@ export function findPrograms(): Programs | string {
   return caddy === undefined ? NO_CADDY : { clients, caddy, apache };
 }
 
-export interface Programs {
+interface Programs {
   readonly clients: { readonly python: KeptClient; readonly go: KeptClient };
   readonly caddy: string;
   readonly apache: string;
 }
 
-export interface Stage {
+interface Stage {
   readonly muster: { readonly api: string; readonly device: string; readonly ops: string };
   /** What a second of the service's own times lasts here. */
   readonly secondMs: number;

@@ -26,9 +26,9 @@ const fluxSchema = z.object({
 });
 const healthSchema = z.object({ status: z.enum(['Healthy', 'Progressing', 'Degraded']), message: z.string() });
 
-export type ArgoHealth = z.infer<typeof healthSchema>['status'];
+type ArgoHealth = z.infer<typeof healthSchema>['status'];
 
-export interface Health {
+interface Health {
   readonly kstatus: Verdict;
   readonly argo: ArgoHealth;
   readonly flux: Exclude<Verdict, 'Terminating'>;

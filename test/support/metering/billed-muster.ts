@@ -17,7 +17,7 @@ export interface UsageBody {
 }
 
 /** @param target the query, or the whole target behind the host */
-export const askUsage = (muster: Pick<Muster, 'ops'>, target: string, accept?: string): Promise<Answer> =>
+const askUsage = (muster: Pick<Muster, 'ops'>, target: string, accept?: string): Promise<Answer> =>
   call(`${muster.ops}${target.startsWith('/') ? '' : '/operator/v1/usage'}${target}`, {
     token: OPERATOR_TOKEN,
     ...(accept !== undefined && { headers: { accept } }),

@@ -3,7 +3,7 @@ import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { dayAt, endOfDay } from '../../../src/time/utc-days.ts';
 import { call, OPERATOR_TOKEN, type Answer, type Muster, type Tenant } from '../service/muster.ts';
 import type { FaultyStore } from '../store/faulty-store.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../store/wrapped-store.ts';
 import type { FakeClock } from '../time/fake-clock.ts';
 import { until } from '../time/until.ts';
 import { midnightAfter, MINUTE_MS } from './metering.ts';

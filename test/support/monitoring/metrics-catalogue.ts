@@ -3,7 +3,7 @@ import type { Series } from '../../../src/metrics/instruments.ts';
 
 /* The series that docs/METRICS.md is made from, as the tests on queries and documents read them. */
 
-export interface LabelSet {
+interface LabelSet {
   readonly label: string;
   readonly series: readonly string[];
   /** `''` where the label may be empty. */

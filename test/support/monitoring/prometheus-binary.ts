@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The programs of Debian's package `prometheus`. */
-export interface PrometheusBinaries {
+interface PrometheusBinaries {
   readonly prometheus: string;
   readonly promtool: string;
 }

@@ -27,12 +27,12 @@ const rulesSchema = z.object({
   }),
 });
 
-export interface Sample {
+interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-export interface PrometheusOptions {
+interface PrometheusOptions {
   readonly binary: string;
   /** Job and `host:port`. */
   readonly targets: Readonly<Record<string, readonly string[]>>;

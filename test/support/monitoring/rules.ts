@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 /* The rule files of the chart, as Prometheus reads them. */
 
-export const RULES_FOLDER = resolve(import.meta.dirname, '../../../charts/muster/files/rules');
+const RULES_FOLDER = resolve(import.meta.dirname, '../../../charts/muster/files/rules');
 
 const alertSchema = z.strictObject({
   alert: z.string(),
@@ -19,10 +19,10 @@ const fileSchema = z.strictObject({
   groups: z.array(z.strictObject({ name: z.string(), rules: z.array(z.union([alertSchema, recordSchema])) })),
 });
 
-export type Alert = z.infer<typeof alertSchema>;
-export type Recorded = z.infer<typeof recordSchema>;
+type Alert = z.infer<typeof alertSchema>;
+type Recorded = z.infer<typeof recordSchema>;
 
-export interface RuleFile {
+interface RuleFile {
   readonly name: string;
   readonly path: string;
   readonly groups: z.infer<typeof fileSchema>['groups'];

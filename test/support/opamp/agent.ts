@@ -29,7 +29,7 @@ export interface OpampAnswer {
   readonly message: ServerToAgent | undefined;
 }
 
-export interface RawPost {
+interface RawPost {
   readonly url: string;
   readonly bearer?: string | undefined;
   readonly body: Uint8Array;

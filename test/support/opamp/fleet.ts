@@ -2,7 +2,7 @@ import type { ServerToAgent } from '../../../src/opamp/generated/opamp_pb.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, type Muster, type Tenant } from '../service/muster.ts';
 import { OpampAgent, REPORTS } from './agent.ts';
 
-export interface StartedAgent {
+interface StartedAgent {
   readonly agent: OpampAgent;
   readonly appId: string;
   /** The answer to its first message. */

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { until } from '../time/until.ts';
 
 /** A request that an exporter sent. */
-export interface OtlpExport {
+interface OtlpExport {
   readonly path: string;
   /** Every header of the name, as its bytes came; the name in lower case. */
   header(name: string): readonly string[];
@@ -83,7 +83,7 @@ export class OtlpReceiver implements AsyncDisposable {
 }
 
 /** A trace of one span, in the JSON of OTLP. */
-export const traceOf = (spanName: string): object => ({
+const traceOf = (spanName: string): object => ({
   resourceSpans: [
     {
       resource: { attributes: [{ key: 'service.name', value: { stringValue: 'walk' } }] },

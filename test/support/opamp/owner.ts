@@ -4,7 +4,7 @@ import { auditOf, type AuditEntry } from '../service/daemon.ts';
 import { call, createApp, enroll, tenant, type Muster, type Tenant } from '../service/muster.ts';
 
 /** An app that speaks OpAMP, with its account. */
-export interface Enrolled extends Tenant {
+interface Enrolled extends Tenant {
   readonly appId: string;
   readonly credential: string;
 }

@@ -11,9 +11,9 @@ const version = (name: string): string =>
   new RegExp(`^${name}=(.+)$`, 'm').exec(readFileSync(SCRIPT, 'utf8'))?.[1] ?? '';
 
 /** The version of the supervisor and of its collector. */
-export const COLLECTOR_VERSION = version('version');
+const COLLECTOR_VERSION = version('version');
 /** The version of the client library for Python. */
-export const CLIENT_VERSION = version('client');
+const CLIENT_VERSION = version('client');
 
 /** The supervisor and the collector: programs of others, by their paths. */
 export interface CollectorPrograms {

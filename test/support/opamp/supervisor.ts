@@ -20,7 +20,7 @@ const STATE = z.object({
   last_remote_config_status: z.object({ status: z.number(), last_remote_config_hash: z.string() }).optional(),
 });
 
-export interface SupervisorPlan {
+interface SupervisorPlan {
   readonly programs: CollectorPrograms;
   /** The folder of its file, its storage and its log; `muster agent enroll --opamp` makes it. */
   readonly folder: string;

@@ -22,7 +22,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-export interface Example {
+interface Example {
   readonly value: unknown;
 }
 
@@ -41,7 +41,7 @@ export interface Media {
   readonly examples?: Readonly<Record<string, Example>>;
 }
 
-export interface AnswerObject {
+interface AnswerObject {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Header>>;
   readonly content?: Readonly<Record<string, Media>>;
@@ -56,7 +56,7 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
-export interface CodeSample {
+interface CodeSample {
   readonly lang: string;
   readonly label: string;
   readonly source: string;

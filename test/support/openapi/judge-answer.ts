@@ -16,7 +16,7 @@ import { sentHeadersFault } from './sent-headers.ts';
  */
 
 /** Why an answer is not in the documents, by the name that the test gives. */
-export const UNDOCUMENTED = {
+const UNDOCUMENTED = {
   'another listener': 'the path is asked of a listener that does not have its API',
 } as const satisfies Readonly<Record<string, string>>;
 export type Undocumented = keyof typeof UNDOCUMENTED;

@@ -3,7 +3,7 @@ import { until } from '../time/until.ts';
 import type { Browser, PanelMuster } from './panel-users.ts';
 
 /** An event of a stream. */
-export interface SentEvent {
+interface SentEvent {
   readonly id: string | undefined;
   readonly event: string;
   readonly data: string;

@@ -31,7 +31,7 @@ export const pathOf = (path: string, accountId: string): string =>
 let document: Document | undefined;
 
 /** A request of an operation, with the path below `/panel/v1`. */
-export interface OperationRequest {
+interface OperationRequest {
   readonly path: string;
   readonly request: Call;
 }

@@ -23,7 +23,7 @@ export interface Signing extends AsyncDisposable {
   replica(): Promise<PanelMuster>;
 }
 
-export interface SigningOptions {
+interface SigningOptions {
   readonly clock?: Clock;
   /** Without one the store is embedded. */
   readonly backend?: Backend;

@@ -9,12 +9,12 @@ import {
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Boot } from '../../../src/time/boot.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from '../store/wrapped-store.ts';
 
 /** Where the process is killed: at a write of its requests, or after all of them were answered. */
-export type Kill = 'before the write' | 'after the write' | 'when idle';
+type Kill = 'before the write' | 'after the write' | 'when idle';
 /** The fate of the first write: it fails, or it happens and its answer is lost. */
-export type Trouble = 'refused' | 'answer lost';
+type Trouble = 'refused' | 'answer lost';
 
 /** What happens next to a process and its accounts. */
 export interface CrashStep {

@@ -15,7 +15,7 @@ import { demand } from './demand.ts';
  * lost, with clocks that differ, and replicas that pause, sleep, crash and are cut off. All of it follows from a seed.
  */
 
-export interface Fault {
+interface Fault {
   readonly at: number;
   readonly until: number;
   readonly replica: string;
@@ -58,7 +58,7 @@ export interface Burst {
 }
 
 /** How wrong clocks are. */
-export interface Clocks {
+interface Clocks {
   /** The offsets of the wall clocks of the first replicas, in milliseconds; those of others are within `apartMs`. */
   readonly offsetsMs?: readonly number[];
   readonly apartMs: number;
@@ -72,7 +72,7 @@ const FAIR: Clocks = { apartMs: 500, jumpMs: 0, ratePpm: 0 };
 export const WILD: Clocks = { apartMs: 120_000, jumpMs: 120_000, ratePpm: 500 };
 
 /** A replica stops for a while and goes on; while it is suspended its monotonic clock stands still, too. */
-export interface Stop {
+interface Stop {
   readonly replica: number;
   readonly at: number;
   readonly ms: number;
@@ -82,7 +82,7 @@ export interface Stop {
 }
 
 /** The store tells a revision that it has not reached yet; or a machine does not know that it was suspended. */
-export type Slip = 'revisions ahead' | 'standstill unseen';
+type Slip = 'revisions ahead' | 'standstill unseen';
 
 export interface Scenario {
   readonly seed: number;

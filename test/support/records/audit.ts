@@ -73,7 +73,7 @@ export async function tamper(store: Store, key: string, value: string | undefine
 }
 
 /** A leader that seals on command. */
-export interface Sealer extends AsyncDisposable {
+interface Sealer extends AsyncDisposable {
   readonly term: Term;
   /** How many entries it has sealed. */
   readonly sealed: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from './source-tree.ts';
 
 /** A heading of the third level of docs/CONTRACT.md, with what stands below it. */
-export interface Rule {
+interface Rule {
   readonly title: string;
   readonly anchor: string;
   readonly text: string;

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 export const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** A file of `src` and what it imports. Paths are relative to `src`. */
-export interface SourceFile {
+interface SourceFile {
   readonly path: string;
   readonly text: string;
   readonly lines: number;
@@ -24,8 +24,9 @@ export const sourceTree = (): readonly SourceFile[] => treeOf('src');
 /** Every file of the client for TypeScript; its paths are relative to the client's own `src`. */
 export const clientTree = (): readonly SourceFile[] => treeOf('clients/typescript/src');
 
-function treeOf(folder: string): readonly SourceFile[] {
-  return globSync('**/*.ts', { cwd: join(ROOT, folder) })
+/** Every file of a folder; its paths are relative to the folder. */
+export function treeOf(folder: string): readonly SourceFile[] {
+  return globSync('**/*.{ts,tsx}', { cwd: join(ROOT, folder) })
     .toSorted()
     .map((path) => {
       const text = readFileSync(join(ROOT, folder, path), 'utf8');
@@ -52,11 +53,13 @@ export function importsOf(path: string, text: string): Pick<SourceFile, 'imports
 
 const isRelative = ({ specifier }: { readonly specifier: string }): boolean => specifier.startsWith('.');
 
-/** Comments may name anything; a code that they hold is no code. Lines stay lines. */
+const STRING_OR_COMMENT = /'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`|\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+
+/** Comments may name anything; a code that they hold is no code. Lines stay lines, and strings such as globs stay. */
 export const withoutComments = (text: string): string =>
-  text
-    .replaceAll(/\/\*[\s\S]*?\*\//g, (comment) => '\n'.repeat(comment.split('\n').length - 1))
-    .replaceAll(/^\s*\/\/.*$/gm, '');
+  text.replaceAll(STRING_OR_COMMENT, (found) =>
+    /^['`]/.test(found) ? found : '\n'.repeat(found.split('\n').length - 1),
+  );
 
 /** The folder of a file; a file that lies loose in `src`, and each of the two of `domain`, is a room of its own. */
 export function roomOf(path: string): string {

@@ -22,7 +22,7 @@ interface Running {
   readonly meta: TaskMeta;
 }
 
-export interface TimedVerdictOptions {
+interface TimedVerdictOptions {
   /** The test it is of: to be given where tests of a file run at once, since any of them is vitest's current one. */
   readonly task?: Running;
   readonly watch?: () => Promise<Pick<ControlLoop, 'stalls'> & AsyncDisposable>;

@@ -71,7 +71,7 @@ const linkTo = (label: string, target: string): Link => {
 };
 
 /** The links of a cell: those with an address, and those by a label. A label without a definition leads nowhere. */
-export function linksIn(cell: string, definitions: ReadonlyMap<string, string>): readonly Link[] {
+function linksIn(cell: string, definitions: ReadonlyMap<string, string>): readonly Link[] {
   const found = [...cell.matchAll(/\[((?:[^[\]]|\[[^\]]*\])+)\](?:\(([^)\s]+)\))?/g)];
   return found.map(([, label = '', target]) => linkTo(label, target ?? definitions.get(label) ?? ''));
 }

@@ -8,7 +8,7 @@ import { until } from '../time/until.ts';
 import { rawKey } from '../store/raw-key.ts';
 
 /** The entries that the watch cache fed to it. */
-export class Shelf implements WatchCacheSink {
+class Shelf implements WatchCacheSink {
   readonly entries = new Map<string, Entry>();
   /** Every removal and every clearing, which must not be undone by a page that was read before. */
   settledTimes = 0;
@@ -59,7 +59,7 @@ export interface Followed extends AsyncDisposable {
   caughtUp(): Promise<void>;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly clock?: Clock;
   readonly checkEveryMs?: number;
 }

@@ -5,7 +5,7 @@ import { faultyStore, type FaultyStore } from '../store/faulty-store.ts';
 import { until } from '../time/until.ts';
 import { call, Muster, tenant, type MusterOptions } from './muster.ts';
 
-export interface Running extends AsyncDisposable {
+interface Running extends AsyncDisposable {
   readonly muster: Muster;
   readonly store: FaultyStore;
 }

@@ -8,7 +8,7 @@ import { OPERATOR_TOKEN } from './muster.ts';
 
 const MAIN = [join(import.meta.dirname, '../../../src/main.ts')];
 
-export interface Exit {
+interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
 }

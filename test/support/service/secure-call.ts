@@ -4,7 +4,7 @@ import { request, type Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 
-export interface SecureAnswer {
+interface SecureAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
@@ -12,7 +12,7 @@ export interface SecureAnswer {
   readonly shown: string;
 }
 
-export interface SecureCall {
+interface SecureCall {
   readonly ca: string;
   readonly method?: string;
   readonly token?: string;

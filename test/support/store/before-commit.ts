@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from './wrapped-store.ts';
 
 /** Does one thing just before the next commit that writes a record of a kind, as a race that is lost for certain. */
 export class BeforeCommit {

@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from './wrapped-store.ts';
 
 /** Does one thing just after a chosen read of the store, while whoever read it still waits for the answer. */
 export class DuringReads {

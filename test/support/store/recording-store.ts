@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/store/port.ts';
-import { wrappedStore } from '../../../src/store/wrapped.ts';
+import { wrappedStore } from './wrapped-store.ts';
 
 /** The same store; every value that a commit puts is noted, as it will lie at rest. */
 export const recordingStore = (store: Store, written: string[]): Store =>

@@ -20,7 +20,7 @@ export interface Network {
   isMute: boolean;
 }
 
-export interface Caller {
+interface Caller {
   readonly network: Network;
   /** Does it within the caller's process, now or when that goes on. */
   deliver(act: () => void): void;

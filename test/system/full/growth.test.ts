@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { boundedByFullness } from '../../../src/domain/fullness/bounded-store.ts';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
 import { pagesOf } from '../../../src/store/pages.ts';
 import { expectAbsent, type Store } from '../../../src/store/port.ts';
@@ -8,6 +7,7 @@ import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { until } from '../../support/time/until.ts';
 import { rawKey } from '../../support/store/raw-key.ts';
+import { boundedStore } from '../../support/store/bounded-store.ts';
 
 const binary = findEtcd();
 const title = `A12: growth on a small etcd${binary ? '' : ` [skipped: ${NO_ETCD}]`}`;
@@ -17,7 +17,7 @@ const AT_ONCE = 50;
 const options = { binary: binary ?? '', unsafeNoFsync: true, flags: [`--quota-backend-bytes=${QUOTA_BYTES}`] };
 
 const open = async (etcd: EtcdCluster): Promise<Store> =>
-  boundedByFullness(await openEtcdStore({ endpoints: etcd.urls, prefix: 'm/', deadlineMs: 20_000 }));
+  boundedStore(await openEtcdStore({ endpoints: etcd.urls, prefix: 'm/', deadlineMs: 20_000 }));
 
 /** Creates records of a class that is refused first. @returns how many were taken; the others were refused as `full` */
 async function grow(store: Store, name: string, count: number, bytes: number): Promise<number> {

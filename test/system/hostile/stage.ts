@@ -50,7 +50,7 @@ export interface AttackOptions {
 }
 
 /** What the probes saw, and the lines that the attacker wrote. */
-export interface AttackFigures extends ProbeFigures {
+interface AttackFigures extends ProbeFigures {
   readonly attacker: readonly string[];
   /** How much more of the machine's memory the service had at the end of the attack, in MB. */
   readonly grownMb: number;

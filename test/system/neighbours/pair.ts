@@ -7,14 +7,14 @@ import { MusterProcess, type Addresses } from '../../support/service/muster-proc
 export type Build = 'previous' | 'current';
 
 /** One process of the pair, also when it has ended. */
-export interface Ran {
+interface Ran {
   readonly build: Build;
   readonly process: MusterProcess;
   /** Somebody ends it. */
   isTold: boolean;
 }
 
-export type Place = 0 | 1;
+type Place = 0 | 1;
 const PROBE_MS = 1000;
 const LINES_TOLD = 5;
 const LOOK_EVERY_MS = 100;
@@ -24,7 +24,7 @@ export async function eventually(holds: () => Promise<boolean> | boolean): Promi
   while (!(await holds())) await sleep(LOOK_EVERY_MS);
 }
 
-export interface PairOptions {
+interface PairOptions {
   /** The folder of each build. */
   readonly folders: Readonly<Record<Build, string>>;
   readonly env: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const LANDING = join(import.meta.dirname, '../previous-landing');
 const ARCHIVE_BYTES_MAX = 256 * 1024 * 1024;
 
-export interface Previous {
+interface Previous {
   readonly commit: string;
   /** Why it cannot be had in this clone, and what to do; undefined where it can. */
   readonly missing: string | undefined;

@@ -61,7 +61,7 @@ export function limitFaults({ calls }: Pick<History, 'calls'>, account: string, 
   return faults;
 }
 
-export interface Ledgers {
+interface Ledgers {
   /** `<accountId> <day>` → `<active> <digest>`, as it is recorded. */
   readonly recorded: Readonly<Record<string, string>>;
   readonly expected: Readonly<Record<string, string>>;

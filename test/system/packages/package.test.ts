@@ -85,9 +85,11 @@ describe('@muster/muster', () => {
   const command = (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
     run(process.execPath, [program, ...args], { cwd: folder, env: { NODE_DISABLE_COMPILE_CACHE: '1' } });
 
-  test('has JavaScript with its declarations, and neither a source nor a script that runs at an installation', () => {
+  test('has JavaScript, the declarations of the client, and neither a source nor a script that runs at an installation', () => {
     const files = globSync('**/*', { cwd: packaged, exclude: ['node_modules'] });
-    expect(files.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
+    const typed = files.filter((path) => path.endsWith('.ts'));
+    expect(typed).toContain('dist/clients/typescript/src/index.d.ts');
+    expect(typed.filter((path) => !/^dist\/clients\/typescript\/src\/.*\.d\.ts$/.test(path))).toEqual([]);
     expect(files.filter((path) => !/^(?:bin|dist\/(?:src|clients|web))(?:\/|$)/.test(path)).toSorted()).toEqual([
       'CHANGELOG.md',
       'README.md',
@@ -97,12 +99,7 @@ describe('@muster/muster', () => {
       'package.json',
     ]);
     expect(files).toEqual(
-      expect.arrayContaining([
-        'bin/muster.mjs',
-        'dist/src/cli/main.js',
-        'dist/src/cli/main.d.ts',
-        'dist/web/dist/index.html',
-      ]),
+      expect.arrayContaining(['bin/muster.mjs', 'dist/src/cli/main.js', 'dist/web/dist/index.html']),
     );
     const manifest = JSON.parse(readFileSync(join(packaged, 'package.json'), 'utf8')) as Record<string, unknown>;
     expect(manifest).not.toHaveProperty('scripts');

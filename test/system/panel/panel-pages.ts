@@ -2,7 +2,7 @@ import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
 
 /* The pages of the panel by name, for the tests that visit every one. */
 
-export interface PanelPage {
+interface PanelPage {
   readonly name: string;
   readonly path: (account: SeededAccount) => string;
   /** A text that stands there once the page has read what it shows. */
@@ -14,7 +14,7 @@ const inAccount =
   ({ accountId }: SeededAccount): string =>
     `/accounts/${accountId}${page}`;
 
-export const OWNER_PAGES: readonly PanelPage[] = [
+const OWNER_PAGES: readonly PanelPage[] = [
   { name: 'overview', path: inAccount(''), shows: /Newest events/ },
   { name: 'apps', path: inAccount('/apps'), shows: /edge-001/ },
   {
@@ -31,7 +31,7 @@ export const OWNER_PAGES: readonly PanelPage[] = [
   { name: 'me', path: () => '/me', shows: /this one/ },
 ];
 
-export const OPERATOR_PAGES: readonly PanelPage[] = [
+const OPERATOR_PAGES: readonly PanelPage[] = [
   { name: 'accounts', path: () => '/operator/accounts', shows: /Acme Production/ },
   { name: 'account-settings', path: inAccount('/settings'), shows: /Adoption by a FleetAccount/ },
   { name: 'users', path: () => '/operator/users', shows: /Signs in as/ },

@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core';
 
 /** A passkey that an authenticator keeps. */
-export interface KeptPasskey {
+interface KeptPasskey {
   readonly credentialId: string;
   readonly isResidentCredential: boolean;
   readonly rpId?: string;

@@ -4,7 +4,7 @@ import { account, type IssuedCode, type PanelAppDetail } from '../../api/panel.t
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { pathOfAccount } from '../../shell/router.ts';
 import { useIsOwner, useSession } from '../../shell/session.tsx';
 import { app as texts, apps } from '../../text/apps.ts';

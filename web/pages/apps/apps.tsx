@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { account, type PanelApp } from '../../api/panel.ts';
 import { useNow } from '../../hooks/use-now.ts';
 import { useResource } from '../../hooks/use-resource.ts';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfApp } from '../../shell/router.ts';
 import { useIsOwner } from '../../shell/session.tsx';

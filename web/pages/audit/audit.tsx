@@ -9,7 +9,7 @@ import {
 } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useSettled } from '../../hooks/use-settled.ts';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { useSession } from '../../shell/session.tsx';
 import { audit as texts } from '../../text/audit.ts';
 import { common } from '../../text/common.ts';

@@ -4,7 +4,7 @@ import { Button, Select, TextField } from '../../ui/controls.tsx';
 
 /* Which entries of an audit are shown. */
 
-export interface Filters {
+interface Filters {
   readonly actor: string;
   /** A group of actions, such as `app.`; `''` for all, `other` for the one that is typed. */
   readonly group: string;

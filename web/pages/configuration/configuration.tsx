@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { account, type Configuration } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { useIsOwner, useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { configuration as texts } from '../../text/configuration.ts';

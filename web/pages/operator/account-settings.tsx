@@ -3,7 +3,7 @@ import { account, type Account } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { pathOfAccount, pathOfOperator } from '../../shell/router.ts';
 import { useSession } from '../../shell/session.tsx';
 import { formatInstant } from '../../text/format.ts';

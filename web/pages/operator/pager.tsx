@@ -3,7 +3,7 @@ import { pager as texts } from '../../text/operator.ts';
 import { Button } from '../../ui/controls.tsx';
 
 /** The pages of a list that a person has turned over. */
-export interface Places {
+interface Places {
   /** Where the page begins, as `after` of the request; undefined for the first. */
   readonly place: string | undefined;
   readonly number: number;

@@ -5,7 +5,7 @@ import { reviews as texts } from '../../text/reviews.ts';
 import type { Status } from './order.ts';
 
 /** Decisions on their way. */
-export interface Decisions {
+interface Decisions {
   /** What was decided and has no answer yet, by entry. */
   readonly sending: ReadonlyMap<string, Status>;
   /** The last decision that failed; undefined where none did. */

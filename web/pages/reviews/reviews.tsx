@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { account, type ReviewEntry } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { reviews as texts } from '../../text/reviews.ts';
 import { Select } from '../../ui/controls.tsx';
 import { Card, Page } from '../../ui/page.tsx';

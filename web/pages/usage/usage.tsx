@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { account, type Usage } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
-import type { PageProps } from '../../shell/pages.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
 import { formatAmount, formatCount, formatMonth } from '../../text/format.ts';
 import { usage as texts } from '../../text/usage.ts';
 import { BarChart } from '../../ui/bar-chart.tsx';

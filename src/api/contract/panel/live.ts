@@ -6,7 +6,7 @@ import { operation } from '../operation.ts';
 /* Live events: hints that something changed, after which a page reads again. */
 
 /** What a hint is about. */
-export const TOPICS = [
+const TOPICS = [
   'account',
   'apps',
   'seen',

@@ -6,7 +6,7 @@ import { operation } from '../operation.ts';
 
 /* The ways into the panel. All but a link need nothing of the store before they have succeeded. */
 
-export const login = described(
+const login = described(
   text({ codePointsMax: LIMITS.loginCharactersMax }).min(1),
   'The name to sign in with, such as an e-mail address. Case and width make no difference.',
   'ann@example.com',

@@ -4,7 +4,7 @@ import { OwedPool } from './owed-pool.ts';
 import { SharedBodies } from './shared-bodies.ts';
 
 /** The bounds of what clients have not taken, in bytes. */
-export interface OwedBounds {
+interface OwedBounds {
   readonly strangersMax: number;
   readonly knownMax: number;
 }

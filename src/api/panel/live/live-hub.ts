@@ -12,7 +12,7 @@ import { LiveStream, type Follower } from './live-stream.ts';
 import { createRounds } from './rounds.ts';
 import { createWatchedRounds, type WatchedRoundsDeps } from './watched-rounds.ts';
 
-export interface LiveHubDeps extends WatchedRoundsDeps, StreamPolicy {
+interface LiveHubDeps extends WatchedRoundsDeps, StreamPolicy {
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly sessionUses: Pick<SessionUses, 'isIdle'>;

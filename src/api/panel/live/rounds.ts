@@ -1,6 +1,6 @@
 import type { Clock } from '../../../time/clock.ts';
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly clock: Pick<Clock, 'sleep'>;
   /** Ends the rounds for good. */
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ export const REFERENCE_PAGE = '/docs';
 /** Leads to it, from the paths by which the panel's other answers to programs begin. */
 export const REFERENCE_ALIAS = '/panel/docs';
 
-export type ReferencePath = Exclude<PublicPath, '/openapi/device.json' | '/openapi/operator.json'>;
+type ReferencePath = Exclude<PublicPath, '/openapi/device.json' | '/openapi/operator.json'>;
 export type ReferenceFiles = Readonly<Record<ReferencePath, PublicFile>>;
 
 const FILES = {

@@ -15,7 +15,7 @@ import { takeTicket, toldToWait, type TicketFor } from './sign-in-ticket.ts';
  */
 
 /** An attempt whose password may be compared, until it is disposed of. */
-export interface AdmittedAttempt extends Pick<PasswordPlace, 'matches' | typeof Symbol.dispose> {
+interface AdmittedAttempt extends Pick<PasswordPlace, 'matches' | typeof Symbol.dispose> {
   /** Takes back its count: the password was right. */
   takeBack(): void;
 }

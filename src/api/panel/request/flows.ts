@@ -34,8 +34,8 @@ const passkeyFlow = z.object({
   /** A digest of the stored password that was right, so that a new one ends the sign-in. */
   hashed: z.string().optional(),
 });
-export type PasskeyFlow = z.infer<typeof passkeyFlow>;
-export type PasskeyPurpose = 'passkey sign-in' | 'passkey addition' | 'passkey proof';
+type PasskeyFlow = z.infer<typeof passkeyFlow>;
+type PasskeyPurpose = 'passkey sign-in' | 'passkey addition' | 'passkey proof';
 
 /** The header that keeps a flow in the browser. */
 export function keepFlow(

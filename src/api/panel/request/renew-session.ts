@@ -9,7 +9,7 @@ import { setCookie, type CookieNames } from './cookies.ts';
 import type { PanelServices } from './route.ts';
 
 /** A session in the place of the request's own. */
-export interface RenewedSession {
+interface RenewedSession {
   readonly token: Secret;
   readonly sessionId: string;
   /** How long it lasts still. */
@@ -17,7 +17,7 @@ export interface RenewedSession {
 }
 
 /** The session that is renewed, and the origin of that change. */
-export interface Renewing {
+interface Renewing {
   readonly signedIn: SignedIn;
   readonly origin: Origin;
 }

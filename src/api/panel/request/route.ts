@@ -77,7 +77,7 @@ export interface PanelServices extends OperatorServices, V1Services {
 }
 
 /** The rates of an address, each of a kind of requests on this replica. */
-export interface AddressRates {
+interface AddressRates {
   /** Attempts with a secret. */
   readonly attempts: DeviceRate;
   /** Challenges, links that are read or used, and ways to the provider: no secret can be guessed by them. */
@@ -108,7 +108,7 @@ const PATH_IDS = {
   passkeyId: PASSKEY_ID,
 } as const;
 /** The ids in the path; `''` for a name that the path does not have. */
-export type PanelIds = { readonly [Name in keyof typeof PATH_IDS]: string };
+type PanelIds = { readonly [Name in keyof typeof PATH_IDS]: string };
 
 /** @throws Refusal `not_found` */
 export function panelIds(params: Readonly<Record<string, string | string[]>>): PanelIds {
@@ -176,7 +176,7 @@ interface RouteBase<Shape extends z.core.$ZodShape> extends Operation<Shape> {
 }
 
 /** An operation for anyone, with its handler, which throws Refusal, StoreUnavailable and Busy. */
-export interface OpenRoute<Shape extends z.core.$ZodShape> extends RouteBase<Shape> {
+interface OpenRoute<Shape extends z.core.$ZodShape> extends RouteBase<Shape> {
   readonly access: 'anyone';
   handle(request: OpenRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): Promise<Reply> | Reply;
 }

@@ -21,7 +21,7 @@ interface Kept {
 const EVERY_ACCOUNT = '';
 
 /** How near an account is to its rate limit. */
-export interface AccountLimits {
+interface AccountLimits {
   /** How full its window is, 0 to 1: as the replica sees it that sees the most. */
   readonly fill: number;
   /** Undefined where it is not limited, nor near it on any replica. */
@@ -74,7 +74,7 @@ export function createWatchedReads(deps: WatchedReadsDeps): WatchedReads {
 }
 
 /** Reads that are shared for a while. */
-export interface SharedReads {
+interface SharedReads {
   /** The outcome of the last read, or of a new one. @throws whatever `read` throws; a failure is not kept */
   get<T extends object>(accountId: string, what: Watched, read: () => Promise<T>): Promise<T>;
   forget(accountId: string): void;

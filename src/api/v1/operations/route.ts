@@ -13,7 +13,7 @@ export interface Services {
 }
 
 /** A request of `/v1` as a handler gets it. */
-export interface V1Request<Body> {
+interface V1Request<Body> {
   readonly caller: Caller;
   /** The caller's account, as new as the request. */
   readonly account: AccountReader;

@@ -5,7 +5,7 @@ import { naming } from '../../../service/files/file-error.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Progress } from '../../terminal/progress.ts';
 
-export type Reading = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+type Reading = (bytes: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 
 /** Passes the bytes on until the signal aborts, and reports their number over all readings. */
 export function counting(progress: Progress, signal: AbortSignal): Reading {

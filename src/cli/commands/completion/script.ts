@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { RootCommand } from '@bomb.sh/tab';
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /*

@@ -9,7 +9,7 @@ const field = (name: string): string => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/
 /**
  * Three lines for any POSIX shell, to be pasted one after the other: each leaves the values that the next one needs.
  */
-export function curlLines({ api, device }: Urls, apiKey: string): readonly [string, string, string] {
+function curlLines({ api, device }: Urls, apiKey: string): readonly [string, string, string] {
   const poll = `curl -sS ${device}/device/v1/config -H "Authorization: Bearer $CREDENTIAL"; echo`;
   const enrollment = `'{"appId":"'$APP_ID'","enrollCode":"'$CODE'","platform":"linux","agentVersion":"1.0.0","connection":"cloud"}'`;
   const otel = `'{"enabled":true,"endpoint":"https://otel.example.com","authHeader":"Bearer collector-secret"}'`;
@@ -22,7 +22,7 @@ export function curlLines({ api, device }: Urls, apiKey: string): readonly [stri
 }
 
 /** The same in the words of the command: an app, a collector, and the daemon that follows it until Ctrl-C. */
-export const musterLines = (greeted: Pick<Greeted, 'muster' | 'dataDir'>): readonly [string, string, string] => [
+const musterLines = (greeted: Pick<Greeted, 'muster' | 'dataDir'>): readonly [string, string, string] => [
   `${evalLine(greeted)}; APP=$(${greeted.muster} apps create --name 'first daemon' --save-codes first.code -o id)`,
   `${greeted.muster} otel set --endpoint https://otel.example.com`,
   `${greeted.muster} agent run --app $APP --code-file first.code --credential-file first.credential --otel-config first.yaml`,

@@ -23,7 +23,7 @@ const FREE_FAIL_BYTES = 64 * MIB;
 const FREE_WARN_BYTES = 1024 * MIB;
 
 /** The checks of this machine depend on whether the service runs, and where. */
-export interface Whereabouts {
+interface Whereabouts {
   /** It runs, here or elsewhere: its ports are taken, and its key file is there. */
   readonly serviceRuns: boolean;
   /** It runs elsewhere, and so is its data directory. */

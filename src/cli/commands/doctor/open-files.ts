@@ -16,7 +16,7 @@ import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
 /**
  * The service that is judged: one that responds, one that is to be started here, or one that is known to run elsewhere.
  */
-export interface JudgedService {
+interface JudgedService {
   readonly responds: boolean;
   readonly runs: boolean;
 }

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { VERSION } from '../../../version.ts';
 
 /** Names the program in the API server's audit log, as in `muster/0.1.0 (linux/x64)`. */
-export const USER_AGENT: string = `muster/${VERSION} (${process.platform}/${process.arch})`;
+const USER_AGENT: string = `muster/${VERSION} (${process.platform}/${process.arch})`;
 
 /** The name under which `managedFields` of an object lists the fields that Muster has written. */
 export const FIELD_MANAGER = 'muster';

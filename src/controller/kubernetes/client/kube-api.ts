@@ -20,7 +20,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-export interface KubeList {
+interface KubeList {
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
   /** The token of the next page; undefined on the last one. */
@@ -89,7 +89,7 @@ export interface KubeApi {
 }
 
 /** Fields to set; `null` removes one, an array is replaced as a whole. */
-export interface Patch {
+interface Patch {
   readonly subresource?: 'status';
   readonly merge: Readonly<Record<string, unknown>>;
 }

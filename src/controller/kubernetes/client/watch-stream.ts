@@ -4,7 +4,7 @@ import { metadata } from '../schema/common.ts';
 import { KubeError, kubeErrorOf, type WatchEvent } from './kube-api.ts';
 
 /** Bookmarks come about once a minute: a stream that is silent for so long has lost its server. */
-export const WATCH_SILENT_MS = 150_000;
+const WATCH_SILENT_MS = 150_000;
 const LINE_CHARACTERS_MAX = 8_388_608;
 
 interface ByteStream {

@@ -19,7 +19,7 @@ export interface FollowedNamespaceDeps extends InformerDeps {
   readonly claims: Slots;
 }
 
-export interface FollowedNamespaceOptions {
+interface FollowedNamespaceOptions {
   readonly cache: NamespaceCache;
   readonly leases: Pick<Informer, 'get' | 'written' | 'synced'>;
   /** Whether the namespace is being deleted; undefined where it may not be asked for. */

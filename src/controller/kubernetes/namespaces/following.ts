@@ -22,7 +22,7 @@ export interface Followed {
   readonly scope: 'cluster' | 'namespaces';
 }
 
-export interface FollowingDeps extends Omit<FollowedNamespaceDeps, 'claims'>, Followed {}
+interface FollowingDeps extends Omit<FollowedNamespaceDeps, 'claims'>, Followed {}
 
 const CLAIMS_MAX = 16;
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };

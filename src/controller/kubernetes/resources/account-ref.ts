@@ -37,7 +37,7 @@ export async function accountOf(
 export const ACCOUNT_REQUEUE_MS = 60_000;
 
 /** The annotation by which the owner of a resource says that it is to move to another account, by the account's id. */
-export const REBIND_ANNOTATION = 'muster.dev/rebind-to';
+const REBIND_ANNOTATION = 'muster.dev/rebind-to';
 
 /**
  * Whether the resource is to leave its account for the one that its reference leads to now: what it stands for is

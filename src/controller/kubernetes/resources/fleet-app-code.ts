@@ -5,7 +5,7 @@ import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { FleetAppSpec } from '../schema/fleet-app.ts';
 
 /** The state of the code that was registered last; `none` where no code was. */
-export type CodeState = 'none' | 'open' | 'expired' | 'used' | 'voided';
+type CodeState = 'none' | 'open' | 'expired' | 'used' | 'voided';
 
 /** A11: a code expires by the clock, whether or not it has been cleaned away. */
 export function codeStateOf(app: AppRecord, code: { readonly hash: string } | undefined, at: number): CodeState {
@@ -18,7 +18,7 @@ export function codeStateOf(app: AppRecord, code: { readonly hash: string } | un
 /** A code is renewed so long before it expires: longer than a weekend on which nobody works. */
 export const RENEW_BEFORE_MS = 3 * DAY_MS;
 
-export interface CodeFacts {
+interface CodeFacts {
   readonly spec: FleetAppSpec;
   readonly app: AppRecord;
   /** Whether this generation has not been carried out yet. */
@@ -29,7 +29,7 @@ export interface CodeFacts {
   readonly expiresAt: number | undefined;
 }
 
-export interface CodeWish {
+interface CodeWish {
   /** Whether a code is to be issued. */
   readonly issue: boolean;
   /** The condition `Ready` where none is. */

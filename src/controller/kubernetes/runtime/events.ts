@@ -6,7 +6,7 @@ import { API_VERSION, type KindName } from '../schema/common.ts';
 import { sentence } from './conditions.ts';
 import type { ResourceEvent } from './kind.ts';
 
-export interface EventRecorderDeps {
+interface EventRecorderDeps {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly log: Log;
@@ -15,7 +15,7 @@ export interface EventRecorderDeps {
 }
 
 /** The resource that an event is about. */
-export interface Regarding {
+interface Regarding {
   readonly kind: KindName;
   readonly object: KubeObject;
 }

@@ -19,7 +19,7 @@ export interface InformerDeps {
   readonly random: () => number;
 }
 
-export interface InformerOptions {
+interface InformerOptions {
   readonly type: ResourceType;
   /** Undefined: the objects of the whole cluster. */
   readonly namespace?: string | undefined;

@@ -4,7 +4,7 @@ import { KIND_SCHEMAS } from '../schema/crd.ts';
 import { Informer, type Change, type InformerDeps } from './informer.ts';
 import { resourceTypeOf } from './resource.ts';
 
-export interface KindInformersOptions {
+interface KindInformersOptions {
   /** Undefined: the resources of the whole cluster, by one watch for each kind. */
   readonly namespace: string | undefined;
   readonly onChange: (kind: KindName, change: Change) => void;

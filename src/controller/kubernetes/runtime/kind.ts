@@ -130,7 +130,7 @@ export interface NamespaceView {
 }
 
 /** The part that is made for one reconciliation of one resource. */
-export interface ReconcileRun {
+interface ReconcileRun {
   readonly clock: Clock;
   readonly log: Log;
   /** Aborts when the leader's term ends. */

@@ -11,7 +11,7 @@ export const INFORMER_FAILURES = [
   'unavailable',
   'unreadable',
 ] as const;
-export type InformerFailure = (typeof INFORMER_FAILURES)[number];
+type InformerFailure = (typeof INFORMER_FAILURES)[number];
 
 export interface InformerMetrics {
   /** @param resource its plural, as in the path of the API server */

@@ -11,7 +11,7 @@ import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } fro
  * object refers to another namespace.
  */
 
-export interface NamespaceCacheOptions {
+interface NamespaceCacheOptions {
   readonly namespace: string;
   /** The custom resources, of this namespace or of all. */
   readonly kinds: KindInformers;

@@ -21,7 +21,7 @@ export interface KindReconciler {
 }
 
 /** The surroundings of the reconciliation of one resource. */
-export interface Frame extends StatusFrame {
+interface Frame extends StatusFrame {
   readonly context: ReconcileContext;
 }
 

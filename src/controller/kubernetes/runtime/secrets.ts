@@ -23,14 +23,14 @@ export const HEADER_FOR = 'muster.dev/auth-header-for';
 export const HEADER_ENDPOINT = 'muster.dev/auth-header-endpoint';
 
 /** The custom resource that owns a Secret. */
-export interface SecretOwner {
+interface SecretOwner {
   readonly kind: KindName;
   readonly name: string;
   readonly uid: string;
 }
 
 /** A Secret as memory has it: `digests` has the `tokenHash` of each value. */
-export interface KnownSecret {
+interface KnownSecret {
   readonly own: boolean;
   readonly digests: Readonly<Record<string, string>>;
   readonly object: KubeObject;
@@ -65,7 +65,7 @@ export interface Secrets {
   ): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NotForThis' | 'NoKey'>;
 }
 
-export interface SecretsDeps {
+interface SecretsDeps {
   readonly api: KubeApi;
   readonly owned: Pick<Informer, 'get' | 'written'>;
   readonly namespace: string;

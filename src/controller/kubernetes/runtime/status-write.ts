@@ -25,7 +25,7 @@ export interface StatusFrame {
 }
 
 /** A status that is to be written: all of it but its conditions, and these. */
-export interface Wanted {
+interface Wanted {
   readonly status: Readonly<Record<string, unknown>>;
   readonly conditions: readonly ConditionState[];
 }

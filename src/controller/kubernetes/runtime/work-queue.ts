@@ -3,7 +3,7 @@ import { backOffMs } from '../client/back-off.ts';
 import { isKubeError } from '../client/kube-api.ts';
 import { RETRY_MS_MAX } from '../failures/failure.ts';
 
-export interface WorkQueueDeps {
+interface WorkQueueDeps {
   readonly clock: Clock;
   /** 0 to 1. */
   readonly random: () => number;

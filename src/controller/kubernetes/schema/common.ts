@@ -112,9 +112,8 @@ export const metadata = z.looseObject({
   deletionTimestamp: z.string().optional(),
   finalizers: z.array(z.string()).default([]),
 });
-export type Metadata = z.infer<typeof metadata>;
 
-export interface Column {
+interface Column {
   readonly name: string;
   /** `date` shows the time since then, and `<invalid>` for an instant that is still to come. */
   readonly type: 'string' | 'integer' | 'date';

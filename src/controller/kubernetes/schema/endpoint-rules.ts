@@ -10,7 +10,7 @@ import type { Rule } from './common.ts';
  * A rule about a text in lower case, by patterns that mean the same in JavaScript and in RE2: `needs` must match, or
  * `never` must not, unless `unless` does.
  */
-export interface TextRule {
+interface TextRule {
   readonly message: string;
   readonly needs?: string;
   readonly never?: string;

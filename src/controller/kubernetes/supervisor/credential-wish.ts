@@ -3,7 +3,7 @@ import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { FleetAppSpec } from '../schema/fleet-app.ts';
 
 /** What the wish for a credential depends on. */
-export interface CredentialFacts {
+interface CredentialFacts {
   readonly spec: FleetAppSpec;
   readonly app: Pick<AppRecord, 'status'>;
   /** Whether this generation has not been carried out yet. */
@@ -16,7 +16,7 @@ export interface CredentialFacts {
   readonly disabled: boolean;
 }
 
-export interface CredentialWish {
+interface CredentialWish {
   /** Whether a credential is to be made, and the app to be enrolled with it. */
   readonly issue: boolean;
   /** The condition `Ready` where none is. */

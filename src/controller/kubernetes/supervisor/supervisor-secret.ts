@@ -10,7 +10,7 @@ export const CREDENTIAL_KEY = 'credential';
 export const SUPERVISOR_KEY = 'supervisor.yaml';
 
 /** The address of the OpAMP endpoint, as daemons reach it. */
-export interface OpampPlace {
+interface OpampPlace {
   /** The URL of the device listener. */
   readonly deviceUrl: string;
   /** The path of the endpoint on it. */

@@ -17,7 +17,7 @@ import { committedAt, stamped, type Known } from './record.ts';
 import { RequestQueue, type RequestQueueDeps } from './request-queue.ts';
 import type { Situation } from './situation.ts';
 
-export interface AccountWindowDeps extends KnownWindowDeps, RequestQueueDeps {
+interface AccountWindowDeps extends KnownWindowDeps, RequestQueueDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
   readonly log: Log;

@@ -27,7 +27,7 @@ export interface KnownReplicas {
   clockHeard(replicaId: string, skewMs: number): void;
 }
 
-export interface AgeExchangeDeps {
+interface AgeExchangeDeps {
   readonly store: Pick<Store, 'commit' | 'list'>;
   readonly clock: Clock;
   readonly log: Log;

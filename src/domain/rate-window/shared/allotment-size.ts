@@ -9,7 +9,7 @@ import type { WindowRules } from './rules.ts';
  * it foresaw, and takes more: by three commits it takes 400 units, so that with the fourth no more than 200 are left.
  */
 
-export interface AllotmentHistory {
+interface AllotmentHistory {
   readonly own: OwnCount;
   /** Commits of this replica for the account within the last minute. */
   readonly writes: number;

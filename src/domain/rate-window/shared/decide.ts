@@ -6,7 +6,7 @@ import type { WindowRules } from './rules.ts';
 import type { Situation } from './situation.ts';
 
 /** A lease to be put with a commit. */
-export interface NewLease extends Omit<Lease, 'nonce' | 'stamp'> {
+interface NewLease extends Omit<Lease, 'nonce' | 'stamp'> {
   readonly usedUntil: number;
 }
 

@@ -2,7 +2,7 @@
 
 /** An allotment is taken ahead; it is settled while its window lasts (`returned`), or after its end (`expired`). */
 export const RATE_ALLOTMENTS = ['taken', 'returned', 'expired'] as const;
-export type RateAllotment = (typeof RATE_ALLOTMENTS)[number];
+type RateAllotment = (typeof RATE_ALLOTMENTS)[number];
 
 export interface RateWindowMetrics {
   rateAllotment(what: RateAllotment): void;

@@ -19,7 +19,7 @@ export interface OwnLease extends Lease {
 }
 
 /** A lease whose commit has no answer yet: it took effect, or will, or never will, at this revision of the record. */
-export interface Unanswered {
+interface Unanswered {
   readonly lease: OwnLease;
   readonly expects: number;
 }

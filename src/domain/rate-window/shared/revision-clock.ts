@@ -2,7 +2,7 @@ import { TABLE_ROWS_MAX } from '../../records/rate-records.ts';
 import { LEASE_AHEAD_MS_MAX, WINDOW_RULES } from './rules.ts';
 
 /** A revision of the store, and how long ago, in whole milliseconds, it was there already. */
-export type KnownAge = readonly [revision: number, ageMs: number];
+type KnownAge = readonly [revision: number, ageMs: number];
 
 interface Sample {
   readonly from: number;

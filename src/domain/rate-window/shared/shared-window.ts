@@ -18,7 +18,7 @@ export interface SharedRateWindow extends RateWindow {
   finish(): Promise<void>;
 }
 
-export interface SharedRateWindowDeps {
+interface SharedRateWindowDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;

@@ -7,7 +7,7 @@ import { KEYS } from '../../records/keys.ts';
 import type { AgeExchange } from './age-exchange.ts';
 import type { RevisionClock } from './revision-clock.ts';
 
-export interface WindowWatchDeps {
+interface WindowWatchDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;

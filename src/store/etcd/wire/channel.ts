@@ -25,7 +25,7 @@ export interface Tls {
   readonly key?: Buffer;
 }
 
-export type Service = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Maintenance';
+type Service = 'KV' | 'Watch' | 'Lease' | 'Auth' | 'Maintenance';
 
 type UnaryDone = (error: ServiceError | null, response?: unknown) => void;
 

@@ -124,7 +124,7 @@ export class Endpoint {
 }
 
 /** The certificates and the user by which etcd is reached. */
-export interface Access {
+interface Access {
   readonly tls: Tls | undefined;
   readonly auth: UserAndPassword | undefined;
 }
@@ -132,7 +132,7 @@ export interface Access {
 /** The means by which the access to etcd changes while the store is open. */
 export type AccessRenewal = Pick<Endpoints, 'renew' | 'takes'>;
 
-export interface EndpointsOptions {
+interface EndpointsOptions {
   readonly urls: readonly string[];
   readonly tls: Tls | undefined;
   readonly user: UserAndPassword | undefined;

@@ -21,7 +21,7 @@ export function isGrpcTrouble(error: unknown): error is GrpcTrouble {
 }
 
 /** etcd's refusals are told apart by their words: several share a code. */
-export function says(error: unknown, words: string): boolean {
+function says(error: unknown, words: string): boolean {
   return isGrpcTrouble(error) && error.details.includes(words);
 }
 

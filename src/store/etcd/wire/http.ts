@@ -2,7 +2,7 @@ import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import type { Tls } from './channel.ts';
 
-export interface TextOptions {
+interface TextOptions {
   readonly tls: Tls | undefined;
   readonly deadlineMs: number;
   readonly charactersMax: number;

@@ -3,7 +3,7 @@ import { unavailable } from './errors.ts';
 import type { Endpoint, Endpoints } from './endpoints.ts';
 import { sizesFromMetrics, type Sizes, type Status } from './status.ts';
 
-export interface QuotaOptions {
+interface QuotaOptions {
   readonly endpoints: Endpoints;
   readonly deadlineMs: number;
   /** Counts where etcd does not tell its quota. */

@@ -30,7 +30,7 @@ export function decodeRange(bytes: Buffer, prefixBytes: number): FoundRange {
 }
 
 /** The answer of a transaction whose both branches are one range: which branch it was, and its range. */
-export interface FoundEither {
+interface FoundEither {
   readonly succeeded: boolean;
   readonly found: FoundRange;
 }

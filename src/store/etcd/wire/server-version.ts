@@ -36,7 +36,7 @@ export function versionReader(tls: Tls | undefined, deadlineMs: number): ReadVer
   };
 }
 
-export interface VersionRule {
+interface VersionRule {
   readonly read: ReadVersion;
   readonly allowOld: boolean;
   readonly warn: (message: string) => void;

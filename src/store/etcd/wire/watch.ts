@@ -4,7 +4,7 @@ import { revisionFrom, type KeySpace } from './key-space.ts';
 
 type Stream = Awaited<ReturnType<WatchClient['watch']>>;
 
-export interface WatchOrder {
+interface WatchOrder {
   readonly keys: KeySpace;
   readonly prefix: string;
   readonly from: number;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly input?: string | undefined;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

@@ -17,7 +17,7 @@ export interface Place {
   readonly etcd: string;
 }
 
-export interface Making {
+interface Making {
   readonly directory: string;
   readonly authority: Authority;
   readonly place: Place;

@@ -9,7 +9,7 @@ import { Authority } from '../node/authority.ts';
 import { controlPlaneCommands, type Place } from './control-plane-commands.ts';
 import { Program } from './program.ts';
 
-export interface ControlPlaneOptions {
+interface ControlPlaneOptions {
   /** A network namespace instead of the machine's own network; in there the ports are all free. */
   readonly inside?: { readonly enter: readonly string[]; readonly address: string };
   /** The range of the Services' addresses, as in `10.96.0.0/16`; it matters only where there are nodes. */

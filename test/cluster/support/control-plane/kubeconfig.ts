@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { KeyPair } from '../node/authority.ts';
 
-export interface Access {
+interface Access {
   readonly server: string;
   /** The path of the authority's certificate. */
   readonly authority: string;

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { guard } from '../../../support/run/guard.ts';
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly name: string;
   readonly command: readonly [file: string, ...args: string[]];
   /** A file that all it says is added to. */

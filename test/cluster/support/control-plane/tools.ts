@@ -46,7 +46,7 @@ function nameAndVersion(tool: Tool): [name: string, version: string | undefined]
 }
 
 /** The environment that a test needs. */
-export type Need = 'control plane' | 'helm' | 'image' | 'registry' | 'compose' | 'cluster';
+type Need = 'control plane' | 'helm' | 'image' | 'registry' | 'compose' | 'cluster';
 
 const CONTROL_PLANE: readonly Tool[] = ['kube-apiserver', 'kube-controller-manager', 'kubectl'];
 const HELM: readonly Tool[] = ['helm3', 'helm4'];
@@ -74,7 +74,7 @@ const INSTALLED: Readonly<Record<Need, readonly string[]>> = {
 const needsRoot = (need: Need): boolean => need !== 'control plane' && need !== 'helm';
 
 /** Why tests with this need cannot run here, and what to do; undefined where they can. */
-export function missingFor(need: Need): string | undefined {
+function missingFor(need: Need): string | undefined {
   if (process.platform !== 'linux') return 'it takes Linux';
   if (needsRoot(need) && process.getuid?.() !== 0) return 'it takes root, for network namespaces and mounts';
   const unbuilt = BUILT[need].filter((tool) => !existsSync(toolPath(tool)));

@@ -9,7 +9,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-export interface Subject {
+interface Subject {
   readonly name: string;
   /** The subject in the syntax of openssl: `/O=group/CN=user`. */
   readonly subject: string;

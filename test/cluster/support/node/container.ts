@@ -10,7 +10,7 @@ export function podman(...args: string[]): Promise<string> {
   return command(onPath('podman') ?? 'podman', [...storage, ...args]);
 }
 
-export interface ContainerOptions {
+interface ContainerOptions {
   readonly image: string;
   /** `UID:GID`, of nobody that the image knows. */
   readonly user: string;

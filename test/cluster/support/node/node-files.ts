@@ -4,7 +4,7 @@ import { onPath, toolPath } from '../control-plane/tools.ts';
 import type { KeyPair } from './authority.ts';
 import type { NodeNetwork } from './network.ts';
 
-export const PAUSE_IMAGE = 'localhost/pause:1';
+const PAUSE_IMAGE = 'localhost/pause:1';
 
 /** The folder in which Debian's package has the network plugins. */
 const PLUGINS = '/usr/lib/cni';

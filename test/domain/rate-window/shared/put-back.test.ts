@@ -7,7 +7,7 @@ import {
 } from '../../../../src/domain/rate-window/shared/shared-window.ts';
 import { expectAbsent, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
-import { wrappedStore } from '../../../../src/store/wrapped.ts';
+import { wrappedStore } from '../../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
 import { rawKey } from '../../../support/store/raw-key.ts';

@@ -10,7 +10,7 @@ export const YEAR_MS = 366 * 86_400_000;
 export const BEHIND_PROXY = { MUSTER_TRUSTED_PROXIES: '127.0.0.1' };
 export const from = (address: string): { readonly 'x-forwarded-for': string } => ({ 'x-forwarded-for': address });
 
-export interface Enrolled extends Tenant {
+interface Enrolled extends Tenant {
   readonly appId: string;
   readonly credential: string;
 }

@@ -1,4 +1,4 @@
-import type { Store } from './port.ts';
+import type { Store } from '../../../src/store/port.ts';
 
 /** The same store, but for the methods given. With another `head` it has no `headNow`, but for one that is given. */
 export function wrappedStore(store: Store, changed: Partial<Store>): Store {

@@ -1,0 +1,10 @@
+import { boundedByFullness } from '../../../src/domain/fullness/bounded-store.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { wrappedStore } from './wrapped-store.ts';
+
+/** The store as a service writes to it: with the classes of a full store. */
+export const boundedStore = (store: Store): Store =>
+  wrappedStore(
+    store,
+    boundedByFullness(store, (change) => store.commit(change)),
+  );

@@ -1,0 +1,4 @@
+export interface PageProps {
+  readonly accountId: string;
+  readonly appId: string;
+}
