@@ -34,7 +34,8 @@ export function nodeFault(binary, platform = `${process.platform}-${process.arch
   };
 }
 
-const checksums = () => JSON.parse(readFileSync(new URL('node-checksums.json', import.meta.url), 'utf8'));
+/** @public test/repository/supply-chain.test.ts imports it by its path. */
+export const checksums = () => JSON.parse(readFileSync(new URL('node-checksums.json', import.meta.url), 'utf8'));
 
 function sha256Of(path) {
   const hash = createHash('sha256');

@@ -56,7 +56,7 @@ describe('a schema', () => {
       },
     };
     expect(await typeOf(schema)).toBe(`/** One of *\\/ them. */
-interface One {
+export interface One {
   /**
    * First.
    * Second.

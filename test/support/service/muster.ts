@@ -9,7 +9,9 @@ import { createLog, SAMPLING } from '../../../src/log.ts';
 import { startService, type Service, type ServiceOptions } from '../../../src/service/service.ts';
 import type { Store } from '../../../src/store/port.ts';
 import type { Boot } from '../../../src/time/boot.ts';
+import type { StartProgress } from '../../../src/service/start-deadline.ts';
 import type { Clock } from '../../../src/time/clock.ts';
+import { FakeClock } from '../time/fake-clock.ts';
 import { judgeAnswer, type Undocumented } from '../openapi/judge-answer.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
 import { PATIENT } from '../time/patience.ts';
@@ -18,6 +20,13 @@ import { judgedStore } from '../store/judged-store.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
 export const KEY_FILE_TEXT = `1:${Buffer.alloc(32, 7).toString('base64')}\n`;
+
+/** A start whose store does not answer yet, as on a slow machine, pauses by the test's clock, which nobody moves yet. */
+const passing = (clock: Clock): StartProgress => ({
+  waiting: () => {
+    if (clock instanceof FakeClock) setImmediate(() => clock.advance(1000));
+  },
+});
 
 export interface MusterOptions {
   /** `MUSTER_STORE`; a fresh embedded store when absent. */
@@ -102,7 +111,7 @@ export class Muster implements AsyncDisposable {
         },
       }),
       deadlines: options.deadlines ?? PATIENT,
-      ...(options.clock && { clock: options.clock }),
+      ...(options.clock && { clock: options.clock, progress: passing(options.clock) }),
       ...(options.boot && { boot: options.boot }),
       wrapStore: (store) => judgedStore(options.wrapStore?.(store) ?? store),
       ...(options.bounds && { bounds: options.bounds }),
