@@ -21,7 +21,7 @@ export const placeOf = (origin: string): Place => ({ origin, host: new URL(origi
 /** A challenge for the browser, and what it must be answered to. */
 interface Challenge {
   readonly challenge: string;
-  readonly options: object;
+  readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** A passkey as the browser made it. */
@@ -63,7 +63,7 @@ export async function beginRegistration(
     // The passkey is to be a sign-in by itself: it is found without a name, and asks who uses it.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   });
-  return { challenge: options.challenge, options };
+  return { challenge: options.challenge, options: { ...options } };
 }
 
 /**
@@ -116,7 +116,7 @@ export async function beginAuthentication({ host }: Place, allowed: readonly str
     userVerification: 'required',
     allowCredentials: allowed.map((id) => ({ id })),
   });
-  return { challenge: options.challenge, options };
+  return { challenge: options.challenge, options: { ...options } };
 }
 
 /** A stored passkey, by which an answer is judged. */

@@ -1,4 +1,5 @@
 import { isAttended } from './attention.ts';
+import type { AnswerTo, Asking, Route } from './operations.ts';
 
 /* Requests to `/panel/v1`, and their failures as errors that pages show. */
 
@@ -27,12 +28,12 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-interface Asked {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** What `Asked` says of any operation. */
+interface AnyAsked {
   readonly body?: object;
-  /** Undefined values are left out. */
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** The same key for every attempt of one create, so that a lost answer makes no second one. */
+  readonly query?: Query;
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -64,19 +65,20 @@ async function proved(): Promise<boolean> {
  * the service wants a proof of the person, they are asked for it, and the request is sent again.
  * @throws ApiError; Unreachable; the signal's reason
  */
-export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
-  let answer = await answered(path, asked);
+export async function ask<One extends Route>(route: One, ...[said]: Asking<One>): Promise<AnswerTo<One>> {
+  const asked: AnyAsked = said ?? {};
+  let answer = await answered(route, asked);
   if (answer.code === 'invalid_session') {
     // A proof, and a change of the ways in, give the browser another token, which may be on its way here or to another tab.
     await proving;
     await new Promise((resolve) => setTimeout(resolve, TOKEN_ON_ITS_WAY_MS));
-    const again = path === '/me' || (await answered('/me', {})).response.ok;
-    if (again) answer = await answered(path, asked);
+    const again = route === 'GET /me' || (await answered('GET /me', {})).response.ok;
+    if (again) answer = await answered(route, asked);
     if (answer.code === 'invalid_session') ended();
   }
-  if (answer.code === 'proof_required' && (await proved())) answer = await answered(path, asked);
+  if (answer.code === 'proof_required' && (await proved())) answer = await answered(route, asked);
   const { response, body, code, message } = answer;
-  if (response.ok) return body as T;
+  if (response.ok) return body as AnswerTo<One>;
   throw new ApiError(response, code, message);
 }
 
@@ -89,8 +91,8 @@ interface Answered {
   readonly message: string;
 }
 
-async function answered(path: string, asked: Asked): Promise<Answered> {
-  const response = await sent(path, asked);
+async function answered(route: Route, asked: AnyAsked): Promise<Answered> {
+  const response = await sent(route, asked);
   const body = response.status === 204 ? undefined : await bodyOf(response);
   if (response.ok) return { response, body, code: '', message: '' };
   const { error } = (body ?? {}) as { error?: { code?: string; message?: string } };
@@ -98,11 +100,12 @@ async function answered(path: string, asked: Asked): Promise<Answered> {
   return { response, body, code: error?.code ?? 'unknown', message };
 }
 
-async function sent(path: string, asked: Asked): Promise<Response> {
-  const { method = 'GET', body, query, idempotencyKey, signal } = asked;
+async function sent(route: Route, asked: AnyAsked): Promise<Response> {
+  const { body, idempotencyKey, signal } = asked;
+  const [method] = route.split(' ', 1);
   try {
-    return await fetch(addressOf(path, query), {
-      method,
+    return await fetch(targetOf(route, asked), {
+      ...(method !== undefined && { method }),
       credentials: 'same-origin',
       redirect: 'error',
       cache: 'no-store',
@@ -121,10 +124,19 @@ async function sent(path: string, asked: Asked): Promise<Response> {
   }
 }
 
-/** The address of an operation, for a request or a download. */
-export function addressOf(path: string, query: Asked['query'] = {}): string {
+/** The address of an operation, for a download, a stream or another page. */
+export const addressOf = <One extends Route & `GET ${string}`>(route: One, ...[said]: Asking<One>): string =>
+  targetOf(route, said ?? {});
+
+function targetOf(route: Route, asked: AnyAsked): string {
+  const named: Readonly<Record<string, unknown>> = { ...asked };
+  const path = route
+    .slice(route.indexOf('/'))
+    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(named[name])));
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  for (const [name, value] of Object.entries(asked.query ?? {})) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
   const text = parameters.toString();
   return text === '' ? `${ROOT}${path}` : `${ROOT}${path}?${text}`;
 }

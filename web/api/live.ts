@@ -109,9 +109,11 @@ export class Live {
       .filter((id) => id !== '')
       .slice(0, ACCOUNTS_MAX);
     const watched = [...new Set(interests.flatMap(({ watch }) => watch))].sort();
-    const address = addressOf('/events', {
-      account: accounts.length === 0 ? undefined : accounts.sort().join(','),
-      watch: watched.length === 0 ? undefined : watched.join(','),
+    const address = addressOf('GET /events', {
+      query: {
+        account: accounts.length === 0 ? undefined : accounts.sort().join(','),
+        watch: watched.length === 0 ? undefined : watched.join(','),
+      },
     });
     if (this.#closed || (this.#source && address === this.#address)) return;
     this.#source?.close();

@@ -3,14 +3,15 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser';
 import { useMemo } from 'preact/hooks';
+import type { WebAuthn } from '../api/panel.ts';
 import { door } from '../text/door.ts';
 
 /** The browser's WebAuthn, loaded when it is first used. */
 interface Passkey {
   /** Answers a challenge for a sign-in. @throws Error in words */
-  answer(options: object): Promise<object>;
+  answer(options: object): Promise<WebAuthn>;
   /** Makes a passkey. @throws Error in words */
-  make(options: object): Promise<object>;
+  make(options: object): Promise<WebAuthn>;
 }
 
 /** What the browser means by the names of its errors (WebAuthn Level 3, sections 5.1.3 and 5.1.4). */
@@ -34,13 +35,17 @@ export function usePasskey(): Passkey {
   return useMemo(
     () => ({
       answer: (options) =>
-        inWords(async () =>
-          (await library()).startAuthentication({ optionsJSON: options as PublicKeyCredentialRequestOptionsJSON }),
-        ),
+        inWords(async () => ({
+          ...(await (
+            await library()
+          ).startAuthentication({ optionsJSON: options as PublicKeyCredentialRequestOptionsJSON })),
+        })),
       make: (options) =>
-        inWords(async () =>
-          (await library()).startRegistration({ optionsJSON: options as PublicKeyCredentialCreationOptionsJSON }),
-        ),
+        inWords(async () => ({
+          ...(await (
+            await library()
+          ).startRegistration({ optionsJSON: options as PublicKeyCredentialCreationOptionsJSON })),
+        })),
     }),
     [],
   );

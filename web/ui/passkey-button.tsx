@@ -1,5 +1,6 @@
 import { useAction } from '../hooks/use-action.ts';
 import { usePasskey } from '../hooks/use-passkey.ts';
+import type { WebAuthn } from '../api/panel.ts';
 import { Button } from './controls.tsx';
 import { Problem } from './state.tsx';
 
@@ -9,7 +10,7 @@ interface PasskeyButtonProps {
   /** Asks the service for a challenge. */
   readonly begin: () => Promise<{ readonly options: object }>;
   /** Gives the service the answer of the passkey. */
-  readonly end: (response: object) => Promise<unknown>;
+  readonly end: (response: WebAuthn) => Promise<unknown>;
 }
 
 /** A button that asks for a passkey, with what went wrong below it. */

@@ -51,13 +51,24 @@ export type PanelAccess = 'anyone' | 'signed-in' | 'viewer' | 'owner' | 'operato
 /** A field of a body that needs a fresh proof: wherever it is given, or with one value alone. */
 export type ProofField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
 
+/** The answers of an operation that are no errors. */
+export type Answers = readonly [Success, ...Success[]];
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
 /** One operation of an API. */
-export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
+export interface Operation<
+  Shape extends z.core.$ZodShape = z.core.$ZodShape,
+  A extends Answers = Answers,
+  Path extends string = string,
+  M extends Method = Method,
+  Query extends z.ZodObject = z.ZodObject,
+> {
   /** The operation's id in the document, and the name of its method in the clients. */
   readonly id: string;
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly method: M;
   /** With its parameters as Express spells them: `/v1/apps/:appId`. */
-  readonly path: string;
+  readonly path: Path;
   /** A heading of a few words, as an instruction. */
   readonly summary: string;
   /** Markdown, in whole sentences. */
@@ -65,7 +76,7 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly body?: z.ZodObject<Shape>;
   /** The code of each field of the body, in the order in which the fields are judged. */
   readonly refuse?: FieldCodes<Shape>;
-  readonly query?: z.ZodObject;
+  readonly query?: Query;
   readonly headers?: readonly RequestHeader[];
   /** The entitlement without which it is 403, before the body is read (H1). */
   readonly requires?: 'enterprise';
@@ -91,7 +102,7 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly credential?: 'optional';
   /** Optional fields of the body that its example and the samples leave out: with the others they would do harm, or lie. */
   readonly exampleWithout?: readonly string[];
-  readonly answers: readonly [Success, ...Success[]];
+  readonly answers: A;
   /** Its errors, beside those that follow from the API, the path, the body and the entitlement. */
   readonly errors?: readonly ErrorCode[];
   /** Whether a 429 of the panel gives the browser a ticket, with which it comes back. */
@@ -100,11 +111,21 @@ export interface Operation<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly command?: string;
 }
 
-/** Gives an operation the type of its body's shape where it is written. */
-export function operation<Shape extends z.core.$ZodShape>(
-  definition: Operation<Shape> & Judged<Shape>,
-): Operation<Shape> & Judged<Shape>;
-export function operation<Shape extends z.core.$ZodShape>(definition: Operation<Shape>): Operation<Shape>;
-export function operation<Shape extends z.core.$ZodShape>(definition: Operation<Shape>): Operation<Shape> {
+/** Gives an operation the types of its body, its answers, its path, its method and its query where it is written. */
+export function operation<
+  Shape extends z.core.$ZodShape,
+  const A extends Answers,
+  const Path extends string,
+  const M extends Method,
+  Query extends z.ZodObject,
+>(definition: Operation<Shape, A, Path, M, Query> & Judged<Shape>): Operation<Shape, A, Path, M, Query> & Judged<Shape>;
+export function operation<
+  Shape extends z.core.$ZodShape,
+  const A extends Answers,
+  const Path extends string,
+  const M extends Method,
+  Query extends z.ZodObject,
+>(definition: Operation<Shape, A, Path, M, Query>): Operation<Shape, A, Path, M, Query>;
+export function operation(definition: Operation): Operation {
   return definition;
 }

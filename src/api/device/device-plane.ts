@@ -1,54 +1,45 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import * as config from '../contract/device/config.ts';
-import { reportDetections as reportDetectionsOperation } from '../contract/device/detections.ts';
-import { enrollDevice as enrollDeviceOperation } from '../contract/device/enrollment.ts';
-import type { Operation } from '../contract/operation.ts';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { otherDoor } from '../http/errors.ts';
 import { Exchange } from '../http/exchange.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
 import type { DeviceDeps } from './deps.ts';
 import { enrollDevice } from './enroll.ts';
-import { countRefusedPoll, pollConfig } from './poll-config.ts';
+import { pollConfig } from './poll-config.ts';
 import { reportDetections } from './report-detections.ts';
+import type { DeviceRoute } from './route.ts';
 
-interface Handled {
-  readonly handle: (exchange: Exchange, deps: DeviceDeps) => MaybePromise<void>;
-  /** Called before the refusal is sent. */
-  readonly refused?: (error: unknown, deps: DeviceDeps) => void;
-}
-
-interface DeviceRoute extends Operation, Handled {}
-
-/** A path of another protocol on the same listener. */
-export interface OtherRoute extends Handled {
+/** A path of another protocol on the same listener: its handler sends the answer. */
+export interface OtherRoute {
   readonly method: 'post';
   readonly path: string;
   /** Its name in the metrics. */
   readonly route: string;
+  readonly handle: (exchange: Exchange, deps: DeviceDeps) => MaybePromise<void>;
+  /** Called before the refusal is sent. */
+  readonly refused?: DeviceRoute['refused'];
 }
 
 /** The routes of the device plane. */
-export const ROUTES: readonly DeviceRoute[] = [
-  { ...config.pollConfig, handle: pollConfig, refused: countRefusedPoll },
-  { ...config.acknowledgeConfig, handle: acknowledgeConfig },
-  { ...reportDetectionsOperation, handle: reportDetections },
-  { ...enrollDeviceOperation, handle: enrollDevice },
-];
+export const ROUTES = [pollConfig, acknowledgeConfig, reportDetections, enrollDevice] as const;
 
-interface Plane {
-  readonly handled: Handled;
+interface Plane extends Pick<OtherRoute, 'handle' | 'refused'> {
   readonly route: string;
   /** As the request line spells it. */
   readonly method: string;
 }
 
 function planesOf(others: readonly OtherRoute[]): ReadonlyMap<string, Plane> {
-  const all = [...ROUTES.map((route) => ({ ...route, route: route.path })), ...others];
+  const own = ROUTES.map(({ handle, ...route }: DeviceRoute) => ({
+    ...route,
+    route: route.path,
+    handle: (exchange: Exchange, deps: DeviceDeps) =>
+      andThen(handle(exchange, deps), (answer) => exchange.reply(answer)),
+  }));
   return new Map(
-    all.map(({ path, route, method, handle, refused }) => [
+    [...own, ...others].map(({ path, route, method, handle, refused }) => [
       path,
-      { handled: { handle, ...(refused && { refused }) }, route, method: method.toUpperCase() },
+      { handle, ...(refused && { refused }), route, method: method.toUpperCase() },
     ]),
   );
 }
@@ -66,17 +57,17 @@ export function createDevicePlane(
     const exchange = new Exchange('device', request, response, deps);
     const found = byPath.get(pathOf(request.url ?? ''));
     if (!found) return exchange.refuse('not_found', otherDoor('device', pathOf(request.url ?? '')));
-    const { handled, route, method } = found;
+    const { handle, refused, route, method } = found;
     exchange.route = route;
     if (request.method !== method && !(request.method === 'HEAD' && method === 'GET')) {
       return exchange.refuse('not_found', undefined, ['Allow', method === 'GET' ? 'GET, HEAD' : method]);
     }
     const fail = (error: unknown): void => {
-      handled.refused?.(error, deps);
+      refused?.(error, deps);
       exchange.fail(error);
     };
     try {
-      const ended = handled.handle(exchange, deps);
+      const ended = handle(exchange, deps);
       if (ended instanceof Promise) ended.catch(fail);
     } catch (error) {
       fail(error);

@@ -2,16 +2,13 @@ import { hashFromHex } from '../../domain/credentials/tokens.ts';
 import { enroll } from '../../domain/devices/enrollment.ts';
 import { enrollDevice as operation } from '../contract/device/enrollment.ts';
 import { APP_ID } from '../contract/fields.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
 import { readJson } from '../http/json-body.ts';
-import type { DeviceDeps } from './deps.ts';
+import { handle } from './route.ts';
 
-/**
- * POST /device/v1/enroll.
- * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
- */
-export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promise<void> {
+/** POST /device/v1/enroll. */
+export const enrollDevice = handle(operation)(async (exchange, deps) => {
   const { credentialHash: hex, ...fields } = await readJson(
     exchange,
     operation,
@@ -27,7 +24,7 @@ export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promis
   );
   if (!enrolled) throw new HttpRefusal('overloaded');
   const { appId, credential } = await enrolled;
-  exchange.reply({
+  return {
     status: 200,
     body: {
       appId,
@@ -35,5 +32,5 @@ export async function enrollDevice(exchange: Exchange, deps: DeviceDeps): Promis
       pollIntervalSeconds: deps.configs.pollIntervalSeconds(appId),
       ...(credential && { credential: credential.reveal() }),
     },
-  });
-}
+  };
+});

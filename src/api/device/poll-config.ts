@@ -7,12 +7,15 @@ import { LIMITS } from '../../domain/limits.ts';
 import { revisionOfEtag, type DeviceConfig } from '../../domain/otel-config/delivered-config.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { StoreUnavailable } from '../../store/port.ts';
+import type { Answered } from '../contract/answers.ts';
+import { pollConfig as operation } from '../contract/device/config.ts';
 import { entityTags, namesTag } from '../headers/entity-tags.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import { fieldsOf } from '../http/request-headers.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';
 import type { DeviceDeps } from './deps.ts';
 import type { PollResult } from './metrics.ts';
+import { handle } from './route.ts';
 
 /** Held polls have a route of their own in the metrics: how long they are held says nothing of how fast others are. */
 export const HELD_ROUTE = '/device/v1/config (held)';
@@ -21,8 +24,11 @@ export const HELD_ROUTE = '/device/v1/config (held)';
  * GET /device/v1/config. A poll with `Prefer: wait` whose configuration is unchanged is held.
  * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
  */
-export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<void> {
-  return andThen(authenticated(exchange, deps), (found) => {
+export const pollConfig = handle(
+  operation,
+  countRefusedPoll,
+)((exchange, deps) =>
+  andThen(authenticated(exchange, deps), (found) => {
     noteContact(exchange, deps, found);
     recordReport(exchange, deps, found);
     const known = exchange.request.headers['if-none-match'];
@@ -31,16 +37,16 @@ export function pollConfig(exchange: Exchange, deps: DeviceDeps): MaybePromise<v
       const held = waitMs > 0 ? deps.heldPolls.hold(found.app) : undefined;
       if (!held) {
         return andThen(showSetBack(exchange, deps, found, config, known), () =>
-          respond(exchange, deps, config, known, undefined),
+          answerOf(deps, config, known, undefined),
         );
       }
       exchange.route = HELD_ROUTE;
-      return hold(exchange, deps, found.app, held, known, waitMs).then((then) =>
-        respond(exchange, deps, then, known, held),
-      );
+      return hold(exchange, deps, found.app, held, known, waitMs).then((then) => answerOf(deps, then, known, held));
     });
-  });
-}
+  }),
+);
+
+type PollAnswer = Answered<typeof operation.answers>;
 
 /**
  * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set back.
@@ -66,7 +72,7 @@ function passOutage(error: unknown): void {
 }
 
 /** Counts a poll that ends in an error, by its reason. */
-export function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
+function countRefusedPoll(error: unknown, deps: DeviceDeps): void {
   const code = error instanceof Refusal || error instanceof HttpRefusal ? error.code : '';
   deps.metrics.pollEnded(RESULT_OF_CODE.get(code) ?? 'unavailable');
 }
@@ -77,23 +83,23 @@ const RESULT_OF_CODE: ReadonlyMap<string, PollResult> = new Map<string, PollResu
   ['rate_limited', 'rate_limited'],
 ]);
 
-function respond(
-  exchange: Exchange,
+function answerOf(
   deps: DeviceDeps,
   config: DeviceConfig,
   known: string | undefined,
   held: HeldPoll | undefined,
-): void {
-  const headers = ['ETag', config.etag];
+): PollAnswer {
+  const { revision, etag, intervalSeconds } = config;
+  const headers = ['ETag', etag];
   // A daemon whose poll was held may ask again at once; any other is to wait for its interval.
-  if (!held || held.isDisplaced) headers.push('Retry-After', String(config.intervalSeconds));
-  if (namesTag(known, config.etag)) {
+  if (!held || held.isDisplaced) headers.push('Retry-After', String(intervalSeconds));
+  if (namesTag(known, etag)) {
     deps.metrics.pollEnded(held ? 'held_not_modified' : 'not_modified');
-    return exchange.reply({ status: 304, headers });
+    return { status: 304, headers };
   }
   deps.metrics.pollEnded(held ? 'held_content' : 'content');
   observeReceipt(deps, config, known);
-  exchange.reply({ status: 200, body: config.body(), headers });
+  return { status: 200, body: { revision, pollIntervalSeconds: intervalSeconds, otel: config.settings() }, headers };
 }
 
 /**

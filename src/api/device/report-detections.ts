@@ -2,28 +2,24 @@ import * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import { refusePrivate, takeDetections, type Detection } from '../../domain/review-queue/detections.ts';
 import { detectionEvent, reportDetections as operation } from '../contract/device/detections.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { wordsOfIssue } from '../http/fields.ts';
 import { readJson } from '../http/json-body.ts';
 import { authenticated } from './authenticate.ts';
-import type { DeviceDeps } from './deps.ts';
+import { handle } from './route.ts';
 
 /** The body, whose events are judged one by one: a daemon that sends the same again must not lose all for one. */
 const BODY = z.object({ events: z.array(z.unknown()).max(LIMITS.detectionsPerRequestMax) });
 
-/**
- * POST /device/v1/detections.
- * @throws Refusal, HttpRefusal, StoreUnavailable, Busy
- */
-export async function reportDetections(exchange: Exchange, deps: DeviceDeps): Promise<void> {
+/** POST /device/v1/detections. */
+export const reportDetections = handle(operation)(async (exchange, deps) => {
   const found = await authenticated(exchange, deps);
   refusePrivate(found);
   const { events } = await readJson(exchange, { body: BODY, refuse: operation.refuse }, 'invalid_request');
   const { taken, refused } = judged(events);
   const origin = exchange.origin(`device:${found.app.id}`);
   const accepted = await exchange.inTime(takeDetections(deps, found, taken, origin));
-  exchange.reply({ status: 202, body: { accepted, ...(refused.length > 0 && { refused }) } });
-}
+  return { status: 202, body: { accepted, ...(refused.length > 0 && { refused }) } };
+});
 
 interface RefusedEvent {
   readonly index: number;

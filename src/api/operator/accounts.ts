@@ -6,9 +6,9 @@ import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/accounts.ts';
 import * as appOperations from '../contract/operator/apps.ts';
 import { REPLAYED } from '../http/request-headers.ts';
-import { pageOf, route } from './route.ts';
+import { pageOf, handle } from './route.ts';
 
-function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account): object {
+function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account) {
   const { accountId, name, entitlement, disabled, createdAt, adoptableBy, consent, managedBy, releasedBy } = account;
   return {
     accountId,
@@ -24,18 +24,18 @@ function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account): obj
 }
 
 /** POST /operator/v1/accounts. */
-export const createAccount = route(
-  operations.createAccount,
-  async ({ origin, body, idempotencyKey: key }, { accounts }) => {
-    const question = JSON.stringify([body.name, body.entitlement]);
-    const idempotency = key === undefined ? undefined : { key, path: '/operator/v1/accounts', question };
-    const created = await accounts.create(origin, body, idempotency);
-    return { status: 201, body: accountBody(accounts, created), headers: created.replayed ? REPLAYED : [] };
-  },
-);
+export const createAccount = handle(operations.createAccount)(async (
+  { origin, body, idempotencyKey: key },
+  { accounts },
+) => {
+  const question = JSON.stringify([body.name, body.entitlement]);
+  const idempotency = key === undefined ? undefined : { key, path: '/operator/v1/accounts', question };
+  const created = await accounts.create(origin, body, idempotency);
+  return { status: 201, body: accountBody(accounts, created), headers: created.replayed ? REPLAYED : [] };
+});
 
 /** GET /operator/v1/accounts, page by page. */
-export const listAccounts = route(operations.listAccounts, async ({ query }, { accounts }) => {
+export const listAccounts = handle(operations.listAccounts)(async ({ query }, { accounts }) => {
   const { items, next } = await accounts.list(pageOf(query));
   return {
     status: 200,
@@ -44,19 +44,19 @@ export const listAccounts = route(operations.listAccounts, async ({ query }, { a
 });
 
 /** GET /operator/v1/accounts/{accountId}. */
-export const readAccount = route(operations.readAccount, async ({ accountId }, { accounts }) => ({
+export const readAccount = handle(operations.readAccount)(async ({ accountId }, { accounts }) => ({
   status: 200,
   body: accountBody(accounts, await accounts.read(accountId)),
 }));
 
 /** PATCH /operator/v1/accounts/{accountId}; absent fields stay as they are. */
-export const changeAccount = route(operations.changeAccount, async ({ origin, accountId, body }, { accounts }) => ({
+export const changeAccount = handle(operations.changeAccount)(async ({ origin, accountId, body }, { accounts }) => ({
   status: 200,
   body: accountBody(accounts, await accounts.change(origin, accountId, body)),
 }));
 
 /** Until when a consent holds, and for which namespace; one of an earlier version holds no more. */
-const offerBody = ({ adoptableBy, consent }: Offer): object =>
+const offerBody = ({ adoptableBy, consent }: Offer) =>
   adoptableBy === undefined
     ? {}
     : {
@@ -65,7 +65,7 @@ const offerBody = ({ adoptableBy, consent }: Offer): object =>
         ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
       };
 
-const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: ConsentedApp): object => ({
+const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: ConsentedApp) => ({
   appId,
   name,
   status,
@@ -74,14 +74,13 @@ const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: Conse
 });
 
 /** GET /operator/v1/accounts/{accountId}/apps, page by page. */
-export const listAccountApps = route(appOperations.listAccountApps, async ({ accountId, query }, { appConsents }) => {
+export const listAccountApps = handle(appOperations.listAccountApps)(async ({ accountId, query }, { appConsents }) => {
   const { items, next } = await appConsents.list(accountId, pageOf(query));
   return { status: 200, body: { apps: items.map(appBody), ...(next !== undefined && { next }) } };
 });
 
 /** PATCH /operator/v1/accounts/{accountId}/apps/{appId}. */
-export const changeAccountApp = route(
-  appOperations.changeAccountApp,
+export const changeAccountApp = handle(appOperations.changeAccountApp)(
   async ({ origin, accountId, appId, body }, { appConsents }) => ({
     status: 200,
     body: appBody(await appConsents.change(origin, accountId, appId, body)),

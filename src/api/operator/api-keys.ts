@@ -2,7 +2,7 @@ import type { ApiKey, ListedApiKey } from '../../domain/accounts/api-keys.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/api-keys.ts';
 import { REPLAYED } from '../http/request-headers.ts';
-import { route } from './route.ts';
+import { handle } from './route.ts';
 
 /** A key as every list shows it. */
 export const listedBody = (key: ListedApiKey) => ({
@@ -19,32 +19,32 @@ const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
 /** POST /operator/v1/accounts/{accountId}/api-keys: the only response that ever holds an API key, or its repetition. */
-export const createApiKey = route(
-  operations.createApiKey,
-  async ({ origin, accountId, body, idempotencyKey: key }, { apiKeys }) => {
-    const { name } = body;
-    const path = `/operator/v1/accounts/${accountId}/api-keys`;
-    const question = JSON.stringify([name, body.expiresAt]);
-    const idempotency = key === undefined ? undefined : { key, path, question };
-    const wanted = { name, expiresAt: body.expiresAt ?? undefined };
-    const created = await apiKeys.create(origin, accountId, wanted, idempotency);
-    const { keyId, createdAt, expiresAt } = keyBody(created);
-    return {
-      status: 201,
-      body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt, expiresAt },
-      headers: created.replayed ? REPLAYED : [],
-    };
-  },
-);
+export const createApiKey = handle(operations.createApiKey)(async (
+  { origin, accountId, body, idempotencyKey: key },
+  { apiKeys },
+) => {
+  const { name } = body;
+  const path = `/operator/v1/accounts/${accountId}/api-keys`;
+  const question = JSON.stringify([name, body.expiresAt]);
+  const idempotency = key === undefined ? undefined : { key, path, question };
+  const wanted = { name, expiresAt: body.expiresAt ?? undefined };
+  const created = await apiKeys.create(origin, accountId, wanted, idempotency);
+  const { keyId, createdAt, expiresAt } = keyBody(created);
+  return {
+    status: 201,
+    body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt, expiresAt },
+    headers: created.replayed ? REPLAYED : [],
+  };
+});
 
 /** GET /operator/v1/accounts/{accountId}/api-keys. */
-export const listApiKeys = route(operations.listApiKeys, async ({ accountId }, { apiKeys }) => ({
+export const listApiKeys = handle(operations.listApiKeys)(async ({ accountId }, { apiKeys }) => ({
   status: 200,
   body: { apiKeys: (await apiKeys.list(accountId)).map(listedBody) },
 }));
 
 /** DELETE /operator/v1/accounts/{accountId}/api-keys/{keyId}. */
-export const revokeApiKey = route(operations.revokeApiKey, async ({ origin, accountId, keyId }, { apiKeys }) => {
+export const revokeApiKey = handle(operations.revokeApiKey)(async ({ origin, accountId, keyId }, { apiKeys }) => {
   await apiKeys.revoke(origin, accountId, keyId);
   return { status: 204 };
 });

@@ -1,16 +1,15 @@
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/audit.ts';
-import type { Reply } from '../http/exchange.ts';
-import { pageOf, route, type OperatorRequest, type OperatorServices } from './route.ts';
+import { pageOf, handle, type OperatorRequest, type OperatorServices } from './route.ts';
 
 /** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
-export const listAudit = route(operations.listAudit, (request, services) =>
+export const listAudit = handle(operations.listAudit)((request, services) =>
   pageOfEntries(request.accountId, request, services),
 );
 
 /** GET /operator/v1/audit: what the operator did with no single account, such as a backup. */
-export const listServiceAudit = route(operations.listServiceAudit, (request, services) =>
+export const listServiceAudit = handle(operations.listServiceAudit)((request, services) =>
   pageOfEntries(OPERATOR_AUDIT, request, services),
 );
 
@@ -18,12 +17,12 @@ async function pageOfEntries(
   accountId: string,
   { query, exporting }: Pick<OperatorRequest<unknown>, 'query' | 'exporting'>,
   { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
-): Promise<Reply> {
+) {
   const page = pageOf(query);
   const { items, next } = await auditEntries.list(accountId, page);
   await exporting('audit', { accountId }, { after: page.after, next });
   const entries = items.map(entryBody);
-  return { status: 200, body: { entries, ...(next !== undefined && { next }) } };
+  return { status: 200, body: { entries, ...(next !== undefined && { next }) } } as const;
 }
 
 /** An entry of an audit as it is sent. */

@@ -2,10 +2,10 @@ import type { RateLimitedAccount } from '../../domain/limited-accounts/limited-a
 import { Refusal } from '../../domain/refusal.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/service.ts';
-import { route } from './route.ts';
+import { handle } from './route.ts';
 
 /** GET /operator/v1/rate-limits: the accounts that are limited, or near it, over all replicas. */
-export const readRateLimits = route(operations.readRateLimits, async ({ query }, { limitedAccounts }) => {
+export const readRateLimits = handle(operations.readRateLimits)(async ({ query }, { limitedAccounts }) => {
   const asked = operations.limitsQuery.safeParse(Object.fromEntries(query));
   if (!asked.success) throw new Refusal('invalid_request', `top: 1 to ${operations.TOP_MAX}.`);
   const { accounts, limited } = await limitedAccounts.current();

@@ -3,9 +3,9 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewEntry } from '../../domain/review-queue/review-queue.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/review-queue.ts';
-import { pageOf, route } from './route.ts';
+import { pageOf, handle } from './route.ts';
 
-function entryBody(entry: ReviewEntry): object {
+function entryBody(entry: ReviewEntry) {
   const { entryId, appId, at, receivedAt, rule, severity, evidence, status, note, decidedAt } = entry;
   return {
     entryId,
@@ -30,14 +30,13 @@ function statusOf(query: URLSearchParams): ReviewStatus | undefined {
 }
 
 /** GET /operator/v1/accounts/{accountId}/review-queue, page by page. */
-export const listReviewQueue = route(operations.listReviewQueue, async ({ accountId, query }, { reviewQueue }) => {
+export const listReviewQueue = handle(operations.listReviewQueue)(async ({ accountId, query }, { reviewQueue }) => {
   const { items, next } = await reviewQueue.list(accountId, { ...pageOf(query), status: statusOf(query) });
   return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } };
 });
 
 /** PATCH /operator/v1/accounts/{accountId}/review-queue/{entryId}. */
-export const decideReview = route(
-  operations.decideReview,
+export const decideReview = handle(operations.decideReview)(
   async ({ origin, accountId, entryId, body: { status, note } }, { reviewQueue }) => ({
     status: 200,
     body: entryBody(await reviewQueue.decide(origin, accountId, entryId, { status, note })),

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { AuditedExport, Export, ExportedPage } from '../../domain/access-audit/audited-exports.ts';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
@@ -19,8 +20,8 @@ import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';
 import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery, USER_ID } from '../contract/fields.ts';
-import type { Operation } from '../contract/operation.ts';
-import type { Reply } from '../http/exchange.ts';
+import type { Answered } from '../contract/answers.ts';
+import type { Answers, Operation } from '../contract/operation.ts';
 
 /** The services that the operator API uses. */
 export interface OperatorServices {
@@ -97,22 +98,27 @@ export interface OperatorRequest<Body> extends PathIds {
  * An operation of the operator API with its handler. Every wrong field is `invalid_request`. The handler throws Refusal,
  * StoreUnavailable and Busy.
  */
-export interface OperatorRoute<Shape extends z.core.$ZodShape> extends Operation<Shape> {
+export interface OperatorRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Operation<
+  Shape,
+  A
+> {
   /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
   readonly deadlineMs?: number;
   handle(
     this: void,
     request: OperatorRequest<z.infer<z.ZodObject<Shape>>>,
     services: OperatorServices,
-  ): Promise<Reply> | Reply;
+  ): MaybePromise<Answered<A>>;
 }
 
-/** The route of an operation. */
-export const route = <Shape extends z.core.$ZodShape>(
-  operation: Operation<Shape>,
-  handle: OperatorRoute<Shape>['handle'],
-  deadlineMs?: number,
-): OperatorRoute<Shape> => ({ ...operation, handle, ...(deadlineMs !== undefined && { deadlineMs }) });
+/** Gives an operation its handler. It is curried, since the compiler widens literals of the answer in one call. */
+export const handle =
+  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A>, deadlineMs?: number) =>
+  (handler: OperatorRoute<Shape, A>['handle']): OperatorRoute<Shape, A> => ({
+    ...operation,
+    handle: handler,
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
 
 /**
  * Reads `limit` and `after` of a list.

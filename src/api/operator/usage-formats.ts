@@ -13,16 +13,7 @@ export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 export const EVENTS_TYPE = 'application/cloudevents-batch+json';
 
 /** A month of usage as a JSON object. */
-export const usageBody = ({
-  month,
-  currency,
-  pricePerDaemonMonth,
-  complete,
-  final,
-  accounts,
-  total,
-  next,
-}: Usage): object => ({
+export const usageBody = ({ month, currency, pricePerDaemonMonth, complete, final, accounts, total, next }: Usage) => ({
   month,
   currency,
   pricePerDaemonMonth,

@@ -2,23 +2,21 @@ import { LIMITS } from '../../domain/limits.ts';
 import type { Usage, UsageQuestion } from '../../domain/metering/usage.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { monthQuery, readUsage as operation } from '../contract/operator/usage.ts';
-import type { Reply } from '../http/exchange.ts';
-import { pageOf, route } from './route.ts';
+import { pageOf, handle } from './route.ts';
 import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';
 
 /** M5: a month of the ledger, with its amounts of money. */
-export const readUsage = route(
+export const readUsage = handle(
   operation,
-  async ({ query, accepts, inTime, exporting }, { usages }) => {
-    const question = questionOf(query);
-    const usage = await usages.read(question, inTime);
-    const page = { after: query.get('after') ?? undefined, next: usage.next };
-    await inTime(exporting('usage', { month: question.month }, page));
-    const type = accepts([JSON_TYPE, CSV_TYPE, EVENTS_TYPE]) ?? JSON_TYPE;
-    return { status: 200, headers: headersOf(usage, query, type), body: await bodyOf(usage, type) };
-  },
   LIMITS.usageDeadlineMs,
-);
+)(async ({ query, accepts, inTime, exporting }, { usages }) => {
+  const question = questionOf(query);
+  const usage = await usages.read(question, inTime);
+  const page = { after: query.get('after') ?? undefined, next: usage.next };
+  await inTime(exporting('usage', { month: question.month }, page));
+  const type = accepts([JSON_TYPE, CSV_TYPE, EVENTS_TYPE]) ?? JSON_TYPE;
+  return { status: 200, headers: headersOf(usage, query, type), body: await bodyOf(usage, type) };
+});
 
 function questionOf(query: URLSearchParams): UsageQuestion {
   const parsed = monthQuery.safeParse(Object.fromEntries(query));
@@ -44,7 +42,7 @@ function headersOf({ month, complete, next }: Usage, query: URLSearchParams, typ
   return [...headers, 'Link', `<${operation.path}?${target.toString()}>; rel="next"`];
 }
 
-function bodyOf(usage: Usage, type: string): Promise<string> | NonNullable<Reply['body']> {
+function bodyOf(usage: Usage, type: string): Promise<string> | ReturnType<typeof usageBody> {
   if (type === CSV_TYPE) return usageCsv(usage);
   return type === EVENTS_TYPE ? usageEvents(usage) : usageBody(usage);
 }

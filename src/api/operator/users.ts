@@ -6,7 +6,7 @@ import type { User } from '../../domain/users/users.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/users.ts';
 import { listedBody } from './api-keys.ts';
-import { route, type OperatorServices } from './route.ts';
+import { handle, type OperatorServices } from './route.ts';
 
 const userBody = ({ createdAt, ...user }: User): operations.User => ({ ...user, createdAt: dateTime(createdAt) });
 
@@ -30,7 +30,7 @@ function panelUrlOf({ panelUrl }: OperatorServices): string {
 }
 
 /** POST /operator/v1/users. */
-export const createUser = route(operations.createUser, async ({ origin, body }, services) => {
+export const createUser = handle(operations.createUser)(async ({ origin, body }, services) => {
   const url = panelUrlOf(services);
   const { name, login, operator = false } = body;
   const { user, link } = await services.links.forNewUser(origin, { name, login, operator });
@@ -38,25 +38,25 @@ export const createUser = route(operations.createUser, async ({ origin, body }, 
 });
 
 /** GET /operator/v1/users. */
-export const listUsers = route(operations.listUsers, async (_request, { users }) => ({
+export const listUsers = handle(operations.listUsers)(async (_request, { users }) => ({
   status: 200,
   body: { users: (await users.list()).map(userBody) },
 }));
 
 /** PATCH /operator/v1/users/{userId}; absent fields stay as they are. */
-export const changeUser = route(operations.changeUser, async ({ origin, userId, body }, { users }) => ({
+export const changeUser = handle(operations.changeUser)(async ({ origin, userId, body }, { users }) => ({
   status: 200,
   body: userBody(await users.change(origin, userId, body)),
 }));
 
 /** DELETE /operator/v1/users/{userId}. */
-export const deleteUser = route(operations.deleteUser, async ({ origin, userId, query }, { userDeletion }) => {
+export const deleteUser = handle(operations.deleteUser)(async ({ origin, userId, query }, { userDeletion }) => {
   await userDeletion.delete(origin, userId, keptKeysOf(query));
   return { status: 204 };
 });
 
 /** GET /operator/v1/users/{userId}/api-keys. */
-export const listUserApiKeys = route(operations.listUserApiKeys, async ({ userId }, { madeKeys }) => ({
+export const listUserApiKeys = handle(operations.listUserApiKeys)(async ({ userId }, { madeKeys }) => ({
   status: 200,
   body: madeKeysBody(await madeKeys(userId)),
 }));
@@ -84,7 +84,7 @@ export function keptKeysOf(query: URLSearchParams): readonly string[] {
 }
 
 /** POST /operator/v1/users/{userId}/reset. */
-export const resetUser = route(operations.resetUser, async ({ origin, userId }, services) => {
+export const resetUser = handle(operations.resetUser)(async ({ origin, userId }, services) => {
   const url = panelUrlOf(services);
   return { status: 201, body: linkBody(await services.links.forReset(origin, userId), url) };
 });

@@ -17,8 +17,8 @@ export interface DeviceConfig {
   readonly changedAt: number | undefined;
   /** The poll interval of the app's daemon. */
   readonly intervalSeconds: number;
-  /** Makes the JSON of the answer; it is called only when needed, as most polls end with 304. */
-  readonly body: () => string;
+  /** Opens the header: it is called where an answer has the content, as most polls end with 304. */
+  readonly settings: () => DeliveredSettings;
 }
 
 /** What a daemon exports, and where to: the header in clear, so it is kept no longer than it is needed. */
@@ -88,7 +88,7 @@ export function createDeviceConfigs(envelope: Envelope, baseIntervalSeconds: num
         etag: `"${name}-${interval}"`,
         changedAt,
         intervalSeconds: interval,
-        body: () => `{"revision":${revision},"pollIntervalSeconds":${interval},"otel":${JSON.stringify(settings())}}`,
+        settings,
       };
       byInterval.set(interval, config);
     }

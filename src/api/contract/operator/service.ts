@@ -218,7 +218,6 @@ const rateLimits = z
     ),
   })
   .meta({ id: 'RateLimits', description: 'The accounts that are limited, or near it.' });
-export type RateLimits = z.infer<typeof rateLimits>;
 
 export const readRateLimits = operation({
   id: 'readRateLimits',

@@ -1,17 +1,44 @@
 import type * as z from 'zod';
-import type { Operation, PanelAccess } from '../operation.ts';
+import type { Answers, Method, Operation, PanelAccess } from '../operation.ts';
+
+/** `/operator/v1/…` is `/panel/v1/…`, and `/v1/…` belongs to the account in the path. */
+type PanelPath<Path extends string> = Path extends `/operator/v1/${infer Rest}`
+  ? `/panel/v1/${Rest}`
+  : Path extends `/v1/${infer Rest}`
+    ? `/panel/v1/accounts/:accountId/${Rest}`
+    : Path;
+
+interface Changes<Shape extends z.core.$ZodShape> extends Partial<
+  Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers' | 'freshProof'>
+> {}
 
 /**
- * An operation of another API at its place in the panel: `/operator/v1/…` is `/panel/v1/…`, and `/v1/…` belongs to the
- * account in the path. A command that does the same is not named: a browser is no terminal.
+ * An operation of another API at its place in the panel. A command that does the same is not named: a browser is no
+ * terminal.
  * @param changes what else is different there
  */
+export function atPanel<
+  Shape extends z.core.$ZodShape,
+  A extends Answers,
+  Path extends string,
+  M extends Method,
+  Query extends z.ZodObject,
+  const C extends Changes<Shape> = {},
+>(
+  operation: Operation<Shape, A, Path, M, Query>,
+  access: Exclude<PanelAccess, 'anyone'>,
+  changes?: C,
+): Operation<
+  Shape,
+  C extends { readonly answers: infer Changed extends Answers } ? Changed : A,
+  C extends { readonly path: infer Changed extends string } ? Changed : PanelPath<Path>,
+  M,
+  C extends { readonly query: infer Changed extends z.ZodObject } ? Changed : Query
+>;
 export function atPanel<Shape extends z.core.$ZodShape>(
   operation: Operation<Shape>,
   access: Exclude<PanelAccess, 'anyone'>,
-  changes: Partial<
-    Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers' | 'freshProof'>
-  > = {},
+  changes: Changes<Shape> = {},
 ): Operation<Shape> {
   const { command: _command, requires, ...rest } = operation;
   const errors = requires ? [...(rest.errors ?? []), 'enterprise_required' as const] : rest.errors;

@@ -165,7 +165,6 @@ const refusedSignIns = z
     ),
   })
   .meta({ id: 'RefusedSignIns', description: 'Failed attempts to sign in as a user.' });
-export type RefusedSignIns = z.infer<typeof refusedSignIns>;
 
 export const listRefusedSignIns = operation({
   id: 'listRefusedSignIns',

@@ -24,6 +24,13 @@ const app = z
   })
   .meta({ id: 'App', description: 'An app: one daemon of the account.' });
 
+export type App = z.output<typeof app>;
+
+const appList = z
+  .object({ apps: described(z.array(app), 'The apps, oldest first.', undefined) })
+  .meta({ id: 'AppList', description: 'The apps of an account.' });
+export type AppList = z.output<typeof appList>;
+
 const enrollCode = described(
   z.string().regex(/^mst_code_[0-9A-Za-z]{49}$/),
   'A single-use enrollment code, a secret. No other answer shows it, but one to the same `Idempotency-Key`.',
@@ -82,9 +89,7 @@ export const listApps = operation({
     {
       status: 200,
       description: 'All apps of the account.',
-      schema: z
-        .object({ apps: described(z.array(app), 'The apps, oldest first.', undefined) })
-        .meta({ id: 'AppList', description: 'The apps of an account.' }),
+      schema: appList,
     },
   ],
   command: 'apps list',

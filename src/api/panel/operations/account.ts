@@ -7,7 +7,7 @@ import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { dayAt } from '../../../time/utc-days.ts';
 import * as operations from '../../contract/panel/account.ts';
-import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 
 /** The account in the path, as new as the request. @throws Refusal `not_found`; StoreUnavailable */
 export async function accountOf({ signedIn, accountId }: PanelRequest<unknown>): Promise<AccountReader> {
@@ -17,7 +17,7 @@ export async function accountOf({ signedIn, accountId }: PanelRequest<unknown>):
 }
 
 /** GET /panel/v1/accounts/{accountId}/overview. */
-export const readOverview = panelRoute(operations.readOverview, async (request, services) => {
+export const readOverview = handle(operations.readOverview)(async (request, services) => {
   const account = await accountOf(request);
   const { name, entitlement, disabled, createdAt, managedBy } = account.record;
   return {
@@ -73,7 +73,7 @@ async function monthSoFar(
 }
 
 /** GET /panel/v1/accounts/{accountId}/rate-limit. */
-export const readAccountRate = panelRoute(operations.readAccountRate, async ({ accountId }, { watched }) => {
+export const readAccountRate = handle(operations.readAccountRate)(async ({ accountId }, { watched }) => {
   const { fill, limited } = await watched.limits(accountId);
   const body: operations.AccountRate = {
     most: LIMITS.requestsPerWindowMax,

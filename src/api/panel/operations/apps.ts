@@ -12,7 +12,7 @@ import { createApp } from '../../v1/operations/create-app.ts';
 import { deleteApp } from '../../v1/operations/delete-app.ts';
 import { issueEnrollCode } from '../../v1/operations/issue-enroll-code.ts';
 import { revokeApp } from '../../v1/operations/revoke-app.ts';
-import { panelRoute, type PanelServices } from '../request/route.ts';
+import { handle, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 import { asOwner } from './derived.ts';
 
@@ -35,7 +35,7 @@ function appBody({ id, record }: AppEntry, seen: LastSeenBySlot, now: number): o
 }
 
 /** GET /panel/v1/accounts/{accountId}/apps. */
-export const listPanelApps = panelRoute(operations.listPanelApps, async (request, { clock }) => {
+export const listPanelApps = handle(operations.listPanelApps)(async (request, { clock }) => {
   const account = await accountOf(request);
   const { record: seen } = await account.lastSeen();
   const apps = (await account.apps()).toSorted(
@@ -46,7 +46,7 @@ export const listPanelApps = panelRoute(operations.listPanelApps, async (request
 });
 
 /** GET /panel/v1/accounts/{accountId}/apps/{appId}. */
-export const readPanelApp = panelRoute(operations.readPanelApp, async (request, services) => {
+export const readPanelApp = handle(operations.readPanelApp)(async (request, services) => {
   const account = await accountOf(request);
   const app = await account.app(request.appId);
   if (!app) throw new Refusal('not_found');

@@ -7,7 +7,7 @@ import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
 import { purgeOtelConfig } from '../../v1/operations/purge-otel-config.ts';
-import { panelRoute, type PanelServices } from '../request/route.ts';
+import { handle, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 import { asOwner } from './derived.ts';
 
@@ -31,7 +31,7 @@ async function configurationOf(
 }
 
 /** GET /panel/v1/accounts/{accountId}/otel-config. */
-export const readConfiguration = panelRoute(operations.readConfiguration, async (request, services) => ({
+export const readConfiguration = handle(operations.readConfiguration)(async (request, services) => ({
   status: 200,
   body: await configurationOf(await accountOf(request), services),
 }));
@@ -40,7 +40,7 @@ export const readConfiguration = panelRoute(operations.readConfiguration, async 
  * PUT /panel/v1/accounts/{accountId}/otel-config: not over a change that the user has not seen, and without a fresh proof to no
  * other address for a header that the request does not have.
  */
-export const storeConfiguration = panelRoute(operations.storeConfiguration, async (request, services) => {
+export const storeConfiguration = handle(operations.storeConfiguration)(async (request, services) => {
   const { caller, body, accountId, signedIn } = request;
   const { enabled, endpoint = '', authHeader, evidenceLevel, seen } = body;
   const header = authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);

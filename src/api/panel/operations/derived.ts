@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Operation } from '../../contract/operation.ts';
+import type { Answers, Operation } from '../../contract/operation.ts';
 import * as history from '../../contract/panel/history.ts';
 import * as operations from '../../contract/panel/operator.ts';
 import { readAccountRollout as readAccountRolloutOperation } from '../../contract/panel/configuration.ts';
@@ -21,27 +21,27 @@ import type { OperatorRoute } from '../../operator/route.ts';
 import { readUsage } from '../../operator/usage.ts';
 import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from '../../operator/users.ts';
 import type { Route } from '../../v1/operations/route.ts';
-import { panelRoute, type PanelRoute } from '../request/route.ts';
+import { handle, type PanelRoute } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
 /* The operations that the panel has from other APIs: the same handlers, for those who are signed in. */
 
 /** An operation of `/v1` on the account in the path. */
-export const asOwner = <Shape extends z.core.$ZodShape>(
-  operation: Operation<Shape>,
-  route: Route<Shape>,
-): PanelRoute<Shape> =>
-  panelRoute(operation, async (request, services) => {
+export const asOwner = <Shape extends z.core.$ZodShape, A extends Answers>(
+  operation: Operation<Shape, A>,
+  route: Route<Shape, A>,
+): PanelRoute<Shape, A> =>
+  handle(operation)(async (request, services) => {
     const { caller, body, appId, idempotencyKey } = request;
     const account = await accountOf(request);
     return await route.handle({ caller, account, body, appId, idempotencyKey, headers: {} }, services);
   });
 
 /** An operation of the operator API. */
-const asOperator = <Shape extends z.core.$ZodShape>(
-  operation: Operation<Shape>,
-  { handle, deadlineMs }: OperatorRoute<Shape>,
-): PanelRoute<Shape> => panelRoute(operation, handle, deadlineMs);
+const asOperator = <Shape extends z.core.$ZodShape, A extends Answers>(
+  operation: Operation<Shape, A>,
+  route: OperatorRoute<Shape, A>,
+): PanelRoute<Shape, A> => handle(operation, route.deadlineMs)(route.handle);
 
 export const verifyAccountAudit = asOperator(history.verifyAccountAudit, verifyAudit);
 export const verifyOperatorAudit = asOperator(history.verifyOperatorAudit, verifyServiceAudit);
@@ -68,7 +68,7 @@ export const listPanelUserKeys = asOperator(operations.listPanelUserKeys, listUs
 export const resetPanelUser = asOperator(operations.resetPanelUser, resetUser);
 
 /** The rollout of an account: read once for all who watch it. */
-export const readAccountRollout = panelRoute(readAccountRolloutOperation, async ({ accountId }, { watched }) => ({
+export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => ({
   status: 200,
   body: rolloutBody(await watched.rollout(accountId)),
 }));

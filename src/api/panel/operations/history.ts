@@ -3,20 +3,19 @@ import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import * as operations from '../../contract/panel/history.ts';
 import { monthQuery } from '../../contract/operator/usage.ts';
-import type { Reply } from '../../http/exchange.ts';
 import { entryBody } from '../../operator/audit.ts';
 import { listReviewQueue } from '../../operator/review-queue.ts';
 import { CSV_TYPE, EVENTS_TYPE, usageBody, usageCsv, usageEvents } from '../../operator/usage-formats.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { panelRoute, type PanelRequest, type PanelServices } from '../request/route.ts';
+import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 
 /** GET /panel/v1/accounts/{accountId}/audit. */
-export const listNewestAudit = panelRoute(operations.listNewestAudit, (request, services) =>
+export const listNewestAudit = handle(operations.listNewestAudit)((request, services) =>
   newestOf(request.accountId, request, services),
 );
 
 /** GET /panel/v1/audit. */
-export const listNewestServiceAudit = panelRoute(operations.listNewestServiceAudit, (request, services) =>
+export const listNewestServiceAudit = handle(operations.listNewestServiceAudit)((request, services) =>
   newestOf(OPERATOR_AUDIT, request, services),
 );
 
@@ -25,9 +24,9 @@ async function newestOf(
   accountId: string,
   { query }: Pick<PanelRequest<unknown>, 'query'>,
   { newestAudit }: PanelServices,
-): Promise<Reply> {
+) {
   const { items, next } = await newestAudit.list(accountId, questionOf(query));
-  return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } };
+  return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } } as const;
 }
 
 function questionOf(query: URLSearchParams): AuditQuestion {
@@ -40,34 +39,33 @@ function questionOf(query: URLSearchParams): AuditQuestion {
 }
 
 /** GET /panel/v1/accounts/{accountId}/review-queue. */
-export const listReviews = panelRoute(operations.listReviews, listReviewQueue.handle);
+export const listReviews = handle(operations.listReviews)(listReviewQueue.handle);
 
 /** GET /panel/v1/accounts/{accountId}/review-queue/counts. */
-export const countReviews = panelRoute(operations.countReviews, async ({ accountId }, { watched }) => ({
+export const countReviews = handle(operations.countReviews)(async ({ accountId }, { watched }) => ({
   status: 200,
   body: await watched.reviews(accountId),
 }));
 
 /** GET /panel/v1/accounts/{accountId}/usage: shown as JSON, or downloaded, which the audit tells. */
-export const readAccountUsage = panelRoute(
+export const readAccountUsage = handle(
   operations.readAccountUsage,
-  async ({ accountId, query, inTime, exporting }, { usages }) => {
-    const format = query.get('format') ?? 'json';
-    const asked = monthQuery.safeParse({ month: query.get('month') ?? '' });
-    if (!asked.success) throw new Refusal('invalid_request', 'month: YYYY-MM is required, as in ?month=2026-01.');
-    if (!['json', 'csv', 'events'].includes(format)) {
-      throw new Refusal('invalid_request', 'format: json, csv or events.');
-    }
-    const { month } = asked.data;
-    const usage = await usages.read({ month, of: { accountId } }, inTime);
-    if (format === 'json') return { status: 200, body: usageBody(usage) };
-    await inTime(exporting('usage', { month }, { after: undefined, next: undefined }));
-    const [type, body, file] =
-      format === 'csv'
-        ? [CSV_TYPE, await usageCsv(usage), `usage-${month}.csv`]
-        : [EVENTS_TYPE, await usageEvents(usage), `usage-${month}.json`];
-    const headers = ['Content-Type', type, 'Content-Disposition', `attachment; filename="${file}"`];
-    return { status: 200, headers, body };
-  },
   LIMITS.usageDeadlineMs,
-);
+)(async ({ accountId, query, inTime, exporting }, { usages }) => {
+  const format = query.get('format') ?? 'json';
+  const asked = monthQuery.safeParse({ month: query.get('month') ?? '' });
+  if (!asked.success) throw new Refusal('invalid_request', 'month: YYYY-MM is required, as in ?month=2026-01.');
+  if (!['json', 'csv', 'events'].includes(format)) {
+    throw new Refusal('invalid_request', 'format: json, csv or events.');
+  }
+  const { month } = asked.data;
+  const usage = await usages.read({ month, of: { accountId } }, inTime);
+  if (format === 'json') return { status: 200, body: usageBody(usage) };
+  await inTime(exporting('usage', { month }, { after: undefined, next: undefined }));
+  const [type, body, file] =
+    format === 'csv'
+      ? [CSV_TYPE, await usageCsv(usage), `usage-${month}.csv`]
+      : [EVENTS_TYPE, await usageEvents(usage), `usage-${month}.json`];
+  const headers = ['Content-Type', type, 'Content-Disposition', `attachment; filename="${file}"`];
+  return { status: 200, headers, body };
+});

@@ -9,7 +9,7 @@ import { beginSession } from '../request/begin-session.ts';
 import { hashedPassword } from '../request/new-password.ts';
 import { keptInvitation } from '../request/flows.ts';
 import { refuseWithoutSecondFactor } from '../request/proved.ts';
-import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
+import { handleOpen, type OpenRequest, type PanelServices } from '../request/route.ts';
 
 /** Who opens a link, and what it still needs of him. */
 async function opened(request: OpenRequest<{ readonly token: string }>, services: PanelServices) {
@@ -28,7 +28,7 @@ async function opened(request: OpenRequest<{ readonly token: string }>, services
 }
 
 /** POST /panel/v1/links/read. */
-export const readLink = openRoute(operations.readLink, async (request, services) => {
+export const readLink = handleOpen(operations.readLink)(async (request, services) => {
   chargeAsk(request, services, 'link read');
   const { link, user, account, signedIn, isNew, needsPassword } = await opened(request, services);
   const { kind, expiresAt, role } = link.record;
@@ -51,7 +51,7 @@ export const readLink = openRoute(operations.readLink, async (request, services)
 });
 
 /** POST /panel/v1/links/accept. */
-export const acceptLink = openRoute(operations.acceptLink, async (request, services) => {
+export const acceptLink = handleOpen(operations.acceptLink)(async (request, services) => {
   chargeAsk(request, services, 'link');
   const { link, user, signedIn, needsPassword } = await opened(request, services).catch((error: unknown) => {
     // A valid link waits for no failures of others behind the same address.

@@ -1,10 +1,10 @@
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/members.ts';
 import { keptKeysOf, linkBody, madeKeysBody } from '../../operator/users.ts';
-import { panelRoute } from '../request/route.ts';
+import { handle } from '../request/route.ts';
 
 /** GET /panel/v1/accounts/{accountId}/members. */
-export const listMembers = panelRoute(operations.listMembers, async ({ accountId }, { members }) => {
+export const listMembers = handle(operations.listMembers)(async ({ accountId }, { members }) => {
   const listed = await members.list(accountId);
   const bodies = listed.map(({ given = null, mapped = null, since, ...member }) => ({
     ...member,
@@ -16,31 +16,31 @@ export const listMembers = panelRoute(operations.listMembers, async ({ accountId
 });
 
 /** PATCH /panel/v1/accounts/{accountId}/members/{userId}. */
-export const changeMember = panelRoute(
-  operations.changeMember,
-  async ({ origin, accountId, userId, body }, { members }) => {
-    await members.setRole(origin, { accountId, userId }, body.role, body.keepKeys);
-    return { status: 204 };
-  },
-);
+export const changeMember = handle(operations.changeMember)(async (
+  { origin, accountId, userId, body },
+  { members },
+) => {
+  await members.setRole(origin, { accountId, userId }, body.role, body.keepKeys);
+  return { status: 204 };
+});
 
 /** DELETE /panel/v1/accounts/{accountId}/members/{userId}. */
-export const removeMember = panelRoute(
-  operations.removeMember,
-  async ({ origin, accountId, userId, query }, { members }) => {
-    await members.remove(origin, { accountId, userId }, keptKeysOf(query));
-    return { status: 204 };
-  },
-);
+export const removeMember = handle(operations.removeMember)(async (
+  { origin, accountId, userId, query },
+  { members },
+) => {
+  await members.remove(origin, { accountId, userId }, keptKeysOf(query));
+  return { status: 204 };
+});
 
 /** GET /panel/v1/accounts/{accountId}/members/{userId}/api-keys. */
-export const listMemberKeys = panelRoute(operations.listMemberKeys, async ({ accountId, userId }, { madeKeys }) => ({
+export const listMemberKeys = handle(operations.listMemberKeys)(async ({ accountId, userId }, { madeKeys }) => ({
   status: 200,
   body: madeKeysBody(await madeKeys(userId, accountId)),
 }));
 
 /** GET /panel/v1/accounts/{accountId}/invitations. */
-export const listInvitations = panelRoute(operations.listInvitations, async ({ accountId }, { links }) => {
+export const listInvitations = handle(operations.listInvitations)(async ({ accountId }, { links }) => {
   const invitations = (await links.invitations(accountId)).map(({ createdAt, expiresAt, ...invitation }) => ({
     ...invitation,
     createdAt: dateTime(createdAt),
@@ -50,8 +50,7 @@ export const listInvitations = panelRoute(operations.listInvitations, async ({ a
 });
 
 /** POST /panel/v1/accounts/{accountId}/invitations. */
-export const createInvitation = panelRoute(
-  operations.createInvitation,
+export const createInvitation = handle(operations.createInvitation)(
   async ({ origin, accountId, body }, { links, panel }) => ({
     status: 201,
     body: linkBody(await links.invite(origin, accountId, body.role), panel.url),
@@ -59,10 +58,10 @@ export const createInvitation = panelRoute(
 );
 
 /** DELETE /panel/v1/accounts/{accountId}/invitations/{linkId}. */
-export const withdrawInvitation = panelRoute(
-  operations.withdrawInvitation,
-  async ({ origin, accountId, linkId }, { links }) => {
-    await links.withdraw(origin, accountId, linkId);
-    return { status: 204 };
-  },
-);
+export const withdrawInvitation = handle(operations.withdrawInvitation)(async (
+  { origin, accountId, linkId },
+  { links },
+) => {
+  await links.withdraw(origin, accountId, linkId);
+  return { status: 204 };
+});

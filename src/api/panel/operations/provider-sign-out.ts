@@ -5,7 +5,7 @@ import type { LoggedOut } from '../../../oidc/logout-tokens.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
 import { HttpRefusal } from '../../http/exchange.ts';
-import { openRoute, type OpenRequest, type PanelServices, type SignInProvider } from '../request/route.ts';
+import { handleOpen, type OpenRequest, type PanelServices, type SignInProvider } from '../request/route.ts';
 
 /** @throws Refusal `not_found` where this installation has none */
 export function providerOf({ provider }: PanelServices): SignInProvider {
@@ -14,24 +14,23 @@ export function providerOf({ provider }: PanelServices): SignInProvider {
 }
 
 /** POST /panel/v1/sign-in/provider/back-channel-logout: the provider itself calls it. */
-export const signOutByProvider = openRoute(
-  operations.signOutByProvider,
-  async (request, services) => {
-    const { client } = providerOf(services);
-    const [token, ...others] = (await request.form()).getAll('logout_token');
-    if (token === undefined || others.length > 0) {
-      throw new Refusal('invalid_request', 'A form with one logout_token is needed.');
-    }
-    const out = await client.readLogoutToken(token).catch((error: unknown) => {
-      services.log.info({ err: error }, 'a logout token of the provider is refused');
-      if (error instanceof ProviderFault && error.reason === 'unavailable') throw new HttpRefusal('overloaded');
-      throw new Refusal('invalid_request', 'The logout_token is not valid.');
-    });
-    await request.inTime(endSessionsOf(request, services, out));
-    return { status: 200, body: {} };
-  },
-  { foreign: true, deadlineMs: LIMITS.providerDeadlineMs },
-);
+export const signOutByProvider = handleOpen(operations.signOutByProvider, {
+  foreign: true,
+  deadlineMs: LIMITS.providerDeadlineMs,
+})(async (request, services) => {
+  const { client } = providerOf(services);
+  const [token, ...others] = (await request.form()).getAll('logout_token');
+  if (token === undefined || others.length > 0) {
+    throw new Refusal('invalid_request', 'A form with one logout_token is needed.');
+  }
+  const out = await client.readLogoutToken(token).catch((error: unknown) => {
+    services.log.info({ err: error }, 'a logout token of the provider is refused');
+    if (error instanceof ProviderFault && error.reason === 'unavailable') throw new HttpRefusal('overloaded');
+    throw new Refusal('invalid_request', 'The logout_token is not valid.');
+  });
+  await request.inTime(endSessionsOf(request, services, out));
+  return { status: 200, body: {} };
+});
 
 /** A session whose `sid` the provider did not tell is told by the subject. */
 function isMeant({ issuer, subject, sid }: LoggedOut, own: SessionRecord['identity']): boolean {

@@ -10,16 +10,16 @@ import type { Replacement } from '../../../domain/users/replaced-session.ts';
 import type { ProviderAnswer } from '../../../oidc/provider-client.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import { cleanedName } from '../../../text/names.ts';
+import type { Answered } from '../../contract/answers.ts';
 import * as own from '../../contract/panel/own-sign-in.ts';
 import * as proofs from '../../contract/panel/proof.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
-import type { Reply } from '../../http/exchange.ts';
 import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
 import { openedInvitation } from '../request/flows.ts';
 import { changeWayIn, proveSession } from '../request/renew-session.ts';
-import { openRoute, panelRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
+import { handleOpen, handle, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
 import { REASONS, type Problem } from './provider-problems.ts';
 import { providerOf } from './provider-sign-out.ts';
@@ -41,13 +41,16 @@ const flowSchema = z.object({
 type Flow = z.infer<typeof flowSchema>;
 type Purpose = Pick<Flow, 'linkedBy' | 'provedBy' | 'sessionId'>;
 
+/** A redirect of the browser. */
+type Onward = Answered<typeof operations.signInByProvider.answers>;
+
 /** On to another page; the flow in the browser is over. */
-const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly string[] = []): Reply => ({
+const onTo = ({ cookies }: OpenRequest<unknown>, path: string, headers: readonly string[] = []): Onward => ({
   status: 303,
   headers: ['Location', path, ...setCookie(cookies, cookies.flow, '', 0), ...headers],
 });
 /** @param purpose whoever proves who they are comes back to the page that asked for it */
-function failedFor(request: OpenRequest<unknown>, problem: Problem, purpose: Purpose = {}, userId?: string): Reply {
+function failedFor(request: OpenRequest<unknown>, problem: Problem, purpose: Purpose = {}, userId?: string): Onward {
   const { provedBy, linkedBy } = purpose;
   const reason = REASONS[problem];
   // Whoever links an identity is signed in, and tries no way in.
@@ -69,8 +72,7 @@ async function begun(
 }
 
 /** GET /panel/v1/sign-in/provider. */
-export const signInByProvider = openRoute(
-  operations.signInByProvider,
+export const signInByProvider = handleOpen(operations.signInByProvider, { deadlineMs: LIMITS.providerDeadlineMs })(
   async (request, services) => {
     providerOf(services);
     chargeAsk(request, services, 'provider');
@@ -85,12 +87,10 @@ export const signInByProvider = openRoute(
       throw error;
     }
   },
-  { deadlineMs: LIMITS.providerDeadlineMs },
 );
 
 /** GET /panel/v1/sign-in/provider/callback. */
-export const endProviderSignIn = openRoute(
-  operations.endProviderSignIn,
+export const endProviderSignIn = handleOpen(operations.endProviderSignIn, { deadlineMs: LIMITS.providerDeadlineMs })(
   async (request, services) => {
     const { client } = providerOf(services);
     const sealed = request.cookie(request.cookies.flow);
@@ -110,7 +110,6 @@ export const endProviderSignIn = openRoute(
       return failedFor(request, error.reason === 'unavailable' ? 'provider_unavailable' : 'provider_refused', flow);
     }
   },
-  { deadlineMs: LIMITS.providerDeadlineMs },
 );
 
 async function admitted(
@@ -118,7 +117,7 @@ async function admitted(
   services: PanelServices,
   answer: ProviderAnswer,
   flow: Flow,
-): Promise<Reply> {
+): Promise<Onward> {
   const { settings } = providerOf(services);
   if (flow.provedBy !== undefined) return await proved(request, services, answer, flow);
   const when = { at: services.clock.now(), asked: flow.asked };
@@ -137,7 +136,7 @@ async function linked(
   services: PanelServices,
   user: ProviderUser,
   flow: Purpose,
-): Promise<Reply> {
+): Promise<Onward> {
   const session = await request.optionalSession();
   if (!session || session.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
   if (await lacksSecondFactor(session, services.panel.secondFactor)) {
@@ -160,7 +159,7 @@ async function proved(
   services: PanelServices,
   { issuer, subject, authenticatedAt, methods }: ProviderAnswer,
   flow: Purpose,
-): Promise<Reply> {
+): Promise<Onward> {
   const signedIn = await request.optionalSession();
   if (!signedIn || signedIn.session.id !== flow.sessionId) return failedFor(request, 'expired', flow);
   const isHis = ({ record }: UserEntry): boolean =>
@@ -192,7 +191,7 @@ async function signedIn(
   services: PanelServices,
   user: ProviderUser,
   { sid, refreshToken, authenticatedAt, methods }: ProviderAnswer,
-): Promise<Reply> {
+): Promise<Onward> {
   try {
     const welcome = {
       everybody: providerOf(services).settings.newcomers === 'all',
@@ -231,42 +230,40 @@ function nameOf({ claims, subject }: ProviderAnswer): string {
 }
 
 /** POST /panel/v1/me/provider. */
-export const linkProvider = panelRoute(
+export const linkProvider = handle(
   own.linkProvider,
-  async (request, services) => {
-    const home = services.panel.url;
-    if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
-    try {
-      const { user, session } = request.signedIn;
-      const { url, headers } = await begun(request, services, { linkedBy: user.id, sessionId: session.id });
-      return { status: 200, headers, body: { url } };
-    } catch (error) {
-      if (error instanceof ProviderFault) throw new Refusal('invalid_request', 'The provider does not answer now.');
-      throw error;
-    }
-  },
   LIMITS.providerDeadlineMs,
-);
+)(async (request, services) => {
+  const home = services.panel.url;
+  if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
+  try {
+    const { user, session } = request.signedIn;
+    const { url, headers } = await begun(request, services, { linkedBy: user.id, sessionId: session.id });
+    return { status: 200, headers, body: { url } };
+  } catch (error) {
+    if (error instanceof ProviderFault) throw new Refusal('invalid_request', 'The provider does not answer now.');
+    throw error;
+  }
+});
 
 /** GET /panel/v1/me/proof/provider. */
-export const proveByProvider = panelRoute(
+export const proveByProvider = handle(
   proofs.proveByProvider,
-  async (request, services) => {
-    const { user, session } = request.signedIn;
-    const purpose = { provedBy: user.id, sessionId: session.id };
-    try {
-      const { url, headers } = await begun(request, services, purpose);
-      return { status: 303, headers: ['Location', url, ...headers] };
-    } catch (error) {
-      if (error instanceof ProviderFault) return failedFor(request, 'provider_unavailable', purpose);
-      throw error;
-    }
-  },
   LIMITS.providerDeadlineMs,
-);
+)(async (request, services) => {
+  const { user, session } = request.signedIn;
+  const purpose = { provedBy: user.id, sessionId: session.id };
+  try {
+    const { url, headers } = await begun(request, services, purpose);
+    return { status: 303, headers: ['Location', url, ...headers] };
+  } catch (error) {
+    if (error instanceof ProviderFault) return failedFor(request, 'provider_unavailable', purpose);
+    throw error;
+  }
+});
 
 /** DELETE /panel/v1/me/provider. */
-export const unlinkProvider = panelRoute(own.unlinkProvider, async (request, services) => {
+export const unlinkProvider = handle(own.unlinkProvider)(async (request, services) => {
   const unlink = (replacement: Replacement): Promise<boolean> =>
     services.providerUsers.unlink(request.origin, replacement);
   return { status: 204, headers: await changeWayIn(request, services, unlink) };

@@ -4,57 +4,53 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { VERSION } from '../../../version.ts';
 import * as operations from '../../contract/panel/operator.ts';
-import { panelRoute } from '../request/route.ts';
+import { handle } from '../request/route.ts';
 import { sessionBodies } from './me.ts';
 
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
 /** GET /panel/v1/service. */
-export const readServiceState = panelRoute(
+export const readServiceState = handle(
   operations.readServiceState,
-  async ({ inTime }, { serviceState }) => {
-    const { replicas, leaderSince, nights, purges, lastBackupAt, fullness, ...rest } = await serviceState(inTime);
-    const body: operations.ServiceState = {
-      version: VERSION,
-      ...rest,
-      fullness: Number.isNaN(fullness) ? null : fullness,
-      replicas: replicas.map(({ startedAt, clockSkewMs = null, ...replica }) => ({
-        ...replica,
-        startedAt: dateTime(startedAt),
-        clockSkewMs,
-      })),
-      leaderSince: instantOrNull(leaderSince),
-      nights: { ...nights, meteredThrough: nights.meteredThrough ?? null, days: [...nights.days] },
-      purges: { waiting: purges.waiting, oldestAt: instantOrNull(purges.oldestAt) },
-      lastBackupAt: instantOrNull(lastBackupAt),
-    };
-    return { status: 200, body };
-  },
   LIMITS.usageDeadlineMs,
-);
+)(async ({ inTime }, { serviceState }) => {
+  const { replicas, leaderSince, nights, purges, lastBackupAt, fullness, ...rest } = await serviceState(inTime);
+  const body: operations.ServiceState = {
+    version: VERSION,
+    ...rest,
+    fullness: Number.isNaN(fullness) ? null : fullness,
+    replicas: replicas.map(({ startedAt, clockSkewMs = null, ...replica }) => ({
+      ...replica,
+      startedAt: dateTime(startedAt),
+      clockSkewMs,
+    })),
+    leaderSince: instantOrNull(leaderSince),
+    nights: { ...nights, meteredThrough: nights.meteredThrough ?? null, days: [...nights.days] },
+    purges: { waiting: purges.waiting, oldestAt: instantOrNull(purges.oldestAt) },
+    lastBackupAt: instantOrNull(lastBackupAt),
+  };
+  return { status: 200, body };
+});
 
 /** GET /panel/v1/users/{userId}/sessions. */
-export const listUserSessions = panelRoute(
-  operations.listUserSessions,
-  async ({ userId, signedIn }, { users, sessions }) => {
-    await users.read(userId);
-    return { status: 200, body: { sessions: sessionBodies(await sessions.list(userId), signedIn.session.id) } };
-  },
-);
+export const listUserSessions = handle(operations.listUserSessions)(async (
+  { userId, signedIn },
+  { users, sessions },
+) => {
+  await users.read(userId);
+  return { status: 200, body: { sessions: sessionBodies(await sessions.list(userId), signedIn.session.id) } };
+});
 
 /** DELETE /panel/v1/users/{userId}/sessions/{sessionId}. */
-export const endUserSession = panelRoute(
-  operations.endUserSession,
-  async ({ origin, userId, sessionId }, { sessions }) => {
-    await sessions.end(origin, userId, sessionId);
-    return { status: 204 };
-  },
-);
+export const endUserSession = handle(operations.endUserSession)(async ({ origin, userId, sessionId }, { sessions }) => {
+  await sessions.end(origin, userId, sessionId);
+  return { status: 204 };
+});
 
 const FOUND_MAX = 20;
 
 /** GET /panel/v1/find. */
-export const findAccounts = panelRoute(operations.findAccounts, async ({ query }, { fleet }) => {
+export const findAccounts = handle(operations.findAccounts)(async ({ query }, { fleet }) => {
   const text = (query.get('text') ?? '').trim().toLowerCase();
   if (text === '' || text.length > 200) throw new Refusal('invalid_request', 'text: 1 to 200 characters to look for.');
   const memory = await fleet.whole();

@@ -4,16 +4,16 @@ import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import type { UserEntry } from '../../../domain/fleet/reader.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { beginAuthentication, endAuthentication, placeOf } from '../../../webauthn/webauthn.ts';
+import type { Answered } from '../../contract/answers.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
 import { NotAuthenticated } from '../../http/errors.ts';
-import type { Reply } from '../../http/exchange.ts';
 import { admitSignIn, chargeAsk, failedAttempt } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { keepFlow, flowOf } from '../request/flows.ts';
-import { openRoute, type OpenRequest, type PanelServices } from '../request/route.ts';
+import { handleOpen, type OpenRequest, type PanelServices } from '../request/route.ts';
 
 /** GET /panel/v1/sign-in. */
-export const readSignIn = openRoute(operations.readSignIn, (_request, { panel }) => ({
+export const readSignIn = handleOpen(operations.readSignIn)((_request, { panel }) => ({
   status: 200,
   body: { password: panel.passwords, ...(panel.provider && { provider: panel.provider.name }) },
 }));
@@ -23,7 +23,7 @@ const refused = (credential: SignInWay, reason: AttemptReason, user?: UserEntry,
   new NotAuthenticated('sign_in_failed', { credential, reason, userId: user?.id }, says);
 
 /** POST /panel/v1/sign-in/password. A wrong name and a wrong password cannot be told apart, not even by their time. */
-export const signInByPassword = openRoute(operations.signInByPassword, async (request, services) => {
+export const signInByPassword = handleOpen(operations.signInByPassword)(async (request, services) => {
   const { panel, users } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
   const { login, password } = request.body;
@@ -48,7 +48,7 @@ async function askForPasskey(
   services: PanelServices,
   { id: userId, record }: UserEntry,
   hashed: string,
-): Promise<Reply> {
+): Promise<Answered<typeof operations.signInByPassword.answers>> {
   const allowed = record.passkeys.map(({ id }) => id);
   const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin), allowed);
   const headers = keepFlow(request, services, 'passkey sign-in', { challenge, userId, hashed: tokenHash(hashed) });
@@ -56,7 +56,7 @@ async function askForPasskey(
 }
 
 /** POST /panel/v1/sign-in/passkey/options. */
-export const beginPasskeySignIn = openRoute(operations.beginPasskeySignIn, async (request, services) => {
+export const beginPasskeySignIn = handleOpen(operations.beginPasskeySignIn)(async (request, services) => {
   chargeAsk(request, services, 'challenge');
   const { challenge, options } = await beginAuthentication(placeOf(request.panelOrigin));
   return { status: 200, headers: keepFlow(request, services, 'passkey sign-in', { challenge }), body: { options } };
@@ -65,7 +65,7 @@ export const beginPasskeySignIn = openRoute(operations.beginPasskeySignIn, async
 const NO_PASSKEY = 'The passkey was not accepted: it is not known here, or the sign-in took too long. Begin again.';
 
 /** POST /panel/v1/sign-in/passkey. A right passkey waits for no failures of others behind the same address. */
-export const signInByPasskey = openRoute(operations.signInByPasskey, async (request, services) => {
+export const signInByPasskey = handleOpen(operations.signInByPasskey)(async (request, services) => {
   chargeAsk(request, services, 'passkey');
   const { response } = request.body;
   const flow = flowOf(request, services, 'passkey sign-in');

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
+import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts.ts';
 import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
@@ -34,8 +35,8 @@ import {
   SESSION_ID,
   USER_ID,
 } from '../../contract/fields.ts';
-import type { Operation } from '../../contract/operation.ts';
-import type { Reply } from '../../http/exchange.ts';
+import type { Answered } from '../../contract/answers.ts';
+import type { Answers, Operation } from '../../contract/operation.ts';
 import type { OperatorRequest, OperatorServices } from '../../operator/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
 import type { CookieNames } from './cookies.ts';
@@ -168,7 +169,7 @@ export interface PanelRequest<Body> extends OpenRequest<Body>, OperatorRequest<B
   readonly caller: Caller;
 }
 
-interface RouteBase<Shape extends z.core.$ZodShape> extends Operation<Shape> {
+interface RouteBase<Shape extends z.core.$ZodShape, A extends Answers> extends Operation<Shape, A> {
   /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
   readonly deadlineMs?: number;
   /** Takes a write from elsewhere than a page of the panel, such as from the provider, and a form in place of JSON. */
@@ -176,34 +177,44 @@ interface RouteBase<Shape extends z.core.$ZodShape> extends Operation<Shape> {
 }
 
 /** An operation for anyone, with its handler, which throws Refusal, StoreUnavailable and Busy. */
-interface OpenRoute<Shape extends z.core.$ZodShape> extends RouteBase<Shape> {
+export interface OpenRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends RouteBase<Shape, A> {
   readonly access: 'anyone';
-  handle(request: OpenRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): Promise<Reply> | Reply;
+  handle(request: OpenRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): MaybePromise<Answered<A>>;
 }
 
 /** An operation for signed-in users, with its handler. */
-export interface PanelRoute<Shape extends z.core.$ZodShape> extends RouteBase<Shape> {
+export interface PanelRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends RouteBase<Shape, A> {
   readonly access: 'signed-in' | 'viewer' | 'owner' | 'operator';
-  handle(request: PanelRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): Promise<Reply> | Reply;
+  handle(request: PanelRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): MaybePromise<Answered<A>>;
 }
 
 /** An operation of the panel, with its handler. */
 export type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
-/** The route of an operation for anyone. */
-export const openRoute = <Shape extends z.core.$ZodShape>(
-  operation: Operation<Shape>,
-  handle: OpenRoute<Shape>['handle'],
-  options: Pick<OpenRoute<Shape>, 'deadlineMs' | 'foreign'> = {},
-): OpenRoute<Shape> => ({ ...operation, ...options, access: 'anyone', handle });
+/** Gives an operation for anyone its handler. */
+export const handleOpen =
+  <Shape extends z.core.$ZodShape, A extends Answers>(
+    operation: Operation<Shape, A>,
+    options: Pick<OpenRoute<Shape>, 'deadlineMs' | 'foreign'> = {},
+  ) =>
+  (handler: OpenRoute<Shape, A>['handle']): OpenRoute<Shape, A> => ({
+    ...operation,
+    ...options,
+    access: 'anyone',
+    handle: handler,
+  });
 
-/** The route of an operation for those whom the operation names. */
-export function panelRoute<Shape extends z.core.$ZodShape>(
-  operation: Operation<Shape>,
-  handle: PanelRoute<Shape>['handle'],
+/** Gives an operation its handler, for those whom the operation names. */
+export const handle = <Shape extends z.core.$ZodShape, A extends Answers>(
+  operation: Operation<Shape, A>,
   deadlineMs?: number,
-): PanelRoute<Shape> {
+) => {
   const { access = 'operator' } = operation;
-  if (access === 'anyone') throw new Error(`${operation.id} is open to anyone: it is an openRoute.`);
-  return { ...operation, access, handle, ...(deadlineMs !== undefined && { deadlineMs }) };
-}
+  if (access === 'anyone') throw new Error(`${operation.id} is open to anyone: handleOpen gives it its handler.`);
+  return (handler: PanelRoute<Shape, A>['handle']): PanelRoute<Shape, A> => ({
+    ...operation,
+    access,
+    handle: handler,
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
+};

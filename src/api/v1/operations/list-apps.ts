@@ -1,21 +1,22 @@
 import { andThen, type MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
+import { jsonOfList, type JsonBytes } from '../../contract/answers.ts';
 import * as operations from '../../contract/v1/apps.ts';
 import { appJson } from './app-view.ts';
-import { route } from './route.ts';
+import { handle } from './route.ts';
 
 const CACHED_BYTES_MAX = 64 * 1024 * 1024;
 /** Rough cost of an entry beside its body. */
 const ENTRY_BYTES = 300;
 
 /** Section 4.2: GET /v1/apps. */
-export const listApps = route(operations.listApps, ({ account }) =>
+export const listApps = handle(operations.listApps)(({ account }) =>
   andThen(bodyCache.of(account), (body) => ({ status: 200, body })),
 );
 
 interface CachedBody {
   readonly version: number;
-  readonly body: Buffer;
+  readonly body: JsonBytes<operations.AppList>;
 }
 
 /**
@@ -26,12 +27,11 @@ class BodyCache {
   readonly #cached = new Map<string, CachedBody>();
   #bytes = 0;
 
-  of(account: AccountReader): MaybePromise<Buffer> {
+  of(account: AccountReader): MaybePromise<JsonBytes<operations.AppList>> {
     const version = account.appsVersion;
     const cached = this.#cached.get(account.id);
     if (cached && cached.version === version) return this.#used(account.id, cached);
-    return andThen(listJson(account), (json) => {
-      const body = Buffer.from(json);
+    return andThen(listOf(account), (body) => {
       // Only an account in memory has a version, and memory answers at once: the account did not change during the
       // read.
       if (version !== undefined) this.#put(account.id, version, body);
@@ -39,7 +39,7 @@ class BodyCache {
     });
   }
 
-  #used(accountId: string, cached: CachedBody): Buffer {
+  #used(accountId: string, cached: CachedBody): JsonBytes<operations.AppList> {
     this.#cached.delete(accountId);
     this.#cached.set(accountId, cached);
     return cached.body;
@@ -49,7 +49,7 @@ class BodyCache {
    * The key is the id, not the account's memory: that is dropped when the account is listed anew, and must not live on
    * here.
    */
-  #put(accountId: string, version: number, body: Buffer): void {
+  #put(accountId: string, version: number, body: JsonBytes<operations.AppList>): void {
     this.#drop(accountId);
     this.#cached.set(accountId, { version, body });
     this.#bytes += body.length + ENTRY_BYTES;
@@ -69,12 +69,14 @@ class BodyCache {
 
 const bodyCache = new BodyCache();
 
-const listJson = (account: AccountReader): MaybePromise<string> =>
+const listOf = (account: AccountReader): MaybePromise<JsonBytes<operations.AppList>> =>
   andThen(account.apps(), (apps) =>
-    andThen(account.lastSeen(), ({ record: seen }) => {
-      const items = apps.toSorted(byCreation).map((app) => appJson(app, seen));
-      return `{"apps":[${items.join(',')}]}`;
-    }),
+    andThen(account.lastSeen(), ({ record: seen }) =>
+      jsonOfList(
+        'apps',
+        apps.toSorted(byCreation).map((app) => appJson(app, seen)),
+      ),
+    ),
   );
 
 /** H18: in the order of creation. */

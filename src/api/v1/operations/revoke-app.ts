@@ -1,8 +1,8 @@
 import * as operations from '../../contract/v1/apps.ts';
-import { route } from './route.ts';
+import { handle } from './route.ts';
 
 /** Section 4.5: POST /v1/apps/{appId}/revoke. */
-export const revokeApp = route(operations.revokeApp, async ({ caller, appId }, { apps }) => {
+export const revokeApp = handle(operations.revokeApp)(async ({ caller, appId }, { apps }) => {
   await apps.revoke(caller, appId);
   return { status: 200, body: { appId, status: 'revoked' } };
 });

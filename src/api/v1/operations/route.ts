@@ -3,8 +3,9 @@ import type * as z from 'zod';
 import type { Apps, Caller } from '../../../domain/apps/apps.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
-import type { Operation } from '../../contract/operation.ts';
-import type { Reply } from '../../http/exchange.ts';
+import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
+import type { Answered } from '../../contract/answers.ts';
+import type { Answers, Operation } from '../../contract/operation.ts';
 
 /** The services that the operations of `/v1` use. */
 export interface Services {
@@ -27,12 +28,11 @@ interface V1Request<Body> {
 }
 
 /** A route is a value: an operation with its handler, which throws Refusal, StoreUnavailable and Busy. */
-export interface Route<Shape extends z.core.$ZodShape> extends Operation<Shape> {
-  handle(request: V1Request<z.infer<z.ZodObject<Shape>>>, services: Services): Promise<Reply> | Reply;
+export interface Route<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Operation<Shape, A> {
+  handle(request: V1Request<z.infer<z.ZodObject<Shape>>>, services: Services): MaybePromise<Answered<A>>;
 }
 
-/** The route of an operation. */
-export const route = <Shape extends z.core.$ZodShape>(
-  operation: Operation<Shape>,
-  handle: Route<Shape>['handle'],
-): Route<Shape> => ({ ...operation, handle });
+/** Gives an operation its handler. It is curried, since the compiler widens literals of the answer in one call. */
+export const handle =
+  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A>) =>
+  (handler: Route<Shape, A>['handle']): Route<Shape, A> => ({ ...operation, handle: handler });

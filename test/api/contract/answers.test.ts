@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { asJson, jsonOfList } from '../../../src/api/contract/answers.ts';
+import { enrollDevice } from '../../../src/api/contract/device/enrollment.ts';
+import { createApiKey, listApiKeys } from '../../../src/api/contract/operator/api-keys.ts';
+import { readUsage } from '../../../src/api/contract/operator/usage.ts';
+import { readOverview } from '../../../src/api/contract/panel/account.ts';
+import { deleteApp, issueEnrollCode, readApp, revokeApp } from '../../../src/api/contract/v1/apps.ts';
+import { readOtelConfig } from '../../../src/api/contract/v1/otel-config.ts';
+import { handle as handleDevice } from '../../../src/api/device/route.ts';
+import { handle as handleOperator } from '../../../src/api/operator/route.ts';
+import { handle as handlePanel } from '../../../src/api/panel/request/route.ts';
+import { handle } from '../../../src/api/v1/operations/route.ts';
+import type { AnswerTo, Asking, Route } from '../../../web/api/operations.ts';
+
+/* A line that must not compile is an error of the type checker where it does. */
+
+const PENDING = { appId: '', name: '', status: 'pending', platform: '', agentVersion: '', createdAt: '' } as const;
+const APP = { ...PENDING, lastSeenAt: null };
+const KEY = { keyId: '', name: '', createdAt: '', expiresAt: null };
+const ENROLLED = { appId: '', status: 'active' } as const;
+
+describe('the compiler judges the answer of a handler by the schemas of its operation', () => {
+  test('of /v1', () => {
+    const routes = [
+      handle(issueEnrollCode)(() => ({ status: 201, body: { enrollCode: '', expiresAt: '' } })),
+      // @ts-expect-error `expiresAt` is missing.
+      handle(issueEnrollCode)(() => ({ status: 201, body: { enrollCode: '' } })),
+      // @ts-expect-error `expiresAt` is a text.
+      handle(issueEnrollCode)(() => ({ status: 201, body: { enrollCode: '', expiresAt: 5 } })),
+      // @ts-expect-error A creation is answered 201.
+      handle(issueEnrollCode)(() => ({ status: 200, body: { enrollCode: '', expiresAt: '' } })),
+      handle(revokeApp)(() => ({ status: 200, body: { appId: '', status: 'revoked' } })),
+      // @ts-expect-error The status is one of a closed set.
+      handle(revokeApp)(() => ({ status: 200, body: { appId: '', status: 'revokd' } })),
+      handle(deleteApp)(() => ({ status: 204 })),
+      // @ts-expect-error 204 has no body.
+      handle(deleteApp)(() => ({ status: 204, body: {} })),
+      handle(readOtelConfig)(() => ({ status: 304 })),
+      // @ts-expect-error 200 has a body where 304 has none.
+      handle(readOtelConfig)(() => ({ status: 200 })),
+    ];
+    expect(new Set(routes.map(({ id }) => id)).size).toBe(4);
+  });
+
+  test('that was rendered before', () => {
+    const routes = [
+      handle(readApp)(() => ({ status: 200, body: asJson(APP) })),
+      // @ts-expect-error `lastSeenAt` is missing.
+      handle(readApp)(() => ({ status: 200, body: asJson(PENDING) })),
+      // @ts-expect-error A list is no app.
+      handle(readApp)(() => ({ status: 200, body: jsonOfList('apps', [asJson(APP)]) })),
+      // @ts-expect-error A text may be anything.
+      handle(readApp)(() => ({ status: 200, body: JSON.stringify(APP) })),
+    ];
+    expect(routes).toHaveLength(4);
+    expect(String(jsonOfList('apps', [asJson({ a: 1 }), asJson({ a: 2 })]))).toBe('{"apps":[{"a":1},{"a":2}]}');
+  });
+
+  test('of the operator API, the panel and the device plane', () => {
+    const routes = [
+      handleOperator(createApiKey)(() => ({ status: 201, body: { ...KEY, apiKey: '' } })),
+      // @ts-expect-error `apiKey` is missing.
+      handleOperator(createApiKey)(() => ({ status: 201, body: KEY })),
+      handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [{ ...KEY, lastUsedAt: null }] } })),
+      // @ts-expect-error `lastUsedAt` is missing.
+      handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [KEY] } })),
+      // Beside JSON it has other forms, which are text.
+      handleOperator(readUsage)(() => ({ status: 200, body: '' })),
+      // @ts-expect-error An object is its JSON.
+      handleOperator(readUsage)(() => ({ status: 200, body: {} })),
+      // @ts-expect-error The overview has more.
+      handlePanel(readOverview)(() => ({ status: 200, body: { accountId: '' } })),
+      handleDevice(enrollDevice)(() => ({ status: 200, body: { ...ENROLLED, pollIntervalSeconds: 30 } })),
+      // @ts-expect-error The interval is a number.
+      handleDevice(enrollDevice)(() => ({ status: 200, body: { ...ENROLLED, pollIntervalSeconds: '30' } })),
+    ];
+    expect(routes).toHaveLength(9);
+  });
+});
+
+test('the compiler judges a call of the panel by its operation', () => {
+  const ask = <One extends Route>(route: One, ...[asked]: Asking<One>): object => ({ route, asked });
+  const asked = [
+    ask('GET /me'),
+    ask('POST /accounts/:accountId/apps', { accountId: '', body: { name: '' } }),
+    // @ts-expect-error There is no such path.
+    ask('POST /accounts/:accountId/appz', { accountId: '', body: { name: '' } }),
+    // @ts-expect-error The account is missing.
+    ask('POST /accounts/:accountId/apps', { body: { name: '' } }),
+    // @ts-expect-error The body has no such field.
+    ask('POST /accounts/:accountId/apps', { accountId: '', body: { title: '' } }),
+    // @ts-expect-error A name is a text.
+    ask('POST /accounts/:accountId/apps', { accountId: '', body: { name: 1 } }),
+    // @ts-expect-error The query has no such parameter.
+    ask('GET /accounts', { query: { limits: 1 } }),
+    // @ts-expect-error The body of a sign-in is needed.
+    ask('POST /sign-in/password'),
+  ];
+  expect(asked).toHaveLength(8);
+  const codeOf = ({ enrollCode }: AnswerTo<'POST /accounts/:accountId/apps'>): string => enrollCode;
+  // @ts-expect-error The answer has no such field.
+  const secretOf = (created: AnswerTo<'POST /accounts/:accountId/apps'>): unknown => created.secret;
+  expect([codeOf, secretOf]).toHaveLength(2);
+});
