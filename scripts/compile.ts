@@ -37,7 +37,7 @@ export function compile(dist: string): void {
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Writes the declarations of the client beside its JavaScript: no other module of the package is imported by a user. */
+/** Writes the declarations of the client beside its JavaScript: a user imports no other module of the package. */
 export const declareClient = (dist: string): void =>
   tsc(
     '-p',

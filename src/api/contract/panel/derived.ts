@@ -8,9 +8,9 @@ type PanelPath<Path extends string> = Path extends `/operator/v1/${infer Rest}`
     ? `/panel/v1/accounts/:accountId/${Rest}`
     : Path;
 
-interface Changes<Shape extends z.core.$ZodShape> extends Partial<
+type Changes<Shape extends z.core.$ZodShape> = Partial<
   Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers' | 'freshProof'>
-> {}
+>;
 
 /**
  * An operation of another API at its place in the panel. A command that does the same is not named: a browser is no
