@@ -3,6 +3,7 @@ import { defineConfig } from 'vite';
 
 /* `npm run build:web`: the pages become files in web/dist, whose names hold a hash of their content. */
 
+/** @public Vite loads it by its path. */
 export default defineConfig({
   root: import.meta.dirname,
   publicDir: false,

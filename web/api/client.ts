@@ -1,5 +1,5 @@
 import { isAttended } from './attention.ts';
-import type { AnswerTo, Asking, Route } from './operations.ts';
+import type { AnswerTo, AskedRoute, Asking, Route } from './operations.ts';
 
 /* Requests to `/panel/v1`, and their failures as errors that pages show. */
 
@@ -65,7 +65,7 @@ async function proved(): Promise<boolean> {
  * the service wants a proof of the person, they are asked for it, and the request is sent again.
  * @throws ApiError; Unreachable; the signal's reason
  */
-export async function ask<One extends Route>(route: One, ...[said]: Asking<One>): Promise<AnswerTo<One>> {
+export async function ask<One extends AskedRoute>(route: One, ...[said]: Asking<One>): Promise<AnswerTo<One>> {
   const asked: AnyAsked = said ?? {};
   let answer = await answered(route, asked);
   if (answer.code === 'invalid_session') {
@@ -130,9 +130,11 @@ export const addressOf = <One extends Route & `GET ${string}`>(route: One, ...[s
 
 function targetOf(route: Route, asked: AnyAsked): string {
   const named: Readonly<Record<string, unknown>> = { ...asked };
-  const path = route
-    .slice(route.indexOf('/'))
-    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(named[name])));
+  const path = route.slice(route.indexOf('/')).replaceAll(/:(\w+)/g, (_, name: string) => {
+    const value = named[name];
+    if (typeof value !== 'string' || value === '') throw new RangeError(`${route} was asked for without ${name}.`);
+    return encodeURIComponent(value);
+  });
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(asked.query ?? {})) {
     if (value !== undefined) parameters.set(name, String(value));

@@ -71,8 +71,12 @@ type BodyField<Body> = Partial<Body> extends Body ? { readonly body?: Body } : {
 type QueryOf<One> = One extends { readonly query?: infer Query extends z.ZodObject }
   ? string extends keyof z.input<Query>
     ? unknown
-    : { readonly query?: { readonly [Name in keyof z.input<Query>]?: string | number | undefined } }
+    : QueryField<{ readonly [Name in keyof z.input<Query>]: InQuery<z.input<Query>[Name]> }>
   : unknown;
+
+/** A value is written as text: where any text may stand, a number may as well. */
+type InQuery<Value> = string extends Value ? Value | number : Value;
+type QueryField<Query> = Partial<Query> extends Query ? { readonly query?: Query } : { readonly query: Query };
 
 interface Sending {
   /** The same key for every attempt of one create, so that a lost answer makes no second one. */
@@ -83,11 +87,18 @@ interface Sending {
 /** What a request says beside its route. Undefined values of a query are left out. */
 type Asked<One extends Route> = Sending & ParametersOf<Keyed[One]['path']> & BodyOf<Keyed[One]> & QueryOf<Keyed[One]>;
 
-type JsonOf<Answer> = Answer extends { readonly schema: infer Schema extends z.ZodType } ? z.output<Schema> : undefined;
-
-/** The second argument of a request: it may be left out where nothing must be said. */
+/** What may stand beside the route: it may be left out where nothing must be said. */
 export type Asking<One extends Route> =
   Partial<Asked<One>> extends Asked<One> ? [asked?: Asked<One>] : [asked: Asked<One>];
 
-/** The body of the answer; undefined where it has none. */
-export type AnswerTo<One extends Route> = JsonOf<Keyed[One]['answers'][number]>;
+type BodyOfAnswer<Answer> = Answer extends { readonly schema: infer Schema extends z.ZodType }
+  ? z.output<Schema>
+  : Answer extends { readonly status: 204 }
+    ? undefined
+    : never;
+
+/** The body of the answer; undefined where it has none. A stream, a file and a redirect have none that a page reads. */
+export type AnswerTo<One extends Route> = BodyOfAnswer<Keyed[One]['answers'][number]>;
+
+/** The operations that a page asks for; a browser opens the others by their addresses. */
+export type AskedRoute = { [One in Route]: [AnswerTo<One>] extends [never] ? never : One }[Route];

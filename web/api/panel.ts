@@ -146,7 +146,7 @@ export const account = (accountId: string) => {
     createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
       ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
     revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
-    reviews: (query: { status?: string; limit?: number; after?: string }, with_: Signal = {}) =>
+    reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
       ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),
     reviewCounts: (with_: Signal = {}) => ask('GET /accounts/:accountId/review-queue/counts', { accountId, ...with_ }),
     decide: (entryId: string, body: { status: ReviewEntry['status']; note?: string }) =>

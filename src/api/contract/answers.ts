@@ -2,11 +2,12 @@ import type * as z from 'zod';
 import type { Answers, Success } from './operation.ts';
 
 declare const json: unique symbol;
+declare const otherFormat: unique symbol;
 
-/** Text or bytes that are the JSON of a T. */
+/** A text or bytes that hold the JSON of a T. */
 export type Json<T> = (string | Buffer) & { readonly [json]: T };
 
-/** Bytes that are the JSON of a T. */
+/** Bytes that hold the JSON of a T. */
 export type JsonBytes<T> = Json<T> & Buffer;
 
 /** The JSON of a value. */
@@ -17,6 +18,12 @@ export const jsonOfList = <Field extends string, T>(
   field: Field,
   items: readonly Json<T>[],
 ): JsonBytes<Record<Field, T[]>> => Buffer.from(`{"${field}":[${items.join(',')}]}`) as JsonBytes<Record<Field, T[]>>;
+
+/** A text in another format than JSON, such as CSV. */
+export type OtherFormat = string & { readonly [otherFormat]: true };
+
+/** Marks a text as one of a format that the operation lists among `otherTypes`. */
+export const asOtherFormat = (text: string): OtherFormat => text as OtherFormat;
 
 /** What a schema describes, as it may be sent: a handler may answer arrays and objects that it must not change. */
 export type Sent<T> = T extends readonly (infer Item)[]
@@ -29,22 +36,28 @@ export type Sent<T> = T extends readonly (infer Item)[]
 interface Beside {
   /** Names and values in turn. */
   readonly headers?: readonly string[];
-  /** The Cache-Control field; `CACHE_CONTROL` without it. */
+  /** The Cache-Control field; by default `CACHE_CONTROL`. */
   readonly cache?: string;
 }
 
 /** An object is sent as JSON. */
 type BodyOf<Schema extends z.ZodType> = Sent<z.output<Schema>> | Json<z.output<Schema>>;
 
-type AnswerOf<S extends Success> = Success extends S
-  ? Beside & { readonly status: number; readonly body?: object | string | Buffer }
-  : Beside & { readonly status: S['status'] } & BodyField<S>;
+type AnswerOf<S extends Success> = Beside & { readonly status: S['status'] } & BodyField<S>;
 
 type BodyField<S extends Success> = S extends { readonly schema: infer Schema extends z.ZodType }
-  ? { readonly body: BodyOf<Schema> | (S extends { readonly otherTypes: object } ? string | Buffer : never) }
+  ? { readonly body: BodyOf<Schema> | (S extends { readonly otherTypes: object } ? OtherFormat : never) }
   : S extends { readonly otherTypes: object }
-    ? { readonly body: string | Buffer }
+    ? { readonly body: OtherFormat }
     : { readonly body?: never };
 
+/** An answer of an operation whose schemas are not known, as of one route among many. */
+type AnyAnswer = Beside & { readonly status: number; readonly body?: object | string | Buffer };
+
 /** The answers that a handler of an operation may give: the compiler judges them by the operation's schemas. */
-export type Answered<A extends Answers> = { [Index in keyof A]: AnswerOf<A[Index]> }[number];
+export type Answered<A extends Answers> = Answers extends A
+  ? AnyAnswer
+  : { [Index in keyof A]: Success extends A[Index] ? never : AnswerOf<A[Index]> }[number];
+
+/** No operation whose answers the compiler does not know gets a handler: it could answer anything. */
+export type Known<A extends Answers> = Answers extends A ? never : unknown;

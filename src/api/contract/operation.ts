@@ -111,6 +111,13 @@ export interface Operation<
   readonly command?: string;
 }
 
+/** Answers without a field that no answer has: the compiler judges no misspelt one of a type parameter by itself. */
+type Exact<A extends Answers> = {
+  readonly answers: {
+    readonly [Index in keyof A]: { readonly [Other in Exclude<keyof A[Index], keyof Success>]: never };
+  };
+};
+
 /** Gives an operation the types of its body, its answers, its path, its method and its query where it is written. */
 export function operation<
   Shape extends z.core.$ZodShape,
@@ -118,14 +125,16 @@ export function operation<
   const Path extends string,
   const M extends Method,
   Query extends z.ZodObject,
->(definition: Operation<Shape, A, Path, M, Query> & Judged<Shape>): Operation<Shape, A, Path, M, Query> & Judged<Shape>;
+>(
+  definition: Operation<Shape, A, Path, M, Query> & Judged<Shape> & Exact<A>,
+): Operation<Shape, A, Path, M, Query> & Judged<Shape>;
 export function operation<
   Shape extends z.core.$ZodShape,
   const A extends Answers,
   const Path extends string,
   const M extends Method,
   Query extends z.ZodObject,
->(definition: Operation<Shape, A, Path, M, Query>): Operation<Shape, A, Path, M, Query>;
+>(definition: Operation<Shape, A, Path, M, Query> & Exact<A>): Operation<Shape, A, Path, M, Query>;
 export function operation(definition: Operation): Operation {
   return definition;
 }

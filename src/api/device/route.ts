@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { Answered } from '../contract/answers.ts';
+import type { Answered, Known } from '../contract/answers.ts';
 import type { Answers, Operation } from '../contract/operation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { DeviceDeps } from './deps.ts';
@@ -18,7 +18,7 @@ export interface DeviceRoute<
 /** Gives an operation its handler. It is curried, since the compiler widens literals of the answer in one call. */
 export const handle =
   <Shape extends z.core.$ZodShape, A extends Answers>(
-    operation: Operation<Shape, A>,
+    operation: Operation<Shape, A> & Known<A>,
     refused?: DeviceRoute['refused'],
   ) =>
   (handler: DeviceRoute<Shape, A>['handle']): DeviceRoute<Shape, A> => ({

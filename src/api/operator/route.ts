@@ -20,7 +20,7 @@ import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';
 import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery, USER_ID } from '../contract/fields.ts';
-import type { Answered } from '../contract/answers.ts';
+import type { Answered, Known } from '../contract/answers.ts';
 import type { Answers, Operation } from '../contract/operation.ts';
 
 /** The services that the operator API uses. */
@@ -113,7 +113,7 @@ export interface OperatorRoute<Shape extends z.core.$ZodShape, A extends Answers
 
 /** Gives an operation its handler. It is curried, since the compiler widens literals of the answer in one call. */
 export const handle =
-  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A>, deadlineMs?: number) =>
+  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A> & Known<A>, deadlineMs?: number) =>
   (handler: OperatorRoute<Shape, A>['handle']): OperatorRoute<Shape, A> => ({
     ...operation,
     handle: handler,

@@ -5,6 +5,7 @@ import type { LedgerRecord } from '../../domain/records/metering-records.ts';
 import { csvRow } from '../../text/csv.ts';
 import { dateTime } from '../../time/date-time.ts';
 import { endOfDay } from '../../time/utc-days.ts';
+import { asOtherFormat, type OtherFormat } from '../contract/answers.ts';
 
 /* A month of usage as it is sent: one JSON object, or one row or event a night. Names are the media types, in full. */
 
@@ -36,27 +37,27 @@ const COLUMNS = 'month accountId name day activeDaemons late price currency amou
  * RFC 4180: a header line, then a row for each night. Every field is quoted. The amounts of an account's rows add up to
  * its amount of the month.
  */
-export async function usageCsv({ month, currency, final, accounts }: Usage): Promise<string> {
+export async function usageCsv({ month, currency, final, accounts }: Usage): Promise<OtherFormat> {
   const rows = await eachNight(accounts, ({ accountId, name, nights }) => {
     const amounts = amountsOfNights(month, currency, nights).map((minor) => money(minor, currency));
     return ({ day, activeDaemons, late, price }, at) =>
       csvRow([month, accountId, name, day, activeDaemons, `${late}`, price, currency, amounts[at] ?? '', `${final}`]);
   });
-  return [csvRow(COLUMNS), ...rows, ''].join('\r\n');
+  return asOtherFormat([csvRow(COLUMNS), ...rows, ''].join('\r\n'));
 }
 
 /**
  * CloudEvents 1.0, the JSON batch format. `source` and `id` together identify a night for good, so that it may be sent
  * again: an event has nothing that changes when the month ends.
  */
-export async function usageEvents({ accounts }: Usage): Promise<string> {
+export async function usageEvents({ accounts }: Usage): Promise<OtherFormat> {
   const events = await eachNight(
     accounts,
     ({ accountId }) =>
       (night) =>
         JSON.stringify(nightEvent(accountId, night)),
   );
-  return `[${events.join(',')}]`;
+  return asOtherFormat(`[${events.join(',')}]`);
 }
 
 function nightEvent(accountId: string, night: LedgerRecord): object {

@@ -1,6 +1,7 @@
 import { LIMITS } from '../../domain/limits.ts';
 import type { Usage, UsageQuestion } from '../../domain/metering/usage.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import type { OtherFormat } from '../contract/answers.ts';
 import { monthQuery, readUsage as operation } from '../contract/operator/usage.ts';
 import { pageOf, handle } from './route.ts';
 import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';
@@ -42,7 +43,7 @@ function headersOf({ month, complete, next }: Usage, query: URLSearchParams, typ
   return [...headers, 'Link', `<${operation.path}?${target.toString()}>; rel="next"`];
 }
 
-function bodyOf(usage: Usage, type: string): Promise<string> | ReturnType<typeof usageBody> {
+function bodyOf(usage: Usage, type: string): Promise<OtherFormat> | ReturnType<typeof usageBody> {
   if (type === CSV_TYPE) return usageCsv(usage);
   return type === EVENTS_TYPE ? usageEvents(usage) : usageBody(usage);
 }

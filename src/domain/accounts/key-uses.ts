@@ -29,11 +29,10 @@ interface KeyUsesDeps {
 }
 
 /**
- * So often uses are written: one that is left once, and then late, is in the store within a minute (A15).
- *
- * A use that is no more than this later than the one in the store is left to the next write, once: as a rule another
- * replica that serves the key has written a later one by then. So the keys of an account cost one write every 25 to 50 s,
- * and not one every 25 s for each replica.
+ * The time between two writes of the last uses. A use that is later than the one in the store by no more than this is
+ * left to the next write, once: as a rule another replica that serves the key has written a later one by then. So the
+ * keys of an account cost one write every 25 to 50 s, and not one every 25 s for each replica; and a use is in the store
+ * within a minute (A15).
  */
 export const KEY_USES_EVERY_MS = 25_000;
 const WRITTEN_TOGETHER_MAX = 50;

@@ -2,9 +2,9 @@ import { StoreUnavailable, type Change, type CommitResult, type Store } from '..
 import { newerFormat, newerInWords } from './format.ts';
 
 /**
- * The commits of a replica. A newer Muster rewrites the records once no older replica is on the
- * registry, so a replica that is not there, or has come back, reads the format before its next commit (ADR 0023). A
- * commit throws StoreUnavailable where the format is newer than this program knows.
+ * The commits of a replica. A newer Muster rewrites the records once no older replica is on the registry, so a replica
+ * that is not there, or has come back, reads the format before its next commit (ADR 0023). A commit throws
+ * StoreUnavailable where the format is newer than this program knows.
  * @param registration as `Replicas.registration`
  */
 export function fencedByFormat(

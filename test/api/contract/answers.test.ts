@@ -1,18 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { asJson, jsonOfList } from '../../../src/api/contract/answers.ts';
+import { asJson, asOtherFormat, jsonOfList } from '../../../src/api/contract/answers.ts';
 import { enrollDevice } from '../../../src/api/contract/device/enrollment.ts';
 import { createApiKey, listApiKeys } from '../../../src/api/contract/operator/api-keys.ts';
 import { readUsage } from '../../../src/api/contract/operator/usage.ts';
+import { operation, type Operation } from '../../../src/api/contract/operation.ts';
 import { readOverview } from '../../../src/api/contract/panel/account.ts';
+import { readPanelApp, revokePanelApp } from '../../../src/api/contract/panel/apps.ts';
+import { readSignIn } from '../../../src/api/contract/panel/sign-in.ts';
 import { deleteApp, issueEnrollCode, readApp, revokeApp } from '../../../src/api/contract/v1/apps.ts';
 import { readOtelConfig } from '../../../src/api/contract/v1/otel-config.ts';
 import { handle as handleDevice } from '../../../src/api/device/route.ts';
 import { handle as handleOperator } from '../../../src/api/operator/route.ts';
-import { handle as handlePanel } from '../../../src/api/panel/request/route.ts';
+import { asOwner } from '../../../src/api/panel/operations/derived.ts';
+import { handle as handlePanel, handleOpen } from '../../../src/api/panel/request/route.ts';
+import { revokeApp as revokeOwn } from '../../../src/api/v1/operations/revoke-app.ts';
 import { handle } from '../../../src/api/v1/operations/route.ts';
-import type { AnswerTo, Asking, Route } from '../../../web/api/operations.ts';
+import type { AnswerTo, AskedRoute, Asking } from '../../../web/api/operations.ts';
 
-/* A line that must not compile is an error of the type checker where it does. */
+/* The type checker refuses an expected error that does not come: so each of these lines is a test. */
 
 const PENDING = { appId: '', name: '', status: 'pending', platform: '', agentVersion: '', createdAt: '' } as const;
 const APP = { ...PENDING, lastSeenAt: null };
@@ -64,22 +69,43 @@ describe('the compiler judges the answer of a handler by the schemas of its oper
       handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [{ ...KEY, lastUsedAt: null }] } })),
       // @ts-expect-error `lastUsedAt` is missing.
       handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [KEY] } })),
-      // Beside JSON it has other forms, which are text.
+      handleOperator(readUsage)(() => ({ status: 200, body: asOtherFormat('') })),
+      // @ts-expect-error A text may be of any format.
       handleOperator(readUsage)(() => ({ status: 200, body: '' })),
       // @ts-expect-error An object is its JSON.
       handleOperator(readUsage)(() => ({ status: 200, body: {} })),
       // @ts-expect-error The overview has more.
       handlePanel(readOverview)(() => ({ status: 200, body: { accountId: '' } })),
+      handleOpen(readSignIn)(() => ({ status: 200, body: { password: true } })),
+      // @ts-expect-error `password` says whether there are passwords.
+      handleOpen(readSignIn)(() => ({ status: 200, body: { password: 'yes' } })),
+      asOwner(revokePanelApp, revokeOwn),
+      // @ts-expect-error An app that is read is no app that was revoked.
+      asOwner(readPanelApp, revokeOwn),
       handleDevice(enrollDevice)(() => ({ status: 200, body: { ...ENROLLED, pollIntervalSeconds: 30 } })),
       // @ts-expect-error The interval is a number.
       handleDevice(enrollDevice)(() => ({ status: 200, body: { ...ENROLLED, pollIntervalSeconds: '30' } })),
     ];
-    expect(routes).toHaveLength(9);
+    expect(routes).toHaveLength(14);
   });
 });
 
+test('the compiler judges an operation, and gives none whose answers it does not know a handler', () => {
+  const about = { id: 'x', method: 'get', path: '/v1/x', summary: '', description: '' } as const;
+  const known: Operation = operation({ ...about, answers: [{ status: 204, description: '' }] });
+  const operations = [
+    // @ts-expect-error `headers` is misspelt.
+    operation({ ...about, answers: [{ status: 204, description: '', header: ['ETag'] }] }),
+    // @ts-expect-error Nothing is known of its answers any more.
+    handle(known)(() => ({ status: 999, body: '' })),
+    // @ts-expect-error Nothing is known of its answer.
+    handle(operation({ ...about, answers: [known.answers[0]] }))(() => ({ status: 204 })),
+  ];
+  expect(operations).toHaveLength(3);
+});
+
 test('the compiler judges a call of the panel by its operation', () => {
-  const ask = <One extends Route>(route: One, ...[asked]: Asking<One>): object => ({ route, asked });
+  const ask = <One extends AskedRoute>(route: One, ...[asked]: Asking<One>): object => ({ route, asked });
   const asked = [
     ask('GET /me'),
     ask('POST /accounts/:accountId/apps', { accountId: '', body: { name: '' } }),
@@ -95,8 +121,14 @@ test('the compiler judges a call of the panel by its operation', () => {
     ask('GET /accounts', { query: { limits: 1 } }),
     // @ts-expect-error The body of a sign-in is needed.
     ask('POST /sign-in/password'),
+    // @ts-expect-error So is the month of a usage.
+    ask('GET /accounts/:accountId/usage', { accountId: '' }),
+    // @ts-expect-error A status is one of a closed set.
+    ask('GET /accounts/:accountId/review-queue', { accountId: '', query: { status: 'opened' } }),
+    // @ts-expect-error A stream has no end that an answer could wait for.
+    ask('GET /events'),
   ];
-  expect(asked).toHaveLength(8);
+  expect(asked).toHaveLength(11);
   const codeOf = ({ enrollCode }: AnswerTo<'POST /accounts/:accountId/apps'>): string => enrollCode;
   // @ts-expect-error The answer has no such field.
   const secretOf = (created: AnswerTo<'POST /accounts/:accountId/apps'>): unknown => created.secret;

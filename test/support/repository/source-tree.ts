@@ -25,8 +25,8 @@ export const sourceTree = (): readonly SourceFile[] => treeOf('src');
 export const clientTree = (): readonly SourceFile[] => treeOf('clients/typescript/src');
 
 /** Every file of a folder; its paths are relative to the folder. */
-export function treeOf(folder: string): readonly SourceFile[] {
-  return globSync('**/*.{ts,tsx}', { cwd: join(ROOT, folder) })
+export function treeOf(folder: string, files = '**/*.{ts,tsx}'): readonly SourceFile[] {
+  return globSync(files, { cwd: join(ROOT, folder), exclude: ['**/node_modules/**', '**/dist/**'] })
     .toSorted()
     .map((path) => {
       const text = readFileSync(join(ROOT, folder, path), 'utf8');

@@ -9,7 +9,10 @@ declare module 'vitest' {
   }
 }
 
-/** One etcd for the whole run: a test that stops or fills its etcd starts one of its own. */
+/**
+ * One etcd for the whole run: a test that stops or fills its etcd starts one of its own.
+ * @public Vitest loads it by its path.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const binary = findEtcd();
   if (binary === undefined) {

@@ -24,7 +24,7 @@ export const KEY_FILE_TEXT = `1:${Buffer.alloc(32, 7).toString('base64')}\n`;
 /** A start whose store does not answer yet, as on a slow machine, pauses by the test's clock, which nobody moves yet. */
 const passing = (clock: Clock): StartProgress => ({
   waiting: () => {
-    if (clock instanceof FakeClock) setImmediate(() => clock.advance(1000));
+    if (clock instanceof FakeClock) setImmediate(() => clock.pass(1000));
   },
 });
 

@@ -34,6 +34,11 @@ export class FakeClock implements Clock {
   /** Moves both clocks on, and resolves the sleeps that are over. */
   advance(ms: number): void {
     this.#now += ms;
+    this.pass(ms);
+  }
+
+  /** Moves the monotonic clock alone, and resolves the sleeps that are over: no instant of the test moves. */
+  pass(ms: number): void {
     this.#monotonic += ms;
     for (const sleeper of this.#sleepers) if (sleeper.until <= this.#monotonic) sleeper.wake();
   }

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Known } from '../../contract/answers.ts';
 import type { Answers, Operation } from '../../contract/operation.ts';
 import * as history from '../../contract/panel/history.ts';
 import * as operations from '../../contract/panel/operator.ts';
@@ -28,7 +29,7 @@ import { accountOf } from './account.ts';
 
 /** An operation of `/v1` on the account in the path. */
 export const asOwner = <Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A>,
+  operation: Operation<Shape, A> & Known<A>,
   route: Route<Shape, A>,
 ): PanelRoute<Shape, A> =>
   handle(operation)(async (request, services) => {
@@ -39,7 +40,7 @@ export const asOwner = <Shape extends z.core.$ZodShape, A extends Answers>(
 
 /** An operation of the operator API. */
 const asOperator = <Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A>,
+  operation: Operation<Shape, A> & Known<A>,
   route: OperatorRoute<Shape, A>,
 ): PanelRoute<Shape, A> => handle(operation, route.deadlineMs)(route.handle);
 

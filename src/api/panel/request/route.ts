@@ -35,7 +35,7 @@ import {
   SESSION_ID,
   USER_ID,
 } from '../../contract/fields.ts';
-import type { Answered } from '../../contract/answers.ts';
+import type { Answered, Known } from '../../contract/answers.ts';
 import type { Answers, Operation } from '../../contract/operation.ts';
 import type { OperatorRequest, OperatorServices } from '../../operator/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
@@ -194,7 +194,7 @@ export type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelR
 /** Gives an operation for anyone its handler. */
 export const handleOpen =
   <Shape extends z.core.$ZodShape, A extends Answers>(
-    operation: Operation<Shape, A>,
+    operation: Operation<Shape, A> & Known<A>,
     options: Pick<OpenRoute<Shape>, 'deadlineMs' | 'foreign'> = {},
   ) =>
   (handler: OpenRoute<Shape, A>['handle']): OpenRoute<Shape, A> => ({
@@ -206,7 +206,7 @@ export const handleOpen =
 
 /** Gives an operation its handler, for those whom the operation names. */
 export const handle = <Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A>,
+  operation: Operation<Shape, A> & Known<A>,
   deadlineMs?: number,
 ) => {
   const { access = 'operator' } = operation;

@@ -4,7 +4,7 @@ import type { Apps, Caller } from '../../../domain/apps/apps.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
 import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
-import type { Answered } from '../../contract/answers.ts';
+import type { Answered, Known } from '../../contract/answers.ts';
 import type { Answers, Operation } from '../../contract/operation.ts';
 
 /** The services that the operations of `/v1` use. */
@@ -34,5 +34,5 @@ export interface Route<Shape extends z.core.$ZodShape, A extends Answers = Answe
 
 /** Gives an operation its handler. It is curried, since the compiler widens literals of the answer in one call. */
 export const handle =
-  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A>) =>
+  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A> & Known<A>) =>
   (handler: Route<Shape, A>['handle']): Route<Shape, A> => ({ ...operation, handle: handler });

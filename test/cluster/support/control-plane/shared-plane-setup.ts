@@ -6,7 +6,10 @@ import { installCrds } from '../operated.ts';
 import { ControlPlane } from './control-plane.ts';
 import { isWanted, tellFailed, tellReady } from './shared-plane.ts';
 
-/** One control plane for all files that ask for it, started when the first of them does. */
+/**
+ * One control plane for all files that ask for it, started when the first of them does.
+ * @public Vitest loads it by its path.
+ */
 export default function setup(project: TestProject): () => Promise<void> {
   const place = mkdtempSync(join(tmpdir(), 'muster-shared-plane-'));
   project.provide('controlPlane', place);
