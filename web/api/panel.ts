@@ -125,64 +125,61 @@ const keptKeys = (ids: readonly string[]): Record<string, string> =>
   ids.length === 0 ? {} : { keepKeys: ids.join(',') };
 
 /** The operations on one account. */
-export const account = (accountId: string) => {
-  return {
-    overview: (with_: Signal = {}) => ask('GET /accounts/:accountId/overview', { accountId, ...with_ }),
-    rate: (with_: Signal = {}) => ask('GET /accounts/:accountId/rate-limit', { accountId, ...with_ }),
-    apps: (with_: Signal = {}) => ask('GET /accounts/:accountId/apps', { accountId, ...with_ }),
-    app: (appId: string, with_: Signal = {}) =>
-      ask('GET /accounts/:accountId/apps/:appId', { accountId, appId, ...with_ }),
-    createApp: (name: string, idempotencyKey: string) =>
-      ask('POST /accounts/:accountId/apps', { accountId, body: { name }, idempotencyKey }),
-    issueCode: (appId: string, idempotencyKey: string) =>
-      ask('POST /accounts/:accountId/apps/:appId/enroll-code', { accountId, appId, idempotencyKey }),
-    revokeApp: (appId: string) => ask('POST /accounts/:accountId/apps/:appId/revoke', { accountId, appId }),
-    deleteApp: (appId: string) => ask('DELETE /accounts/:accountId/apps/:appId', { accountId, appId }),
-    configuration: (with_: Signal = {}) => ask('GET /accounts/:accountId/otel-config', { accountId, ...with_ }),
-    storeConfiguration: (body: ConfigurationChange) => ask('PUT /accounts/:accountId/otel-config', { accountId, body }),
-    purgeConfiguration: () => ask('DELETE /accounts/:accountId/otel-config', { accountId }),
-    rollout: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout', { accountId, ...with_ }),
-    keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
-    createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
-      ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
-    revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
-    reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
-      ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),
-    reviewCounts: (with_: Signal = {}) => ask('GET /accounts/:accountId/review-queue/counts', { accountId, ...with_ }),
-    decide: (entryId: string, body: { status: ReviewEntry['status']; note?: string }) =>
-      ask('PATCH /accounts/:accountId/review-queue/:entryId', { accountId, entryId, body }),
-    usage: (month: string, with_: Signal = {}) =>
-      ask('GET /accounts/:accountId/usage', { accountId, query: { month }, ...with_ }),
-    /** Where the browser downloads the nights of a month. */
-    usageAddress: (month: string, format: 'csv' | 'events') =>
-      addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
-    audit: (query: AuditQuestion, with_: Signal = {}) =>
-      ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
-    verifyAudit: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/verification', { accountId, ...with_ }),
-    members: (with_: Signal = {}) => ask('GET /accounts/:accountId/members', { accountId, ...with_ }),
-    changeMember: (userId: string, role: Role, keepKeys: readonly string[]) =>
-      ask('PATCH /accounts/:accountId/members/:userId', { accountId, userId, body: { role, keepKeys } }),
-    removeMember: (userId: string, keepKeys: readonly string[]) =>
-      ask('DELETE /accounts/:accountId/members/:userId', { accountId, userId, query: keptKeys(keepKeys) }),
-    memberKeys: (userId: string, with_: Signal = {}) =>
-      ask('GET /accounts/:accountId/members/:userId/api-keys', { accountId, userId, ...with_ }),
-    invitations: (with_: Signal = {}) => ask('GET /accounts/:accountId/invitations', { accountId, ...with_ }),
-    invite: (role: Role) => ask('POST /accounts/:accountId/invitations', { accountId, body: { role } }),
-    withdrawInvitation: (linkId: string) =>
-      ask('DELETE /accounts/:accountId/invitations/:linkId', { accountId, linkId }),
-    read: (with_: Signal = {}) => ask('GET /accounts/:accountId', { accountId, ...with_ }),
-    change: (
-      body: Partial<Pick<Account, 'name' | 'entitlement' | 'disabled'>> & {
-        adoptableBy?: string | null;
-        quotaMb?: number | null;
-      },
-    ) => ask('PATCH /accounts/:accountId', { accountId, body }),
-    consents: (query: { limit?: number; after?: string }, with_: Signal = {}) =>
-      ask('GET /accounts/:accountId/consents', { accountId, query, ...with_ }),
-    changeConsent: (appId: string, adoptableBy: string | null) =>
-      ask('PATCH /accounts/:accountId/consents/:appId', { accountId, appId, body: { adoptableBy } }),
-  };
-};
+export const account = (accountId: string) => ({
+  overview: (with_: Signal = {}) => ask('GET /accounts/:accountId/overview', { accountId, ...with_ }),
+  rate: (with_: Signal = {}) => ask('GET /accounts/:accountId/rate-limit', { accountId, ...with_ }),
+  apps: (with_: Signal = {}) => ask('GET /accounts/:accountId/apps', { accountId, ...with_ }),
+  app: (appId: string, with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/apps/:appId', { accountId, appId, ...with_ }),
+  createApp: (name: string, idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/apps', { accountId, body: { name }, idempotencyKey }),
+  issueCode: (appId: string, idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/apps/:appId/enroll-code', { accountId, appId, idempotencyKey }),
+  revokeApp: (appId: string) => ask('POST /accounts/:accountId/apps/:appId/revoke', { accountId, appId }),
+  deleteApp: (appId: string) => ask('DELETE /accounts/:accountId/apps/:appId', { accountId, appId }),
+  configuration: (with_: Signal = {}) => ask('GET /accounts/:accountId/otel-config', { accountId, ...with_ }),
+  storeConfiguration: (body: ConfigurationChange) => ask('PUT /accounts/:accountId/otel-config', { accountId, body }),
+  purgeConfiguration: () => ask('DELETE /accounts/:accountId/otel-config', { accountId }),
+  rollout: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout', { accountId, ...with_ }),
+  keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
+  createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
+  revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
+  reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),
+  reviewCounts: (with_: Signal = {}) => ask('GET /accounts/:accountId/review-queue/counts', { accountId, ...with_ }),
+  decide: (entryId: string, body: { status: ReviewEntry['status']; note?: string }) =>
+    ask('PATCH /accounts/:accountId/review-queue/:entryId', { accountId, entryId, body }),
+  usage: (month: string, with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/usage', { accountId, query: { month }, ...with_ }),
+  /** Where the browser downloads the nights of a month. */
+  usageAddress: (month: string, format: 'csv' | 'events') =>
+    addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
+  audit: (query: AuditQuestion, with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
+  verifyAudit: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/verification', { accountId, ...with_ }),
+  members: (with_: Signal = {}) => ask('GET /accounts/:accountId/members', { accountId, ...with_ }),
+  changeMember: (userId: string, role: Role, keepKeys: readonly string[]) =>
+    ask('PATCH /accounts/:accountId/members/:userId', { accountId, userId, body: { role, keepKeys } }),
+  removeMember: (userId: string, keepKeys: readonly string[]) =>
+    ask('DELETE /accounts/:accountId/members/:userId', { accountId, userId, query: keptKeys(keepKeys) }),
+  memberKeys: (userId: string, with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/members/:userId/api-keys', { accountId, userId, ...with_ }),
+  invitations: (with_: Signal = {}) => ask('GET /accounts/:accountId/invitations', { accountId, ...with_ }),
+  invite: (role: Role) => ask('POST /accounts/:accountId/invitations', { accountId, body: { role } }),
+  withdrawInvitation: (linkId: string) => ask('DELETE /accounts/:accountId/invitations/:linkId', { accountId, linkId }),
+  read: (with_: Signal = {}) => ask('GET /accounts/:accountId', { accountId, ...with_ }),
+  change: (
+    body: Partial<Pick<Account, 'name' | 'entitlement' | 'disabled'>> & {
+      adoptableBy?: string | null;
+      quotaMb?: number | null;
+    },
+  ) => ask('PATCH /accounts/:accountId', { accountId, body }),
+  consents: (query: { limit?: number; after?: string }, with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/consents', { accountId, query, ...with_ }),
+  changeConsent: (appId: string, adoptableBy: string | null) =>
+    ask('PATCH /accounts/:accountId/consents/:appId', { accountId, appId, body: { adoptableBy } }),
+});
 
 /** The operations of the platform team. */
 export const operator = {

@@ -13,7 +13,7 @@ export type JsonBytes<T> = Json<T> & Buffer;
 /** The JSON of a value. */
 export const asJson = <T>(value: T): Json<T> => JSON.stringify(value) as Json<T> & string;
 
-/** The JSON of an object whose one field is a list of what is JSON already. */
+/** The JSON of an object whose one field is a list of values that were rendered before. */
 export const jsonOfList = <Field extends string, T>(
   field: Field,
   items: readonly Json<T>[],
@@ -25,14 +25,14 @@ export type OtherFormat = string & { readonly [otherFormat]: true };
 /** Marks a text as one of a format that the operation lists among `otherTypes`. */
 export const asOtherFormat = (text: string): OtherFormat => text as OtherFormat;
 
-/** What a schema describes, as it may be sent: a handler may answer arrays and objects that it must not change. */
+/** A value that fits a schema, as a handler may answer it: with arrays and objects that must not be changed. */
 export type Sent<T> = T extends readonly (infer Item)[]
   ? readonly Sent<Item>[]
   : T extends object
     ? { readonly [Field in keyof T]: Sent<T[Field]> }
     : T;
 
-/** What an answer may have beside its status and its body. */
+/** An answer may have these beside its status and its body. */
 interface Beside {
   /** Names and values in turn. */
   readonly headers?: readonly string[];

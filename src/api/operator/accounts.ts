@@ -6,7 +6,7 @@ import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/accounts.ts';
 import * as appOperations from '../contract/operator/apps.ts';
 import { REPLAYED } from '../http/request-headers.ts';
-import { pageOf, handle } from './route.ts';
+import { handle, pageOf } from './route.ts';
 
 function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account) {
   const { accountId, name, entitlement, disabled, createdAt, adoptableBy, consent, managedBy, releasedBy } = account;

@@ -1,7 +1,7 @@
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/audit.ts';
-import { pageOf, handle, type OperatorRequest, type OperatorServices } from './route.ts';
+import { handle, pageOf, type OperatorRequest, type OperatorServices } from './route.ts';
 
 /** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
 export const listAudit = handle(operations.listAudit)((request, services) =>

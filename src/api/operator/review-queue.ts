@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewEntry } from '../../domain/review-queue/review-queue.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/review-queue.ts';
-import { pageOf, handle } from './route.ts';
+import { handle, pageOf } from './route.ts';
 
 function entryBody(entry: ReviewEntry) {
   const { entryId, appId, at, receivedAt, rule, severity, evidence, status, note, decidedAt } = entry;

@@ -3,7 +3,7 @@ import type { Usage, UsageQuestion } from '../../domain/metering/usage.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { OtherFormat } from '../contract/answers.ts';
 import { monthQuery, readUsage as operation } from '../contract/operator/usage.ts';
-import { pageOf, handle } from './route.ts';
+import { handle, pageOf } from './route.ts';
 import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';
 
 /** M5: a month of the ledger, with its amounts of money. */

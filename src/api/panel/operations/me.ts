@@ -78,7 +78,7 @@ export const signOut = handle(
   const { user, session } = signedIn;
   await inTime(sessions.end(origin, user.id, session.id));
   const isOfProvider = session.record.method === 'provider';
-  // Where the provider is away, one is signed out here all the same.
+  // A user is signed out here all the same where the provider is away.
   const providerUrl = isOfProvider ? await provider?.client.endSessionUrl().catch(() => undefined) : undefined;
   const headers = setCookie(cookies, cookies.session, '', 0);
   return { status: 200, headers, body: providerUrl === undefined ? {} : { providerUrl } };

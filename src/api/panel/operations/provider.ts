@@ -19,7 +19,7 @@ import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
 import { openedInvitation } from '../request/flows.ts';
 import { changeWayIn, proveSession } from '../request/renew-session.ts';
-import { handleOpen, handle, type OpenRequest, type PanelServices } from '../request/route.ts';
+import { handle, handleOpen, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
 import { REASONS, type Problem } from './provider-problems.ts';
 import { providerOf } from './provider-sign-out.ts';
