@@ -174,7 +174,7 @@ export async function openListeners(
   const panelParts = config.panel && panelDeps(core, shared, config.panel, () => panelPort);
   const panel: ListenerKind | undefined = panelParts && {
     handle: createPanelServer({ ...base, ...panelParts }),
-    parked: () => panelParts.live.open,
+    parked: () => panelParts.services.live.open,
     belowRouting: 'invalid_request',
     overloaded: 'overloaded',
   };

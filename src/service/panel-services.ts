@@ -5,7 +5,7 @@ import { linkBody } from '../api/operator/users.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
 import { createSpentOnce } from '../api/panel/request/flows.ts';
 import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
-import { createWatchedReads } from '../api/panel/request/shared-reads.ts';
+import { createWatchedReads } from '../api/panel/live/shared-reads.ts';
 import { ConfigError } from '../config/files/config-error.ts';
 import type { ListenAddress } from '../config/config.ts';
 import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
@@ -65,7 +65,7 @@ export async function firstLink(
 }
 
 /** What the panel's listener is made of. */
-interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'live' | 'isTls' | 'rate'> {
+interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'isTls' | 'rate'> {
   /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -146,6 +146,16 @@ export function panelDeps(
       newestAudit: createNewestAudit(core),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
       watched,
+      live: createLiveHub({
+        ...core,
+        watched,
+        sessionUses: shared.domain.sessionUses,
+        revision: () => core.watchCache.applied,
+        streamsMax: halfAtMost(LIMITS.eventStreamsMax, shared.connections.panel),
+        leaving: shared.leaving,
+        pulse: shared.device.pulse,
+        secondFactor: panel.secondFactor,
+      }),
       pollIntervalSeconds: config.pollIntervalSeconds,
       panel: {
         ...panel,
@@ -156,16 +166,6 @@ export function panelDeps(
     },
     pages: builtPages(PAGES),
     reference: ownersReference(),
-    live: createLiveHub({
-      ...core,
-      watched,
-      sessionUses: shared.domain.sessionUses,
-      revision: () => core.watchCache.applied,
-      streamsMax: halfAtMost(LIMITS.eventStreamsMax, shared.connections.panel),
-      leaving: shared.leaving,
-      pulse: shared.device.pulse,
-      secondFactor: panel.secondFactor,
-    }),
     isTls,
     rate: createPanelRate({ clock }),
   };

@@ -28,9 +28,9 @@ export const CONTROLLER: readonly Mutant[] = [
   },
   {
     name: 'the path of a request becomes a label',
-    file: 'src/api/v1/gateway.ts',
-    search: 'exchange.route = found?.path ?? templateOf(request.url) ?? exchange.route;',
-    replacement: 'exchange.route = request.url;',
+    file: 'src/api/serve/serve.ts',
+    search: 'exchange.route = templateOf(target) ?? exchange.route;',
+    replacement: 'exchange.route = target;',
     rule: 'Metrics: labels are of closed sets, and no ID of an app is in them.',
     caughtBy: [
       'test/api/operator/metrics.test.ts',
@@ -39,10 +39,10 @@ export const CONTROLLER: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a request that no table has is told of without its route',
-    file: 'src/api/v1/gateway.ts',
-    search: 'exchange.route = found?.path ?? templateOf(request.url) ?? exchange.route;',
-    replacement: 'exchange.route = found?.path ?? exchange.route;',
+    name: 'a request whose path has an escape is told of without its route',
+    file: 'src/api/serve/serve.ts',
+    search: 'exchange.route = templateOf(target) ?? exchange.route;',
+    replacement: "exchange.route = (target.includes('%') ? undefined : templateOf(target)) ?? exchange.route;",
     rule: 'Metrics: whatever refuses a request, its route is told.',
     caughtBy: ['test/api/http/route-labels.test.ts'],
   },

@@ -13,11 +13,15 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'the entitlement is checked after the body',
     file: 'src/api/v1/gateway.ts',
-    search: `    if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
-    return andThen(bodyOf(of, exchange), (body) => {
+    search: `  if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');
+  return () => ({
+    account,
 `,
-    replacement: `    return andThen(bodyOf(of, exchange), (body) => {
-      if (of.requires && account.record.entitlement !== of.requires) throw new Refusal('enterprise_required');
+    replacement: `  return () => ({
+    account: (() => {
+      if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');
+      return account;
+    })(),
 `,
     rule: 'H1: 403 is told before 413 and before the fields of the body.',
     caughtBy: ['test/api/v1/check-order.test.ts'],
@@ -61,9 +65,9 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'a malformed app ID is told apart from an unknown one',
-    file: 'src/api/v1/gateway.ts',
-    search: `!APP_ID.test(appId)) throw new Refusal('not_found');`,
-    replacement: `!APP_ID.test(appId)) throw new Refusal('not_found', 'The app ID is malformed.');`,
+    file: 'src/api/serve/path-ids.ts',
+    search: `!isPathId(name)) throw new Refusal('not_found');`,
+    replacement: `!isPathId(name)) throw new Refusal('not_found', 'The app ID is malformed.');`,
     rule: 'H8: a malformed app ID is answered with the same 404 body as an unknown and a foreign one.',
     caughtBy: ['test/api/v1/paths.test.ts'],
   },
@@ -143,9 +147,9 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'the panel shows the reference to strangers',
     file: 'src/api/panel/panel-server.ts',
-    search: "          const isStranger = error instanceof Refusal && error.code === 'invalid_session';",
-    replacement: `          if (error instanceof Refusal) return send(exchange);
-          const isStranger = error instanceof Refusal && error.code === 'invalid_session';`,
+    search: "        const isStranger = error instanceof Refusal && error.code === 'invalid_session';",
+    replacement: `        if (error instanceof Refusal) return await answer(exchange);
+        const isStranger = error instanceof Refusal && error.code === 'invalid_session';`,
     rule: 'P12: the reference in the panel is behind a session.',
     caughtBy: ['test/api/panel/pages/reference.test.ts'],
   },

@@ -52,7 +52,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'domain/rate-window',
   ],
   features: ['domain'],
-  'api base': ['api/headers', 'api/http', 'api/listener', 'api/contract', 'oidc'],
+  'api base': ['api/headers', 'api/http', 'api/listener', 'api/contract', 'api/serve', 'oidc'],
   'api doors': ['api'],
   controller: ['controller'],
   service: ['service', 'metrics'],
@@ -132,15 +132,13 @@ test('no files import each other in a circle', () => {
 const SENDERS: readonly string[] = [
   // They send what the handlers give.
   'api/device/device-plane.ts',
-  'api/operator/ops-server.ts',
-  'api/panel/panel-server.ts',
-  'api/v1/gateway.ts',
-  // Other protocols, streams and files.
+  'api/serve/send.ts',
+  // Another protocol, probes, files and pages.
   'api/opamp/answer.ts',
-  'api/operator/backup.ts',
+  'api/operator/ops-server.ts',
   'api/operator/public-files.ts',
-  'api/panel/live/send-events.ts',
   'api/panel/pages/built-pages.ts',
+  'api/panel/panel-server.ts',
 ];
 
 test('an answer is given by a handler, which the compiler judges, but for what is no JSON', () => {
@@ -153,6 +151,7 @@ const LARGE_ROOMS: Readonly<Record<string, string>> = {
   'src/domain/rate-window/shared':
     'one protocol: its rules are pure functions of one situation, small enough to simulate',
   'src/api/operator': 'one file an operation of the operator, with the probes and the scrape beside them',
+  'src/api/panel/operations': 'one file a subject of the pages, with its handlers',
   'src/domain/records': 'one file of declarations a subject, beside what they are folded by',
   'src/service': 'the composition root, with what opens and closes the process',
   'test/api/operator': 'one file an operation of the operator, beside the probes and the scrape of one listener',
@@ -255,10 +254,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   etcd3: { from: ['store/etcd/wire'], types: ['store/etcd', 'store/etcd/lease'] },
   // Not in the package's index; channel.ts says why it is needed, and the version is pinned.
   'etcd3/lib/connection-pool.js': { from: ['store/etcd/wire/channel.ts'] },
-  express: {
-    from: ['api/http/express-app.ts'],
-    types: ['api/v1/gateway.ts', 'api/operator/ops-server.ts', 'api/panel/panel-server.ts'],
-  },
+  express: { from: ['api/serve/serve.ts'] },
   'node:sqlite': { from: ['store/sqlite'] },
   jose: { from: ['oidc'] },
   'openid-client': { from: ['oidc'] },

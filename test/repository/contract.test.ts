@@ -5,7 +5,7 @@ import { INFLATING_MAX } from '../../src/api/http/content-encoding.ts';
 import { ERRORS } from '../../src/api/http/errors.ts';
 import { BODY_LIMITS } from '../../src/api/http/request-body.ts';
 import { DRAIN_BYTES_MAX, DRAIN_MS } from '../../src/api/http/response.ts';
-import { OPAMP_ROUTE } from '../../src/api/opamp/opamp-endpoint.ts';
+import { PUBLIC } from '../../src/api/operator/ops-server.ts';
 import { BLOCK_ENTRIES_MAX } from '../../src/domain/audit/chain.ts';
 import { PINNED_MS_MAX } from '../../src/domain/history/revision-pins.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
@@ -15,6 +15,7 @@ import { SLICE_WAITING_MAX } from '../../src/domain/rate-window/local-account.ts
 import { RATE_WAITING_MAX } from '../../src/domain/rate-window/shared/rules.ts';
 import { CLOCK_JUMP_MS, CLOCK_STEADY_MS } from '../../src/domain/status-history/clock-trust.ts';
 import { COMMIT_OPERATIONS_MAX } from '../../src/store/port.ts';
+import { EVERYTHING } from '../support/doors/doors.ts';
 import { anchorsOf, citationsIn, codesIn, contract, rowsOf, rulesOf } from '../support/repository/contract.ts';
 import { ROOT } from '../support/repository/source-tree.ts';
 
@@ -190,23 +191,13 @@ describe('what the tables say', () => {
 
   test('every operation of the three listeners is there, and no other', () => {
     // The panel's API is for its own pages: no contract promises it.
-    const promised = code.filter(({ path }) => path.startsWith('src/api/') && !path.includes('/panel/'));
-    // The installation may choose the path of OpAMP, so no file of the API has it as a route.
-    const routes = [...promised.flatMap(({ text }) => routesIn(text)), `POST ${OPAMP_ROUTE}`];
+    const isFile = (path: string): boolean => PUBLIC.some((file) => file.path === path);
+    const routes = EVERYTHING.filter(({ listener, path }) => listener !== 'panel' && !isFile(path)).map(
+      ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+    );
     expect(routes.length).toBeGreaterThan(30);
     const named = [...contract.matchAll(/`(GET|POST|PUT|PATCH|DELETE)\s+(\/[^`?\s]*)`/g)];
     const told = new Set(named.map(([, method, path]) => `${method} ${path}`));
     expect([...told].toSorted()).toEqual([...new Set(routes)].toSorted());
   });
 });
-
-/** `METHOD /path/{parameter}` of each route that a file defines. */
-function routesIn(text: string): readonly string[] {
-  const listed = /^const PATH = '([^']+)'/m.exec(text)?.[1] ?? '';
-  const values = [...text.matchAll(/\bmethod: '([a-z]+)',\s+path: (?:'([^']+)'|PATH)/g)];
-  const mapped = [...text.matchAll(/\['(\/[^']+)', \{ method: '([A-Z]+)'/g)];
-  return [
-    ...values.map(([, method = '', path = listed]) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`),
-    ...mapped.map(([, path, method]) => `${method} ${path}`),
-  ];
-}

@@ -72,17 +72,14 @@ export const identityId = described(
   'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF',
 );
 
-/** The parameters of a path, by name. */
-export const PATH_IDS: Readonly<Record<string, z.ZodString>> = {
-  appId,
-  accountId,
-  keyId,
-  entryId,
-  userId,
-  sessionId,
-  linkId,
-  passkeyId,
-};
+const BY_PARAMETER = { appId, accountId, keyId, entryId, userId, sessionId, linkId, passkeyId };
+
+/** The name of a parameter of a path. */
+export type PathId = keyof typeof BY_PARAMETER;
+
+/** The ids in paths, by the names of their parameters. */
+export const PATH_IDS: Readonly<Record<PathId, z.ZodString>> & Readonly<Record<string, z.ZodString | undefined>> =
+  BY_PARAMETER;
 
 /** The body of a request of the operator API: a field that it lacks is refused (H5). */
 export const closedBody = <Shape extends z.core.$ZodShape>(

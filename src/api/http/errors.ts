@@ -132,10 +132,11 @@ export function outageOf(error: unknown): string | undefined {
   return error instanceof ConfigurationFault ? `configuration: ${error.message}` : undefined;
 }
 
-type Door = 'api' | 'device' | 'ops' | 'panel';
+/** The name of a listener. */
+export type DoorName = 'api' | 'device' | 'ops' | 'panel';
 
 /** The listeners as people know them, with what each speaks. */
-const DOORS: Readonly<Record<Door, { readonly name: string; readonly paths: readonly string[] }>> = {
+const DOORS: Readonly<Record<DoorName, { readonly name: string; readonly paths: readonly string[] }>> = {
   api: { name: 'API', paths: ['/v1'] },
   device: { name: 'device', paths: ['/device/v1'] },
   ops: { name: 'ops', paths: ['/operator/v1', '/livez', '/readyz', '/metrics'] },
@@ -146,7 +147,7 @@ const DOORS: Readonly<Record<Door, { readonly name: string; readonly paths: read
  * The words of `not_found` for a path that is another listener's: a client with the address of the wrong one is told so.
  * Undefined for any other path.
  */
-export function otherDoor(here: Door, target: string): string | undefined {
+export function otherDoor(here: DoorName, target: string): string | undefined {
   const [path = ''] = target.split('?', 1);
   for (const [door, { name, paths }] of Object.entries(DOORS)) {
     const theirs = paths.find((one) => path === one || path.startsWith(`${one}/`));

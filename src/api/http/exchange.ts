@@ -21,9 +21,10 @@ import {
   waitOf,
   type ErrorCode,
 } from './errors.ts';
+import type { Reply } from './reply.ts';
 import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { CACHE_CONTROL, requestIdOf, sendResponse, traceIdOf } from './response.ts';
-import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
+import { DATA_HEADERS } from '../headers/security-headers.ts';
 import { sendPieces } from './stream.ts';
 
 /** The verbs by which every exchange is counted and timed. */
@@ -64,18 +65,6 @@ export interface ExchangeDeps {
   readonly owedBytes: OwedBytes;
 }
 
-/** A response as a handler gives it. */
-export interface Reply {
-  readonly status: number;
-  /** An object is sent as JSON; a text or a buffer is JSON already. */
-  readonly body?: object | string | Buffer;
-  readonly headers?: readonly string[];
-  /** The Cache-Control field; `CACHE_CONTROL` without it. */
-  readonly cache?: string;
-  /** Its headers of security; those of data without it. */
-  readonly safe?: SafeHeaders;
-}
-
 /**
  * An error that the domain does not know and that has a code of its own: the size of a body, the load of a listener.
  */
@@ -83,11 +72,14 @@ export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly code: ErrorCode;
   readonly headers: readonly string[];
+  /** Replaces the sentence of the table. */
+  readonly says: string | undefined;
 
-  constructor(code: ErrorCode, headers: readonly string[] = []) {
+  constructor(code: ErrorCode, headers: readonly string[] = [], says?: string) {
     super(code);
     this.code = code;
     this.headers = headers;
+    this.says = says;
     this.stack = '';
   }
 }
@@ -218,10 +210,11 @@ export class Exchange {
    * Begins a response without an end of its own, which the caller writes from here on. It counts as ended now: how long
    * it lasts says nothing of the service.
    */
-  open(headers: readonly string[]): void {
+  open(headers: readonly string[]): ServerResponse {
     this.response.writeHead(200, this.#headers(headers));
     this.response.flushHeaders();
     this.#ended(200, '');
+    return this.response;
   }
 
   /**
@@ -231,9 +224,11 @@ export class Exchange {
   fail(error: unknown): void {
     if (error instanceof NotAuthenticated) this.#attempt = countAttempt(error.attempt, this.client, this.#deps);
     if (error instanceof Refusal) return this.refuse(error.code, error.says, waitOf(error.retryAfterSeconds));
-    if (error instanceof HttpRefusal) return this.refuse(error.code, undefined, error.headers);
+    if (error instanceof HttpRefusal) return this.refuse(error.code, error.says, error.headers);
     this.#unavailable = outageOf(error);
     if (this.#unavailable === undefined) this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
+    // It was counted, and its client must not take what it has for the whole.
+    if (this.response.headersSent) return void this.response.destroy();
     if (isAtQuota(error)) return this.reply(quotaReply(this.outage, error), 'quota');
     this.refuse(this.outage);
   }

@@ -106,7 +106,7 @@ export const REPLAYED: readonly string[] = ['Idempotency-Replayed', 'true'];
  * @param declared by its operation
  * @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess
  */
-export function queryOf({ url }: { readonly url: string }, declared: ZodObject | undefined): URLSearchParams {
+export function queryOf({ url = '' }: Pick<IncomingMessage, 'url'>, declared: ZodObject | undefined): URLSearchParams {
   const query = new URLSearchParams(url.split('?')[1] ?? '');
   const repeated = Object.keys(declared?.shape ?? {}).find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);

@@ -20,16 +20,14 @@ const faultBody = ({ what, block, entry, at, says }: AuditFault) => ({
 const instantText = (at: number): string | null => (Number.isNaN(new Date(at).getTime()) ? null : dateTime(at));
 
 /** Serves `muster audit verify`. Each of its many reads has the deadline of the store. */
-export const verifyAudit = handle(
-  operations.verifyAudit,
-  DEADLINE_MS,
-)(({ accountId }, { auditVerifier }) => verification(accountId, auditVerifier));
+export const verifyAudit = handle(operations.verifyAudit, { deadlineMs: DEADLINE_MS })(
+  ({ accountId }, { auditVerifier }) => verification(accountId, auditVerifier),
+);
 
 /** The same for the audit of the service. */
-export const verifyServiceAudit = handle(
-  operations.verifyServiceAudit,
-  DEADLINE_MS,
-)((_request, { auditVerifier }) => verification(OPERATOR_AUDIT, auditVerifier));
+export const verifyServiceAudit = handle(operations.verifyServiceAudit, { deadlineMs: DEADLINE_MS })(
+  (_request, { auditVerifier }) => verification(OPERATOR_AUDIT, auditVerifier),
+);
 
 async function verification(accountId: string, auditVerifier: AuditVerifier) {
   const found = await auditVerifier.verify(accountId, AbortSignal.timeout(DEADLINE_MS));

@@ -1,7 +1,8 @@
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/audit.ts';
-import { handle, pageOf, type OperatorRequest, type OperatorServices } from './route.ts';
+import type { Call } from '../serve/route.ts';
+import { handle, pageOf, type OperatorCall, type OperatorServices } from './route.ts';
 
 /** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
 export const listAudit = handle(operations.listAudit)((request, services) =>
@@ -15,7 +16,7 @@ export const listServiceAudit = handle(operations.listServiceAudit)((request, se
 
 async function pageOfEntries(
   accountId: string,
-  { query, exporting }: Pick<OperatorRequest<unknown>, 'query' | 'exporting'>,
+  { query, exporting }: Pick<Call<unknown> & OperatorCall, 'query' | 'exporting'>,
   { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
 ) {
   const page = pageOf(query);

@@ -1,17 +1,19 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { NextFunction, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import type * as z from 'zod';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
-import { readBackup } from '../contract/operator/service.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { takesGzip } from '../headers/accepted-encoding.ts';
-import { NotAuthenticated, otherDoor } from '../http/errors.ts';
-import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
-import { bareExpress, refuseOtherMethods, servedBy, templateFinder } from '../http/express-app.ts';
-import { readJson } from '../http/json-body.ts';
-import { bearerOf, idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
+import { preferredType } from '../headers/preferred-type.ts';
+import { NotAuthenticated } from '../http/errors.ts';
+import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
+import { bearerOf } from '../http/request-headers.ts';
+import { served, type Admitting, type Checks } from '../serve/operations.ts';
+import { serve, type Served } from '../serve/serve.ts';
+import { isUnder } from '../serve/targets.ts';
 import {
   changeAccount,
   changeAccountApp,
@@ -23,14 +25,14 @@ import {
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
-import { sendBackup } from './backup.ts';
+import { readBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
 import { PUBLIC_PATHS, type PublicFiles } from './public-files.ts';
 import { readRateLimits } from './rate-limits.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
 import { readRollout } from './rollout.ts';
-import { pathIds, type OperatorRoute, type OperatorServices } from './route.ts';
+import type { OperatorCall, OperatorServices } from './route.ts';
 import { readUsage } from './usage.ts';
 import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from './users.ts';
 
@@ -51,7 +53,7 @@ interface OpsDeps extends ExchangeDeps {
 }
 
 /** The operations of `/operator/v1`. */
-export const ROUTES = [
+export const OPERATIONS = [
   createAccount,
   listAccounts,
   readAccount,
@@ -78,60 +80,69 @@ export const ROUTES = [
   deleteUser,
   listUserApiKeys,
   resetUser,
+  readBackup,
 ] as const;
 
-/** All that the operator API has: a backup is streamed, and is no route like the others. */
-export const OPERATIONS = [...ROUTES, readBackup] as const;
-
-export const PROBES = [
-  { method: 'get', path: '/livez' },
-  { method: 'get', path: '/readyz' },
-  { method: 'get', path: '/metrics' },
-] as const;
+const PROBE_PATHS = ['/livez', '/readyz', '/metrics'] as const;
+export const PROBES = PROBE_PATHS.map((path) => ({ method: 'get', path }) as const);
 
 /** The files that are served without a credential, beside the probes. */
 export const PUBLIC = PUBLIC_PATHS.map((path) => ({ method: 'get', path }) as const);
 
-const ALL_ROUTES = [...PROBES, ...PUBLIC, ...OPERATIONS];
-const templateOf = templateFinder(ALL_ROUTES);
-
-const exchangeOf = (response: Response): Exchange => (response.locals as { exchange: Exchange }).exchange;
-
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
-export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
-  const app = bareExpress();
+export function createOpsServer(deps: OpsDeps): (request: IncomingMessage, response: ServerResponse) => void {
   const actorOf = operatorCheck(deps.operatorTokens);
   const renderings = new SharedRuns(() => rendered(deps.registry), pauseAfterRendering);
-  app.use(begin);
-  app.get('/livez', liveness);
-  app.get('/readyz', readiness);
-  app.get('/metrics', metrics);
-  for (const { path } of PUBLIC) {
-    app.get(path, (_request: Request, response: Response) => deps.publicFiles[path].send(exchangeOf(response)));
-  }
-  app.use(authenticateOperator);
-  app.get(readBackup.path, backup);
-  for (const route of ROUTES) app[route.method](route.path, operation(route));
-  refuseOtherMethods(app, ALL_ROUTES, exchangeOf);
-  app.use(({ path }: Request, response: Response) => exchangeOf(response).refuse('not_found', otherDoor('ops', path)));
-  app.use(failed);
-  return servedBy(app);
+  const checks: Checks<Entered, OperatorCall, OperatorServices> = {
+    admit,
+    brokenBody: 'invalid_request',
+    services: deps.services,
+  };
+  const plain = (path: string, answer: (exchange: Exchange) => MaybePromise<void>): Served<Entered> => ({
+    method: 'get',
+    path,
+    answer: ({ exchange }) => answer(exchange),
+  });
+  const probes: Readonly<Record<(typeof PROBE_PATHS)[number], (exchange: Exchange) => MaybePromise<void>>> = {
+    '/livez': (exchange) => exchange.reply({ status: 200, body: { status: 'ok' } }),
+    '/readyz': readiness,
+    '/metrics': metrics,
+  };
+  const serves = [
+    ...PROBE_PATHS.map((path) => plain(path, probes[path])),
+    ...PUBLIC_PATHS.map((path) => plain(path, (exchange) => deps.publicFiles[path].send(exchange))),
+    ...OPERATIONS.map((route) => served(route, checks)),
+  ];
+  return serve({ name: 'ops', enter, serves }, deps);
 
-  function begin(request: Request, response: Response, next: NextFunction): void {
-    const exchange = new Exchange('ops', request, response, deps);
-    exchange.route = templateOf(request.url) ?? exchange.route;
-    response.locals['exchange'] = exchange;
-    next();
+  function enter(exchange: Exchange): Entered {
+    if (!isUnder('/operator/v1', exchange.request)) return undefined;
+    const { token } = bearerOf(exchange.request);
+    const actor = actorOf(token);
+    if (actor === undefined) {
+      const reason = token === undefined ? 'malformed' : 'wrong_secret';
+      throw new NotAuthenticated('invalid_token', { credential: 'operator_token', reason });
+    }
+    exchange.authenticated(actor);
+    return actor;
   }
 
-  function liveness(_request: Request, response: Response): void {
-    const exchange = exchangeOf(response);
-    exchange.reply({ status: 200, body: { status: 'ok' } });
+  function admit({ exchange, entered: actor }: Admitting<Entered>): () => OperatorCall {
+    if (actor === undefined) throw new Refusal('invalid_token');
+    const { request } = exchange;
+    return () => ({
+      origin: exchange.origin(actor),
+      accepts: (types) => preferredType(request, types),
+      exporting: async (what, detail, page) => {
+        if (request.method === 'HEAD') return;
+        await deps.services.auditExport(what, exchange.origin(actor), detail, page);
+      },
+      inTime: (work) => exchange.inTime(work),
+    });
   }
 
-  function readiness(_request: Request, response: Response): void {
+  function readiness(exchange: Exchange): void {
     const reason = deps.unready();
-    const exchange = exchangeOf(response);
     // This is not an error of the API but the response to a probe, read by a kubelet or a load balancer.
     const degraded = deps.degraded();
     const body = { status: 'ready', ...(degraded !== undefined && { degraded }) };
@@ -139,93 +150,19 @@ export function createOpsServer(deps: OpsDeps): ReturnType<typeof servedBy> {
     else exchange.reply({ status: 503, body: { status: 'not ready', reason } });
   }
 
-  function metrics(request: Request, response: Response): void {
-    const exchange = exchangeOf(response);
-    const format = formatOf(request.headers.accept);
-    const compressed = takesGzip(request);
+  async function metrics(exchange: Exchange): Promise<void> {
+    const format = formatOf(exchange.request.headers.accept);
+    const compressed = takesGzip(exchange.request);
     const headers = ['Content-Type', CONTENT_TYPES[format], 'Vary', 'Accept, Accept-Encoding'];
     if (compressed) headers.push('Content-Encoding', 'gzip');
-    renderings
-      .run()
-      .then((all) => (compressed ? all.compressed(format) : all.body(format)))
-      .then((body) => exchange.reply({ status: 200, body, headers }))
-      .catch((error: unknown) => exchange.fail(error));
-  }
-
-  function authenticateOperator(request: Request, response: Response, next: NextFunction): void {
-    const { path } = request;
-    if (path !== '/operator/v1' && !path.startsWith('/operator/v1/')) return next();
-    const exchange = exchangeOf(response);
-    const { token } = bearerOf(request);
-    const actor = actorOf(token);
-    if (actor === undefined) {
-      const reason = token === undefined ? 'malformed' : 'wrong_secret';
-      return exchange.fail(new NotAuthenticated('invalid_token', { credential: 'operator_token', reason }));
-    }
-    response.locals['actor'] = actor;
-    exchange.authenticated(actor);
-    next();
-  }
-
-  function backup(request: Request, response: Response): void {
-    const exchange = exchangeOf(response);
-    exchange.route = readBackup.path;
-    const origin = exchange.origin(actorIn(response));
-    sendBackup(exchange, origin, queryOf(request, readBackup.query), deps.services.backups).catch((error: unknown) =>
-      exchange.fail(error),
-    );
-  }
-
-  function operation<Shape extends z.core.$ZodShape>(route: OperatorRoute<Shape>) {
-    return (request: Request, response: Response): void => {
-      const exchange = exchangeOf(response);
-      run(route, request, exchange, actorIn(response))
-        .then((reply) => exchange.reply(reply))
-        .catch((error: unknown) => exchange.fail(error));
-    };
-  }
-
-  async function run<Shape extends z.core.$ZodShape>(
-    route: OperatorRoute<Shape>,
-    request: Request,
-    exchange: Exchange,
-    actor: string,
-  ) {
-    const ids = pathIds(request.params);
-    const body = await bodyOf(route, exchange);
-    const query = queryOf(request, route.query);
-    const reply = route.handle(
-      {
-        origin: exchange.origin(actor),
-        body,
-        ...ids,
-        query,
-        idempotencyKey: idempotencyKeyOf(request, route.idempotency),
-        accepts: (types) => request.accepts([...types]) || undefined,
-        exporting: async (what, detail, page) => {
-          if (request.method === 'HEAD') return;
-          await deps.services.auditExport(what, exchange.origin(actor), detail, page);
-        },
-        inTime: (work) => exchange.inTime(work),
-      },
-      deps.services,
-    );
-    return reply instanceof Promise ? await exchange.inTime(reply, route.deadlineMs) : reply;
-  }
-
-  function failed(error: unknown, _request: Request, response: Response, _next: NextFunction): void {
-    if (error instanceof URIError) exchangeOf(response).refuse('not_found');
-    else exchangeOf(response).fail(error);
+    const all = await renderings.run();
+    const body = compressed ? await all.compressed(format) : all.body(format);
+    exchange.reply({ status: 200, body, headers });
   }
 }
 
-async function bodyOf<Shape extends z.core.$ZodShape>(
-  { body }: OperatorRoute<Shape>,
-  exchange: Exchange,
-): Promise<z.infer<z.ZodObject<Shape>>> {
-  if (!body) return {} as z.infer<z.ZodObject<Shape>>;
-  return await readJson(exchange, { body, refuse: 'invalid_request' }, 'invalid_request');
-}
+/** The operator, as the audit names it; undefined at the probes and files, which anyone may ask for. */
+type Entered = string | undefined;
 
 /**
  * A rendering keeps the event loop for tens of milliseconds, and no token is asked for it: scrapes without end get a
@@ -258,6 +195,3 @@ function operatorCheck(tokens: () => readonly OperatorToken[]): (token: string |
     return token === undefined ? undefined : valid[matches.indexOf(true)]?.actor;
   };
 }
-
-/** Who acts; set once the operator's token was found to be right. */
-const actorIn = (response: Response): string => (response.locals as { actor: string }).actor;

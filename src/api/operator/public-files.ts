@@ -35,16 +35,17 @@ export class PublicFile {
     return await (compressed ? this.#compressed() : this.#plain());
   }
 
-  /** Answers a request with it. @param cache the Cache-Control field; `CACHE_CONTROL` without it */
-  send(exchange: Exchange, cache?: string): void {
+  /**
+   * Answers a request with it.
+   * @param cache the Cache-Control field; `CACHE_CONTROL` without it
+   * @throws whatever `read` throws
+   */
+  async send(exchange: Exchange, cache?: string): Promise<void> {
     const compressed = takesGzip(exchange.request);
     const headers = ['Content-Type', this.type, 'Vary', 'Accept-Encoding'];
     if (compressed) headers.push('Content-Encoding', 'gzip');
-    this.content({ compressed })
-      .then((body) =>
-        exchange.reply({ status: 200, body, headers, safe: this.#safe, ...(cache !== undefined && { cache }) }),
-      )
-      .catch((error: unknown) => exchange.fail(error));
+    const body = await this.content({ compressed });
+    exchange.reply({ status: 200, body, headers, safe: this.#safe, ...(cache !== undefined && { cache }) });
   }
 }
 

@@ -1,5 +1,3 @@
-import type * as z from 'zod';
-import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { AuditedExport, Export, ExportedPage } from '../../domain/access-audit/audited-exports.ts';
 import type { Accounts } from '../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
@@ -19,9 +17,8 @@ import type { ListMadeKeys } from '../../domain/users/made-keys.ts';
 import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';
-import { ACCOUNT_ID, APP_ID, ENTRY_ID, KEY_ID, pageQuery, USER_ID } from '../contract/fields.ts';
-import type { Answered, Known } from '../contract/answers.ts';
-import type { Answers, Operation } from '../contract/operation.ts';
+import { pageQuery } from '../contract/fields.ts';
+import { handlerOf } from '../serve/route.ts';
 
 /** The services that the operator API uses. */
 export interface OperatorServices {
@@ -46,40 +43,9 @@ export interface OperatorServices {
   readonly panelUrl: () => string | undefined;
 }
 
-/** The shapes of the ids in a path, by name; another shape is 404. */
-const PATH_IDS = {
-  accountId: ACCOUNT_ID,
-  appId: APP_ID,
-  keyId: KEY_ID,
-  entryId: ENTRY_ID,
-  userId: USER_ID,
-} as const;
-/** The ids in the path; `''` for a name that the path does not have. */
-type PathIds = { readonly [Name in keyof typeof PATH_IDS]: string };
-
-/** @throws Refusal `not_found` */
-export function pathIds(params: Readonly<Record<string, string | string[]>>): PathIds {
-  const idOf = (name: keyof PathIds): string => {
-    const id = params[name] ?? '';
-    if (typeof id !== 'string' || (name in params && !PATH_IDS[name].test(id))) throw new Refusal('not_found');
-    return id;
-  };
-  return {
-    accountId: idOf('accountId'),
-    appId: idOf('appId'),
-    keyId: idOf('keyId'),
-    entryId: idOf('entryId'),
-    userId: idOf('userId'),
-  };
-}
-
-/** A request of the operator API as a handler gets it. */
-export interface OperatorRequest<Body> extends PathIds {
+/** The part of a call that the operations of the operator API have alone. Every wrong field is `invalid_request`. */
+export interface OperatorCall {
   readonly origin: Origin;
-  readonly body: Body;
-  readonly query: URLSearchParams;
-  /** The Idempotency-Key field where the operation takes one (H19). */
-  readonly idempotencyKey: string | undefined;
   /**
    * The media type among these that the client prefers (RFC 9110, 12.5.1); the first one where it has no preference.
    */
@@ -94,31 +60,8 @@ export interface OperatorRequest<Body> extends PathIds {
   readonly inTime: InTime;
 }
 
-/**
- * An operation of the operator API with its handler. Every wrong field is `invalid_request`. The handler throws Refusal,
- * StoreUnavailable and Busy.
- */
-export interface OperatorRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Operation<
-  Shape,
-  A
-> {
-  /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
-  readonly deadlineMs?: number;
-  handle(
-    this: void,
-    request: OperatorRequest<z.infer<z.ZodObject<Shape>>>,
-    services: OperatorServices,
-  ): MaybePromise<Answered<A>>;
-}
-
-/** Gives an operation its handler. It is curried, since the compiler widens literals of the answer in one call. */
-export const handle =
-  <Shape extends z.core.$ZodShape, A extends Answers>(operation: Operation<Shape, A> & Known<A>, deadlineMs?: number) =>
-  (handler: OperatorRoute<Shape, A>['handle']): OperatorRoute<Shape, A> => ({
-    ...operation,
-    handle: handler,
-    ...(deadlineMs !== undefined && { deadlineMs }),
-  });
+/** Gives an operation of the operator API its handler. */
+export const handle = handlerOf<OperatorCall, OperatorServices>();
 
 /**
  * Reads `limit` and `after` of a list.

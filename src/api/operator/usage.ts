@@ -7,10 +7,10 @@ import { handle, pageOf } from './route.ts';
 import { CSV_TYPE, EVENTS_TYPE, JSON_TYPE, usageBody, usageCsv, usageEvents } from './usage-formats.ts';
 
 /** M5: a month of the ledger, with its amounts of money. */
-export const readUsage = handle(
-  operation,
-  LIMITS.usageDeadlineMs,
-)(async ({ query, accepts, inTime, exporting }, { usages }) => {
+export const readUsage = handle(operation, { deadlineMs: LIMITS.usageDeadlineMs })(async (
+  { query, accepts, inTime, exporting },
+  { usages },
+) => {
   const question = questionOf(query);
   const usage = await usages.read(question, inTime);
   const page = { after: query.get('after') ?? undefined, next: usage.next };

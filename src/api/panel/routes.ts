@@ -1,5 +1,3 @@
-import { readEvents } from '../contract/panel/live.ts';
-import { readPanelBackup } from '../contract/panel/operator.ts';
 import { readAccountRate, readOverview } from './operations/account.ts';
 import {
   createPanelApp,
@@ -25,6 +23,7 @@ import {
   readAccountRollout,
   readPanelAccount,
   readPanelKeys,
+  readPanelBackup,
   readPanelLimits,
   readPanelUsage,
   deletePanelUser,
@@ -35,6 +34,7 @@ import {
   verifyAccountAudit,
   verifyOperatorAudit,
 } from './operations/derived.ts';
+import { readEvents } from './operations/events.ts';
 import {
   countReviews,
   listNewestAudit,
@@ -73,8 +73,8 @@ import { beginPasskeyProof, proveByPasskey, proveByPassword, readProof } from '.
 import { endUserSession, findAccounts, listUserSessions, readServiceState } from './operations/service.ts';
 import { beginPasskeySignIn, readSignIn, signInByPasskey, signInByPassword } from './operations/sign-in.ts';
 
-/** The operations of `/panel/v1` that are routes. A path without a parameter stands before one that it would match. */
-export const ROUTES = [
+/** The operations of `/panel/v1`. A path without a parameter stands before one that it would match. */
+export const OPERATIONS = [
   readSignIn,
   signInByPassword,
   beginPasskeySignIn,
@@ -153,7 +153,6 @@ export const ROUTES = [
   listNewestServiceAudit,
   readServiceState,
   findAccounts,
+  readPanelBackup,
+  readEvents,
 ] as const;
-
-/** All that the panel has: a backup and the events are streamed, and are no routes like the others. */
-export const OPERATIONS = [...ROUTES, readPanelBackup, readEvents] as const;

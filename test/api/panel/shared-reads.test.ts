@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSharedReads } from '../../../src/api/panel/request/shared-reads.ts';
+import { createSharedReads } from '../../../src/api/panel/live/shared-reads.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 

@@ -13,7 +13,6 @@ export const QUICK: readonly string[] = [
   'test/api/openapi/formats.test.ts',
   'test/api/panel/shared-reads.test.ts',
   'test/api/panel/watched-rounds.test.ts',
-  'test/api/v1/route-table.test.ts',
   'test/chaos/cluster/follower.test.ts',
   'test/chaos/judgement/checkers.test.ts',
   'test/chaos/judgement/judging.test.ts',

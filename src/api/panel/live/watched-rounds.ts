@@ -4,7 +4,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Watched } from '../../contract/panel/live.ts';
-import type { WatchedReads } from '../request/shared-reads.ts';
+import type { WatchedReads } from './shared-reads.ts';
 import type { LiveStream } from './live-stream.ts';
 
 export interface WatchedRoundsDeps {

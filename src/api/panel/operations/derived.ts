@@ -12,16 +12,18 @@ import {
   listAccounts,
   readAccount,
 } from '../../operator/accounts.ts';
+import { backupOf } from '../../operator/backup.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../operator/api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from '../../operator/audit-verification.ts';
 import { readKeys, rotateKeys } from '../../operator/keys.ts';
 import { readRateLimits } from '../../operator/rate-limits.ts';
 import { decideReview } from '../../operator/review-queue.ts';
 import { rolloutBody } from '../../operator/rollout.ts';
-import type { OperatorRoute } from '../../operator/route.ts';
+import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import { readUsage } from '../../operator/usage.ts';
 import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from '../../operator/users.ts';
-import type { Route } from '../../v1/operations/route.ts';
+import type { Route, RouteOptions } from '../../serve/route.ts';
+import type { Services, V1Call } from '../../v1/operations/route.ts';
 import { handle, type PanelRoute } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
@@ -30,19 +32,20 @@ import { accountOf } from './account.ts';
 /** An operation of `/v1` on the account in the path. */
 export const asOwner = <Shape extends z.core.$ZodShape, A extends Answers>(
   operation: Operation<Shape, A> & Known<A>,
-  route: Route<Shape, A>,
+  route: Route<V1Call, Services, Shape, A>,
 ): PanelRoute<Shape, A> =>
   handle(operation)(async (request, services) => {
-    const { caller, body, appId, idempotencyKey } = request;
     const account = await accountOf(request);
-    return await route.handle({ caller, account, body, appId, idempotencyKey, headers: {} }, services);
+    return await route.handle({ ...request, account, headers: {} }, services);
   });
 
 /** An operation of the operator API. */
 const asOperator = <Shape extends z.core.$ZodShape, A extends Answers>(
   operation: Operation<Shape, A> & Known<A>,
-  route: OperatorRoute<Shape, A>,
-): PanelRoute<Shape, A> => handle(operation, route.deadlineMs)(route.handle);
+  route: Route<OperatorCall, OperatorServices, Shape, A>,
+): PanelRoute<Shape, A> => handle(operation, deadlineOf(route))(route.handle);
+
+const deadlineOf = ({ deadlineMs }: RouteOptions): RouteOptions => (deadlineMs === undefined ? {} : { deadlineMs });
 
 export const verifyAccountAudit = asOperator(history.verifyAccountAudit, verifyAudit);
 export const verifyOperatorAudit = asOperator(history.verifyOperatorAudit, verifyServiceAudit);
@@ -67,6 +70,11 @@ export const changePanelUser = asOperator(operations.changePanelUser, changeUser
 export const deletePanelUser = asOperator(operations.deletePanelUser, deleteUser);
 export const listPanelUserKeys = asOperator(operations.listPanelUserKeys, listUserApiKeys);
 export const resetPanelUser = asOperator(operations.resetPanelUser, resetUser);
+
+/** A browser saves it. */
+export const readPanelBackup = handle(operations.readPanelBackup)((request, { backups }) =>
+  backupOf(request, backups, ['Content-Disposition', 'attachment; filename="muster.backup"']),
+);
 
 /** The rollout of an account: read once for all who watch it. */
 export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => ({

@@ -48,10 +48,10 @@ export const countReviews = handle(operations.countReviews)(async ({ accountId }
 }));
 
 /** GET /panel/v1/accounts/{accountId}/usage: shown as JSON, or downloaded, which the audit tells. */
-export const readAccountUsage = handle(
-  operations.readAccountUsage,
-  LIMITS.usageDeadlineMs,
-)(async ({ accountId, query, inTime, exporting }, { usages }) => {
+export const readAccountUsage = handle(operations.readAccountUsage, { deadlineMs: LIMITS.usageDeadlineMs })(async (
+  { accountId, query, inTime, exporting },
+  { usages },
+) => {
   const format = query.get('format') ?? 'json';
   const asked = monthQuery.safeParse({ month: query.get('month') ?? '' });
   if (!asked.success) throw new Refusal('invalid_request', 'month: YYYY-MM is required, as in ?month=2026-01.');

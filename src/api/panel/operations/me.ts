@@ -71,10 +71,10 @@ export const changeMe = handle(operations.changeMe)(async (request, services) =>
 });
 
 /** POST /panel/v1/sign-out. */
-export const signOut = handle(
-  operations.signOut,
-  LIMITS.providerDeadlineMs,
-)(async ({ origin, signedIn, cookies, inTime }, { sessions, provider }) => {
+export const signOut = handle(operations.signOut, { deadlineMs: LIMITS.providerDeadlineMs })(async (
+  { origin, signedIn, cookies, inTime },
+  { sessions, provider },
+) => {
   const { user, session } = signedIn;
   await inTime(sessions.end(origin, user.id, session.id));
   const isOfProvider = session.record.method === 'provider';

@@ -230,10 +230,10 @@ function nameOf({ claims, subject }: ProviderAnswer): string {
 }
 
 /** POST /panel/v1/me/provider. */
-export const linkProvider = handle(
-  own.linkProvider,
-  LIMITS.providerDeadlineMs,
-)(async (request, services) => {
+export const linkProvider = handle(own.linkProvider, { deadlineMs: LIMITS.providerDeadlineMs })(async (
+  request,
+  services,
+) => {
   const home = services.panel.url;
   if (request.panelOrigin !== home) throw new Refusal('invalid_request', `Open the panel at ${home} for this.`);
   try {
@@ -247,10 +247,10 @@ export const linkProvider = handle(
 });
 
 /** GET /panel/v1/me/proof/provider. */
-export const proveByProvider = handle(
-  proofs.proveByProvider,
-  LIMITS.providerDeadlineMs,
-)(async (request, services) => {
+export const proveByProvider = handle(proofs.proveByProvider, { deadlineMs: LIMITS.providerDeadlineMs })(async (
+  request,
+  services,
+) => {
   const { user, session } = request.signedIn;
   const purpose = { provedBy: user.id, sessionId: session.id };
   try {

@@ -10,10 +10,10 @@ import { sessionBodies } from './me.ts';
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
 /** GET /panel/v1/service. */
-export const readServiceState = handle(
-  operations.readServiceState,
-  LIMITS.usageDeadlineMs,
-)(async ({ inTime }, { serviceState }) => {
+export const readServiceState = handle(operations.readServiceState, { deadlineMs: LIMITS.usageDeadlineMs })(async (
+  { inTime },
+  { serviceState },
+) => {
   const { replicas, leaderSince, nights, purges, lastBackupAt, fullness, ...rest } = await serviceState(inTime);
   const body: operations.ServiceState = {
     version: VERSION,

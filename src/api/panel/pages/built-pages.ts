@@ -58,19 +58,18 @@ export function builtPages(folder: URL): Pages {
   return {
     serve(exchange) {
       const { request } = exchange;
-      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
       const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
       const file = files.get(path);
       if (file) {
         exchange.route = path.startsWith('/assets/') ? '/assets' : path;
-        file.send(exchange, path.startsWith('/assets/') ? KEPT : undefined);
-        return true;
+        return file.send(exchange, path.startsWith('/assets/') ? KEPT : undefined);
       }
-      if (!isPage(path, request)) return false;
+      if (!isPage(path, request)) return undefined;
       exchange.route = '/';
-      if (page) page.send(exchange);
-      else exchange.reply({ status: 503, body: NOT_BUILT, headers: ['Content-Type', 'text/plain; charset=utf-8'] });
-      return true;
+      if (page) return page.send(exchange);
+      exchange.reply({ status: 503, body: NOT_BUILT, headers: ['Content-Type', 'text/plain; charset=utf-8'] });
+      return Promise.resolve();
     },
   };
 }

@@ -1,8 +1,6 @@
-import type * as z from 'zod';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { readBytes, readJson } from '../../http/json-body.ts';
-import type { AnyRoute } from './route.ts';
+import { readBytes } from '../../http/json-body.ts';
 
 /**
  * Reads a whole body that is a form, with the bounds of every body (H7).
@@ -14,20 +12,4 @@ export async function readForm(exchange: Exchange): Promise<URLSearchParams> {
     throw new Refusal('invalid_request', 'The Content-Type must be application/x-www-form-urlencoded.');
   }
   return new URLSearchParams((await readBytes(exchange, 'invalid_request'))?.toString() ?? '');
-}
-
-/** What a request without a body has. */
-export const noBody = <Shape extends z.core.$ZodShape>(): z.infer<z.ZodObject<Shape>> =>
-  ({}) as z.infer<z.ZodObject<Shape>>;
-
-/**
- * The body of a request, of which every wrong field is `invalid_request`, but for those that have codes of their own in `/v1`.
- * @throws as `readJson`
- */
-export async function bodyOf<Shape extends z.core.$ZodShape>(
-  { body, refuse = 'invalid_request' as never }: AnyRoute<Shape>,
-  exchange: Exchange,
-): Promise<z.infer<z.ZodObject<Shape>>> {
-  if (!body) return noBody<Shape>();
-  return await readJson(exchange, { body, refuse }, 'invalid_request');
 }

@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
-import type { MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts.ts';
 import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
 import type { Caller } from '../../../domain/apps/apps.ts';
 import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import type { ReadServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
@@ -25,23 +23,15 @@ import type { ProviderClient } from '../../../oidc/provider-client.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
-import {
-  ACCOUNT_ID,
-  APP_ID,
-  ENTRY_ID,
-  KEY_ID,
-  LINK_ID,
-  PASSKEY_ID,
-  SESSION_ID,
-  USER_ID,
-} from '../../contract/fields.ts';
-import type { Answered, Known } from '../../contract/answers.ts';
-import type { Answers, Operation } from '../../contract/operation.ts';
-import type { OperatorRequest, OperatorServices } from '../../operator/route.ts';
+import type { Known } from '../../contract/answers.ts';
+import type { Answers, Operation, PanelAccess } from '../../contract/operation.ts';
+import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
+import type { Call, Route, RouteOptions } from '../../serve/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
+import type { LiveHub } from '../live/live-hub.ts';
 import type { CookieNames } from './cookies.ts';
 import type { SealedCookies } from './sealed-cookie.ts';
-import type { WatchedReads } from './shared-reads.ts';
+import type { WatchedReads } from '../live/shared-reads.ts';
 
 /** The services that the operations of the panel use. */
 export interface PanelServices extends OperatorServices, V1Services {
@@ -70,6 +60,7 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly newestAudit: NewestAudit;
   readonly serviceState: ReadServiceState;
   readonly watched: WatchedReads;
+  readonly live: LiveHub;
   readonly clock: Pick<Clock, 'now'>;
   readonly store: Pick<Store, 'get' | 'list'>;
   readonly pollIntervalSeconds: number;
@@ -97,43 +88,8 @@ export interface SpentOnce {
   spend(one: string): boolean;
 }
 
-/** The shapes of the ids in a path, by name; another shape is 404. */
-const PATH_IDS = {
-  accountId: ACCOUNT_ID,
-  appId: APP_ID,
-  keyId: KEY_ID,
-  entryId: ENTRY_ID,
-  userId: USER_ID,
-  sessionId: SESSION_ID,
-  linkId: LINK_ID,
-  passkeyId: PASSKEY_ID,
-} as const;
-/** The ids in the path; `''` for a name that the path does not have. */
-type PanelIds = { readonly [Name in keyof typeof PATH_IDS]: string };
-
-/** @throws Refusal `not_found` */
-export function panelIds(params: Readonly<Record<string, string | string[]>>): PanelIds {
-  const idOf = (name: keyof PanelIds): string => {
-    const id = params[name] ?? '';
-    if (typeof id !== 'string' || (name in params && !PATH_IDS[name].test(id))) throw new Refusal('not_found');
-    return id;
-  };
-  return {
-    accountId: idOf('accountId'),
-    appId: idOf('appId'),
-    keyId: idOf('keyId'),
-    entryId: idOf('entryId'),
-    userId: idOf('userId'),
-    sessionId: idOf('sessionId'),
-    linkId: idOf('linkId'),
-    passkeyId: idOf('passkeyId'),
-  };
-}
-
-/** A request of the panel that needs no session, as a handler gets it. */
-export interface OpenRequest<Body> extends PanelIds {
-  readonly body: Body;
-  readonly query: URLSearchParams;
+/** The part of a call that every operation of the panel has. */
+export interface OpenCall {
   /** The origin by which the browser knows the panel, such as `https://panel.example.com`. */
   readonly panelOrigin: string;
   readonly cookies: CookieNames;
@@ -151,7 +107,7 @@ export interface OpenRequest<Body> extends PanelIds {
   /** The origin of a change by a user: his session and a right of his are expected by its commit. */
   readonly userOrigin: (signedIn: SignedIn) => Origin;
   /** Bounds one step of many by the time of a whole request, in a route with a deadline of its own. */
-  readonly inTime: OperatorRequest<unknown>['inTime'];
+  readonly inTime: OperatorCall['inTime'];
   /**
    * Reads the body as a form, for a route that takes no JSON.
    * @throws Refusal `invalid_request`; HttpRefusal `payload_too_large` or `overloaded`
@@ -160,8 +116,8 @@ export interface OpenRequest<Body> extends PanelIds {
   readonly request: IncomingMessage;
 }
 
-/** A request of a signed-in user, whose right the server has judged. */
-export interface PanelRequest<Body> extends OpenRequest<Body>, OperatorRequest<Body> {
+/** The part of a call of a signed-in user, whose right the door has judged. */
+export interface PanelCall extends OpenCall, OperatorCall {
   readonly signedIn: SignedIn;
   /** Whether a person has asked, and not a page that is left open. */
   readonly isUse: boolean;
@@ -169,33 +125,37 @@ export interface PanelRequest<Body> extends OpenRequest<Body>, OperatorRequest<B
   readonly caller: Caller;
 }
 
-interface RouteBase<Shape extends z.core.$ZodShape, A extends Answers> extends Operation<Shape, A> {
-  /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
-  readonly deadlineMs?: number;
-  /** Takes a write from elsewhere than a page of the panel, such as from the provider, and a form in place of JSON. */
-  readonly foreign?: true;
-}
+/** A request of the panel that needs no session, as a handler gets it. */
+export type OpenRequest<Body> = Call<Body> & OpenCall;
 
-/** An operation for anyone, with its handler, which throws Refusal, StoreUnavailable and Busy. */
-export interface OpenRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends RouteBase<Shape, A> {
+/** A request of a signed-in user, as a handler gets it. */
+export type PanelRequest<Body> = Call<Body> & PanelCall;
+
+/** An operation for anyone. */
+export interface OpenRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Route<
+  OpenCall,
+  PanelServices,
+  Shape,
+  A
+> {
   readonly access: 'anyone';
-  handle(request: OpenRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): MaybePromise<Answered<A>>;
 }
 
-/** An operation for signed-in users, with its handler. */
-export interface PanelRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends RouteBase<Shape, A> {
-  readonly access: 'signed-in' | 'viewer' | 'owner' | 'operator';
-  handle(request: PanelRequest<z.infer<z.ZodObject<Shape>>>, services: PanelServices): MaybePromise<Answered<A>>;
+/** An operation for signed-in users. */
+export interface PanelRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Route<
+  PanelCall,
+  PanelServices,
+  Shape,
+  A
+> {
+  readonly access: Exclude<PanelAccess, 'anyone'>;
 }
-
-/** An operation of the panel, with its handler. */
-export type AnyRoute<Shape extends z.core.$ZodShape> = OpenRoute<Shape> | PanelRoute<Shape>;
 
 /** Gives an operation for anyone its handler. */
 export const handleOpen =
   <Shape extends z.core.$ZodShape, A extends Answers>(
     operation: Operation<Shape, A> & Known<A>,
-    options: Pick<OpenRoute<Shape>, 'deadlineMs' | 'foreign'> = {},
+    options: RouteOptions = {},
   ) =>
   (handler: OpenRoute<Shape, A>['handle']): OpenRoute<Shape, A> => ({
     ...operation,
@@ -207,14 +167,25 @@ export const handleOpen =
 /** Gives an operation its handler, for those whom the operation names. */
 export const handle = <Shape extends z.core.$ZodShape, A extends Answers>(
   operation: Operation<Shape, A> & Known<A>,
-  deadlineMs?: number,
+  options: RouteOptions = {},
 ) => {
   const { access = 'operator' } = operation;
   if (access === 'anyone') throw new Error(`${operation.id} is open to anyone: handleOpen gives it its handler.`);
   return (handler: PanelRoute<Shape, A>['handle']): PanelRoute<Shape, A> => ({
     ...operation,
+    ...options,
     access,
-    handle: handler,
-    ...(deadlineMs !== undefined && { deadlineMs }),
+    handle: operation.method === 'get' ? handler : writing(handler),
   });
 };
+
+/** What an account's owner sees from here on has the write in it. */
+const writing =
+  <Shape extends z.core.$ZodShape, A extends Answers>(
+    handler: PanelRoute<Shape, A>['handle'],
+  ): PanelRoute<Shape, A>['handle'] =>
+  async (request, services) => {
+    const reply = await handler(request, services);
+    if (request.accountId !== '') services.watched.forget(request.accountId);
+    return reply;
+  };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { readConfig } from '../../../../src/config/config.ts';
 import { createApiKey } from '../../../../src/api/operator/api-keys.ts';
-import { ROUTES as OPERATOR } from '../../../../src/api/operator/ops-server.ts';
+import { OPERATIONS as OPERATOR } from '../../../../src/api/operator/ops-server.ts';
 import { ROUTES as V1 } from '../../../../src/api/v1/gateway.ts';
 import type { Operation } from '../../../../src/api/contract/operation.ts';
 import { MEMBER_ROLES } from '../../../../src/domain/records/user-records.ts';

@@ -1,0 +1,173 @@
+import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { sessionGuard } from '../../domain/sessions/guard.ts';
+import type { SignedIn } from '../../domain/sessions/sessions.ts';
+import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
+import type { Method, PanelAccess } from '../contract/operation.ts';
+import { preferredType } from '../headers/preferred-type.ts';
+import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import type { Admitting } from '../serve/operations.ts';
+import type { RouteOptions } from '../serve/route.ts';
+import { readForm } from './request/bodies.ts';
+import { browserName } from './request/browser-name.ts';
+import { readCookie, type CookieNames } from './request/cookies.ts';
+import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from './request/proved.ts';
+import type { OpenCall, PanelCall, PanelServices } from './request/route.ts';
+import { refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts';
+
+/* The checks of the panel's operations: the page that sends a request, its session, the right, the user's rate. */
+
+/** The host by which a request came. */
+export interface Entered {
+  /** The origin by which the browser knows the panel. */
+  readonly origin: string;
+  readonly cookies: CookieNames;
+}
+
+/** The services and bounds of admission. */
+export interface AdmissionDeps {
+  readonly services: PanelServices;
+  /** Guards an account against a user of its own who asks without pause; each replica counts for itself. */
+  readonly rate: DeviceRate;
+}
+
+/** An operation, as its requests are judged. */
+interface Judged extends Proved, RouteOptions {
+  readonly method: Method;
+  readonly access?: PanelAccess;
+}
+
+/**
+ * Admits a request for an operation that is open to anyone.
+ * @throws Refusal `forbidden`, `invalid_request`
+ */
+export function admitAnyone(
+  { services }: AdmissionDeps,
+  { exchange, entered }: Admitting<Entered>,
+  operation: Judged,
+): () => OpenCall {
+  refuseForeign(exchange, entered, operation);
+  return () => openCall(exchange, entered, services);
+}
+
+/**
+ * Admits a request for an operation that needs a session; the fresh proof is asked for once its body is there.
+ * @throws Refusal `forbidden`, `invalid_request`, `invalid_session`, `not_found`, `second_factor_required`; HttpRefusal
+ *   `rate_limited`; StoreUnavailable
+ */
+export async function admitSignedIn(
+  deps: AdmissionDeps,
+  { exchange, entered, ids: { accountId } }: Admitting<Entered>,
+  operation: Judged,
+): Promise<(body: object) => PanelCall> {
+  const { services } = deps;
+  const { request } = exchange;
+  refuseForeign(exchange, entered, operation);
+  if (operation.method === 'get') refuseForeignRead(request);
+  const need = needOf(signedInAccess(operation), accountId);
+  const isUse = operation.unattended !== true && isAsked(operation, exchange);
+  const { signedIn, right } = await exchange.inTime(admitted(deps, exchange, entered, { operation, need, isUse }));
+  return (body) => {
+    refuseUnproved(operation, signedIn, body, services);
+    const { session, user, reader } = signedIn;
+    const guard = sessionGuard(session.id, need);
+    const origin = { ...exchange.origin(`user:${user.id}`), guard, asOperator: right.isOperator === true };
+    return {
+      ...openCall(exchange, entered, services),
+      signedIn,
+      isUse,
+      origin,
+      caller: { accountId, authority: { guarded: true }, reader, origin },
+      accepts: (types) => preferredType(request, types),
+      async exporting(what, detail, page) {
+        if (request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);
+      },
+    };
+  };
+}
+
+/** Admits a request for a page or a file that is for any signed-in user. @throws as `admitSignedIn` */
+export async function admitReader(deps: AdmissionDeps, exchange: Exchange, entered: Entered): Promise<void> {
+  await exchange.inTime(admitted(deps, exchange, entered, { operation: {}, need: 'signed-in', isUse: true }));
+}
+
+function refuseForeign({ request }: Exchange, { origin }: Entered, { method, foreign }: Judged): void {
+  if (method !== 'get' && foreign !== true) refuseForeignWrite(request, origin);
+}
+
+/** Only an operation that says so is open to anyone. */
+const signedInAccess = ({ access = 'operator' }: Judged): Exclude<PanelAccess, 'anyone'> =>
+  access === 'anyone' ? 'operator' : access;
+
+/** Whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session alive. */
+const isAsked = ({ method }: Judged, { request }: Exchange): boolean =>
+  method !== 'get' || request.headers['muster-unattended'] !== '?1';
+
+interface Admission {
+  readonly operation: Proved;
+  readonly need: Need;
+  /** Whether it counts as a use of the session. */
+  readonly isUse: boolean;
+}
+
+/** The session of a request, charged and with the right that it needs. */
+async function admitted(
+  { services, rate }: AdmissionDeps,
+  exchange: Exchange,
+  { cookies }: Entered,
+  { operation, need, isUse }: Admission,
+): Promise<{ readonly signedIn: SignedIn; readonly right: Right }> {
+  const token = readCookie(exchange.request, cookies.session);
+  if (token === undefined) throw new Refusal('invalid_session');
+  const signedIn = await services.sessions.authenticate(token, isUse);
+  const { user, reader } = signedIn;
+  exchange.authenticated(`user:${user.id}`);
+  let right: Right;
+  try {
+    right = await neededRight(reader, user, need);
+  } catch (error) {
+    // Else whoever names another account each time would have a rate for each.
+    charge(rate, user.id, 'signed-in');
+    throw error;
+  }
+  charge(rate, user.id, need);
+  await refuseWithoutSecondFactor(operation, signedIn, services);
+  return { signedIn, right };
+}
+
+function charge(rate: DeviceRate, userId: string, need: Need): void {
+  const account = typeof need === 'object' ? need.accountId : '';
+  const seconds = rate.refuse(`${userId}/${account}`);
+  if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
+}
+
+function openCall(exchange: Exchange, { origin, cookies }: Entered, services: PanelServices): OpenCall {
+  const { request } = exchange;
+  const cookie = (name: string): string | undefined => readCookie(request, name);
+  return {
+    panelOrigin: origin,
+    cookies,
+    cookie,
+    client: exchange.client,
+    browser: browserName(request.headers['user-agent']),
+    async optionalSession() {
+      const token = cookie(cookies.session);
+      if (token === undefined) return undefined;
+      try {
+        return await services.sessions.authenticate(token);
+      } catch (error) {
+        if (error instanceof Refusal) return undefined;
+        throw error;
+      }
+    },
+    originOf: (actor) => exchange.origin(actor),
+    failed: (attempt) => exchange.attempted(attempt),
+    userOrigin: ({ session, user }) => ({
+      ...exchange.origin(`user:${user.id}`),
+      guard: sessionGuard(session.id, 'signed-in'),
+    }),
+    inTime: (work) => exchange.inTime(work),
+    form: () => readForm(exchange),
+    request,
+  };
+}

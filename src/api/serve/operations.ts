@@ -1,0 +1,78 @@
+import type * as z from 'zod';
+import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { RefusalCode } from '../../domain/refusal.ts';
+import type { Operation } from '../contract/operation.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { readJson } from '../http/json-body.ts';
+import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
+import { pathIds, type PathIds } from './path-ids.ts';
+import type { Route, RouteOptions } from './route.ts';
+import { send } from './send.ts';
+import type { Served } from './serve.ts';
+
+type Body = z.infer<z.ZodObject<z.core.$ZodShape>>;
+
+/** A request for an operation, whose ids have the shapes of ids. */
+export interface Admitting<Entered> {
+  readonly exchange: Exchange;
+  readonly entered: Entered;
+  readonly ids: PathIds;
+}
+
+/** The checks of a door's operations that differ by door. */
+export interface Checks<Entered, Own, Services> {
+  /**
+   * Judges whether the caller may do the operation.
+   * @returns a function that makes the door's part of the call once the body is there, and that judges the body where
+   *   its schema alone does not
+   */
+  readonly admit: (request: Admitting<Entered>, route: Route<Own, Services>) => MaybePromise<(body: object) => Own>;
+  /** The code of a body that is no JSON object; the code of the operation's first field without it (H2). */
+  readonly brokenBody?: RefusalCode;
+  /** Makes an Idempotency-Key one of the caller alone, where callers share an account. */
+  readonly ownKey?: (own: Own, key: string) => string;
+  readonly services: Services;
+}
+
+/**
+ * Serves an operation. The order of its checks is visible to clients, which get the first refusal: the ids in the path,
+ * `admit`, the body, the function that `admit` gives, the query, the Idempotency-Key.
+ */
+export function served<Entered, Own, Services>(
+  route: Route<Own, Services>,
+  { admit, brokenBody, ownKey = (_own, key) => key, services }: Checks<Entered, Own, Services>,
+): Served<Entered> {
+  const { method, path, query: declared, idempotency, deadlineMs } = route;
+  function handled(exchange: Exchange, ids: PathIds, body: Body, own: Own) {
+    const { request } = exchange;
+    const query = queryOf(request, declared);
+    const key = idempotencyKeyOf(request, idempotency);
+    const idempotencyKey = key === undefined ? undefined : ownKey(own, key);
+    const reply = route.handle({ ...ids, body, query, idempotencyKey, ...own }, services);
+    // An answer from memory is complete at once; only a call of the store can be late.
+    return reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply;
+  }
+  return {
+    method,
+    path,
+    answer({ exchange, entered, parameters }) {
+      const ids = pathIds(parameters);
+      return andThen(admit({ exchange, entered, ids }, route), (ownOf) =>
+        andThen(bodyOf(route, exchange, brokenBody), (body) =>
+          andThen(handled(exchange, ids, body, ownOf(body)), (reply) => send(exchange, reply)),
+        ),
+      );
+    },
+  };
+}
+
+function bodyOf(
+  { body, refuse, foreign }: Operation & RouteOptions,
+  exchange: Exchange,
+  brokenBody: RefusalCode | undefined,
+): MaybePromise<Body> {
+  // An operation without a body never reads it; its handler has no field to read (H6).
+  if (!body || foreign === true) return {};
+  const broken = brokenBody ?? Object.values(refuse ?? {})[0] ?? 'invalid_request';
+  return readJson(exchange, { body, refuse: refuse ?? 'invalid_request' }, broken);
+}

@@ -1,0 +1,32 @@
+import { Refusal } from '../../domain/refusal.ts';
+import { PATH_IDS, type PathId } from '../contract/fields.ts';
+
+/** The ids in a path, by the names of its parameters; `''` for a name that the path does not have. */
+export type PathIds = { readonly [Name in PathId]: string };
+
+const NO_IDS: PathIds = {
+  appId: '',
+  accountId: '',
+  keyId: '',
+  entryId: '',
+  userId: '',
+  sessionId: '',
+  linkId: '',
+  passkeyId: '',
+};
+
+/**
+ * Judges the parameters of a path by the shapes of ids.
+ * @throws Refusal `not_found`
+ */
+export function pathIds(parameters: Readonly<Record<string, string | string[]>>): PathIds {
+  const ids = { ...NO_IDS };
+  for (const [name, given] of Object.entries(parameters)) {
+    const judged = PATH_IDS[name]?.safeParse(given);
+    if (judged?.success !== true || !isPathId(name)) throw new Refusal('not_found');
+    ids[name] = judged.data;
+  }
+  return ids;
+}
+
+const isPathId = (name: string): name is PathId => name in NO_IDS;

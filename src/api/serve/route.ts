@@ -1,0 +1,48 @@
+import type * as z from 'zod';
+import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { Answered, Known } from '../contract/answers.ts';
+import type { Answers, Operation } from '../contract/operation.ts';
+import type { PathIds } from './path-ids.ts';
+
+/** What a handler gets of a request, beside what its door knows of the caller. */
+export interface Call<Body> extends PathIds {
+  readonly body: Body;
+  readonly query: URLSearchParams;
+  /** The Idempotency-Key field where the operation takes one (H19). */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** How an operation is served, beside what it says of itself. */
+export interface RouteOptions {
+  /** Milliseconds; longer than for other requests (H15) where the work has many steps, each bounded by `inTime`. */
+  readonly deadlineMs?: number;
+  /** Takes a write from elsewhere than a page of the panel, such as from the provider, and a form in place of JSON. */
+  readonly foreign?: true;
+  /** A browser sends it again and again by itself: it is no use of a session. */
+  readonly unattended?: true;
+}
+
+/**
+ * A route is a value: an operation with its handler, which throws Refusal, HttpRefusal, StoreUnavailable and Busy.
+ * `Own` is what the door gives its handlers, and `Services` what they work with.
+ */
+export interface Route<Own, Services, Shape extends z.core.$ZodShape = z.core.$ZodShape, A extends Answers = Answers>
+  extends Operation<Shape, A>, RouteOptions {
+  handle(this: void, call: Call<z.infer<z.ZodObject<Shape>>> & Own, services: Services): MaybePromise<Answered<A>>;
+}
+
+/**
+ * Makes the function by which the operations of a door get their handlers. It is curried, since the compiler widens
+ * literals of the answer in one call.
+ */
+export const handlerOf =
+  <Own, Services>() =>
+  <Shape extends z.core.$ZodShape, A extends Answers>(
+    operation: Operation<Shape, A> & Known<A>,
+    options: RouteOptions = {},
+  ) =>
+  (handler: Route<Own, Services, Shape, A>['handle']): Route<Own, Services, Shape, A> => ({
+    ...operation,
+    ...options,
+    handle: handler,
+  });
