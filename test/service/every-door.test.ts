@@ -6,7 +6,7 @@ import { LISTENERS } from '../../src/metrics/labels.ts';
 import type { Store } from '../../src/store/port.ts';
 import { DOCUMENTED, EVERYTHING, type ListenerName, type Served } from '../support/doors/doors.ts';
 import { Keyring } from '../support/doors/keyring.ts';
-import { send, sendBytes, type Got, type Method, type Sent } from '../support/doors/send.ts';
+import { send, sendBytes, sendEndless, type Got, type Method, type Sent } from '../support/doors/send.ts';
 import { selfSigned } from '../support/http/certificates.ts';
 import { judgeAnswer } from '../support/openapi/judge-answer.ts';
 import { secretFile } from '../support/panel/signing.ts';
@@ -132,13 +132,15 @@ describe.each(WAYS)('by $name', (way) => {
   const trusted = (): string | undefined => (way.isTls ? readFileSync(join(directory, 'tls.crt'), 'utf8') : undefined);
   const urlOf = (listener: ListenerName): string =>
     `http${way.isTls ? 's' : ''}://127.0.0.1:${muster.service[listener].port}`;
-  const ask = (listener: ListenerName, path: string, sent: Sent): Promise<Got> => {
+  /** A request as it comes by the way, each from an address of its own: those of one address are bounded. */
+  const byWay = (sent: Sent): Sent => {
     const ca = trusted();
-    // Each from an address of its own: those of one address are bounded.
     const address = `192.0.2.${(addresses += 1) % 250}`;
     const headers = { 'accept-encoding': 'gzip;q=0', 'x-forwarded-for': address, ...way.headers, ...sent.headers };
-    return send(urlOf(listener) + path, { ...sent, headers, ...(ca !== undefined && { ca }) });
+    return { ...sent, headers, ...(ca !== undefined && { ca }) };
   };
+  const ask = (listener: ListenerName, path: string, sent: Sent): Promise<Got> =>
+    send(urlOf(listener) + path, byWay(sent));
 
   test.each(EVERYTHING.map((served) => [label(served), served] as const))('%s', async (where, served) => {
     for (const request of await keyring.requestsFor(served)) {
@@ -212,6 +214,17 @@ describe.each(WAYS)('by $name', (way) => {
     }
     const twoHosts = ['GET / HTTP/1.1', 'Host: a', 'Host: b', ...headerLines(way.headers), '', ''].join('\r\n');
     promises(await sendBytes(urlOf(listener), twoHosts, trusted()), way, `${listener}: two hosts`);
+  });
+
+  test.each(LISTENERS)('%s: a stranger’s body without an end is answered, and cut off', async (listener) => {
+    const writes = EVERYTHING.filter((served) => served.listener === listener && served.method !== 'GET');
+    const answers = await Promise.all(
+      writes.map(async (served) => {
+        const { path, ...sent } = keyring.strange(served);
+        return [label(served), await sendEndless(urlOf(listener) + path, byWay(sent))] as const;
+      }),
+    );
+    expect(answers.filter(([, status]) => status < 400 || status >= 500)).toEqual([]);
   });
 
   test('each has its own name in the metrics, and no path is one', async () => {

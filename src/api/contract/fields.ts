@@ -9,15 +9,15 @@ import { instantOf } from '../../time/rfc3339.ts';
 export const APP_ID = /^[a-z0-9]{20}$/;
 export const ACCOUNT_ID = /^[a-z0-9]{16}$/;
 export const KEY_ID = /^[a-z0-9]{12}$/;
-export const USER_ID = /^[a-z0-9]{16}$/;
+const USER_ID = /^[a-z0-9]{16}$/;
 /** The hash of a session's token. */
-export const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
+const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 /** The hash of an issuer and a subject. */
 const IDENTITY_ID = /^[A-Za-z0-9_-]{43}$/;
-export const LINK_ID = /^[a-z0-9]{12}$/;
+const LINK_ID = /^[a-z0-9]{12}$/;
 /** The id of a credential of WebAuthn, base64url: at most 1023 bytes. */
-export const PASSKEY_ID = /^[A-Za-z0-9_-]{1,1364}$/;
-export const ENTRY_ID = /^[a-z0-9]{20}-[0-9a-f]{32}$/;
+const PASSKEY_ID = /^[A-Za-z0-9_-]{1,1364}$/;
+const ENTRY_ID = /^[a-z0-9]{20}-[0-9a-f]{32}$/;
 
 /**
  * The schema with what the document says of it.

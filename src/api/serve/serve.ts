@@ -52,10 +52,10 @@ export function serve<Entered>(
     const target = pathAndQuery(request.url ?? '');
     request.url = target;
     exchange.route = templateOf(target) ?? exchange.route;
-    const locals: Locals<Entered> = { exchange };
-    const given: ServerResponse & { locals: Locals<Entered> } = Object.assign(response, { locals });
+    const answering = response as Answering<Entered>;
+    answering.locals = { exchange };
     // The router itself needs nothing of what an app of Express adds to a request and its response.
-    router(request as Request, given as Response<unknown, Locals<Entered>>, (error: unknown) => {
+    router(request as Request, answering, (error: unknown) => {
       if (error === undefined) otherwise(door, exchange, target);
       // The router throws for a path whose escapes do not decode (H8).
       else exchange.fail(error instanceof URIError ? new Refusal('not_found') : error);

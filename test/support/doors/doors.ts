@@ -35,9 +35,8 @@ const upper = (method: string): Method => method.toUpperCase() as Method;
 const plain = (listener: ListenerName, all: readonly Pathed[]): readonly Served[] =>
   all.map(({ method, path }) => ({ listener, method: upper(method), path, route: path }));
 
-// The lists keep the type of each body, which nobody here asks for.
-const operations = (listener: ListenerName, api: ApiName, all: readonly unknown[]): readonly Served[] =>
-  (all as readonly Operation[]).map((operation) => {
+const operations = (listener: ListenerName, api: ApiName, all: readonly Operation[]): readonly Served[] =>
+  all.map((operation) => {
     const { method, path } = operation;
     return { listener, api, method: upper(method), path, route: path, operation };
   });

@@ -75,6 +75,11 @@ export class Keyring {
     return this.#ids['accountId'] ?? '';
   }
 
+  /** A request for it by a stranger. */
+  strange(served: Served): Sent & { readonly path: string } {
+    return { method: served.method, path: pathOf(served, {}), headers: this.#page(served) };
+  }
+
   /** What the walk asks of something: as a stranger, with a wrong secret, with the right one, by other methods. */
   async requestsFor(served: Served): Promise<readonly Walked[]> {
     const { method, api } = served;

@@ -54,6 +54,28 @@ export async function sendBytes(url: string, bytes: string, ca: string | undefin
   return { status: Number(status.split(' ')[1]), fields: fieldsOf({ rawHeaders }), text: rest.join('\r\n\r\n') };
 }
 
+/** More of a body than is read, or waited for, once it is answered. */
+const UNREAD_BYTES = 2 * 1_048_576;
+
+/**
+ * Sends a body that has no end: after its first 2 MiB nothing more comes.
+ * @returns the status, once the other side has closed the connection
+ */
+export async function sendEndless(url: string, { method, headers = {}, ca }: Omit<Sent, 'body'>): Promise<number> {
+  const options = { method, agent: false, headers: { 'content-type': 'application/json', ...headers } } as const;
+  const sent = ca === undefined ? sendPlain(url, options) : sendEncrypted(url, { ...options, ca });
+  let status = 0;
+  sent.on('response', (answer) => {
+    status = answer.statusCode ?? 0;
+    answer.resume();
+  });
+  // To Node the end of a connection under a body is an error.
+  sent.on('error', () => undefined);
+  sent.write(Buffer.alloc(UNREAD_BYTES, ' '));
+  await once(sent, 'close');
+  return status;
+}
+
 function fieldsOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): ReadonlyMap<string, readonly string[]> {
   const fields = new Map<string, string[]>();
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -239,7 +239,7 @@ export const readRateLimits = operation({
   command: 'limits',
 });
 
-/** No `OperatorRoute`: it streams, and has no deadline but that of each piece. */
+/** It streams, and has no deadline but that of each piece. */
 export const readBackup = operation({
   id: 'readBackup',
   method: 'get',

@@ -28,7 +28,6 @@ export const REFERENCE_FILES = Object.keys(FILES) as readonly ReferencePath[];
 
 /** All paths of the reference, which are the labels of their metrics too. */
 export const REFERENCE_PATHS = [...REFERENCE_FILES, REFERENCE_ALIAS] as const;
-export const REFERENCE_ROUTES = REFERENCE_PATHS.map((path) => ({ method: 'get', path }) as const);
 
 /** Sends a browser on to another page of the panel. */
 export const seeOther = (path: string): Reply => ({ status: 303, headers: ['Location', path] });
