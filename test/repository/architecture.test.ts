@@ -239,7 +239,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   },
   '@bufbuild/protobuf': { from: ['opamp', 'opamp/generated'] },
   '@bufbuild/protobuf/codegenv2': { from: ['opamp/generated'] },
-  '@bufbuild/protobuf/wire': { from: ['opamp'] },
+  '@bufbuild/protobuf/wire': { from: ['opamp', 'store/etcd/wire'] },
   // Loaded when somebody first uses a passkey.
   '@simplewebauthn/server': { from: ['webauthn'] },
   // On a thread that judges one password.
