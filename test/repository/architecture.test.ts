@@ -262,6 +262,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   'node:sqlite': { from: ['store/sqlite'] },
   jose: { from: ['oidc'] },
   'openid-client': { from: ['oidc'] },
+  'csv-parse/sync': { from: ['text/csv-rows.ts'] },
   'ipaddr.js': { from: ['text/ip-addresses.ts'] },
   yaml: { from: ['domain/opamp'] },
   pino: { from: ['log.ts'] },
