@@ -1,13 +1,7 @@
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { addressOf, isIPv4, rangeOf } from '../text/ip-addresses.ts';
 import { newFileFault } from './rules.ts';
-
-/** A range of addresses, as in `10.0.0.0/8`. */
-export interface AddressRange {
-  readonly address: string;
-  readonly bits: number;
-}
 
 /** `host:port`; an IPv6 host stands in brackets. */
 export const listen = z
@@ -26,18 +20,11 @@ export const listen = z
 export function excludeEachOther(one: string, other: string): boolean {
   const [first, second] = [canonicalHost(one), canonicalHost(other)];
   if (first === second || first === '::' || second === '::') return true;
-  return (first === '0.0.0.0' && isIP(second) === 4) || (second === '0.0.0.0' && isIP(first) === 4);
+  return (first === '0.0.0.0' && isIPv4(second)) || (second === '0.0.0.0' && isIPv4(first));
 }
 
 /** One spelling for each address; that of IPv4 where an IPv6 address stands for one. */
-function canonicalHost(host: string): string {
-  if (isIP(host) !== 6) return host.toLowerCase();
-  const address = new URL(`http://[${host}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(address) ?? [];
-  if (high === undefined || low === undefined) return address;
-  const bytes = [high, low].flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 0xff]);
-  return bytes.join('.');
-}
+const canonicalHost = (host: string): string => addressOf(host)?.toString() ?? host.toLowerCase();
 
 /** The store: a path, or the members of an etcd. */
 export const store = z.string().transform((value, ctx) => {
@@ -82,15 +69,6 @@ export const ranges = z.string().transform((value, ctx) => {
   ctx.addIssue(`must be at most ${PROXIES_MAX} addresses or ranges, as in 10.0.0.0/8, with commas between them`);
   return z.NEVER;
 });
-
-/** A lone address is a range of one. */
-function rangeOf(text: string): AddressRange | undefined {
-  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  const width = family === 6 ? 128 : 32;
-  const range = { address, bits: bits === undefined ? width : Number(bits) };
-  return family !== 0 && range.bits <= width ? range : undefined;
-}
 
 /** A proxy: no path, and a port of its own; it may ask for a user and a password. */
 const proxy = z.string().transform((value, ctx) => {

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIPv4 } from '../text/ip-addresses.ts';
 import { ConfigError, named } from './files/config-error.ts';
 import type { Environment } from './environment.ts';
 import { contentAtStart, type ConfiguredFile, type ConfiguredFiles } from './files/configured-file.ts';
@@ -76,7 +76,7 @@ export function panelOf(values: Environment, files: ConfiguredFiles): PanelConfi
 /** Whether a listener on this host is reached from this machine alone. */
 export function isLoopbackHost(host: string): boolean {
   if (host.toLowerCase() === 'localhost' || host === '::1') return true;
-  return isIP(host) === 4 && host.startsWith('127.');
+  return isIPv4(host) && host.startsWith('127.');
 }
 
 /** A session's cookie and a password cross no network in clear. */

@@ -1,6 +1,6 @@
-import { BlockList, isIP } from 'node:net';
 import { ConfigError } from '../config/files/config-error.ts';
 import { isLoopbackHost } from '../config/panel.ts';
+import { addressOf, isIn, isIPv6, rangesOf } from '../text/ip-addresses.ts';
 
 /** The proxy by which a service is asked. */
 export interface Proxy {
@@ -39,25 +39,15 @@ const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 /** Whether an entry of `no_proxy` is the host, a domain or a range above it, as curl and Go read it; or a star. */
 function isExcepted({ protocol, hostname, port }: URL, list: string): boolean {
   const host = hostOf(hostname);
+  const address = addressOf(host);
   const used = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
   return list.split(/[\s,]+/).some((entry) => {
     if (entry === '*') return true;
-    const [, name = '', only] = /^(.*?[^:])(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? [];
+    const [, name = '', only] = /^(.*?[^:])(?::(\d+))?$/.exec(isIPv6(entry) ? `[${entry}]` : entry) ?? [];
     if (only !== undefined && only !== used) return false;
     const bare = hostOf(name);
-    if (isIP(host) !== 0) return isInRange(host, bare);
+    if (address) return isIn(address, rangesOf(bare));
     const domain = bare.replace(/^\*?\./, '').toLowerCase();
     return domain !== '' && (host === domain || host.endsWith(`.${domain}`));
   });
-}
-
-function isInRange(host: string, entry: string): boolean {
-  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-  const family = isIP(address);
-  const width = family === 6 ? 128 : 32;
-  const prefix = bits === undefined ? width : Number(bits);
-  if (family === 0 || prefix > width) return false;
-  const range = new BlockList();
-  range.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
-  return range.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }

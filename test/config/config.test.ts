@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, type Config } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
+import { rangesOf } from '../../src/text/ip-addresses.ts';
 
 const TOKEN = 'operator-token-0123456789-abcdefgh';
 const KEYS = `1:${Buffer.alloc(32, 1).toString('base64')}\n`;
@@ -122,14 +123,7 @@ describe('a good value is taken', () => {
     [{ MUSTER_API_CONNECTIONS_PER_ADDRESS: '1000000' }, { connectionsPerAddressMax: { api: 1_000_000 } }],
     [
       { MUSTER_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8,192.0.2.1,::1' },
-      {
-        trustedProxies: [
-          { address: '10.0.0.0', bits: 8 },
-          { address: 'fd00::', bits: 8 },
-          { address: '192.0.2.1', bits: 32 },
-          { address: '::1', bits: 128 },
-        ],
-      },
+      { trustedProxies: rangesOf('10.0.0.0/8', 'fd00::/8', '192.0.2.1/32', '::1/128') },
     ],
     [{ MUSTER_EGRESS_PROXY: 'http://proxy.example:3128' }, { egressProxy: 'http://proxy.example:3128/' }],
     [{ MUSTER_EGRESS_PROXY: 'https://[fd00::1]:3128/' }, { egressProxy: 'https://[fd00::1]:3128/' }],

@@ -158,8 +158,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'an expectation of absence goes to etcd without its operand',
     file: 'src/store/etcd/wire/txn.ts',
-    search: 'wire.integer(COMPARE_MOD_REVISION, revision);',
-    replacement: 'if (revision > 0) wire.integer(COMPARE_MOD_REVISION, revision);',
+    search: 'wire.uint32(COMPARE_MOD_REVISION).int64(revision);',
+    replacement: 'if (revision > 0) wire.uint32(COMPARE_MOD_REVISION).int64(revision);',
     rule: 'A10: a key that a commit expects to be absent is compared, so that only one of two creates succeeds.',
     caughtBy: ['test/store/etcd/wire/txn.test.ts'],
   },

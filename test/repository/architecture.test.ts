@@ -238,7 +238,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   },
   '@bufbuild/protobuf': { from: ['opamp', 'opamp/generated'] },
   '@bufbuild/protobuf/codegenv2': { from: ['opamp/generated'] },
-  '@bufbuild/protobuf/wire': { from: ['opamp'] },
+  '@bufbuild/protobuf/wire': { from: ['opamp', 'store/etcd/wire'] },
   // Loaded when somebody first uses a passkey.
   '@simplewebauthn/server': { from: ['webauthn'] },
   // On a thread that judges one password.
@@ -258,6 +258,8 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   'node:sqlite': { from: ['store/sqlite'] },
   jose: { from: ['oidc'] },
   'openid-client': { from: ['oidc'] },
+  'csv-parse/sync': { from: ['text/csv-rows.ts'] },
+  'ipaddr.js': { from: ['text/ip-addresses.ts'] },
   yaml: { from: ['domain/opamp'] },
   pino: { from: ['log.ts'] },
   'zod-openapi': { from: ['api/openapi'] },

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BadCsv, csvRow, csvRows } from '../../src/text/csv.ts';
+import { BadCsv, csvRows } from '../../src/text/csv-rows.ts';
+import { csvRow } from '../../src/text/csv.ts';
 import { runs } from '../support/run/effort.ts';
 
 /* What a text becomes is told where usage is asked for (test/api/operator/usage-formats.test.ts). */
@@ -64,6 +65,13 @@ describe('rows', () => {
       ],
     ],
     ['"",""', [[1, ['', '']]]],
+    [
+      '\r\n\n"a\r\nb","🌍"\r\nc',
+      [
+        [3, ['a\r\nb', '🌍']],
+        [5, ['c']],
+      ],
+    ],
     ['""\n', [[1, ['']]]],
     [
       '  \na\r\r\n"b\rc",d\re',

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
-import type { AddressRange } from '../../config/addresses.ts';
+import { addressOf, isIn, rangesOf, type AddressRange } from '../../text/ip-addresses.ts';
 import { fieldsOf } from './request-headers.ts';
 import { isEncrypted } from '../headers/security-headers.ts';
 
@@ -10,14 +10,17 @@ const HOPS_MAX = 16;
 /** The headers by which proxies show that they are between. */
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'via'] as const;
 
-/** The proxies whose X-Forwarded-For is believed (`MUSTER_TRUSTED_PROXIES`). */
+/**
+ * The proxies whose X-Forwarded-For is believed (`MUSTER_TRUSTED_PROXIES`). Every request asks for its client, so the
+ * list is Node's own: with that of the package the answer took 4.7 µs of processor time instead of 0.9.
+ */
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
   readonly #sites = new WeakMap<Socket, string>();
 
   constructor(ranges: readonly AddressRange[]) {
-    for (const { address, bits } of ranges) this.#list.addSubnet(address, bits, familyOf(address));
+    for (const [first, bits] of ranges) this.#list.addSubnet(first.toString(), bits, first.kind());
     this.#isEmpty = ranges.length === 0;
   }
 
@@ -25,7 +28,8 @@ export class TrustedProxies {
   has(address: string | undefined): boolean {
     if (this.#isEmpty || address === undefined) return false;
     const plain = plainAddress(address);
-    return isIP(plain) !== 0 && this.#list.check(plain, familyOf(plain));
+    const family = isIP(plain);
+    return family !== 0 && this.#list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
   }
 
   /**
@@ -84,16 +88,16 @@ export const addressKey = (address: string): string => networksOf(address)[0];
 export type ClientNetworks = readonly [machine: string, ...wider: string[]];
 
 /** The /32 and the /24 of IPv4; the /64, the /56 and the /48 of IPv6, of which providers give whole ones away. */
-export function networksOf(address: string): ClientNetworks {
-  const plain = plainAddress(address).split('%')[0]!;
-  if (isIP(plain) !== 6) return networksOfIPv4(plain);
-  const all = groupsOf(plain);
-  const [high = 0, low = 0] = all.slice(6);
-  const prefix = all.slice(0, 6).join(':');
-  if (prefix === MAPPED || prefix === NAT64) {
-    return networksOfIPv4([high >> 8, high & 0xff, low >> 8, low & 0xff].join('.'));
+export function networksOf(text: string): ClientNetworks {
+  const plain = withoutZone(text);
+  const address = addressOf(plain);
+  // A text that is no address, as of a connection that is gone, is one network of its own.
+  if (!address) return [plain];
+  if (!('parts' in address) || isIn(address, NAT64)) {
+    const [a, b, c, d] = address.toByteArray().slice(-4);
+    return [`${a}.${b}.${c}.${d}`, `${a}.${b}.${c}.0/24`];
   }
-  const [first = 0, second = 0, third = 0, fourth = 0] = all;
+  const [first = 0, second = 0, third = 0, fourth = 0] = address.parts;
   const network = (groups: readonly number[], bits: number): string =>
     `${groups.map((group) => group.toString(16)).join(':')}::/${bits}`;
   return [
@@ -103,44 +107,22 @@ export function networksOf(address: string): ClientNetworks {
   ];
 }
 
-/** The networks of an IPv4 address. A text that is no address, as of a connection that is gone, is one network of its own. */
-const networksOfIPv4 = (address: string): ClientNetworks =>
-  isIP(address) === 4 ? [address, address.replace(/\d+$/, '0/24')] : [address];
+/** RFC 6052. */
+const NAT64 = rangesOf('64:ff9b::/96');
 
-/** The six groups before an IPv4 address, in decimal: `::ffff:0:0/96` and `64:ff9b::/96`. */
-const MAPPED = [0, 0, 0, 0, 0, 0xffff].join(':');
-const NAT64 = [0x64, 0xff9b, 0, 0, 0, 0].join(':');
-
-/** The eight groups of an address of IPv6, whichever way it is written. */
-function groupsOf(address: string): readonly number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_dotted, ...bytes: string[]) => {
-    const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number);
-    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
-  });
-  const [head = '', tail] = hex.split('::');
-  const groups = (text: string): number[] =>
-    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
-  const [before, after] = [groups(head), groups(tail ?? '')];
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => 0);
-  return [...before, ...zeros, ...after];
-}
+const withoutZone = (address: string): string => address.replace(/%.*/, '');
 
 /** An IPv4 client of a listener on `::` has an address of IPv6. */
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
-
-/** Some proxies add the port. */
+/**
+ * Some proxies add the port, and some write the IPv4 in an address of IPv6 as two groups: otherwise all of their clients
+ * would count as one /64.
+ */
 function addressIn(hop: string): string | undefined {
   const text = hop.trim();
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  return isIP(bare) === 0 ? undefined : plainAddress(dotted(bare));
-}
-
-/** Some proxies write the IPv4 in an address of IPv6 as two groups: otherwise all of theirs would count as one /64. */
-function dotted(address: string): string {
-  const [, high, low] = /^(?:::|(?:0{1,4}:){5})ffff:([\da-f]{1,4}):([\da-f]{1,4})$/i.exec(address) ?? [];
-  if (high === undefined || low === undefined) return address;
-  const bytes = Buffer.from(high.padStart(4, '0') + low.padStart(4, '0'), 'hex');
-  return `::ffff:${bytes.join('.')}`;
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined;
+  const address = addressOf(withoutZone(bare));
+  return address?.kind() === 'ipv4' ? address.toString() : bare;
 }

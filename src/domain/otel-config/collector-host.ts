@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url';
-import { isIPv4, isIPv6 } from './ip-addresses.ts';
+import { isIPv4, isIPv6 } from '../../text/ip-addresses.ts';
 
 /** The host of an endpoint, in one of the three spellings that every URL parser reads alike (O4). */
 export interface Host {
@@ -26,8 +26,6 @@ export function parseHost(spelled: string): Host | undefined {
 
 function parseBracketed(spelled: string): Host | undefined {
   const text = /^\[([0-9a-f:.]+)\]$/.exec(spelled)?.[1];
-  // The alphabet comes first because isIPv6 lets a zone pass (`fe80::1%eth0`), and a zone means something on one
-  // machine only.
   return text !== undefined && isIPv6(text) ? { kind: 'ipv6', text } : undefined;
 }
 

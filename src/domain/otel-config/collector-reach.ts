@@ -1,5 +1,5 @@
+import { addressOf, isIn, rangesOf } from '../../text/ip-addresses.ts';
 import type { Host } from './collector-host.ts';
-import { network } from './ip-addresses.ts';
 
 /** The network of a host: private, public, or `nowhere` for an address at which no collector can listen. */
 type Reach = 'private' | 'public' | 'nowhere';
@@ -10,18 +10,15 @@ type Reach = 'private' | 'public' | 'nowhere';
  */
 export function reachOf(host: Host): Reach {
   if (host.kind === 'name') return isPrivateName(host.text) ? 'private' : 'public';
-  if (NOWHERE.some((holds) => holds(host.text))) return 'nowhere';
-  return PRIVATE.some((holds) => holds(host.text)) ? 'private' : 'public';
+  const address = addressOf(host.text);
+  if (!address || isIn(address, NOWHERE)) return 'nowhere';
+  return isIn(address, PRIVATE) ? 'private' : 'public';
 }
 
 /** IPv4-mapped IPv6 (`::ffff:10.0.0.1`) is judged by the embedded IPv4, and no other embedding is. */
-const PRIVATE = networks('127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7');
+const PRIVATE = rangesOf('127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7');
 /** Unspecified and multicast addresses. */
-const NOWHERE = networks('0.0.0.0/8', '224.0.0.0/4', '::/128', 'ff00::/8');
-
-function networks(...ranges: string[]): readonly ((address: string) => boolean)[] {
-  return ranges.map(network);
-}
+const NOWHERE = rangesOf('0.0.0.0/8', '224.0.0.0/4', '::/128', 'ff00::/8');
 
 const PRIVATE_SUFFIXES = ['.localhost', '.local', '.lan', '.internal', '.home.arpa'];
 

@@ -2,11 +2,9 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { addressKey, TrustedProxies } from '../../../src/api/http/client-address.ts';
+import { rangesOf } from '../../../src/text/ip-addresses.ts';
 
-const PROXIES = new TrustedProxies([
-  { address: '10.0.0.0', bits: 8 },
-  { address: 'fd00::', bits: 8 },
-]);
+const PROXIES = new TrustedProxies(rangesOf('10.0.0.0/8', 'fd00::/8'));
 
 /** A request of a peer that is nobody's, with one field for each of the values. */
 function requestFrom(

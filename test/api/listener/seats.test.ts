@@ -3,11 +3,12 @@ import { TrustedProxies } from '../../../src/api/http/client-address.ts';
 import { AUTHENTICATED } from '../../../src/api/http/exchange-events.ts';
 import type { ListenerOptions } from '../../../src/api/listener/listener.ts';
 import type { Rejection } from '../../../src/api/listener/metrics.ts';
+import { rangesOf } from '../../../src/text/ip-addresses.ts';
 import { connectRaw, exchange, header, type RawConnection } from '../../support/http/raw-http.ts';
 import { echo, hold, openTestListener, OVERLOADED, type TestListener } from '../../support/http/test-listener.ts';
 
 const get = (path: string, fields = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`;
-const PROXY = new TrustedProxies([{ address: '127.0.0.1', bits: 32 }]);
+const PROXY = new TrustedProxies(rangesOf('127.0.0.1'));
 
 interface Observed extends TestListener {
   readonly rejected: readonly Rejection[];

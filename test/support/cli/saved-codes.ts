@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { csvRows } from '../../../src/text/csv.ts';
+import { csvRows } from '../../../src/text/csv-rows.ts';
 
 export interface SavedCode {
   readonly number: number;

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../domain/limits.ts';
-import { BadCsv, csvRows, LINE_END, type CsvRow } from '../../../text/csv.ts';
+import { BadCsv, csvRows, LINE_END, type CsvRow } from '../../../text/csv-rows.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import { inputOf } from '../../terminal/input.ts';
 

@@ -1,6 +1,6 @@
 import { textOverHttp } from './http.ts';
 import type { Tls } from './channel.ts';
-import { Wire } from './range-codec.ts';
+import { decode } from './range-codec.ts';
 
 /** The sizes of an etcd's database in bytes; those that it does not tell are absent. */
 export interface Sizes {
@@ -27,19 +27,17 @@ const DB_SIZE_QUOTA = (12 << 3) | 0;
  * does not know it.
  * @throws StoreUnavailable `failed` where the bytes are no StatusResponse
  */
-export function decodeStatus(bytes: Buffer): Status {
-  const wire = new Wire(bytes);
-  let [file, inUse, quota, noSpace] = [0, 0, 0, false];
-  while (wire.at < bytes.length) {
-    const tag = wire.varint();
-    if (tag === DB_SIZE) file = wire.size();
-    else if (tag === DB_SIZE_IN_USE) inUse = wire.size();
-    else if (tag === DB_SIZE_QUOTA) quota = wire.size();
-    else if (tag === ERRORS) noSpace = wire.text(0).includes('NOSPACE') || noSpace;
-    else wire.skip(tag);
-  }
-  return { noSpace, ...(file > 0 && { file }), ...(inUse > 0 && { inUse }), ...(quota > 0 && { quota }) };
-}
+export const decodeStatus = (bytes: Buffer): Status =>
+  decode(bytes, (wire) => {
+    let [file, inUse, quota, noSpace] = [0, 0, 0, false];
+    wire.fields(bytes.length, (tag) => {
+      if (tag === DB_SIZE) file = wire.size();
+      else if (tag === DB_SIZE_IN_USE) inUse = wire.size();
+      else if (tag === DB_SIZE_QUOTA) quota = wire.size();
+      else if (tag === ERRORS) noSpace = wire.text(0).includes('NOSPACE') || noSpace;
+    });
+    return { noSpace, ...positive('file', file), ...positive('inUse', inUse), ...positive('quota', quota) };
+  });
 
 /** etcd has some thousand series. */
 const METRICS_CHARACTERS_MAX = 4 * 1024 * 1024;

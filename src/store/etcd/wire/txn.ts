@@ -1,7 +1,8 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ICompare } from 'etcd3';
 import { HEAD_KEY, type Change, type CommitResult, type Write } from '../../port.ts';
 import type { KeySpace } from './key-space.ts';
-import { broken, decodeRange, headerRevision, Wire } from './range-codec.ts';
+import { broken, decode, headerRevision, rangeUpTo, type Wire } from './range-codec.ts';
 
 /** The properties by which a key can be compared, and the field that carries the operand. */
 const OPERANDS = { Create: 'create_revision', Mod: 'mod_revision', Version: 'version', Value: 'value' } as const;
@@ -55,24 +56,27 @@ const RESPONSE_TXN = (4 << 3) | BYTES;
 export function encodeGroup(keys: KeySpace, changes: readonly Change[], epochId: string): Buffer {
   const [only, ...others] = changes;
   if (!only) throw new RangeError('There is no request without a change.');
-  const wire = new BackwardWire();
-  if (changes.some(({ quiet }) => quiet !== true)) writeOperation(wire, keys, { put: HEAD_KEY, value: epochId });
+  const wire = new BinaryWriter();
   if (others.length === 0) writeChange(wire, keys, only);
-  else for (const change of changes.toReversed()) writeNested(wire, keys, change);
-  return wire.bytes();
+  else {
+    for (const change of changes) {
+      wire.uint32(SUCCESS).fork().uint32(REQUEST_TXN).fork();
+      writeChange(wire, keys, change);
+      wire.join().join();
+    }
+  }
+  if (changes.some(({ quiet }) => quiet !== true)) writeOperation(wire, keys, { put: HEAD_KEY, value: epochId });
+  return bytesOf(wire);
 }
 
 /** A TxnRequest that puts a key under a lease, whose id is an int64 in decimal, if the key is at the revision. */
 export function encodeLeasedPut(key: Buffer, revision: number, value: string, leaseId: string): Buffer {
-  const wire = new BackwardWire();
-  const end = wire.at;
-  wire.integer(PUT_LEASE, BigInt(leaseId));
-  wire.text(PUT_VALUE, value);
-  wire.raw(KEY, key);
-  wire.close(REQUEST_PUT, end);
-  wire.close(SUCCESS, end);
+  const wire = new BinaryWriter();
   writeModRevision(wire, key.toString(), revision);
-  return wire.bytes();
+  wire.uint32(SUCCESS).fork().uint32(REQUEST_PUT).fork();
+  wire.uint32(KEY).bytes(key).uint32(PUT_VALUE).string(value).uint32(PUT_LEASE).int64(leaseId);
+  wire.join().join();
+  return bytesOf(wire);
 }
 
 /**
@@ -80,17 +84,11 @@ export function encodeLeasedPut(key: Buffer, revision: number, value: string, le
  * take fields in any order, and lists in parts: it is appended to the bytes of the request.
  */
 export function encodeCondition(key: string, value: string): Buffer {
-  const wire = new BackwardWire();
-  const end = wire.at;
-  wire.text(KEY, key);
-  wire.close(REQUEST_RANGE, end);
-  wire.close(FAILURE, end);
-  const compareEnd = wire.at;
-  wire.text(COMPARE_VALUE, value);
-  wire.text(COMPARE_KEY, key);
-  wire.integer(COMPARE_TARGET, VALUE);
-  wire.close(COMPARE, compareEnd);
-  return wire.bytes();
+  const wire = new BinaryWriter();
+  wire.uint32(COMPARE).fork().uint32(COMPARE_TARGET).uint32(VALUE);
+  wire.uint32(COMPARE_KEY).string(key).uint32(COMPARE_VALUE).string(value).join();
+  wire.uint32(FAILURE).fork().uint32(REQUEST_RANGE).fork().uint32(KEY).string(key).join().join();
+  return bytesOf(wire);
 }
 
 /** A TxnResponse, as far as our transactions need it. */
@@ -105,41 +103,31 @@ export interface TxnAnswer {
 }
 
 /** @throws StoreUnavailable `failed` where the bytes are no TxnResponse */
-export function decodeTxn(bytes: Buffer): TxnAnswer {
-  const wire = new Wire(bytes);
-  const nested: boolean[] = [];
-  let [succeeded, revision] = [false, 0];
-  let found: string | undefined;
-  while (wire.at < bytes.length) {
-    const tag = wire.varint();
-    if (tag === HEADER) revision = headerRevision(wire);
-    else if (tag === SUCCEEDED) succeeded = wire.varint() !== 0;
-    else if (tag === RESPONSES) {
-      const end = wire.end();
-      while (wire.at < end) {
-        const kind = wire.varint();
-        if (kind === RESPONSE_TXN) nested.push(nestedVerdict(wire));
-        else if (kind === RESPONSE_RANGE) found ??= decodeRange(wire.part(), 0).entries[0]?.value;
-        else wire.skip(kind);
+export const decodeTxn = (bytes: Buffer): TxnAnswer =>
+  decode(bytes, (wire) => {
+    const nested: boolean[] = [];
+    let [succeeded, revision] = [false, 0];
+    let found: string | undefined;
+    wire.fields(bytes.length, (tag) => {
+      if (tag === HEADER) revision = headerRevision(wire);
+      else if (tag === SUCCEEDED) succeeded = wire.bool();
+      else if (tag === RESPONSES) {
+        wire.fields(wire.end(), (kind) => {
+          if (kind === RESPONSE_TXN) nested.push(nestedVerdict(wire));
+          else if (kind === RESPONSE_RANGE) found ??= rangeUpTo(wire, wire.end(), 0).entries[0]?.value;
+        });
       }
-      wire.mustBeAt(end);
-    } else wire.skip(tag);
-  }
-  wire.mustBeAt(bytes.length);
-  // The revision of a store that answers is 1 at least.
-  if (revision === 0) throw broken();
-  return { succeeded, revision, nested, found };
-}
+    });
+    // The revision of a store that answers is 1 at least.
+    if (revision === 0) throw broken();
+    return { succeeded, revision, nested, found };
+  });
 
 function nestedVerdict(wire: Wire): boolean {
-  const end = wire.end();
   let succeeded = false;
-  while (wire.at < end) {
-    const tag = wire.varint();
-    if (tag === SUCCEEDED) succeeded = wire.varint() !== 0;
-    else wire.skip(tag);
-  }
-  wire.mustBeAt(end);
+  wire.fields(wire.end(), (tag) => {
+    if (tag === SUCCEEDED) succeeded = wire.bool();
+  });
   return succeeded;
 }
 
@@ -153,121 +141,36 @@ export function resultsOf({ succeeded, revision, nested }: TxnAnswer, count: num
   return verdicts.map((holds) => (holds ? { outcome: 'committed', revision } : { outcome: 'conflict' }));
 }
 
-function writeNested(wire: BackwardWire, keys: KeySpace, change: Change): void {
-  const end = wire.at;
-  writeChange(wire, keys, change);
-  wire.close(REQUEST_TXN, end);
-  wire.close(SUCCESS, end);
-}
-
-function writeChange(wire: BackwardWire, keys: KeySpace, { expect, write }: Change): void {
-  for (const one of write.toReversed()) writeOperation(wire, keys, one);
-  for (const { key, revision } of expect.toReversed()) writeModRevision(wire, keys.full(key), revision);
+function writeChange(wire: BinaryWriter, keys: KeySpace, { expect, write }: Change): void {
+  for (const { key, revision } of expect) writeModRevision(wire, keys.full(key), revision);
+  for (const one of write) writeOperation(wire, keys, one);
 }
 
 /**
  * A key that is absent has modification revision 0, so both kinds of expectation are one comparison. The 0 is written
  * out: etcd takes a comparison without an operand for one that holds.
+ * @throws RangeError for a revision that is no integer
  */
-function writeModRevision(wire: BackwardWire, key: string, revision: number): void {
-  const end = wire.at;
-  wire.integer(COMPARE_MOD_REVISION, revision);
-  wire.text(COMPARE_KEY, key);
-  wire.integer(COMPARE_TARGET, MOD);
-  wire.close(COMPARE, end);
+function writeModRevision(wire: BinaryWriter, key: string, revision: number): void {
+  wire.uint32(COMPARE).fork().uint32(COMPARE_TARGET).uint32(MOD).uint32(COMPARE_KEY).string(key);
+  wire.uint32(COMPARE_MOD_REVISION).int64(revision);
+  wire.join();
 }
 
-function writeOperation(wire: BackwardWire, keys: KeySpace, write: Write): void {
-  const end = wire.at;
-  if ('put' in write) {
-    wire.text(PUT_VALUE, write.value);
-    wire.text(KEY, keys.full(write.put));
-  } else if ('remove' in write) wire.text(KEY, keys.full(write.remove));
+function writeOperation(wire: BinaryWriter, keys: KeySpace, write: Write): void {
+  wire.uint32(SUCCESS).fork();
+  wire.uint32('put' in write ? REQUEST_PUT : REQUEST_DELETE_RANGE).fork();
+  if ('put' in write) wire.uint32(KEY).string(keys.full(write.put)).uint32(PUT_VALUE).string(write.value);
+  else if ('remove' in write) wire.uint32(KEY).string(keys.full(write.remove));
   else {
     const range = keys.range(write.removeAll);
-    wire.raw(RANGE_END, range.range_end);
-    wire.raw(KEY, range.key);
+    wire.uint32(KEY).bytes(range.key).uint32(RANGE_END).bytes(range.range_end);
   }
-  wire.close('put' in write ? REQUEST_PUT : REQUEST_DELETE_RANGE, end);
-  wire.close(SUCCESS, end);
+  wire.join().join();
 }
 
-const FIRST_BYTES = 16 * 1024;
-
-/**
- * Writes Protocol Buffers from the end to the beginning: what a part is preceded by, its length, is known when it is
- * written, at any depth.
- */
-class BackwardWire {
-  #buffer = Buffer.allocUnsafe(FIRST_BYTES);
-  #free = FIRST_BYTES;
-
-  /** The number of bytes that were written. */
-  get at(): number {
-    return this.#buffer.length - this.#free;
-  }
-
-  bytes(): Buffer {
-    return this.#buffer.subarray(this.#free);
-  }
-
-  /** Makes one part of all that was written since `at` was `end`. */
-  close(tag: number, end: number): void {
-    this.#varint(this.at - end);
-    this.#varint(tag);
-  }
-
-  text(tag: number, text: string): void {
-    const length = Buffer.byteLength(text);
-    this.#reserve(length);
-    this.#free -= length;
-    this.#buffer.write(text, this.#free, length, 'utf8');
-    this.#varint(length);
-    this.#varint(tag);
-  }
-
-  raw(tag: number, bytes: Buffer): void {
-    this.#reserve(bytes.length);
-    this.#free -= bytes.length;
-    bytes.copy(this.#buffer, this.#free);
-    this.#varint(bytes.length);
-    this.#varint(tag);
-  }
-
-  /** @throws RangeError for a number that is no integer */
-  integer(tag: number, value: number | bigint): void {
-    if (typeof value === 'number' && value >= 0 && Number.isSafeInteger(value)) this.#varint(value);
-    else this.#int64(BigInt.asUintN(64, BigInt(value)));
-    this.#varint(tag);
-  }
-
-  /** @param value 0 to 2^53 - 1 */
-  #varint(value: number): void {
-    let length = 1;
-    for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) length += 1;
-    this.#reserve(length);
-    this.#free -= length;
-    let [at, rest] = [this.#free, value];
-    for (; rest >= 128; rest = Math.floor(rest / 128)) this.#buffer[at++] = (rest % 128) | 128;
-    this.#buffer[at] = rest;
-  }
-
-  #int64(value: bigint): void {
-    const bytes: number[] = [];
-    let rest = value;
-    for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
-    bytes.push(Number(rest));
-    this.#reserve(bytes.length);
-    this.#free -= bytes.length;
-    this.#buffer.set(bytes, this.#free);
-  }
-
-  #reserve(bytes: number): void {
-    if (bytes <= this.#free) return;
-    const written = this.bytes();
-    const larger = Buffer.allocUnsafe(2 * this.#buffer.length + bytes);
-    this.#free = larger.length - written.length;
-    written.copy(larger, this.#free);
-    this.#buffer = larger;
-  }
+/** The bytes that were written, which are not copied. */
+function bytesOf(wire: BinaryWriter): Buffer {
+  const { buffer, byteOffset, byteLength } = wire.finish();
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -6,7 +6,7 @@ import type { Account, ApiKey, ReviewEntry } from '#client';
 import { disableAccount, updateAccount } from '../../../../src/cli/commands/accounts/accounts.ts';
 import { revokeApiKey } from '../../../../src/cli/commands/accounts/api-keys.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
-import { csvRows } from '../../../../src/text/csv.ts';
+import { csvRows } from '../../../../src/text/csv-rows.ts';
 import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { detection, sendDetections } from '../../../support/records/detections.ts';

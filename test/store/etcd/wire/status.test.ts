@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { decodeStatus, sizesFromMetrics } from '../../../../src/store/etcd/wire/status.ts';
+import { StoreUnavailable } from '../../../../src/store/port.ts';
 
 function varint(value: bigint): number[] {
   const bytes: number[] = [];
@@ -41,6 +42,14 @@ describe('the status of an etcd', () => {
     ['whose quota is off', [...number(3, 8n), ...number(9, 6n), ...number(12, -1n)]],
   ])('%s has none', (_, bytes) => {
     expect(decodeStatus(Buffer.from(bytes))).toEqual({ file: 8, inUse: 6, noSpace: false });
+  });
+
+  test.each([
+    ['breaks off', [0x18, 0x80]],
+    ['has a part that is longer than it', [0x42, 9, 0x4e]],
+    ['has a kind of field that there is none of', [0x1f]],
+  ])('one that %s is refused', (_, bytes) => {
+    expect(() => decodeStatus(Buffer.from(bytes))).toThrow(StoreUnavailable);
   });
 });
 

@@ -1,0 +1,47 @@
+import ipaddr from 'ipaddr.js';
+
+/*
+ * Addresses of the internet protocol by a package that needs no Node: the panel's pages judge an endpoint in the browser
+ * with the same code. test/text/ip-addresses.test.ts compares it with Node's own. The package reads more than the
+ * specification (O4) and RFC 4291 have: octal and short addresses of IPv4, zones, and `::a.b.c.d` as a mapped address.
+ */
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** An address in one of the spellings that every parser reads alike, without brackets and zone. */
+function parsed(text: string): Address | undefined {
+  const dotted = text.slice(text.lastIndexOf(':') + 1);
+  const { IPv4, IPv6 } = ipaddr;
+  if (text.includes('%') || (dotted.includes('.') && !IPv4.isValidFourPartDecimal(dotted))) return undefined;
+  if (dotted === text) return dotted.includes('.') ? IPv4.parse(text) : undefined;
+  const spelled = text.replace(/^::(?=\d+\.)/, '0::');
+  return IPv6.isValid(spelled) ? IPv6.parse(spelled) : undefined;
+}
+
+export const isIPv4 = (text: string): boolean => parsed(text)?.kind() === 'ipv4';
+export const isIPv6 = (text: string): boolean => parsed(text)?.kind() === 'ipv6';
+
+/** The address of a text; that of IPv4 for `::ffff:a.b.c.d`, and for no other embedding. Undefined where it is none. */
+export function addressOf(text: string): Address | undefined {
+  const address = parsed(text);
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
+/** A range of addresses, as in `10.0.0.0/8`. */
+export type AddressRange = readonly [first: Address, bits: number];
+
+/** The range that a text names; a lone address is a range of one. Undefined where it names none. */
+export function rangeOf(text: string): AddressRange | undefined {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const first = parsed(address);
+  const width = first?.kind() === 'ipv6' ? 128 : 32;
+  const prefix = bits === undefined ? width : Number(bits);
+  return first && prefix <= width ? [first, prefix] : undefined;
+}
+
+/** The ranges that the texts name; a text that names none is left out. */
+export const rangesOf = (...texts: readonly string[]): readonly AddressRange[] =>
+  texts.map(rangeOf).filter((range) => range !== undefined);
+
+export const isIn = (address: Address, ranges: readonly AddressRange[]): boolean =>
+  ranges.some(([first, bits]) => address.kind() === first.kind() && address.match(first, bits));
