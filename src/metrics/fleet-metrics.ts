@@ -9,7 +9,8 @@ import {
   type HeartbeatMetrics,
   type HeldPollMetrics,
 } from '../domain/devices/metrics.ts';
-import { MUTATION_ACTIONS, type MutationMetrics } from '../domain/mutation/metrics.ts';
+import { MUTATION_ACTIONS } from '../domain/mutation/actions.ts';
+import type { MutationMetrics } from '../domain/mutation/metrics.ts';
 import type { DetectionMetrics } from '../domain/review-queue/detections.ts';
 import type { ReadGauges } from './callback-gauges.ts';
 import type { Section } from './instruments.ts';

@@ -246,7 +246,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'every change of a configuration passes on a full store',
-    file: 'src/domain/mutation/action-rooms.ts',
+    file: 'src/domain/mutation/actions.ts',
     search: "'otel.stored': 'by content',",
     replacement: "'otel.stored': 'vital',",
     rule: 'A12: of the changes of a configuration a full store takes only those that withdraw something.',
@@ -350,7 +350,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a FleetAccount at the quota is not deleted',
-    file: 'src/domain/mutation/action-rooms.ts',
+    file: 'src/domain/mutation/actions.ts',
     search: "'account.released': 'vital',",
     replacement: "'account.released': 'growth',",
     rule: 'A16: deletions go on at the quota.',

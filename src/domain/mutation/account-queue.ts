@@ -8,7 +8,7 @@ import { KEYS } from '../records/keys.ts';
 import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
-import { roomOfStep } from './action-rooms.ts';
+import { roomOfStep } from './actions.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*

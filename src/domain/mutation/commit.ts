@@ -14,7 +14,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/audit-records.ts';
 import { Busy } from '../refusal.ts';
-import { roomOfStep } from './action-rooms.ts';
+import { roomOfStep } from './actions.ts';
 import { commitInstants, type InstantDeps } from './commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 

@@ -1,6 +1,6 @@
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { roomOfStep } from './action-rooms.ts';
+import { roomOfStep } from './actions.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
 

@@ -6,7 +6,8 @@ import type { Fleet } from '../fleet/fleet.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { AuditRecord } from '../records/audit-records.ts';
-import type { MutationAction, MutationMetrics } from './metrics.ts';
+import type { MutationAction } from './actions.ts';
+import type { MutationMetrics } from './metrics.ts';
 
 /*
  * A mutation is one commit. It expects what it relied on (the records of who asks and of what is changed), so that a

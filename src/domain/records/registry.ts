@@ -62,7 +62,7 @@ interface Facts<S> {
   readonly schema: S;
   /**
    * The class of a commit that puts the record and names none. `by commit`: the commit names its class, that of a mutation
-   * (domain/mutation/action-rooms.ts) or of `UNAUDITED_ROOMS`.
+   * (domain/mutation/actions.ts) or of `UNAUDITED_ROOMS`.
    */
   readonly room: Room | 'by commit';
   /** Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they are. */

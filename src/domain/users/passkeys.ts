@@ -2,7 +2,7 @@ import { expectAbsent, expectUnchanged, type Store, type Write } from '../../sto
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { LIMITS } from '../limits.ts';
-import type { MutationAction } from '../mutation/metrics.ts';
+import type { MutationAction } from '../mutation/actions.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';

@@ -1,35 +1,34 @@
 import type { Room } from '../../store/port.ts';
-import type { MutationAction } from './metrics.ts';
-import type { Step } from './step.ts';
 
 /** `by content`: vital where the step says that it withdraws something, growth elsewhere. */
 type ActionRoom = Room | 'by content';
 
 /**
- * A12: the class of every mutation. On a nearly full store only those are taken that take access away or free space,
- * and each of these can be repeated only after one that is refused: so they cannot fill what is left themselves.
+ * The names of the changes, in the audit and in the metrics, each with its class (A12). On a nearly full store only those
+ * are taken that take access away or free space, and each of these can be repeated only after one that is refused: so
+ * they cannot fill what is left themselves.
  */
-export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
+const ACTIONS = {
   'account.created': 'growth',
   'account.changed': 'by content',
   'account.adopted': 'growth',
   // Each follows a creation or an adoption, and frees the binding.
   'account.released': 'vital',
+  'resource.forgotten': 'upkeep',
   'key.created': 'growth',
   'key.revoked': 'vital',
   'app.created': 'growth',
   'app.enrolled': 'growth',
-  'credential.yielded': 'growth',
-  'credential.shared': 'growth',
   'enrollment.refused': 'growth',
   'app.reported': 'growth',
   'app.changed': 'growth',
   'app.adopted': 'growth',
   // Each follows a create or an adoption, and frees the binding.
   'app.released': 'vital',
-  'resource.forgotten': 'upkeep',
   'app.revoked': 'vital',
   'app.deleted': 'vital',
+  'credential.yielded': 'growth',
+  'credential.shared': 'growth',
   'code.issued': 'growth',
   'code.voided': 'vital',
   'otel.stored': 'by content',
@@ -65,11 +64,18 @@ export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = {
   'link.created': 'growth',
   'link.used': 'growth',
   'link.withdrawn': 'vital',
-};
+} as const satisfies Readonly<Record<string, ActionRoom>>;
+
+export type MutationAction = keyof typeof ACTIONS;
+
+export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = ACTIONS;
+
+/** The names alone, for the labels of the metrics. */
+export const MUTATION_ACTIONS = Object.keys(ACTIONS) as readonly MutationAction[];
 
 /** The class of a mutation's step. */
-export function roomOfStep({ action, withdraws }: Pick<Step<unknown>, 'action' | 'withdraws'>): Room {
-  const room = ACTION_ROOMS[action];
+export function roomOfStep(step: { readonly action: MutationAction; readonly withdraws?: boolean }): Room {
+  const room = ACTION_ROOMS[step.action];
   if (room !== 'by content') return room;
-  return withdraws === true ? 'vital' : 'growth';
+  return step.withdraws === true ? 'vital' : 'growth';
 }
