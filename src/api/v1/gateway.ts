@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type * as z from 'zod';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { KeyUses } from '../../domain/accounts/key-uses.ts';
+import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { APP_ID } from '../contract/fields.ts';
@@ -29,7 +29,7 @@ import { RouteTable, type RouteMatch } from './route-table.ts';
 interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
   readonly fleet: Fleet;
   readonly services: Services;
-  readonly keyUses: Pick<KeyUses, 'used'>;
+  readonly keyUses: Pick<LastUses, 'used'>;
   readonly metrics: ExchangeDeps['metrics'] & RateLimitDeps['metrics'];
 }
 
