@@ -1,3 +1,4 @@
+import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { SessionEntry } from '../fleet/reader.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
@@ -26,25 +27,17 @@ const KNOWN_MAX = 10_000;
 
 /** Creates the judge of idle sessions of this replica; see `SessionUses`. */
 export function createSessionUses({ lastUses: uses, clock, idleMs }: SessionUsesDeps): SessionUses {
-  const known = new Map<string, number>();
-
-  function know(sessionId: string, at: number): void {
-    known.delete(sessionId);
-    known.set(sessionId, at);
-    const [oldest] = known.keys();
-    if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
-  }
-
+  const known = new RecentMap<string, number>(KNOWN_MAX);
   return {
     used({ id, record }) {
       uses.used(record.userId, id);
-      know(id, clock.now());
+      known.set(id, clock.now());
     },
     async isIdle({ id, record }) {
       const since = (at: number): boolean => clock.now() - at <= idleMs;
       if (since(Math.max(record.createdAt, known.get(id) ?? 0))) return false;
       const last = (await uses.lastUses(record.userId)).get(id) ?? record.createdAt;
-      know(id, last);
+      known.set(id, last);
       return !since(last);
     },
     lastUses: (userId) => uses.lastUses(userId),

@@ -121,6 +121,7 @@ export const QUICK: readonly string[] = [
   'test/packed/forgetful-numbers.test.ts',
   'test/packed/hash-index.test.ts',
   'test/packed/number-map.test.ts',
+  'test/packed/recent-map.test.ts',
   'test/packed/table.test.ts',
   'test/repository/architecture.test.ts',
   'test/repository/contract.test.ts',
