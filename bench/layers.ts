@@ -33,7 +33,7 @@ const RULES: readonly (readonly [RegExp, Layer])[] = [
     'store and its memory',
   ],
   [/\/rate-window\/|\/v1\/rate-limit\.ts|device-rate-limit\.ts/, 'rate window'],
-  [/\/authenticate\.ts|\/key-uses\.ts|recently-rejected\.ts/, 'authentication'],
+  [/\/authenticate\.ts|\/last-uses\.ts|recently-rejected\.ts/, 'authentication'],
   [/\/src\/api\/http\/(response|stream)\.ts/, 'answer'],
   [/\/src\/domain\/|\/v1\/operations\//, 'plan or operation'],
   [/\/src\/api\/|node_modules\/(express|router)|\/bench\/baseline\.ts/, 'HTTP: listener and gateway, or Express'],

@@ -127,7 +127,7 @@ export async function heartbeats(ports: { device: number }, polling: readonly Po
   return await Promise.all(
     polling.map(async ({ credential }) => {
       const agent = {
-        instanceUid: newInstanceUid((count) => random.bytes(count), Date.now()),
+        instanceUid: newInstanceUid(),
         capabilities: AGENT_CAN.reportStatus | AGENT_CAN.acceptRemoteConfig | AGENT_CAN.reportRemoteConfig,
       };
       const state = agentMessageBytes({

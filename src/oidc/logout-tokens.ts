@@ -1,4 +1,5 @@
 import { jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { RecentMap } from '../packed/recent-map.ts';
 import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 
 /** Whose sessions the provider ends. */
@@ -27,7 +28,7 @@ const TYPES: ReadonlySet<unknown> = new Set([undefined, 'JWT', 'jwt', 'logout+jw
 
 /** Judges logout tokens (OpenID Connect Back-Channel Logout 1.0, 2.6), each good once on a replica. */
 export class LogoutTokens {
-  readonly #used = new Set<string>();
+  readonly #used = new RecentMap<string, true>(REMEMBERED_MAX);
 
   /** @throws Error for a token that is none of a logout, is not for us, or was used before */
   async read(token: string, { keys, issuer, audience, now, toleranceSeconds }: LogoutTerms): Promise<LoggedOut> {
@@ -48,9 +49,7 @@ export class LogoutTokens {
   #use(jti: unknown): void {
     if (typeof jti !== 'string' || jti.length > 1000) throw new Error('The logout token has no usable jti.');
     if (this.#used.has(jti)) throw new Error('The logout token was used before.');
-    this.#used.add(jti);
-    const [oldest] = this.#used;
-    if (this.#used.size > REMEMBERED_MAX && oldest !== undefined) this.#used.delete(oldest);
+    this.#used.set(jti, true);
   }
 }
 

@@ -4,7 +4,6 @@ import type { Config } from '../config/config.ts';
 import { createAuditedExport, type AuditedExport } from '../domain/access-audit/audited-exports.ts';
 import { createAccounts, type Accounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys, type ApiKeys } from '../domain/accounts/api-keys.ts';
-import { createKeyUses, type KeyUses } from '../domain/accounts/key-uses.ts';
 import { createApps, type Apps } from '../domain/apps/apps.ts';
 import { createAuditEntries, type AuditEntries } from '../domain/audit/list.ts';
 import { createAuditVerifier, type AuditVerifier } from '../domain/audit/verify.ts';
@@ -23,6 +22,7 @@ import { createPulse, type Pulse } from '../domain/fleet/pulse.ts';
 import { createKeyRotation, type KeyRotation } from '../domain/key-rotation/key-rotation.ts';
 import { createEnvelope, type Envelope } from '../domain/keys/envelope.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
+import { createLastUses, type LastUses } from '../domain/last-uses/last-uses.ts';
 import { LIMITS, type Deadlines } from '../domain/limits.ts';
 import type { Price } from '../domain/metering/prices.ts';
 import { createUsages, type Usages } from '../domain/metering/usage.ts';
@@ -136,7 +136,7 @@ export interface DomainServices extends UserServices {
   readonly queues: AccountQueues;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
-  readonly keyUses: KeyUses;
+  readonly keyUses: LastUses;
   readonly auditEntries: AuditEntries;
   readonly apps: Apps;
   readonly appConsents: AppConsents;
@@ -150,6 +150,7 @@ export interface DomainServices extends UserServices {
   readonly usages: Usages;
   readonly sessions: Sessions;
   readonly sessionUses: SessionUses;
+  readonly sessionLastUses: LastUses;
 }
 
 /** Makes the services that every role uses. None of them starts anything. */
@@ -160,10 +161,11 @@ export function createDomainServices(foundation: Foundation): DomainServices {
   const queues = createAccountQueues(mutations);
   const keysOf = (accountId: string): readonly string[] =>
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
-  const keyUses = createKeyUses({ store, clock, log, keysOf });
+  const keyUses = createLastUses('API keys', { store, clock, log, idsOf: keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
   const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
-  const sessionUses = createSessionUses({ store, clock, log, sessionsOf, idleMs: config.sessions.idleMs });
+  const sessionLastUses = createLastUses('sessions', { store, clock, log, idsOf: sessionsOf });
+  const sessionUses = createSessionUses({ lastUses: sessionLastUses, clock, idleMs: config.sessions.idleMs });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
   return {
     mutations,
@@ -185,6 +187,7 @@ export function createDomainServices(foundation: Foundation): DomainServices {
     ...createUserServices(mutations, config, keyUses),
     sessions: createSessions({ ...mutations, uses: sessionUses, sessionMs: config.sessions.maxMs }),
     sessionUses,
+    sessionLastUses,
   };
 }
 

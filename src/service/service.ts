@@ -10,7 +10,7 @@ import {
 } from './bounds/connection-bounds.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { runLoop } from '../controller/loop.ts';
-import { KEY_USES_EVERY_MS } from '../domain/accounts/key-uses.ts';
+import { KEY_USES_EVERY_MS } from '../domain/last-uses/last-uses.ts';
 import type { Secret } from '../domain/credentials/secret.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -136,7 +136,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         name: 'session-uses',
         everyMs: LIMITS.sessionUsesEveryMs,
         pauseMaxMs: LIMITS.sessionUsesEveryMs,
-        reconcile: () => domain.sessionUses.flush(),
+        reconcile: () => domain.sessionLastUses.flush(),
       },
       stopping.signal,
     ),
@@ -186,7 +186,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await loops;
     await heartbeats.finish();
     await domain.keyUses.finish();
-    await domain.sessionUses.finish();
+    await domain.sessionLastUses.finish();
     await rateWindow.finish();
     await watchCache[Symbol.asyncDispose]();
     await whole.disposeAsync();

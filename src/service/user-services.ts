@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { KeyUses } from '../domain/accounts/key-uses.ts';
+import type { LastUses } from '../domain/last-uses/last-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createMadeKeyList, type ListMadeKeys } from '../domain/users/made-keys.ts';
 import { createLinks, type Links } from '../domain/users/links.ts';
@@ -21,7 +21,7 @@ export interface UserServices {
 export function createUserServices(
   mutations: MutationDeps,
   { panel }: Pick<Config, 'panel'>,
-  { lastUses }: Pick<KeyUses, 'lastUses'>,
+  { lastUses }: Pick<LastUses, 'lastUses'>,
 ): UserServices {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };

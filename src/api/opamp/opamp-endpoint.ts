@@ -106,19 +106,14 @@ async function attend(exchange: Exchange, deps: OpampDeps, sequences: Sequences)
   const attended = await exchange.inTimeIfLate(deps.agents.attend(found, report, settings, origin));
   sequences.taken(socket, found.app.id, said);
   count(deps, attended);
-  reply(exchange, said.instanceUid, answerOf(deps, said, attended, settings));
+  reply(exchange, said.instanceUid, answerOf(said, attended, settings));
 }
 
 const PRIVATE =
   'This app has enrolled as private: its configuration lies on its own machine, and its telemetry does not pass through ' +
   'the service. Enroll it as cloud with a new code.';
 
-function answerOf(
-  deps: OpampDeps,
-  { wantsUid }: Said,
-  attended: Attended,
-  settings: Settings | undefined,
-): AnswerFields {
+function answerOf({ wantsUid }: Said, attended: Attended, settings: Settings | undefined): AnswerFields {
   const { offer, askFullState } = attended;
   return {
     ...(offer && {
@@ -129,7 +124,7 @@ function answerOf(
     }),
     ...(settings && attended.settings && { connectionSettings: settings.message() }),
     ...(wantsUid && {
-      agentIdentification: { newInstanceUid: newInstanceUid((count) => deps.random.bytes(count), deps.clock.now()) },
+      agentIdentification: { newInstanceUid: newInstanceUid() },
     }),
     flags: askFullState ? REPORT_FULL_STATE : 0n,
   };

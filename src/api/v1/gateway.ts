@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import type { KeyUses } from '../../domain/accounts/key-uses.ts';
+import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { otherDoor } from '../http/errors.ts';
@@ -25,7 +25,7 @@ import { chargeInTime, type RateLimitDeps } from './rate-limit.ts';
 interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clock'> {
   readonly fleet: Fleet;
   readonly services: Services;
-  readonly keyUses: Pick<KeyUses, 'used'>;
+  readonly keyUses: Pick<LastUses, 'used'>;
   readonly metrics: ExchangeDeps['metrics'] & RateLimitDeps['metrics'];
 }
 

@@ -39,7 +39,7 @@ export class OpampPolling implements Polling {
     this.#surroundings = surroundings;
     this.#opamp = opamp;
     this.#credential = credential;
-    this.#instanceUid = newInstanceUid(surroundings.randomBytes, surroundings.clock.now());
+    this.#instanceUid = newInstanceUid();
   }
 
   async turn(daemon: PollingDaemon, signal: AbortSignal): Promise<void> {

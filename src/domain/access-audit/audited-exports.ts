@@ -1,3 +1,4 @@
+import { RecentMap } from '../../packed/recent-map.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { commitSteps } from '../mutation/commit.ts';
@@ -46,24 +47,18 @@ const EXPORT_MS = HOUR_MS;
 /** Creates the tale of exports of this replica; see `AuditedExport`. */
 export function createAuditedExport(deps: AuditedExportsDeps): AuditedExport {
   /** When the export was told that each cursor is of, in milliseconds; the cursor that was given last is the last. */
-  const toldAt = new Map<string, number>();
+  const toldAt = new RecentMap<string, number>(CURSORS_MAX);
   return async (what, origin, detail, { after, next } = { after: undefined, next: undefined }) => {
     const now = deps.clock.now();
     const cursorOf = (cursor: string): string => JSON.stringify([what, origin.actor, detail, cursor]);
     let told = after === undefined ? undefined : toldAt.get(cursorOf(after));
-    const know = (cursor: string, told: number): void => {
-      toldAt.delete(cursorOf(cursor));
-      toldAt.set(cursorOf(cursor), told);
-      const [oldest] = toldAt.keys();
-      if (toldAt.size > CURSORS_MAX && oldest !== undefined) toldAt.delete(oldest);
-    };
     if (told === undefined || now >= told + EXPORT_MS) {
       await auditExport(deps, what, origin, detail);
       told = now;
-      if (after !== undefined) know(after, told);
+      if (after !== undefined) toldAt.set(cursorOf(after), told);
     }
     // Not the present: who goes from page to page would be told of once, however long that takes.
-    if (next !== undefined) know(next, told);
+    if (next !== undefined) toldAt.set(cursorOf(next), told);
   };
 }
 

@@ -1,3 +1,4 @@
+import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -86,13 +87,15 @@ const NAME_CHARACTERS_MAX = 45;
 /** The leader has entered it long since. */
 export const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
 
+/** When each was tried last, on the monotonic clock; the latest is last. */
+type Names = RecentMap<string, number>;
+
 interface Counted {
   readonly since: number;
   count: number;
-  /** When each was tried last, on the monotonic clock; the latest is last. */
-  readonly keyIds: Map<string, number>;
-  readonly clients: Map<string, number>;
-  readonly ways: Map<string, number>;
+  readonly keyIds: Names;
+  readonly clients: Names;
+  readonly ways: Names;
   triedAt: number;
 }
 
@@ -121,9 +124,9 @@ export class FailedAttempts {
     const counted = all.get(of) ?? {
       since: this.#clock.now(),
       count: 0,
-      keyIds: new Map<string, number>(),
-      clients: new Map<string, number>(),
-      ways: new Map<string, number>(),
+      keyIds: new RecentMap(TRIED_NAMES_MAX),
+      clients: new RecentMap(TRIED_NAMES_MAX),
+      ways: new RecentMap(TRIED_NAMES_MAX),
       triedAt,
     };
     counted.count += 1;
@@ -175,14 +178,8 @@ function foldInto(all: Map<string, Counted>, kept: string, gone: Counted): void 
   }
 }
 
-/** The one that was tried longest ago makes room. */
-function add(names: Map<string, number>, name: string, triedAt: number): void {
-  const bounded = name.slice(0, NAME_CHARACTERS_MAX);
-  names.delete(bounded);
-  names.set(bounded, triedAt);
-  const [oldest] = names.keys();
-  if (names.size > TRIED_NAMES_MAX && oldest !== undefined) names.delete(oldest);
-}
+const add = (names: Names, name: string, triedAt: number): Names =>
+  names.set(name.slice(0, NAME_CHARACTERS_MAX), triedAt);
 
 /** An entry is for the hour since the one before: it must not accuse who tried earlier. The latest is first. */
 const namesSince = (names: ReadonlyMap<string, number>, from: number): string[] =>

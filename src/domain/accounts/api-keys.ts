@@ -16,7 +16,7 @@ import type { ApiKeyRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
 import { keyFields } from '../records/key-expiry.ts';
-import type { KeyUses } from './key-uses.ts';
+import type { LastUses } from '../last-uses/last-uses.ts';
 
 /** An API key as the operator API shows it, without its text. */
 export interface ApiKey {
@@ -47,7 +47,7 @@ interface NewApiKey {
 }
 
 interface ApiKeysDeps extends MutationDeps {
-  readonly keyUses: Pick<KeyUses, 'lastUses'>;
+  readonly keyUses: Pick<LastUses, 'lastUses'>;
   readonly operatorCreates: OperatorCreates;
 }
 

@@ -1,3 +1,4 @@
+import { RecentMap } from '../../packed/recent-map.ts';
 import { COMMIT_OPERATIONS_MAX, expectUnchanged } from '../../store/port.ts';
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
@@ -67,7 +68,7 @@ const LAST_COMMITS_MAX = 1000;
 export function createAccountQueues(deps: MutationDeps): AccountQueues {
   const queues = new Map<string, Member[]>();
   /** Revisions of the last commits of this process by account, the oldest first. */
-  const lastCommits = new Map<string, number>();
+  const lastCommits = new RecentMap<string, number>(LAST_COMMITS_MAX);
 
   async function serve(accountId: string, waiting: Member[]): Promise<void> {
     // Members that arrive in the same turn of the event loop share the first commit.
@@ -75,16 +76,9 @@ export function createAccountQueues(deps: MutationDeps): AccountQueues {
     while (waiting.length > 0) {
       const members = waiting.splice(0, LIMITS.mergedMutationsMax);
       const revision = await commitTogether(deps, accountId, members, waiting, lastCommits.get(accountId) ?? 0);
-      if (revision !== undefined) remember(accountId, revision);
+      if (revision !== undefined) lastCommits.set(accountId, revision);
     }
     queues.delete(accountId);
-  }
-
-  function remember(accountId: string, revision: number): void {
-    lastCommits.delete(accountId);
-    lastCommits.set(accountId, revision);
-    const [oldest] = lastCommits.keys();
-    if (lastCommits.size > LAST_COMMITS_MAX && oldest !== undefined) lastCommits.delete(oldest);
   }
 
   return <T>(accountId: string, origin: Origin, plan: CountersPlan<T>, reader?: FleetReader): Promise<T> => {

@@ -1,3 +1,4 @@
+import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { LIMITS } from '../limits.ts';
@@ -35,7 +36,7 @@ interface Used {
 export class OwnActs {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By action and person; who did something last is the last. */
-  readonly #used = new Map<string, Used>();
+  readonly #used = new RecentMap<string, Used>(LIMITS.usersMax * 2);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -55,9 +56,6 @@ export class OwnActs {
         retryAfterSeconds: Math.ceil(waitMs / 1000),
       });
     }
-    this.#used.delete(name);
     this.#used.set(name, { acts: used + 1, at: now });
-    const [oldest] = this.#used.keys();
-    if (this.#used.size > LIMITS.usersMax * 2 && oldest !== undefined) this.#used.delete(oldest);
   }
 }

@@ -1,3 +1,4 @@
+import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
 import { NO_FAILURES, withFailure, withoutFailure, type Failures } from './failures.ts';
@@ -17,7 +18,7 @@ const UNKNOWN: Known = { failures: NO_FAILURES, dueAt: 0 };
 export class Networks {
   readonly #clock: Pick<Clock, 'now'>;
   /** By name and network; the one that was seen last is last. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new RecentMap<string, Known>(LIMITS.signInNetworksMax);
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
@@ -34,24 +35,17 @@ export class Networks {
 
   /** Notes that the network was told to wait; whoever comes too early begins to wait anew. */
   told(of: string, dueAt: number): void {
-    this.#keep(of, { ...(this.#known.get(of) ?? UNKNOWN), dueAt });
+    this.#known.set(of, { ...(this.#known.get(of) ?? UNKNOWN), dueAt });
   }
 
   /** Counts an attempt that is compared. */
   compared(of: string): void {
-    this.#keep(of, { failures: withFailure(this.failures(of), this.#clock.now()), dueAt: 0 });
+    this.#known.set(of, { failures: withFailure(this.failures(of), this.#clock.now()), dueAt: 0 });
   }
 
   takeBack(of: string): void {
     const known = this.#known.get(of);
     if (known) this.#known.set(of, { ...known, failures: withoutFailure(known.failures) });
-  }
-
-  #keep(of: string, known: Known): void {
-    this.#known.delete(of);
-    this.#known.set(of, known);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > LIMITS.signInNetworksMax && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 

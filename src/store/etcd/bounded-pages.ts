@@ -1,4 +1,5 @@
 import type { IRangeRequest } from 'etcd3';
+import { RecentMap } from '../../packed/recent-map.ts';
 import type { PageRequest } from '../port.ts';
 import { pageRange, type KeySpace } from './wire/key-space.ts';
 import type { FoundRange } from './wire/range-codec.ts';
@@ -85,7 +86,7 @@ function textOf(number: number): string {
 export class BoundedPages {
   readonly #keys: KeySpace;
   /** The map holds, by cursor, what came before the cursors that were given out last. */
-  readonly #listed = new Map<string, Listed>();
+  readonly #listed = new RecentMap<string, Listed>(REMEMBERED_MAX);
 
   constructor(keys: KeySpace) {
     this.#keys = keys;
@@ -118,12 +119,7 @@ export class BoundedPages {
     const [first, last] = [entries[0]?.key ?? '', entries.at(-1)?.key ?? ''];
     const before = listed?.keys ?? 0;
     const pages = [{ first, before }, ...(listed?.pages ?? [])].slice(0, PAGES_KEPT);
-    this.#listed.delete(last);
     this.#listed.set(last, { last, keys: before + entries.length, pages });
-    for (const oldest of this.#listed.keys()) {
-      if (this.#listed.size <= REMEMBERED_MAX) break;
-      this.#listed.delete(oldest);
-    }
   }
 }
 

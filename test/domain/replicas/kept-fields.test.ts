@@ -1,11 +1,10 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { absent, put } from '../../../src/domain/records/codec.ts';
+import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import type { SessionRecord } from '../../../src/domain/records/user-records.ts';
 import { countCompactedPurges } from '../../../src/domain/history/purges.ts';
-import { createSessionUses } from '../../../src/domain/sessions/session-uses.ts';
+import { createLastUses } from '../../../src/domain/last-uses/last-uses.ts';
 import { NameRecord, readNames } from '../../../src/domain/sign-ins/name-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectAbsent, expectAsFound, HEAD_KEY, type Store, type Write } from '../../../src/store/port.ts';
@@ -30,14 +29,6 @@ const ADDED = 'ofALaterVersion';
  * must outlive that.
  */
 const WRITTEN_ANEW = /^(?:replica|rate|rate-ages|pin|leader|compaction|d\/day$)/;
-
-const RECORD: SessionRecord = {
-  userId: 'u',
-  createdAt: BEGINS,
-  expiresAt: BEGINS + HOUR_MS,
-  method: 'password',
-  browser: '',
-};
 
 /** The kinds of records that this walk writes again. */
 const WRITTEN_AGAIN = [
@@ -87,14 +78,13 @@ onEachStore('fields of a later version', (stores) => {
   test('stay with the last uses of sessions', async () => {
     await using store = await stores.open();
     const clock = new FakeClock(BEGINS);
-    const uses = createSessionUses({ store, clock, log: createLog('silent'), sessionsOf: () => ['s'], idleMs: 1000 });
-    const session = { id: 's', ...absent<SessionRecord>(KEYS.session('s'), RECORD) };
+    const uses = createLastUses('sessions', { store, clock, log: createLog('silent'), idsOf: () => ['s'] });
     const key = KEYS.sessionUses('u');
-    uses.used(session);
+    uses.used('u', 's');
     await uses.flush();
     await addTo(store, key);
     clock.advance(60_000);
-    uses.used(session);
+    uses.used('u', 's');
     await uses.flush();
     expect(await recordAt(store, key)).toEqual({ [ADDED]: true, sessions: [['s', BEGINS + 60_000]] });
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKeyUses, KEY_USES_EVERY_MS } from '../../../src/domain/accounts/key-uses.ts';
+import { createLastUses, KEY_USES_EVERY_MS } from '../../../src/domain/last-uses/last-uses.ts';
 import { createLog } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { runs } from '../../support/run/effort.ts';
@@ -9,14 +9,10 @@ import { onEachStore } from '../../support/store/stores.ts';
 
 const KEYS_HERE = ['k1', 'k2', 'k3'];
 
-function replica(store: Store) {
+function replica(store: Store, of: 'API keys' | 'sessions' = 'API keys') {
   let now = 0;
-  const uses = createKeyUses({
-    store,
-    clock: { now: () => now },
-    log: createLog('silent'),
-    keysOf: () => KEYS_HERE,
-  });
+  const clock = { now: () => now };
+  const uses = createLastUses(of, { store, clock, log: createLog('silent'), idsOf: () => KEYS_HERE });
   return {
     ...uses,
     at: (instant: number, keyId: string): void => {
@@ -73,6 +69,17 @@ onEachStore('the uses of keys that replicas note', (stores) => {
     other.at(1_000_001 + KEY_USES_EVERY_MS, 'k1');
     await other.flush();
     expect(await written()).toBe(1_000_001 + KEY_USES_EVERY_MS);
+  });
+
+  test('of sessions are not left: each is written by the next call', async () => {
+    await using store = await stores.open();
+    const [one, other] = [replica(store, 'sessions'), replica(store, 'sessions')];
+    one.at(1_000_000, 'k1');
+    await one.flush();
+    other.at(1_000_001, 'k1');
+    await other.flush();
+    expect((await replica(store, 'sessions').lastUses('a')).get('k1')).toBe(1_000_001);
+    expect(await replica(store).lastUses('a')).toEqual(new Map());
   });
 
   test('are written at once where they are much later, and all of them at the end of the process', async () => {
