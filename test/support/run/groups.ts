@@ -195,7 +195,6 @@ export const NODES: readonly string[] = [
 
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
 export const LONGEST: readonly string[] = [
-  'test/system/neighbouring-versions.test.ts',
   'test/chaos/chaos.test.ts',
   'test/cluster/nodes/node-loss.test.ts',
   'test/cluster/nodes/availability.test.ts',
@@ -250,6 +249,7 @@ export const SEEDED: readonly string[] = [
   'test/domain/rate-window/shared/simulation.test.ts',
   'test/domain/review-queue/capacity.test.ts',
   'test/domain/sign-ins/failures.test.ts',
+  'test/domain/sign-ins/strangers.test.ts',
   'test/log.test.ts',
   'test/opamp/messages.test.ts',
   'test/packed/hash-index.test.ts',

@@ -1,20 +1,12 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { savedCodes } from '../../support/cli/saved-codes.ts';
-import { LossyProxy } from '../../support/http/lossy-proxy.ts';
-import { scratchDirectory } from '../../support/run/scratch-directory.ts';
-import { connectedTo, musterCommand, musterProcess, ownedBy } from '../../support/service/muster-command.ts';
-import {
-  call,
-  createApp,
-  enroll,
-  KEY_FILE_TEXT,
-  Muster,
-  OPERATOR_TOKEN,
-  tenant,
-} from '../../support/service/muster.ts';
-import { until } from '../../support/time/until.ts';
+import { savedCodes } from '../support/cli/saved-codes.ts';
+import { LossyProxy } from '../support/http/lossy-proxy.ts';
+import { scratchDirectory } from '../support/run/scratch-directory.ts';
+import { connectedTo, musterCommand, musterProcess, ownedBy } from '../support/service/muster-command.ts';
+import { call, createApp, enroll, KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant } from '../support/service/muster.ts';
+import { until } from '../support/time/until.ts';
 
 /*
  * After a restore every open code is void. An account with 600 pending apps gets others by one command, through a proxy that

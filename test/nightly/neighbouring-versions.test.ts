@@ -25,12 +25,12 @@ import { EtcdCluster } from '../support/etcd/etcd.ts';
 import { auditedNights } from '../support/metering/audited-ledger.ts';
 import { countsOf, digestOf } from '../support/metering/metering.ts';
 import { KEY_FILE_TEXT } from '../support/service/muster.ts';
-import { LedgerWatch } from './neighbours/ledger-watch.ts';
-import { underMixedLoad } from './neighbours/load.ts';
-import { bothServe, eventually, loggedBy, Pair, type Build } from './neighbours/pair.ts';
-import { isAncestor, laidBuild, previousLanding } from './neighbours/previous-build.ts';
-import { seedMissedNights } from './neighbours/seeded-nights.ts';
-import { ledgerFaults, limitFaults, troubledHistory, vacuities } from './neighbours/verdicts.ts';
+import { LedgerWatch } from '../system/neighbours/ledger-watch.ts';
+import { underMixedLoad } from '../system/neighbours/load.ts';
+import { bothServe, eventually, loggedBy, Pair, type Build } from '../system/neighbours/pair.ts';
+import { isAncestor, laidBuild, previousLanding } from '../system/neighbours/previous-build.ts';
+import { seedMissedNights } from '../system/neighbours/seeded-nights.ts';
+import { ledgerFaults, limitFaults, troubledHistory, vacuities } from '../system/neighbours/verdicts.ts';
 
 /*
  * A replica of the last landing's build beside one of this commit, on one etcd, under mixed load: docs/TESTING.md.
@@ -44,7 +44,7 @@ const PREFIX = '/neighbours/';
 const MIDNIGHT_AT = 0.55;
 /** A night takes a round of the loop, 5 s: those that were missed take until the second half. */
 const MISSED_NIGHTS = Math.max(4, Math.floor((SECONDS * 0.65) / 5));
-const SHIFTED_CLOCK = join(import.meta.dirname, 'neighbours/shifted-clock.ts');
+const SHIFTED_CLOCK = join(import.meta.dirname, '../system/neighbours/shifted-clock.ts');
 const START_MS = 10_000;
 /** At most so many faults of one kind are reported. */
 const REPORTED_MAX = 12;
