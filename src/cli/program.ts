@@ -6,15 +6,15 @@ import { addApps } from './declarations/apps.ts';
 import { addStoreCommands } from './declarations/backup.ts';
 import { addCompletion } from './declarations/completion.ts';
 import { addContext } from './declarations/context.ts';
+import { EXIT_CODES, giveGlobals } from './declarations/declare.ts';
 import { addDev } from './declarations/dev.ts';
 import { addDoctor } from './declarations/doctor.ts';
-import { EXIT_CODES } from './declarations/help.ts';
 import { addKeys } from './declarations/keys.ts';
 import { addKubernetes } from './declarations/kubernetes.ts';
 import { addOtel, addRollout } from './declarations/otel.ts';
 import { addReports } from './declarations/reports.ts';
 import { addService } from './declarations/service.ts';
-import { globalsBehindNames, takeOtherGlobals } from './terminal/globals.ts';
+import { globalsBehindNames } from './terminal/globals.ts';
 
 /**
  * Runs one command.
@@ -52,7 +52,7 @@ export function muster(env: NodeJS.ProcessEnv, args: readonly string[] = []): Co
   addKubernetes(program, env);
   addCompletion(program, env);
   hintOwnHelp(program, program.name());
-  takeOtherGlobals(program, program.name());
+  giveGlobals(program, program.name());
   return program;
 }
 

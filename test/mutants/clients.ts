@@ -100,9 +100,9 @@ export const CLIENTS: readonly Mutant[] = [
   },
   {
     name: 'a backup is made in the file whose name is a word that nobody knows',
-    file: 'src/cli/declarations/backup.ts',
-    search: ".command('create')",
-    replacement: ".command('create', { isDefault: true })",
+    file: 'src/cli/declarations/declare.ts',
+    search: 'parent.command(nameAndArguments)',
+    replacement: 'parent.command(nameAndArguments, { isDefault: true })',
     rule: 'CLI: an unknown subcommand is refused.',
     caughtBy: ['test/cli/unknown-words.test.ts'],
   },

@@ -1,19 +1,10 @@
 import type { Command } from 'commander';
 import type { ExporterType, Pipeline, Signal } from '../agent/collector-file.ts';
-import type { EnrollOptions } from '../commands/agent/enroll.ts';
 import type { RunOptions } from '../commands/agent/run.ts';
-import type { SimulateOptions } from '../commands/agent/simulate.ts';
 import { CommandFault, EXIT } from '../terminal/exit-codes.ts';
-import {
-  addGlobals,
-  durationIn,
-  matching,
-  refusedArgument,
-  wholeNumber,
-  type GlobalOptions,
-} from '../terminal/globals.ts';
-import { invocation } from '../terminal/invocation.ts';
+import { choice, durationIn, matching, refusedArgument, wholeNumber } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
+import { commandsOf } from './declare.ts';
 
 const urlOf = matching(/^https?:\/\/[^\s/@?#]+(?:\/[^\s@?#]*)?$/, 'It must be http://HOST:PORT or https://HOST:PORT.');
 const endpointOf = matching(
@@ -24,6 +15,7 @@ const appIdOf = matching(/^[a-z0-9]{20}$/, 'An app id is 20 small letters and di
 const folderOf = matching(/./, 'It is the path of a folder.');
 const reportedOf = matching(/^[\x20-\x7e]{1,128}$/, 'It is 1 to 128 printable ASCII characters.');
 const DEVICE_URL = 'the device listener, in place of all others';
+const EXPORTER = 'the exporter of the file: otlphttp for collectors before 0.144 (otlp_http)';
 const OPAMP_INTERVAL = 'of the heartbeats of OpAMP; what the service offers by default';
 const DAEMONS_MAX = 1000;
 const SIMULATION_MAX = '1d';
@@ -42,9 +34,16 @@ export function addAgent(program: Command, env: Environment, args: readonly stri
 }
 
 function addRun(agent: Command, env: Environment, args: readonly string[]): void {
-  const run = agent.command('run');
-  run
-    .description('enroll as an app, and follow its configuration until SIGTERM or SIGINT')
+  commandsOf(agent, env, () => import('../commands/agent/run.ts'))(
+    'run',
+    'enroll as an app, and follow its configuration until SIGTERM or SIGINT',
+    ['context', 'quiet'],
+    ({ agentRun }) =>
+      (call, command: readonly string[], options: RunOptions) => {
+        refuseBeforeDashes(command, args);
+        return agentRun(call, options, command);
+      },
+  )
     .argument('[command...]', 'behind `--`: a program and its arguments, run after each change without a shell')
     .requiredOption('--credential-file <file>', 'keeps the credential; made at the enrollment, for its owner alone')
     .option('--app <id>', 'the app to enroll as', appIdOf)
@@ -52,27 +51,17 @@ function addRun(agent: Command, env: Environment, args: readonly string[]): void
     .option('--code-stdin', CODE_STDIN, false)
     .option('--device-url <url>', DEVICE_URL, urlOf)
     .addOption(
-      run
-        .createOption('--connection <kind>', 'whether Muster configures it, or its machine does')
-        .choices(['cloud', 'private'])
-        .default('cloud'),
+      choice('--connection <kind>', 'whether Muster configures it, or its machine does', ['cloud', 'private']).default(
+        'cloud',
+      ),
     )
     .option('--otel-config <file>', "write the configuration there, as a collector's YAML")
     .option('--pipeline <signal=receivers>', "what goes to Muster's collector; repeatable (all of otlp)", pipelinesOf)
-    .addOption(
-      run
-        .createOption('--exporter <type>', 'the exporter of the file: otlphttp for collectors before 0.144 (otlp_http)')
-        .choices(['otlp_http', 'otlphttp'] satisfies readonly ExporterType[]),
-    )
+    .addOption(choice('--exporter <type>', EXPORTER, ['otlp_http', 'otlphttp'] satisfies readonly ExporterType[]))
     .option('--platform <text>', 'what it reports as its platform; that of this machine by default', reportedOf)
     .option('--agent-version <text>', 'what it reports as its version; that of this command by default', reportedOf)
     .option('--once', 'poll once, carry out what that brings, and end', false)
     .addHelpText('after', '\nThe code is needed once, where the credential file has no credential yet.');
-  addGlobals(run, ['context', 'quiet']).action(async (command: string[], options: RunOptions & GlobalOptions) => {
-    refuseBeforeDashes(command, args);
-    const { agentRun } = await import('../commands/agent/run.ts');
-    await agentRun(invocation(env, options), options, command);
-  });
 }
 
 /** A word of another command, in a wrong place, is no program to run after each change. @throws CommandFault */
@@ -82,9 +71,12 @@ function refuseBeforeDashes(command: readonly string[], args: readonly string[])
 }
 
 function addEnroll(agent: Command, env: Environment): void {
-  const enroll = agent
-    .command('enroll')
-    .description('enroll this machine as an app, and write the configuration of the OpAMP supervisor')
+  commandsOf(agent, env, () => import('../commands/agent/enroll.ts'))(
+    'enroll',
+    'enroll this machine as an app, and write the configuration of the OpAMP supervisor',
+    ['context', 'quiet'],
+    ({ agentEnroll }) => agentEnroll,
+  )
     .requiredOption('--opamp <folder>', 'keeps the credential and supervisor.yaml; made for its owner alone', folderOf)
     .option('--app <id>', 'the app to enroll as', appIdOf)
     .option('--code-file <file>', CODE_FILE)
@@ -100,10 +92,6 @@ function addEnroll(agent: Command, env: Environment): void {
       folderOf,
     )
     .addHelpText('after', '\nThe code is needed once, where the folder has no enrolled credential yet.');
-  addGlobals(enroll, ['context', 'quiet']).action(async (options: EnrollOptions & GlobalOptions) => {
-    const { agentEnroll } = await import('../commands/agent/enroll.ts');
-    await agentEnroll(invocation(env, options), options);
-  });
 }
 
 /** Adds a path to those that stand before it. */
@@ -129,27 +117,20 @@ function pipelinesOf(text: string, before: readonly Pipeline[] = []): readonly P
 }
 
 function addSimulate(agent: Command, env: Environment): void {
-  const simulate = agent.command('simulate');
-  simulate
-    .description('run many daemons in this process, and tell how long they waited for changes')
+  const protocol = 'what they speak once they have enrolled';
+  commandsOf(agent, env, () => import('../commands/agent/simulate.ts'))(
+    'simulate',
+    'run many daemons in this process, and tell how long they waited for changes',
+    ['url', 'context', 'output', 'quiet', 'yes'],
+    ({ agentSimulate }) => agentSimulate,
+  )
     .requiredOption('--count <number>', 'how many daemons', wholeNumber('daemons', DAEMONS_MAX))
     .option('--duration <duration>', 'of polling; until Ctrl-C without it', durationIn('1s', SIMULATION_MAX))
     .option('--change-every <duration>', 'change the configuration so often', durationIn('1s', SIMULATION_MAX))
-    .addOption(
-      simulate
-        .createOption('--protocol <protocol>', 'what they speak once they have enrolled')
-        .choices(['device', 'opamp'])
-        .default('device'),
-    )
+    .addOption(choice('--protocol <protocol>', protocol, ['device', 'opamp']).default('device'))
     .option('--interval <duration>', OPAMP_INTERVAL, durationIn('1s', SIMULATION_MAX))
     .option('--endpoint <url>', 'where agents of OpAMP ask; /v1/opamp of the device listener by default', endpointOf)
     .option('--device-url <url>', DEVICE_URL, urlOf)
     .option('--keep', 'leave the apps there at the end', false)
     .addHelpText('after', "\nIt makes an app for each daemon with the owner's API key, and deletes them at the end.");
-  addGlobals(simulate, ['url', 'context', 'output', 'quiet', 'yes']).action(
-    async (options: SimulateOptions & GlobalOptions) => {
-      const { agentSimulate } = await import('../commands/agent/simulate.ts');
-      await agentSimulate(invocation(env, options), options);
-    },
-  );
 }

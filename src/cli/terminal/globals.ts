@@ -37,10 +37,14 @@ export interface GlobalOptions {
   readonly timeout?: number;
 }
 
-type GlobalName = keyof GlobalOptions;
+export type GlobalName = keyof GlobalOptions;
 
 /** What a command takes that asks a service. */
 export const CONNECTED = ['url', 'context', 'requestId', 'timeout'] as const satisfies readonly GlobalName[];
+/** What a command takes that asks a service, and prints one thing. */
+export const ONE = [...CONNECTED, 'output', 'quiet'] as const satisfies readonly GlobalName[];
+/** What a command takes that asks a service, and prints a list. */
+export const LIST = [...CONNECTED, 'output', 'limit', 'quiet'] as const satisfies readonly GlobalName[];
 
 const LIMIT_MAX = 1_000_000;
 
@@ -64,6 +68,10 @@ export function addGlobals(command: Command, names: readonly GlobalName[]): Comm
   for (const name of names) command.addOption(MAKE[name]().helpGroup('Global options:'));
   return command;
 }
+
+/** An option that takes one of a few words. */
+export const choice = (flags: string, description: string, choices: readonly string[]): Option =>
+  new Option(flags, description).choices(choices);
 
 /** The global options that a command without a use for them refuses, each with the reason. */
 const REFUSED: Partial<Record<GlobalName, string>> = {

@@ -71,7 +71,14 @@ export interface DecideOptions extends OfAccount {
 }
 
 /** @throws CommandFault, ConfigError, MusterError */
-export async function decideReview(
+export const confirmReview = (call: Invocation, entryId: string, options: DecideOptions): Promise<void> =>
+  decided(call, entryId, 'confirmed', options);
+
+/** @throws CommandFault, ConfigError, MusterError */
+export const dismissReview = (call: Invocation, entryId: string, options: DecideOptions): Promise<void> =>
+  decided(call, entryId, 'dismissed', options);
+
+async function decided(
   call: Invocation,
   entryId: string,
   status: 'confirmed' | 'dismissed',

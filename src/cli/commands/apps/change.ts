@@ -47,8 +47,11 @@ export interface DeleteOptions {
   /** An app that is not there is no failure: it was to be deleted. */
   readonly ignoreMissing?: boolean;
 }
-export const deleteApps = (call: Invocation, appIds: readonly string[], options: DeleteOptions = {}): Promise<void> =>
-  changed(call, appIds, { ...DELETE, ...options });
+export const deleteApps = (
+  call: Invocation,
+  appIds: readonly string[],
+  { ignoreMissing = false }: DeleteOptions = {},
+): Promise<void> => changed(call, appIds, { ...DELETE, ignoreMissing });
 
 interface Changed {
   readonly appId: string;

@@ -1,6 +1,7 @@
 import { dumpYaml } from '@kubernetes/client-node';
 import { isNamespace, namespacedName } from '../../../config/kubernetes-names.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
 
 export interface RbacOptions {
   /** The operator's service account, as NAMESPACE/NAME; by default of the environment of its pod. */
@@ -14,7 +15,7 @@ export interface RbacOptions {
  * `kubectl apply -f -`. The chart makes the same for the namespaces that it is told by name.
  * @throws CommandFault with the exit code of wrong usage
  */
-export function printRbac(namespace: string, options: RbacOptions, env: NodeJS.ProcessEnv): void {
+export function printRbac({ env }: Pick<Invocation, 'env'>, namespace: string, options: RbacOptions): void {
   if (!isNamespace(namespace)) {
     throw new CommandFault('The namespace is lower-case letters, digits and hyphens, at most 63.', EXIT.usage);
   }

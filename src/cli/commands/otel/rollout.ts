@@ -40,8 +40,10 @@ const LOOK_EVERY_MS = 2000;
  */
 export async function rolloutStatus(call: Invocation, options: RolloutOptions): Promise<void> {
   const { account, wait = false, timeout = TIMEOUT_SECONDS } = options;
-  const { requestId } = call.globals;
-  const operator = operatorOf(call, { patient: wait });
+  // The time is that of the wait, and not that of each request.
+  const { timeoutMs: _wait, ...globals } = call.globals;
+  const { requestId } = globals;
+  const operator = operatorOf({ ...call, globals }, { patient: wait });
   const { accountId } =
     account === undefined
       ? await onlyOne(operator, { requestId })
