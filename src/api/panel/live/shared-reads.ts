@@ -4,6 +4,7 @@ import { LIMITS } from '../../../domain/limits.ts';
 import type { Usage, Usages } from '../../../domain/metering/usage.ts';
 import type { Rollout, Rollouts } from '../../../domain/otel-config/rollout.ts';
 import type { CountReviews, ReviewCounts } from '../../../domain/review-queue/review-counts.ts';
+import { RecentMap } from '../../../packed/recent-map.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { dayAt } from '../../../time/utc-days.ts';
 import type { Watched } from '../../contract/panel/live.ts';
@@ -85,14 +86,11 @@ interface SharedReads {
  * get the same outcome, and so do those who ask while a read is under way. A failure is not kept.
  */
 export function createSharedReads({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }): SharedReads {
-  const byAccount = new Map<string, Map<Watched, Kept>>();
+  const byAccount = new RecentMap<string, Map<Watched, Kept>>(ACCOUNTS_KEPT_MAX);
 
   function keptOf(accountId: string): Map<Watched, Kept> {
     const kept = byAccount.get(accountId) ?? new Map<Watched, Kept>();
-    byAccount.delete(accountId);
     byAccount.set(accountId, kept);
-    const [oldest] = byAccount.keys();
-    if (byAccount.size > ACCOUNTS_KEPT_MAX && oldest !== undefined) byAccount.delete(oldest);
     return kept;
   }
 

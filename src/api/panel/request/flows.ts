@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { RecentMap } from '../../../packed/recent-map.ts';
 import { setCookie } from './cookies.ts';
 import { FLOW_SECONDS } from './sealed-cookie.ts';
 import type { OpenRequest, PanelServices, SpentOnce } from './route.ts';
@@ -13,13 +14,11 @@ const SPENT_MAX = 20_000;
 
 /** Remembers what was used on this replica. */
 export function createSpentOnce(): SpentOnce {
-  const spent = new Set<string>();
+  const spent = new RecentMap<string, true>(SPENT_MAX);
   return {
     spend(one) {
       if (spent.has(one)) return false;
-      spent.add(one);
-      const [oldest] = spent;
-      if (spent.size > SPENT_MAX && oldest !== undefined) spent.delete(oldest);
+      spent.set(one, true);
       return true;
     },
   };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../../log.ts';
+import { RecentMap } from '../../../packed/recent-map.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeApi, KubeObject, ResourceType } from '../client/kube-api.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
@@ -36,18 +37,13 @@ const NOTE_CHARACTERS_MAX = 1000;
 
 /** Creates the recorder of one term of the leader. */
 export function createEventRecorder({ api, clock, log, instance }: EventRecorderDeps): EventRecorder {
-  /** The instant at which each event was written, on the monotonic clock; oldest first. */
-  const written = new Map<string, number>();
+  /** The instant at which each event was written, on the monotonic clock. */
+  const written = new RecentMap<string, number>(REMEMBERED_MAX);
 
   function isNews(what: string): boolean {
     const now = clock.monotonic();
     if (now - (written.get(what) ?? -Infinity) < REPEATED_AFTER_MS) return false;
-    written.delete(what);
     written.set(what, now);
-    for (const oldest of written.keys()) {
-      if (written.size <= REMEMBERED_MAX) break;
-      written.delete(oldest);
-    }
     return true;
   }
 
