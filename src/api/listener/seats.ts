@@ -1,5 +1,3 @@
-import { Link, LinkedList } from './linked-list.ts';
-
 /** The bounds of a listener's connections. */
 export interface SeatOptions {
   /** Open connections. Without it there is no bound. */
@@ -23,7 +21,7 @@ const LARGE_PART = 1 / 100;
 interface Group {
   members: number;
   /** Those of them that are at rest, the longest first. */
-  readonly resting: LinkedList<Seat>;
+  readonly resting: Set<Seat>;
 }
 
 /**
@@ -38,8 +36,9 @@ interface Group {
 export class Seats {
   readonly #max: number;
   readonly #perAddressMax: number;
-  readonly #strangers = new LinkedList<Seat>();
-  readonly #known = new LinkedList<Seat>();
+  /** Those at rest, the longest first. */
+  readonly #strangers = new Set<Seat>();
+  readonly #known = new Set<Seat>();
   readonly #addresses = new Map<string, Group>();
   readonly #accounts = new Map<string, Group>();
   readonly #largeAccounts = new Set<Group>();
@@ -63,8 +62,8 @@ export class Seats {
       const gives = bound === 'address_bound' ? this.#longestRestingOf(address) : this.#longestResting();
       reached(bound === 'connection_bound' && gives !== undefined ? 'connection_evicted' : bound);
       if (gives === undefined) return undefined;
-      gives.value.close();
-      gives.value.leave();
+      gives.close();
+      gives.leave();
     }
     this.#taken += 1;
     const seat = new Seat(this, address, close);
@@ -98,18 +97,29 @@ export class Seats {
   }
 
   /** Called by a seat. */
-  rested({ address, group, link, linkOfGroup }: Seat): void {
-    (address === undefined ? this.#known : this.#strangers).push(link);
+  rested(seat: Seat): void {
+    const { address, group } = seat;
+    // The last one of its set, also where it was in it.
+    this.#strangers.delete(seat);
+    this.#known.delete(seat);
+    (address === undefined ? this.#known : this.#strangers).add(seat);
     if (group === undefined) return;
-    group.resting.push(linkOfGroup);
+    group.resting.delete(seat);
+    group.resting.add(seat);
     if (address === undefined && this.#isLarge(group)) this.#largeAccounts.add(group);
   }
 
   /** Called by a seat. */
-  worked({ address, group, link, linkOfGroup }: Seat): void {
-    link.remove();
-    linkOfGroup.remove();
+  worked(seat: Seat): void {
+    const { address, group } = seat;
+    this.#strangers.delete(seat);
+    this.#known.delete(seat);
+    group?.resting.delete(seat);
     if (address === undefined && group !== undefined && !this.#isLarge(group)) this.#largeAccounts.delete(group);
+  }
+
+  isAtRest(seat: Seat): boolean {
+    return this.#strangers.has(seat) || this.#known.has(seat);
   }
 
   /** Called by a seat. */
@@ -126,14 +136,14 @@ export class Seats {
     return this.#taken >= this.#max ? 'connection_bound' : undefined;
   }
 
-  #longestRestingOf(address: string | undefined): Link<Seat> | undefined {
-    return address === undefined ? undefined : this.#addresses.get(address)?.resting.first;
+  #longestRestingOf(address: string | undefined): Seat | undefined {
+    return address === undefined ? undefined : firstOf(this.#addresses.get(address)?.resting);
   }
 
-  #longestResting(): Link<Seat> | undefined {
-    const stranger = this.#strangers.first;
+  #longestResting(): Seat | undefined {
+    const stranger = firstOf(this.#strangers);
     if (this.#strangers.size >= this.#max * STRANGERS_PART) return stranger;
-    return this.#largestAccount()?.resting.first ?? this.#known.first ?? stranger;
+    return firstOf(this.#largestAccount()?.resting) ?? firstOf(this.#known) ?? stranger;
   }
 
   #largestAccount(): Group | undefined {
@@ -145,9 +155,11 @@ export class Seats {
   }
 }
 
+const firstOf = (resting: ReadonlySet<Seat> | undefined): Seat | undefined => resting?.values().next().value;
+
 function join(groups: Map<string, Group>, name: string): Group {
   let group = groups.get(name);
-  if (group === undefined) groups.set(name, (group = { members: 0, resting: new LinkedList() }));
+  if (group === undefined) groups.set(name, (group = { members: 0, resting: new Set() }));
   group.members += 1;
   return group;
 }
@@ -161,8 +173,6 @@ function quit(groups: Map<string, Group>, name: string): void {
 
 /** The seat of one connection. */
 export class Seat {
-  readonly link: Link<Seat> = new Link<Seat>(this);
-  readonly linkOfGroup: Link<Seat> = new Link<Seat>(this);
   /** Those of the same address, or of the same account; undefined for a trusted proxy. */
   group: Group | undefined;
   readonly #seats: Seats;
@@ -196,7 +206,7 @@ export class Seat {
   /** It has authenticated a request of the account. */
   authenticated(account: string): void {
     if (this.#address === undefined) return;
-    const isAtRest = this.link.list !== undefined;
+    const isAtRest = this.#seats.isAtRest(this);
     this.#leaveGroup();
     this.#account = account;
     this.group = this.#seats.countAccount(account);
