@@ -4,7 +4,7 @@ declare module 'negotiator' {
     constructor(request: { readonly headers: object });
     /** Those of the available encodings that the client takes, the preferred one first. */
     encodings(available: readonly string[]): string[];
-    /** The same for media types. */
+    /** The media types among the available ones that the client takes, the preferred one first. */
     mediaTypes(available: readonly string[]): string[];
   }
 }

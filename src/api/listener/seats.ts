@@ -36,7 +36,7 @@ interface Group {
 export class Seats {
   readonly #max: number;
   readonly #perAddressMax: number;
-  /** Those at rest, the longest first. */
+  /** The connections at rest, the longest first. */
   readonly #strangers = new Set<Seat>();
   readonly #known = new Set<Seat>();
   readonly #addresses = new Map<string, Group>();

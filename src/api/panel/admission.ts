@@ -126,7 +126,7 @@ async function admitted(
   try {
     right = await neededRight(reader, user, need);
   } catch (error) {
-    // Else whoever names another account each time would have a rate for each.
+    // A user who names another account each time would otherwise have a rate for each.
     charge(rate, user.id, 'signed-in');
     throw error;
   }

@@ -4,7 +4,7 @@ import type { Answered, Known } from '../contract/answers.ts';
 import type { Answers, Operation } from '../contract/operation.ts';
 import type { PathIds } from './path-ids.ts';
 
-/** What a handler gets of a request, beside what its door knows of the caller. */
+/** The part of a request that every handler gets; its door adds what it knows of the caller. */
 export interface Call<Body> extends PathIds {
   readonly body: Body;
   readonly query: URLSearchParams;

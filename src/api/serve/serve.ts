@@ -63,7 +63,7 @@ export function serve<Entered>(
   };
 }
 
-/** What one step of a request leaves for the next one. */
+/** The results of the steps of a request, for those behind them. */
 interface Locals<Entered> extends Record<string, unknown> {
   readonly exchange: Exchange;
   entered?: Entered;

@@ -39,11 +39,11 @@ export interface GlobalOptions {
 
 export type GlobalName = keyof GlobalOptions;
 
-/** What a command takes that asks a service. */
+/** The global options of a command that asks a service. */
 export const CONNECTED = ['url', 'context', 'requestId', 'timeout'] as const satisfies readonly GlobalName[];
-/** What a command takes that asks a service, and prints one thing. */
+/** The global options of a command that asks a service, and prints one thing. */
 export const ONE = [...CONNECTED, 'output', 'quiet'] as const satisfies readonly GlobalName[];
-/** What a command takes that asks a service, and prints a list. */
+/** The global options of a command that asks a service, and prints a list. */
 export const LIST = [...CONNECTED, 'output', 'limit', 'quiet'] as const satisfies readonly GlobalName[];
 
 const LIMIT_MAX = 1_000_000;

@@ -87,7 +87,7 @@ const NAME_CHARACTERS_MAX = 45;
 /** The leader has entered it long since. */
 export const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
 
-/** When each was tried last, on the monotonic clock; the latest is last. */
+/** The instant at which each name was tried last, on the monotonic clock; the latest is last. */
 type Names = RecentMap<string, number>;
 
 interface Counted {

@@ -5,7 +5,7 @@ import { absent, parseRecord, put, versioned, type Versioned } from '../records/
 import { KEYS } from '../records/keys.ts';
 
 /**
- * When the API keys of each account (A15) or the sessions of each user were last used, in milliseconds since 1970. Their
+ * The last uses of the API keys of each account (A15), or of the sessions of each user, in milliseconds since 1970. Their
  * owner is the account or the user.
  */
 export interface LastUses {

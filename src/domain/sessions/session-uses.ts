@@ -3,7 +3,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { SessionEntry } from '../fleet/reader.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
 
-/** When sessions were last used, and which are idle. */
+/** The last uses of sessions, by which some are idle. */
 export interface SessionUses extends Pick<LastUses, 'lastUses'> {
   /** Notes that a request was authenticated by the session. */
   used(session: SessionEntry): void;

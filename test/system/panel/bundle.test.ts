@@ -7,7 +7,7 @@ import { ROOT } from '../../support/repository/source-tree.ts';
 
 const scripts = globSync(join(ROOT, 'web/dist/assets/*.js')).map((path) => readFileSync(path, 'utf8'));
 
-/** What each package has that no build takes out or renames: the name of a property, or a text. */
+/** Each package has a text that no build takes out or renames: the name of a property, or a part of what it writes. */
 const MARKS = [
   ['zod', '_zod', 'node_modules/zod/v4/core/core.js'],
   ['prom-client', '# HELP ', 'node_modules/prom-client/lib/registry.js'],

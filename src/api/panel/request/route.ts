@@ -179,7 +179,7 @@ export const handle = <Shape extends z.core.$ZodShape, A extends Answers>(
   });
 };
 
-/** What an account's owner sees from here on has the write in it. */
+/** The views of an account that are shared for a while are read anew after a write. */
 const writing =
   <Shape extends z.core.$ZodShape, A extends Answers>(
     handler: PanelRoute<Shape, A>['handle'],

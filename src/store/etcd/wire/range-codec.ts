@@ -114,7 +114,7 @@ class Wire extends BinaryReader {
       take((field << 3) | kind);
       if (this.pos === start) this.skip(kind, field);
     }
-    // What was read reached out of its part, or the bytes break off.
+    // A field reached out of its part, or the bytes break off.
     if (this.pos !== end) throw broken();
   }
 
