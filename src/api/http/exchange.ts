@@ -219,16 +219,20 @@ export class Exchange {
 
   /**
    * Sends the response that an error stands for. An outage of the store, and work that is given up at a bound, are 502
-   * (H15), and so is a replica that is configured wrongly; the log names the reason. Any other error is 502 and logged as an error, since a person must act.
+   * (H15), and so is a replica that is configured wrongly; the log names the reason. Any other error is 502 and logged
+   * as an error, since a person must act. A response that has begun is broken off.
    */
   fail(error: unknown): void {
     if (error instanceof NotAuthenticated) this.#attempt = countAttempt(error.attempt, this.client, this.#deps);
+    const isRefusal = error instanceof Refusal || error instanceof HttpRefusal;
+    this.#unavailable = isRefusal ? undefined : outageOf(error);
+    if (!isRefusal && this.#unavailable === undefined) {
+      this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
+    }
+    // It was counted when it began, and its client must not take what it has for the whole.
+    if (this.response.headersSent) return void this.response.destroy();
     if (error instanceof Refusal) return this.refuse(error.code, error.says, waitOf(error.retryAfterSeconds));
     if (error instanceof HttpRefusal) return this.refuse(error.code, error.says, error.headers);
-    this.#unavailable = outageOf(error);
-    if (this.#unavailable === undefined) this.#deps.log.error({ err: error, ...this.#fields() }, 'unexpected fault');
-    // It was counted, and its client must not take what it has for the whole.
-    if (this.response.headersSent) return void this.response.destroy();
     if (isAtQuota(error)) return this.reply(quotaReply(this.outage, error), 'quota');
     this.refuse(this.outage);
   }

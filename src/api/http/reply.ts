@@ -13,7 +13,10 @@ export interface Reply {
   readonly body?: object | string | Buffer;
   /** Begins a long body, of unknown length, that no deadline bounds but that its client takes something of it. */
   readonly stream?: () => Promise<Stream>;
-  /** Writes a body without an end of its own. @param begin sends the headers */
+  /**
+   * Writes a body without an end of its own.
+   * @param begin sends the headers
+   */
   readonly open?: (begin: () => ServerResponse) => void;
   readonly headers?: readonly string[];
   /** The Cache-Control field; `CACHE_CONTROL` without it. */

@@ -101,14 +101,12 @@ export function idempotencyKeyOf(
 /** H19: marks a response that repeats an earlier one. */
 export const REPLAYED: readonly string[] = ['Idempotency-Replayed', 'true'];
 
-const NO_QUERY = new URLSearchParams();
-
 /**
  * The query of a request; empty where its operation declares none.
  * @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess
  */
 export function queryOf({ url = '' }: Pick<IncomingMessage, 'url'>, declared: ZodObject | undefined): URLSearchParams {
-  if (!declared) return NO_QUERY;
+  if (!declared) return new URLSearchParams();
   const query = new URLSearchParams(url.split('?')[1] ?? '');
   const repeated = Object.keys(declared.shape).find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);

@@ -67,12 +67,13 @@ export function served<Entered, Own, Services>(
 }
 
 function bodyOf(
-  { body, refuse, foreign }: Operation & RouteOptions,
+  { path, body, refuse, foreign }: Operation & RouteOptions,
   exchange: Exchange,
   brokenBody: RefusalCode | undefined,
 ): MaybePromise<Body> {
   // An operation without a body never reads it; its handler has no field to read (H6).
   if (!body || foreign === true) return {};
-  const broken = brokenBody ?? Object.values(refuse ?? {})[0] ?? 'invalid_request';
+  const broken = brokenBody ?? Object.values(refuse ?? {})[0];
+  if (broken === undefined) throw new Error(`${path}: neither its fields nor its door have a code for a broken body`);
   return readJson(exchange, { body, refuse: refuse ?? 'invalid_request' }, broken);
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { Method } from '../contract/operation.ts';
 import { otherDoor, type DoorName } from '../http/errors.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
@@ -39,7 +38,7 @@ export interface Door<Entered> {
 
 /**
  * The handler of a listener. Express routes every request, by its router alone: an app would send headers of its own and
- * read the query. A step that memory answers goes on at once, without a turn of the event loop.
+ * read the query. A step that memory answers goes on at once, without a turn of the event loop, and so does a refusal.
  */
 export function serve<Entered>(
   door: Door<Entered>,
@@ -56,9 +55,10 @@ export function serve<Entered>(
     answering.locals = { exchange };
     // The router itself needs nothing of what an app of Express adds to a request and its response.
     router(request as Request, answering, (error: unknown) => {
-      if (error === undefined) otherwise(door, exchange, target);
-      // The router throws for a path whose escapes do not decode (H8).
-      else exchange.fail(error instanceof URIError ? new Refusal('not_found') : error);
+      // Handlers answer their errors themselves: what is left is a path whose escapes do not decode (H8).
+      if (error instanceof URIError) exchange.refuse('not_found');
+      else if (error !== undefined) exchange.fail(error);
+      else answered(exchange, () => otherwise(door, exchange, target));
     });
   };
 }
@@ -75,14 +75,18 @@ function routerOf<Entered>({ enter, serves }: Door<Entered>): Router {
   // H12: one canonical URL.
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use((_request: Request, { locals }: Answering<Entered>, next: NextFunction) =>
-    andThen(enter(locals.exchange), (entered) => {
-      locals.entered = entered;
-      next();
-    }),
+    answered(locals.exchange, () =>
+      andThen(enter(locals.exchange), (entered) => {
+        locals.entered = entered;
+        next();
+      }),
+    ),
   );
   for (const { method, path, answer } of serves) {
     router[method](path, ({ params }: Request, { locals }: Answering<Entered>) =>
-      answer({ exchange: locals.exchange, entered: locals.entered as Entered, parameters: params }),
+      answered(locals.exchange, () =>
+        answer({ exchange: locals.exchange, entered: locals.entered as Entered, parameters: params }),
+      ),
     );
   }
   // H10: a known path with another method is 404, and `Allow` lists its methods.
@@ -96,9 +100,19 @@ function routerOf<Entered>({ enter, serves }: Door<Entered>): Router {
   return router;
 }
 
-function otherwise<Entered>(door: Door<Entered>, exchange: Exchange, target: string): void {
+/** Runs a step, whose error is the answer. */
+function answered(exchange: Exchange, step: () => MaybePromise<void>): void {
+  try {
+    const ended = step();
+    if (ended instanceof Promise) ended.catch((error: unknown) => exchange.fail(error));
+  } catch (error) {
+    exchange.fail(error);
+  }
+}
+
+function otherwise<Entered>(door: Door<Entered>, exchange: Exchange, target: string): MaybePromise<void> {
   const other = otherDoor(door.name, target);
-  const answered = other === undefined ? door.otherwise?.(exchange) : undefined;
-  if (answered) answered.catch((error: unknown) => exchange.fail(error));
-  else exchange.refuse('not_found', other);
+  const found = other === undefined ? door.otherwise?.(exchange) : undefined;
+  if (found === undefined) exchange.refuse('not_found', other);
+  return found;
 }

@@ -177,7 +177,7 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
   };
 }
 
-/** The later use of each. */
+/** Gives the later use of each key or session. */
 function laterOf(one: Uses, other: Uses): Uses {
   const later = new Map(one);
   for (const [id, at] of other) later.set(id, Math.max(at, later.get(id) ?? 0));

@@ -28,16 +28,18 @@ const KNOWN_MAX = 10_000;
 /** Creates the judge of idle sessions of this replica; see `SessionUses`. */
 export function createSessionUses({ lastUses: uses, clock, idleMs }: SessionUsesDeps): SessionUses {
   const known = new RecentMap<string, number>(KNOWN_MAX);
+  // A use that came during a read is later than what was read.
+  const know = (id: string, at: number): void => void known.set(id, Math.max(at, known.get(id) ?? 0));
   return {
     used({ id, record }) {
       uses.used(record.userId, id);
-      known.set(id, clock.now());
+      know(id, clock.now());
     },
     async isIdle({ id, record }) {
       const since = (at: number): boolean => clock.now() - at <= idleMs;
       if (since(Math.max(record.createdAt, known.get(id) ?? 0))) return false;
       const last = (await uses.lastUses(record.userId)).get(id) ?? record.createdAt;
-      known.set(id, last);
+      know(id, last);
       return !since(last);
     },
     lastUses: (userId) => uses.lastUses(userId),
