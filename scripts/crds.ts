@@ -11,4 +11,4 @@ import { crdFile } from './crd-file.ts';
 const FOLDER = resolve(import.meta.dirname, '../charts/muster/files/crds');
 
 mkdirSync(FOLDER, { recursive: true });
-for (const kind of KIND_SCHEMAS) writeFileSync(join(FOLDER, `${crdName(kind)}.yaml`), await crdFile(kind));
+for (const kind of KIND_SCHEMAS) writeFileSync(join(FOLDER, `${crdName(kind)}.yaml`), crdFile(kind));
