@@ -8,4 +8,4 @@ import Negotiator from 'negotiator';
 export const preferredType = (
   request: Pick<IncomingMessage, 'headers'>,
   available: readonly string[],
-): string | undefined => new Negotiator(request).mediaTypes(available)[0];
+): string | undefined => (request.headers.accept ? new Negotiator(request).mediaTypes(available)[0] : available[0]);

@@ -28,6 +28,8 @@ export interface RouteOptions {
  */
 export interface Route<Own, Services, Shape extends z.core.$ZodShape = z.core.$ZodShape, A extends Answers = Answers>
   extends Operation<Shape, A>, RouteOptions {
+  /** Is never there. A method alone would let a route stand behind the checks of another door, which give it less. */
+  readonly needs?: (own: Own, services: Services) => void;
   handle(this: void, call: Call<z.infer<z.ZodObject<Shape>>> & Own, services: Services): MaybePromise<Answered<A>>;
 }
 

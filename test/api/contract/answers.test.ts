@@ -10,9 +10,18 @@ import { readSignIn } from '../../../src/api/contract/panel/sign-in.ts';
 import { deleteApp, issueEnrollCode, readApp, revokeApp } from '../../../src/api/contract/v1/apps.ts';
 import { readOtelConfig } from '../../../src/api/contract/v1/otel-config.ts';
 import { handle as handleDevice } from '../../../src/api/device/route.ts';
-import { handle as handleOperator } from '../../../src/api/operator/route.ts';
+import { handle as handleOperator, type OperatorCall, type OperatorServices } from '../../../src/api/operator/route.ts';
+import type { Entered } from '../../../src/api/panel/admission.ts';
 import { asOwner } from '../../../src/api/panel/operations/derived.ts';
-import { handle as handlePanel, handleOpen } from '../../../src/api/panel/request/route.ts';
+import { readMe } from '../../../src/api/panel/operations/me.ts';
+import { readSignIn as readSignInRoute } from '../../../src/api/panel/operations/sign-in.ts';
+import {
+  handle as handlePanel,
+  handleOpen,
+  type OpenCall,
+  type PanelServices,
+} from '../../../src/api/panel/request/route.ts';
+import { served, type Checks } from '../../../src/api/serve/operations.ts';
 import { revokeApp as revokeOwn } from '../../../src/api/v1/operations/revoke-app.ts';
 import { handle } from '../../../src/api/v1/operations/route.ts';
 import type { AnswerTo, AskedRoute, Asking } from '../../../web/api/operations.ts';
@@ -133,4 +142,15 @@ test('the compiler judges a call of the panel by its operation', () => {
   // @ts-expect-error The answer has no such field.
   const secretOf = (created: AnswerTo<'POST /accounts/:accountId/apps'>): unknown => created.secret;
   expect([codeOf, secretOf]).toHaveLength(2);
+});
+
+test('a route stands behind the checks of its own door alone', () => {
+  const all = (open: Checks<Entered, OpenCall, PanelServices>, ops: Checks<string, OperatorCall, OperatorServices>) => [
+    served(readSignInRoute, open),
+    // @ts-expect-error A signed-in user is asked for.
+    served(readMe, open),
+    // @ts-expect-error It is no operation of the operator API.
+    served(readMe, ops),
+  ];
+  expect(all).toBeTypeOf('function');
 });

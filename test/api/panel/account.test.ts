@@ -144,6 +144,18 @@ onEachBackend('an account in the panel', (backend) => {
     expect((await save('https://any.example.com')).status).toBe(200);
   });
 
+  test('who has changed the configuration sees its rollout anew, however lately it was read', async () => {
+    const clock = new FakeClock();
+    await using panel = await panelMuster(backend, { clock });
+    const { accountId, owner } = await world(panel);
+    const at = `/accounts/${accountId}`;
+    const rollout = async () => (await ask(panel, owner, `${at}/rollout`)).body;
+    const before = await rollout();
+    const stored = { enabled: true, endpoint: 'https://a.example.com', seen: '0' };
+    expect((await ask(panel, owner, `${at}/otel-config`, { method: 'PUT', body: stored })).status).toBe(200);
+    expect(await rollout()).not.toEqual(before);
+  });
+
   test('a purge is told as running until the store has forgotten', async () => {
     await using panel = await panelMuster(backend);
     const { accountId, owner, viewer } = await world(panel);

@@ -2,18 +2,21 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { operation } from '../../../src/api/contract/operation.ts';
 import { AwaitedBodies } from '../../../src/api/http/awaited-bodies.ts';
 import { HttpRefusal, type Exchange } from '../../../src/api/http/exchange.ts';
 import { OwedBytes } from '../../../src/api/http/pieces/owed-bytes.ts';
 import { send } from '../../../src/api/serve/send.ts';
-import { serve } from '../../../src/api/serve/serve.ts';
+import { served } from '../../../src/api/serve/operations.ts';
+import { handlerOf } from '../../../src/api/serve/route.ts';
+import { serve, type Served } from '../../../src/api/serve/serve.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createLog } from '../../../src/log.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 
 /* The way from a request to its handler, by itself: what becomes of the errors of its steps. */
 
-interface Served extends AsyncDisposable {
+interface Serving extends AsyncDisposable {
   readonly url: string;
   /** The status and the code of each request that has ended, as the metrics have them. */
   readonly ended: readonly string[];
@@ -23,15 +26,22 @@ interface Served extends AsyncDisposable {
 }
 
 /** Serves one path. @param answer answers it @param enter judges each request */
-async function serving(answer: (exchange: Exchange) => Promise<void> | void, enter = (): void => undefined) {
+const serving = (answer: (exchange: Exchange) => Promise<void> | void, enter?: () => void): Promise<Serving> =>
+  servingAll([{ method: 'get', path: '/v1/:appId', answer: ({ exchange }) => answer(exchange) }], 60_000, enter);
+
+async function servingAll(
+  serves: readonly Served<void>[],
+  requestMs: number,
+  enter = (): void => undefined,
+): Promise<Serving> {
   const ended: string[] = [];
   const logged: string[] = [];
   const atOnce: boolean[] = [];
   const handle = serve(
-    { name: 'api', enter, serves: [{ method: 'get', path: '/v1/:appId', answer: ({ exchange }) => answer(exchange) }] },
+    { name: 'api', enter, serves },
     {
       clock: systemClock,
-      deadlines: { requestMs: 60_000 },
+      deadlines: { requestMs },
       log: createLog('debug', { write: (line: string) => void logged.push(line) }),
       metrics: {
         requestEnded: ({ status, code }) => void ended.push(`${status} ${code}`),
@@ -61,7 +71,7 @@ async function serving(answer: (exchange: Exchange) => Promise<void> | void, ent
       server.close();
       await once(server, 'close');
     },
-  } satisfies Served;
+  };
 }
 
 test.each([
@@ -127,4 +137,55 @@ test('a handler that fails later is answered, too', async () => {
     throw new Refusal('conflict');
   });
   expect((await fetch(`${service.url}/v1/a`)).status).toBe(409);
+});
+
+test('a request for the headers alone begins no stream and no open answer', async () => {
+  const begun: string[] = [];
+  await using streamed = await serving((exchange) =>
+    send(exchange, {
+      status: 200,
+      async stream() {
+        begun.push('stream');
+        return { pieces: async function* pieces() {}, [Symbol.asyncDispose]: async () => undefined };
+      },
+    }),
+  );
+  await using open = await serving((exchange) =>
+    send(exchange, {
+      status: 200,
+      open(begin) {
+        begun.push('open');
+        begin().end();
+      },
+    }),
+  );
+  for (const { url } of [streamed, open]) {
+    expect((await fetch(`${url}/v1/a`, { method: 'HEAD' })).status).toBe(200);
+  }
+  expect(begun).toEqual([]);
+  for (const { url } of [streamed, open]) await (await fetch(`${url}/v1/a`)).text();
+  expect(begun).toEqual(['stream', 'open']);
+});
+
+test('an operation with a deadline of its own has that one', async () => {
+  const released = Promise.withResolvers<undefined>();
+  const described = {
+    method: 'get',
+    summary: '',
+    description: '',
+    answers: [{ status: 204, description: '' }],
+  } as const;
+  const handler = async () => {
+    await released.promise;
+    return { status: 204 } as const;
+  };
+  const checks = { admit: () => () => ({}), services: {} };
+  const handle = handlerOf<object, object>();
+  const usual = handle(operation({ ...described, id: 'usual', path: '/v1/usual' }))(handler);
+  const long = handle(operation({ ...described, id: 'long', path: '/v1/long' }), { deadlineMs: 60_000 })(handler);
+  await using service = await servingAll([served(usual, checks), served(long, checks)], 0);
+  const waiting = fetch(`${service.url}/v1/long`);
+  expect((await fetch(`${service.url}/v1/usual`)).status).toBe(502);
+  released.resolve(undefined);
+  expect((await waiting).status).toBe(204);
 });

@@ -45,6 +45,7 @@ const asOperator = <Shape extends z.core.$ZodShape, A extends Answers>(
   route: Route<OperatorCall, OperatorServices, Shape, A>,
 ): PanelRoute<Shape, A> => handle(operation, deadlineOf(route))(route.handle);
 
+/** The operator API knows no other of the options. */
 const deadlineOf = ({ deadlineMs }: RouteOptions): RouteOptions => (deadlineMs === undefined ? {} : { deadlineMs });
 
 export const verifyAccountAudit = asOperator(history.verifyAccountAudit, verifyAudit);
