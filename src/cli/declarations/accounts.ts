@@ -26,78 +26,98 @@ const IDEMPOTENCY = ['--idempotency-key <key>', 'the same key creates once withi
 const ACCOUNT = ['-a, --account <account>', 'the account, by its id or its name'] as const;
 
 function addAccounts(accounts: Command, env: Environment): void {
-  const add = commandsOf(accounts, env, () => import('../commands/accounts/accounts.ts'));
-  add('create', 'create an account', ONE, ({ createAccount }) => createAccount)
+  const add = commandsOf(accounts, env);
+  const code = async () => {
+    const { createAccount, listAccounts, getAccount, updateAccount, disableAccount, enableAccount } =
+      await import('../commands/accounts/accounts.ts');
+    return { createAccount, listAccounts, getAccount, updateAccount, disableAccount, enableAccount };
+  };
+  add('create', 'create an account', ONE, async () => (await code()).createAccount)
     .requiredOption('-n, --name <name>', 'the name for people; it need not be unique')
     .addOption(entitlement().default('standard'))
     .option(...IDEMPOTENCY);
-  add('list', 'list the accounts', LIST, ({ listAccounts }) => listAccounts);
-  add('get <account>', 'show an account', ONE, ({ getAccount }) => getAccount);
-  add('update <account>', 'change an account', [...ONE, 'yes'], ({ updateAccount }) => updateAccount)
+  add('list', 'list the accounts', LIST, async () => (await code()).listAccounts);
+  add('get <account>', 'show an account', ONE, async () => (await code()).getAccount);
+  add('update <account>', 'change an account', [...ONE, 'yes'], async () => (await code()).updateAccount)
     .option('-n, --name <name>', 'the new name')
     .addOption(entitlement())
     .option('--quota-mb <mib>', QUOTA, quotaIn)
     .option('--adoptable-by <resource>', 'the FleetAccount, as namespace/name, that may take it over, once')
     .option(...NAMESPACE_UID)
     .option('--no-adoptable-by', 'no FleetAccount may take it over');
-  commandsOf(accounts, env, () => import('../commands/accounts/adopt.ts'))(
+  commandsOf(accounts, env)(
     'adopt <account>',
     'let a FleetAccount adopt an account, and print that FleetAccount',
     [...CONNECTED, 'quiet'],
-    ({ adoptAccount }) => adoptAccount,
+    () => import('../commands/accounts/adopt.ts').then(({ adoptAccount }) => adoptAccount),
   )
     .requiredOption(...IN_NAMESPACE)
     .option(...NAMESPACE_UID)
     .option('-n, --name <name>', 'the name of the FleetAccount; by default one like that of the account', resourceName)
     .option(...YAML);
   const refusing = 'refuse all keys and daemons of an account';
-  add('disable <account>', refusing, [...ONE, 'yes'], ({ disableAccount }) => disableAccount);
-  add('enable <account>', 'take them again', ONE, ({ enableAccount }) => enableAccount);
+  add('disable <account>', refusing, [...ONE, 'yes'], async () => (await code()).disableAccount);
+  add('enable <account>', 'take them again', ONE, async () => (await code()).enableAccount);
 }
 
 function addApiKeys(keys: Command, env: Environment): void {
-  const add = commandsOf(keys, env, () => import('../commands/accounts/api-keys.ts'));
-  add('create', 'create an API key, which no other command shows', ONE, ({ createApiKey }) => createApiKey)
+  const add = commandsOf(keys, env);
+  const code = async () => {
+    const { createApiKey, listApiKeys, revokeApiKey } = await import('../commands/accounts/api-keys.ts');
+    return { createApiKey, listApiKeys, revokeApiKey };
+  };
+  add('create', 'create an API key, which no other command shows', ONE, async () => (await code()).createApiKey)
     .requiredOption(...ACCOUNT)
     .option('-n, --name <name>', 'the name for people')
     .option('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn)
     .option('--save-key <file>', 'write it to a new file for your eyes alone, in place of stdout')
     .option(...IDEMPOTENCY);
   const listing = 'list the API keys of an account, without their text';
-  add('list', listing, LIST, ({ listApiKeys }) => listApiKeys).requiredOption(...ACCOUNT);
+  add('list', listing, LIST, async () => (await code()).listApiKeys).requiredOption(...ACCOUNT);
   const refusing = 'refuse an API key from now on';
-  add('revoke <key>', refusing, [...ONE, 'yes'], ({ revokeApiKey }) => revokeApiKey).requiredOption(...ACCOUNT);
+  add('revoke <key>', refusing, [...ONE, 'yes'], async () => (await code()).revokeApiKey).requiredOption(...ACCOUNT);
 }
 
 function addReview(review: Command, env: Environment): void {
-  const add = commandsOf(review, env, () => import('../commands/accounts/review.ts'));
-  add('list', 'list the review queue of an account', LIST, ({ listReview }) => listReview)
+  const add = commandsOf(review, env);
+  const code = async () => {
+    const { listReview, showReview, confirmReview, dismissReview } = await import('../commands/accounts/review.ts');
+    return { listReview, showReview, confirmReview, dismissReview };
+  };
+  add('list', 'list the review queue of an account', LIST, async () => (await code()).listReview)
     .requiredOption(...ACCOUNT)
     .addOption(choice('--status <status>', 'of this status alone', ['open', 'confirmed', 'dismissed']));
-  add('show <entry>', 'show an entry with its evidence', ONE, ({ showReview }) => showReview).requiredOption(
+  add('show <entry>', 'show an entry with its evidence', ONE, async () => (await code()).showReview).requiredOption(
     ...ACCOUNT,
   );
   const note = 'a note, at most 500 characters; an empty one removes the stored one';
-  add('confirm <entry>', 'decide that an entry is confirmed', ONE, ({ confirmReview }) => confirmReview)
+  add('confirm <entry>', 'decide that an entry is confirmed', ONE, async () => (await code()).confirmReview)
     .requiredOption(...ACCOUNT)
     .option('--note <text>', note);
-  add('dismiss <entry>', 'decide that an entry is dismissed', ONE, ({ dismissReview }) => dismissReview)
+  add('dismiss <entry>', 'decide that an entry is dismissed', ONE, async () => (await code()).dismissReview)
     .requiredOption(...ACCOUNT)
     .option('--note <text>', note);
 }
 
 function addUsers(users: Command, env: Environment): void {
-  const add = commandsOf(users, env, () => import('../commands/accounts/users.ts'));
+  const add = commandsOf(users, env);
+  const code = async () => {
+    const { createUser, listUsers, updateUser, deleteUser, listUserKeys, resetUser } =
+      await import('../commands/accounts/users.ts');
+    return { createUser, listUsers, updateUser, deleteUser, listUserKeys, resetUser };
+  };
   const user = ['<user>', 'the id or the login'] as const;
   const keepKey = ['--keep-key <key...>', 'an API key that the user made, and that goes on'] as const;
   const operator = ['--operator', 'make the user an operator'] as const;
   const creating = 'create a user, and print the link for the first sign-in, which no other command shows';
-  add('create', creating, ONE, ({ createUser }) => createUser)
+  add('create', creating, ONE, async () => (await code()).createUser)
     .requiredOption('-n, --name <name>', 'the name by which others see the user')
     .requiredOption('-l, --login <login>', 'the name to sign in with, such as an e-mail address')
     .option(...operator);
-  add('list', 'list the users', LIST, ({ listUsers }) => listUsers);
-  const update = add('update', 'change a user', [...ONE, 'yes'], ({ updateUser }) => updateUser).argument(...user);
+  add('list', 'list the users', LIST, async () => (await code()).listUsers);
+  const update = add('update', 'change a user', [...ONE, 'yes'], async () => (await code()).updateUser).argument(
+    ...user,
+  );
   update
     .option('-n, --name <name>', 'the new name')
     .option(...operator)
@@ -106,12 +126,12 @@ function addUsers(users: Command, env: Environment): void {
     .option('--enable', 'let the user sign in again')
     .option(...keepKey);
   const deleting = 'delete a user, with all sessions, memberships and API keys';
-  add('delete', deleting, [...CONNECTED, 'quiet', 'yes'], ({ deleteUser }) => deleteUser)
+  add('delete', deleting, [...CONNECTED, 'quiet', 'yes'], async () => (await code()).deleteUser)
     .argument(...user)
     .option(...keepKey)
     .option(...IGNORE_MISSING);
   const making = 'list the API keys that a user made, and those of nobody known';
-  add('keys', making, LIST, ({ listUserKeys }) => listUserKeys).argument(...user);
+  add('keys', making, LIST, async () => (await code()).listUserKeys).argument(...user);
   const resetting = 'print a link by which a user sets a new password; it is valid for an hour';
-  add('reset', resetting, ONE, ({ resetUser }) => resetUser).argument(...user);
+  add('reset', resetting, ONE, async () => (await code()).resetUser).argument(...user);
 }

@@ -34,15 +34,17 @@ export function addAgent(program: Command, env: Environment, args: readonly stri
 }
 
 function addRun(agent: Command, env: Environment, args: readonly string[]): void {
-  commandsOf(agent, env, () => import('../commands/agent/run.ts'))(
+  commandsOf(agent, env)(
     'run',
     'enroll as an app, and follow its configuration until SIGTERM or SIGINT',
     ['context', 'quiet'],
-    ({ agentRun }) =>
-      (call, command: readonly string[], options: RunOptions) => {
+    async () => {
+      const { agentRun } = await import('../commands/agent/run.ts');
+      return (call, command: readonly string[], options: RunOptions) => {
         refuseBeforeDashes(command, args);
         return agentRun(call, options, command);
-      },
+      };
+    },
   )
     .argument('[command...]', 'behind `--`: a program and its arguments, run after each change without a shell')
     .requiredOption('--credential-file <file>', 'keeps the credential; made at the enrollment, for its owner alone')
@@ -71,11 +73,11 @@ function refuseBeforeDashes(command: readonly string[], args: readonly string[])
 }
 
 function addEnroll(agent: Command, env: Environment): void {
-  commandsOf(agent, env, () => import('../commands/agent/enroll.ts'))(
+  commandsOf(agent, env)(
     'enroll',
     'enroll this machine as an app, and write the configuration of the OpAMP supervisor',
     ['context', 'quiet'],
-    ({ agentEnroll }) => agentEnroll,
+    () => import('../commands/agent/enroll.ts').then(({ agentEnroll }) => agentEnroll),
   )
     .requiredOption('--opamp <folder>', 'keeps the credential and supervisor.yaml; made for its owner alone', folderOf)
     .option('--app <id>', 'the app to enroll as', appIdOf)
@@ -118,11 +120,11 @@ function pipelinesOf(text: string, before: readonly Pipeline[] = []): readonly P
 
 function addSimulate(agent: Command, env: Environment): void {
   const protocol = 'what they speak once they have enrolled';
-  commandsOf(agent, env, () => import('../commands/agent/simulate.ts'))(
+  commandsOf(agent, env)(
     'simulate',
     'run many daemons in this process, and tell how long they waited for changes',
     ['url', 'context', 'output', 'quiet', 'yes'],
-    ({ agentSimulate }) => agentSimulate,
+    () => import('../commands/agent/simulate.ts').then(({ agentSimulate }) => agentSimulate),
   )
     .requiredOption('--count <number>', 'how many daemons', wholeNumber('daemons', DAEMONS_MAX))
     .option('--duration <duration>', 'of polling; until Ctrl-C without it', durationIn('1s', SIMULATION_MAX))

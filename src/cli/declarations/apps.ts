@@ -12,20 +12,21 @@ export function addApps(program: Command, env: Environment): void {
   addCreate(apps, env);
   addCode(apps, env);
   addReads(apps, env);
-  const change = commandsOf(apps, env, () => import('../commands/apps/change.ts'));
+  const change = commandsOf(apps, env);
+  const code = async () => {
+    const { revokeApps, deleteApps } = await import('../commands/apps/change.ts');
+    return { revokeApps, deleteApps };
+  };
   const cutting = 'cut daemons off at once, and void their open codes';
-  change('revoke <id...>', cutting, [...ONE, 'yes'], ({ revokeApps }) => revokeApps);
+  change('revoke <id...>', cutting, [...ONE, 'yes'], async () => (await code()).revokeApps);
   const removing = 'remove apps and all that belongs to them';
-  change('delete <id...>', removing, [...ONE, 'yes'], ({ deleteApps }) => deleteApps).option(...IGNORE_MISSING);
+  change('delete <id...>', removing, [...ONE, 'yes'], async () => (await code()).deleteApps).option(...IGNORE_MISSING);
   addAdopt(apps, env);
 }
 
 function addCreate(apps: Command, env: Environment): void {
-  commandsOf(apps, env, () => import('../commands/apps/create.ts'))(
-    'create',
-    'create an app with its enrollment code, or many',
-    ONE,
-    ({ createApps }) => createApps,
+  commandsOf(apps, env)('create', 'create an app with its enrollment code, or many', ONE, () =>
+    import('../commands/apps/create.ts').then(({ createApps }) => createApps),
   )
     .option('-n, --name <name>', 'the name of one app')
     .option('--count <number>', 'create so many, by --prefix', wholeNumber('apps', APPS_MAX))
@@ -38,11 +39,11 @@ function addCreate(apps: Command, env: Environment): void {
       'after',
       '\nNo other command shows a code. A create of many keeps a resume file beside that of the codes, until all is done.',
     );
-  commandsOf(apps, env, () => import('../commands/apps/apply.ts'))(
+  commandsOf(apps, env)(
     'apply',
     'create the apps of a file that are missing, by name, and tell which are too many; none is deleted',
     ONE,
-    ({ applyApps }) => applyApps,
+    () => import('../commands/apps/apply.ts').then(({ applyApps }) => applyApps),
   )
     .requiredOption('--from <file>', 'a CSV with a column `name`, or one name a line, each once; - is stdin')
     .option('--save-codes <file>', 'a new file for the codes of those that are created, made readable for you alone')
@@ -50,11 +51,11 @@ function addCreate(apps: Command, env: Environment): void {
 }
 
 function addCode(apps: Command, env: Environment): void {
-  const code = commandsOf(apps, env, () => import('../commands/apps/code.ts'))(
+  const code = commandsOf(apps, env)(
     'code [id...]',
     'issue further enrollment codes, which no other command shows, for one app or many',
     ONE,
-    ({ issueCodes }) => issueCodes,
+    () => import('../commands/apps/code.ts').then(({ issueCodes }) => issueCodes),
   );
   addSelection(code)
     .option('--save-code <file>', 'a new file for the code of one app, made readable for you alone')
@@ -71,11 +72,11 @@ const addSelection = (command: Command): Command =>
     .option('--stale <duration>', 'active, and not seen for so long, as in 90s, 5m, 1h or 30d', durationIn());
 
 function addAdopt(apps: Command, env: Environment): void {
-  commandsOf(apps, env, () => import('../commands/apps/adopt.ts'))(
+  commandsOf(apps, env)(
     'adopt [id...]',
     'let FleetApps adopt apps with their daemons, and print those FleetApps',
     [...CONNECTED, 'quiet'],
-    ({ adoptApps }) => adoptApps,
+    () => import('../commands/apps/adopt.ts').then(({ adoptApps }) => adoptApps),
   )
     .requiredOption('-a, --account <account>', 'the account, by its id or its name')
     .requiredOption(...IN_NAMESPACE)
@@ -86,13 +87,14 @@ function addAdopt(apps: Command, env: Environment): void {
 }
 
 function addReads(apps: Command, env: Environment): void {
-  const add = commandsOf(apps, env, () => import('../commands/apps/list.ts'));
-  addSelection(add('list', 'list the apps, oldest first', LIST, ({ listApps }) => listApps));
-  add('get <id>', 'show an app', [...CONNECTED, 'output'], ({ getApp }) => getApp);
-  commandsOf(apps, env, () => import('../commands/apps/watch.ts'))(
-    'watch',
-    'show what is added, changed and removed, until you stop it',
-    LIST,
-    ({ watchApps }) => watchApps,
+  const add = commandsOf(apps, env);
+  const code = async () => {
+    const { listApps, getApp } = await import('../commands/apps/list.ts');
+    return { listApps, getApp };
+  };
+  addSelection(add('list', 'list the apps, oldest first', LIST, async () => (await code()).listApps));
+  add('get <id>', 'show an app', [...CONNECTED, 'output'], async () => (await code()).getApp);
+  commandsOf(apps, env)('watch', 'show what is added, changed and removed, until you stop it', LIST, () =>
+    import('../commands/apps/watch.ts').then(({ watchApps }) => watchApps),
   ).option('--every <duration>', 'how often to look, 10s by default, and 2s at the least', durationIn('2s'));
 }

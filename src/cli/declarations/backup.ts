@@ -14,11 +14,11 @@ const UNSIGNED = '--allow-unsigned <sha256>';
 /** `muster backup …`, `muster restore` and `muster init-store`: the store as a whole. */
 export function addStoreCommands(program: Command, env: Environment): void {
   addBackup(program.command('backup').description('snapshots of the whole store'), env);
-  commandsOf(program, env, () => import('../commands/backup/restore.ts'))(
+  commandsOf(program, env)(
     'restore',
     'write a backup into an empty store, with the service stopped',
     ['output', 'quiet'],
-    ({ restore }) => restore,
+    () => import('../commands/backup/restore.ts').then(({ restore }) => restore),
   )
     .argument('<file>', 'a file that `muster backup create` wrote; it is checked as a whole before anything is written')
     .option('--keep-codes', 'leave enrollment codes open that were open when the backup was made', false)
@@ -29,11 +29,11 @@ export function addStoreCommands(program: Command, env: Environment): void {
       'after',
       '\nThe store is the one that MUSTER_STORE names, of either kind, whatever the backup was made of.',
     );
-  commandsOf(program, env, () => import('../commands/init-store.ts'))(
+  commandsOf(program, env)(
     'init-store',
     'make an empty store ready for a new installation, and write its id to stdout',
     [],
-    ({ initStore }) => initStore,
+    () => import('../commands/init-store.ts').then(({ initStore }) => initStore),
   ).addHelpText(
     'after',
     '\nThe id is that of MUSTER_STORE_ID, or a random one. A store that is in use keeps its records, and gets an id ' +
@@ -42,11 +42,8 @@ export function addStoreCommands(program: Command, env: Environment): void {
 }
 
 function addBackup(backup: Command, env: Environment): void {
-  commandsOf(backup, env, () => import('../commands/backup/create.ts'))(
-    'create',
-    'write a snapshot of the whole store, while the service runs',
-    ONE,
-    ({ createBackup }) => createBackup,
+  commandsOf(backup, env)('create', 'write a snapshot of the whole store, while the service runs', ONE, () =>
+    import('../commands/backup/create.ts').then(({ createBackup }) => createBackup),
   )
     .argument('<file>', 'a new file, made readable for you alone; - is stdout')
     .option('-f, --force', 'replace the file if it is there', false)
@@ -54,11 +51,8 @@ function addBackup(backup: Command, env: Environment): void {
       'after',
       '\nSecrets are in it as they are in the store: hashed, or encrypted under the key file, which is not in it.',
     );
-  commandsOf(backup, env, () => import('../commands/backup/verify.ts'))(
-    'verify',
-    'check a backup as a restore does, without a store',
-    ['output', 'quiet'],
-    ({ verifyBackup }) => verifyBackup,
+  commandsOf(backup, env)('verify', 'check a backup as a restore does, without a store', ['output', 'quiet'], () =>
+    import('../commands/backup/verify.ts').then(({ verifyBackup }) => verifyBackup),
   )
     .argument('<file>', 'a file that `muster backup create` wrote')
     .option(...KEY_FILE)

@@ -15,22 +15,23 @@ interface Declared {
 }
 
 /**
- * Declares commands whose code stands in one file, which is loaded when one of them is called.
- * @returns a function that adds one, for its own options to follow. Its code is handed the call, the arguments and the
- * options, in this order.
+ * Declares the commands of a noun.
+ * @returns a function that adds one, for its own options to follow. Its code is loaded when it is called, and is handed
+ * the call, the arguments and the options, in this order.
  */
 export const commandsOf =
-  <Code>(parent: Command, env: Environment, load: () => Promise<Code>) =>
+  (parent: Command, env: Environment) =>
   (
     nameAndArguments: string,
     description: string,
     globals: readonly GlobalName[],
-    run: (code: Code) => Declared['run'],
+    load: () => Promise<Declared['run']>,
   ): Command => {
     const command = parent.command(nameAndArguments).description(description);
     TAKEN.set(command, globals);
     return command.action(async (...given: readonly unknown[]) => {
-      await run(await load())(invocation(env, command.opts<GlobalOptions>()), ...given);
+      const run = await load();
+      await run(invocation(env, command.opts<GlobalOptions>()), ...given);
     });
   };
 

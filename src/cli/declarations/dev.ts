@@ -8,11 +8,11 @@ const AGENTS_MAX = 500;
 
 /** `muster dev` and `muster env`; the code that a command needs is loaded when it is called. */
 export function addDev(program: Command, env: Environment): void {
-  commandsOf(program, env, () => import('../commands/dev/dev.ts'))(
+  commandsOf(program, env)(
     'dev',
     'run the service with an account to begin with, and print the next commands to type',
     ['quiet', 'yes'],
-    ({ dev }) => dev,
+    () => import('../commands/dev/dev.ts').then(({ dev }) => dev),
   )
     .option('--agents <number>', 'so many simulated daemons in the same process', wholeNumber('daemons', AGENTS_MAX))
     .option('--data-dir <folder>', DATA_DIR)
@@ -20,11 +20,11 @@ export function addDev(program: Command, env: Environment): void {
       'after',
       '\nIt is configured as `muster serve` is; where nothing is set, it has an embedded store. Another one needs --yes.',
     );
-  commandsOf(program, env, () => import('../commands/dev/env.ts'))(
+  commandsOf(program, env)(
     'env',
     'print what a shell evaluates so that every command finds the service that its variables configure',
     [],
-    (code) => code.env,
+    () => import('../commands/dev/env.ts').then(({ env: run }) => run),
   )
     .addOption(choice('--shell <name>', 'the shell that evaluates it', ['sh', 'fish']).default('sh'))
     .option('--data-dir <folder>', DATA_DIR)

@@ -16,11 +16,11 @@ const oneMore = (name: string, names: readonly string[]): readonly string[] => {
 export function addKubernetes(program: Command, env: Environment): void {
   const kubernetes = program.command('kubernetes').description('what concerns a cluster of Kubernetes');
   const where = '\nThe cluster is that of KUBECONFIG; in a pod its own.';
-  commandsOf(kubernetes, env, () => import('../commands/kubernetes/secrets.ts'))(
+  commandsOf(kubernetes, env)(
     'secrets',
     'make the Secret with an operator token and a key file, where there is none',
     [],
-    ({ makeSecrets }) => makeSecrets,
+    () => import('../commands/kubernetes/secrets.ts').then(({ makeSecrets }) => makeSecrets),
   )
     .requiredOption('--name <name>', 'name of the Secret')
     .option('-n, --namespace <name>', 'its namespace', NAMESPACE)
@@ -28,21 +28,21 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('--keys-key <key>', 'its key for the key file', 'keys')
     .option('--store-id-key <key>', 'make the store as well, and put its id under this key')
     .addHelpText('after', `${where} A Secret that is there is neither read nor changed, and the store is left alone.`);
-  commandsOf(kubernetes, env, () => import('../commands/kubernetes/rbac.ts'))(
+  commandsOf(kubernetes, env)(
     'rbac',
     'print the Role and RoleBinding that the operator needs in a namespace, for kubectl apply -f -',
     [],
-    ({ printRbac }) => printRbac,
+    () => import('../commands/kubernetes/rbac.ts').then(({ printRbac }) => printRbac),
   )
     .argument('<namespace>', 'namespace that the operator is to follow')
     .option('--service-account <namespace/name>', "the operator's account; in its pod it is known")
     .option('--release <namespace/name>', 'the release; in its pod it is known')
     .addHelpText('after', '\nNo cluster is asked. The chart makes the same for the namespaces in operator.namespaces.');
-  commandsOf(kubernetes, env, () => import('../commands/kubernetes/teardown.ts'))(
+  commandsOf(kubernetes, env)(
     'teardown',
     'delete every custom resource, and wait until the operator has cleaned up behind it',
     ['yes'],
-    ({ teardown }) => teardown,
+    () => import('../commands/kubernetes/teardown.ts').then(({ teardown }) => teardown),
   )
     .option('--timeout <duration>', 'how long to wait; 4m by default', durationIn('1s', '1d'))
     .option('--no-resources', 'leave the custom resources alone')
@@ -50,11 +50,11 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('-n, --namespace <name>', 'namespace of that Secret', NAMESPACE)
     .option('--release <namespace/name>', 'give up the namespaces that this release holds', releaseOf)
     .addHelpText('after', `${where} Run it before an uninstall that removes the definitions, too.`);
-  commandsOf(kubernetes, env, () => import('../commands/kubernetes/status.ts'))(
+  commandsOf(kubernetes, env)(
     'status',
     'show the custom resources of all namespaces, and what keeps them from being ready',
     ['output', 'limit', 'quiet', 'timeout'],
-    ({ kubernetesStatus }) => kubernetesStatus,
+    () => import('../commands/kubernetes/status.ts').then(({ kubernetesStatus }) => kubernetesStatus),
   )
     .option('-n, --namespace <name>', 'of this namespace alone; may be repeated', oneMore, [])
     .option('--not-ready', 'only those that are not ready')

@@ -6,13 +6,17 @@ import { commandsOf } from './declare.ts';
 /** `muster otel …`; the code that a command needs is loaded when it is called. */
 export function addOtel(program: Command, env: Environment): void {
   const otel = program.command('otel').description('the OpenTelemetry export configuration of an account');
-  const add = commandsOf(otel, env, () => import('../commands/otel/otel.ts'));
+  const add = commandsOf(otel, env);
+  const code = async () => {
+    const { getOtelConfig, setOtelConfig, purgeOtelConfig } = await import('../commands/otel/otel.ts');
+    return { getOtelConfig, setOtelConfig, purgeOtelConfig };
+  };
   const reads = [...CONNECTED, 'output'] as const;
   const changes = [...reads, 'yes'] as const;
-  add('get', 'show the configuration, without its header', reads, ({ getOtelConfig }) => getOtelConfig);
+  add('get', 'show the configuration, without its header', reads, async () => (await code()).getOtelConfig);
   const setting = 'change the configuration; what is not given stays as it is';
   const form = 'of that file: as it stands, or as OTEL_EXPORTER_OTLP_HEADERS has it';
-  add('set', setting, changes, ({ setOtelConfig }) => setOtelConfig)
+  add('set', setting, changes, async () => (await code()).setOtelConfig)
     .option('--endpoint <url>', 'the OTLP/HTTP address of the collector')
     .option('--auth-header-file <file>', 'the value of its Authorization header, or `Name: value`; - is stdin')
     .addOption(choice('--auth-header-form <form>', form, ['plain', 'otlp']))
@@ -22,17 +26,17 @@ export function addOtel(program: Command, env: Environment): void {
     )
     .addOption(choice('--enabled <boolean>', 'whether daemons export to the collector', ['true', 'false']));
   const purging = 'remove the configuration, its header included';
-  add('purge', purging, changes, ({ purgeOtelConfig }) => purgeOtelConfig);
+  add('purge', purging, changes, async () => (await code()).purgeOtelConfig);
 }
 
 /** `muster rollout status`. */
 export function addRollout(program: Command, env: Environment): void {
   const rollout = program.command('rollout').description('how far a configuration has come among the daemons');
-  commandsOf(rollout, env, () => import('../commands/otel/rollout.ts'))(
+  commandsOf(rollout, env)(
     'status',
     'show how many devices have applied the configuration; asks the ops listener',
     ['url', 'context', 'requestId', 'output', 'quiet'],
-    ({ rolloutStatus }) => rolloutStatus,
+    () => import('../commands/otel/rollout.ts').then(({ rolloutStatus }) => rolloutStatus),
   )
     .option('-a, --account <account>', 'its id or name; not needed where there is only one')
     .option('--wait', 'until no device is pending; 1 where the time is up', false)

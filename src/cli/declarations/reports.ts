@@ -9,21 +9,18 @@ const TOP_MAX = 20;
 
 /** `muster audit …`, `muster usage` and `muster limits`: what the service knows of its accounts. */
 export function addReports(program: Command, env: Environment): void {
-  commandsOf(program, env, () => import('../commands/usage.ts'))(
-    'usage',
-    'show the metered usage of a month, by account',
-    ONE,
-    ({ usage }) => usage,
+  commandsOf(program, env)('usage', 'show the metered usage of a month, by account', ONE, () =>
+    import('../commands/usage.ts').then(({ usage }) => usage),
   )
     .option('-m, --month <YYYY-MM>', 'which month; this one (UTC) by default', monthOf)
     .option('-a, --account <account>', 'of this account alone, by its id or its name')
     .addHelpText('after', '\nIn JSON amounts are in minor units (cents); csv has one row a night.');
   addAudit(program.command('audit').description('the audit of accounts, and of the service'), env);
-  commandsOf(program, env, () => import('../commands/limits.ts'))(
+  commandsOf(program, env)(
     'limits',
     'show which accounts are limited, or near it, and by which key and operation',
     ONE,
-    ({ limits }) => limits,
+    () => import('../commands/limits.ts').then(({ limits }) => limits),
   )
     .option('-t, --top <number>', 'so many accounts, 1 to 20', wholeNumber('accounts', TOP_MAX), TOP_MAX)
     .option('-w, --watch', 'show it again and again, until you stop it', false)
@@ -32,21 +29,15 @@ export function addReports(program: Command, env: Environment): void {
 }
 
 function addAudit(audit: Command, env: Environment): void {
-  commandsOf(audit, env, () => import('../commands/audit/list.ts'))(
-    'list',
-    'list the entries of an audit, oldest first',
-    LIST,
-    ({ listAudit }) => listAudit,
+  commandsOf(audit, env)('list', 'list the entries of an audit, oldest first', LIST, () =>
+    import('../commands/audit/list.ts').then(({ listAudit }) => listAudit),
   )
     .option('-a, --account <account>', 'of this account, by its id or its name; without it, that of the service')
     .option('--since <when>', 'from then on: 2h, or a date', momentIn)
     .option('--action <action>', 'of this action alone, as in app.created')
     .option('-f, --follow', 'go on with each entry as it comes, until you stop it', false);
-  commandsOf(audit, env, () => import('../commands/audit/verify.ts'))(
-    'verify',
-    'find entries that were removed, added or changed',
-    ONE,
-    ({ verifyAudit }) => verifyAudit,
+  commandsOf(audit, env)('verify', 'find entries that were removed, added or changed', ONE, () =>
+    import('../commands/audit/verify.ts').then(({ verifyAudit }) => verifyAudit),
   )
     .option('-a, --account <account>', 'of this account alone; `operator` is the audit of the service')
     .addHelpText(
