@@ -1,4 +1,3 @@
-import { Slots } from '../concurrency/slots.ts';
 import { sealAccount, type Due, type Sealed } from '../domain/audit/seal.ts';
 import type { Unsealed } from '../domain/audit/unsealed.ts';
 import type { StoredBytes } from '../domain/quota/stored-bytes.ts';
@@ -57,16 +56,19 @@ export function auditSealReconciler(deps: AuditSealDeps, term: Term): Reconciler
     // After an outage, too, new entries are sealed within 10 s.
     pauseMaxMs: SEAL_EVERY_MS,
     async reconcile(signal) {
+      const waiting = (await unsealed.take()).toReversed();
       const failures: unknown[] = [];
-      const slots = new Slots(ACCOUNTS_AT_ONCE);
-      const work = async (due: Due): Promise<void> => {
-        if (signal.aborted || failures.length > 0) return unsealed.giveBack(due);
-        await seal(due).catch((error: unknown) => {
-          failures.push(error);
-          unsealed.giveBack(due);
-        });
+      const work = async (): Promise<void> => {
+        for (let due = waiting.pop(); due; due = waiting.pop()) {
+          if (signal.aborted || failures.length > 0) unsealed.giveBack(due);
+          else
+            await seal(due).catch((error: unknown) => {
+              failures.push(error);
+              if (due) unsealed.giveBack(due);
+            });
+        }
       };
-      await Promise.all((await unsealed.take()).map((due) => slots.run(() => work(due))));
+      await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, work));
       if (failures.length > 0) throw failures[0];
     },
   };
