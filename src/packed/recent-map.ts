@@ -11,12 +11,10 @@ export class RecentMap<K, V> extends Map<K, V> {
   }
 
   override set(key: K, value: V): this {
-    this.delete(key);
-    super.set(key, value);
-    for (const oldest of this.keys()) {
-      if (this.size <= this.#max) break;
-      this.delete(oldest);
+    if (!this.delete(key) && this.size >= this.#max) {
+      const [oldest] = this.keys();
+      if (oldest !== undefined) this.delete(oldest);
     }
-    return this;
+    return super.set(key, value);
   }
 }

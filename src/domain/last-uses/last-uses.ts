@@ -39,7 +39,7 @@ interface Opened {
   readonly write: (pairs: Pairs) => Put;
 }
 
-/** How the last uses are kept: one small record an owner, by quiet commits, as with last contacts (ADR 0004). */
+/** The way in which last uses are kept: one small record an owner, by quiet commits, as with last contacts (ADR 0004). */
 interface Keeping {
   /** A use that is later than the one in the store by no more than this is left to the next call, once. */
   readonly leftMs: number;
@@ -86,7 +86,7 @@ interface Noted {
   readonly left: Uses;
 }
 const NONE: Uses = new Map();
-/** Whether the store knows an earlier use, or one that is earlier by more than `byMs`. */
+/** Tells whether the store knows an earlier use, or one that is earlier by more than `byMs`. */
 const isBehind = (known: Uses, [id, at]: readonly [string, number], byMs = 0): boolean =>
   at - (known.get(id) ?? Number.NEGATIVE_INFINITY) > byMs;
 
