@@ -1,11 +1,6 @@
-/** The requests of one connection that wait. */
-export interface Waiting {
-  /** One more waits. Above the bound of all, the connection with the most is closed: perhaps this one. */
-  add(): void;
-  /** One begins. */
-  remove(): void;
-  /** The connection is closed: none of its requests waits any longer. */
-  end(): void;
+/** What a connection is closed by. */
+interface Closable {
+  giveUp(): void;
 }
 
 /**
@@ -15,63 +10,46 @@ export interface Waiting {
  */
 export class Backlog {
   readonly #max: number;
-  /** The connections with waiting requests, in the order in which they began to wait. */
-  readonly #connections = new Set<WaitingRequests>();
+  /** How many wait on each connection that has some, in the order in which they began to wait. */
+  readonly #waiting = new Map<Closable, number>();
   #count = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @param close closes the connection */
-  of(close: () => void): Waiting {
-    return new WaitingRequests(this, close);
+  /** One more waits. Above the bound of all, the connection with the most is closed: perhaps this one. */
+  add(connection: Closable): void {
+    this.#change(connection, 1);
+    if (this.#count > this.#max) this.#closeLargest();
   }
 
-  /** Called by a connection's requests. @param more may be negative */
-  changed(requests: WaitingRequests, more: number): void {
+  /** One begins. */
+  remove(connection: Closable): void {
+    this.#change(connection, -1);
+  }
+
+  /** The connection is closed: none of its requests waits any longer. */
+  end(connection: Closable): void {
+    this.#count -= this.#waiting.get(connection) ?? 0;
+    this.#waiting.delete(connection);
+  }
+
+  #change(connection: Closable, more: number): void {
+    const waiting = (this.#waiting.get(connection) ?? 0) + more;
     this.#count += more;
-    if (requests.count === 0) this.#connections.delete(requests);
-    else this.#connections.add(requests);
-    if (this.#count > this.#max) this.#closeLargest();
+    if (waiting === 0) this.#waiting.delete(connection);
+    else this.#waiting.set(connection, waiting);
   }
 
   // It looks at each, and closes one: whoever makes it look pays with a connection.
   #closeLargest(): void {
-    let largest: WaitingRequests | undefined;
-    for (const requests of this.#connections) {
-      if (largest === undefined || requests.count > largest.count) largest = requests;
-    }
-    largest?.close();
+    let largest: Closable | undefined;
+    let most = 0;
+    for (const [connection, waiting] of this.#waiting) if (waiting > most) [largest, most] = [connection, waiting];
+    if (largest === undefined) return;
+    largest.giveUp();
     // At once, and not when the socket has closed: the rest of a segment would have others closed as well.
-    largest?.end();
-  }
-}
-
-class WaitingRequests implements Waiting {
-  readonly #backlog: Backlog;
-  readonly close: () => void;
-  count = 0;
-
-  constructor(backlog: Backlog, close: () => void) {
-    this.#backlog = backlog;
-    this.close = close;
-  }
-
-  add(): void {
-    this.#change(1);
-  }
-
-  remove(): void {
-    this.#change(-1);
-  }
-
-  end(): void {
-    if (this.count > 0) this.#change(-this.count);
-  }
-
-  #change(more: number): void {
-    this.count += more;
-    this.#backlog.changed(this, more);
+    this.end(largest);
   }
 }
