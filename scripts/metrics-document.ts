@@ -4,7 +4,7 @@ import { HELD_ROUTE } from '../src/api/device/poll-config.ts';
 import { OPAMP_ROUTE } from '../src/api/opamp/opamp-endpoint.ts';
 import { OPERATIONS, PROBES, PUBLIC } from '../src/api/operator/ops-server.ts';
 import { ROUTES as V1_ROUTES } from '../src/api/v1/gateway.ts';
-import type { Series } from '../src/metrics/instruments.ts';
+import type { Series } from '../src/metrics/instruments/section.ts';
 import { NODE_UNITS } from '../src/metrics/process-metrics.ts';
 import { createMetrics, type Metrics } from '../src/metrics/service-metrics.ts';
 
@@ -19,7 +19,7 @@ interface MetricsSection {
 
 const HEAD = `# Metrics
 
-This file is made from \`src/metrics\` by \`npm run docs\`; a test holds that it is up to date.
+This file is made from the series that the rooms of \`src\` declare, by \`npm run docs\`; a test holds that it is up to date.
 
 \`/metrics\` on the ops listener exposes these series in the text format of Prometheus, or in OpenMetrics 1.0.0. Names and labels are part of the
 product's contract: the changelog tells of each one that is renamed or removed. The alerts and dashboards that read them
@@ -31,8 +31,8 @@ lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do whe
   start, at 0.
 - A gauge "on the leader alone" or "on a replica that led" is to be summed, or its maximum taken, over the replicas.
 
-To add a series, define it in the file of its section in \`src/metrics\`: its name, help text, unit, and
-the closed set of each label, which belongs to the room that counts with it. Then run \`npm run docs\`.
+To add a series, declare it in the room that counts it, in the section of this document that it belongs to
+(\`src/metrics/instruments/sections.ts\`): its name, help text, unit, and the closed set of each label. Then run \`npm run docs\`.
 `;
 
 /** Every series of a process with all roles, the client library's own included, by section. */

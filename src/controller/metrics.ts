@@ -1,11 +1,13 @@
-import type { Cleaned } from '../domain/cleanup/sweep.ts';
-import type { QuotaState } from '../domain/quota/growth.ts';
+import { CLEANED } from '../domain/cleanup/sweep.ts';
 import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
+import type { QuotaState } from '../domain/quota/growth.ts';
+import { OPEN, SECONDS } from '../metrics/instruments/label-values.ts';
+import type { Sections } from '../metrics/instruments/sections.ts';
 
 /* The metrics of the controller: the verbs that its loops call, and the closed sets of their labels. */
 
 /** Every loop of a process, those of `service` included. */
-export const LOOP_NAMES = [
+const LOOP_NAMES = [
   'account-quota',
   'attempts',
   'audit-seal',
@@ -27,66 +29,129 @@ export const LOOP_NAMES = [
 ] as const;
 export type LoopName = (typeof LOOP_NAMES)[number];
 
-export const LOOP_RESULTS = ['ok', 'failed'] as const;
+const LOOP_RESULTS = ['ok', 'failed'] as const;
 
-export interface LoopMetrics {
-  /** @param seconds that the round took */
-  loopEnded(loop: LoopName, result: (typeof LOOP_RESULTS)[number], seconds: number): void;
+export function loopMetrics({ controller }: Sections) {
+  const loops = controller.histogram({
+    name: 'muster_loop_duration_seconds',
+    help: 'Duration of the rounds of the background loops, by loop and result.',
+    labels: { loop: LOOP_NAMES, result: LOOP_RESULTS },
+    buckets: SECONDS,
+    unit: 'seconds',
+  });
+  return {
+    /** @param seconds that the round took */
+    loopEnded: (loop: LoopName, result: (typeof LOOP_RESULTS)[number], seconds: number): void =>
+      loops.observe({ loop, result }, seconds),
+  };
 }
+export type LoopMetrics = ReturnType<typeof loopMetrics>;
 
 /** Why a leadership ends: the process stops, or the lease of the leader key is lost. */
-export const TERM_ENDS = ['stopped', 'lost'] as const;
+const TERM_ENDS = ['stopped', 'lost'] as const;
 
-export interface LeaderMetrics {
-  leads(leading: boolean): void;
-  termEnded(why: (typeof TERM_ENDS)[number]): void;
+export function leaderMetrics({ controller }: Sections) {
+  const leading = controller.gauge({
+    name: 'muster_controller_leading',
+    help: '1 on the replica whose controller leads.',
+    unit: '0 or 1',
+  });
+  return {
+    leads: (is: boolean): void => leading(Number(is)),
+    termEnded: controller.counterOf({
+      name: 'muster_controller_terms_total',
+      help: 'Terms of leadership that ended, by reason.',
+      labels: { why: TERM_ENDS },
+      unit: 'terms',
+    }),
+  };
 }
+export type LeaderMetrics = ReturnType<typeof leaderMetrics>;
 
-export const COMPACTION_RESULTS = ['done', 'failed'] as const;
+const COMPACTION_RESULTS = ['done', 'failed'] as const;
 
-export interface PurgeMetrics {
-  compacted(result: (typeof COMPACTION_RESULTS)[number]): void;
-  /** @param count of purged secrets whose key is not retired; 0 on a replica that leads no longer */
-  purgesAwaitKeyRetirement(count: number): void;
-  /**
-   * @param read called at each scrape: seconds since the oldest purge that the history may still hold, 0 where there is
-   *   none; undefined on a replica that leads no longer
-   */
-  oldestPurgeAge(read: (() => number) | undefined): void;
+export function purgeMetrics({ store, keys, keeping }: Sections) {
+  const oldest = keeping.seriesCallbackGauge({
+    name: 'muster_purge_oldest_age_seconds',
+    help: "Time since the oldest purge that the store's history may still hold, 0 where there is none; on the leader alone.",
+    unit: 'seconds',
+  });
+  return {
+    compacted: store.counterOf({
+      name: 'muster_compactions_total',
+      help: 'Compactions of the history, by result.',
+      labels: { result: COMPACTION_RESULTS },
+      unit: 'compactions',
+    }),
+    purgesAwaitKeyRetirement: keys.gauge({
+      name: 'muster_purges_awaiting_key_retirement',
+      help: 'Purged secrets whose ciphertext logs and backups may still hold, until their key is retired; on the leader alone.',
+      unit: 'secrets',
+    }),
+    /** @param read undefined on a replica that leads no longer: 0 is told by nobody who does not know */
+    oldestPurgeAge: (read: (() => number) | undefined): void => oldest(read && (() => [[{}, read()]])),
+  };
 }
+export type PurgeMetrics = ReturnType<typeof purgeMetrics>;
 
-export interface BackupAgeMetrics {
-  /**
-   * @param timestampSeconds since 1970 of what the last backup has, 0 where there is none; undefined on a replica that
-   *   leads no longer
-   */
-  lastBackup(timestampSeconds: number | undefined): void;
+export function backupAgeMetrics({ keeping }: Sections) {
+  const last = keeping.seriesGauge({
+    name: 'muster_backup_last_timestamp_seconds',
+    help: 'When the store was as the last backup has it that was sent whole, 0 where there is none; on the leader alone.',
+    unit: 'seconds',
+  });
+  return {
+    /** @param timestampSeconds since 1970; undefined on a replica that leads no longer */
+    lastBackup: (timestampSeconds: number | undefined): void =>
+      last(timestampSeconds === undefined ? [] : [[{}, timestampSeconds]]),
+  };
 }
+export type BackupAgeMetrics = ReturnType<typeof backupAgeMetrics>;
 
-export interface SweeperMetrics {
-  cleaned(what: Cleaned, count: number): void;
-}
+export const sweeperMetrics = ({ controller }: Sections) => ({
+  cleaned: controller.counterOf({
+    name: 'muster_cleaned_total',
+    help: 'Expired records that the clean-up removed, by kind.',
+    labels: { what: CLEANED },
+    unit: 'things',
+  }),
+});
+export type SweeperMetrics = ReturnType<typeof sweeperMetrics>;
 
-export interface AuditSealMetrics {
-  auditSealed(entries: number): void;
-}
+export const auditSealMetrics = ({ controller }: Sections) => ({
+  auditSealed: controller.counter({
+    name: 'muster_audit_sealed_total',
+    help: 'Audit entries put into the chain of their account.',
+    unit: 'entries',
+  }),
+});
+export type AuditSealMetrics = ReturnType<typeof auditSealMetrics>;
 
-export interface RewrapMetrics {
-  rewrapped(count: number): void;
-}
+export const rewrapMetrics = ({ keys }: Sections) => ({
+  rewrapped: keys.counter({
+    name: 'muster_rewrapped_total',
+    help: 'Secrets whose data key was wrapped again under the active key.',
+    unit: 'secrets',
+  }),
+});
 
 /** The states of a device towards the current configuration. */
-export const ROLLOUT_STATES = [
-  'applied',
-  'failed',
-  'pending',
-  'stale',
-] as const satisfies readonly (keyof RolloutCounts)[];
+const ROLLOUT_STATES = ['applied', 'failed', 'pending', 'stale'] as const satisfies readonly (keyof RolloutCounts)[];
 
-export interface RolloutMetrics {
-  /** @param counts devices of all accounts by state; undefined on a replica that counts them no longer */
-  rolloutCounted(counts: RolloutCounts | undefined): void;
+export function rolloutMetrics({ delivery }: Sections) {
+  const devices = delivery.seriesGauge({
+    name: 'muster_rollout_devices',
+    help: 'Cloud devices of Enterprise accounts, by what they did with the current configuration; on the leader alone.',
+    labels: { state: ROLLOUT_STATES },
+    unit: 'devices',
+  });
+  return {
+    /** @param counts devices of all accounts by state; undefined on a replica that counts them no longer */
+    rolloutCounted: (counts: RolloutCounts | undefined): void =>
+      devices(counts ? ROLLOUT_STATES.map((state) => [{ state }, counts[state]] as const) : []),
+  };
 }
+export type RolloutMetrics = ReturnType<typeof rolloutMetrics>;
 
 /** What the leader knows of limited accounts, over all replicas. */
 export interface CountedRateLimits {
@@ -98,19 +163,112 @@ export interface CountedRateLimits {
   readonly fills: readonly number[];
 }
 
-export interface RateLimitMetrics {
-  /** @param limits undefined on a replica that leads no longer */
-  rateLimitsCounted(limits: CountedRateLimits | undefined): void;
-}
+const FILL = [0.25, 0.5, 0.75, 0.9, 0.99, 1];
 
-export interface AccountQuotaMetrics {
-  /** @param state undefined on a replica that leads no longer */
-  quotasCounted(state: QuotaState | undefined): void;
+export function rateLimitMetrics({ rates }: Sections) {
+  const limited = rates.gauge({
+    name: 'muster_rate_limited_accounts',
+    help: 'Accounts that any replica refused with 429 in the last minute; on the leader alone.',
+    unit: 'accounts',
+  });
+  const fills = rates.histogram({
+    name: 'muster_rate_window_fill_ratio',
+    help: 'How full the windows are of the accounts that used a quarter of their requests or more; on the leader alone.',
+    buckets: FILL,
+    unit: 'ratio',
+  });
+  // It has no series before something is counted.
+  fills.reset();
+  const topFill = rates.seriesGauge({
+    name: 'muster_rate_limit_top_fill_ratio',
+    help: 'How full the windows of the fullest accounts are, below a quarter 0; kept for 5 minutes; on the leader alone.',
+    labels: { account: OPEN },
+    unit: 'ratio',
+  });
+  const topRefused = rates.seriesGauge({
+    name: 'muster_rate_limit_top_refused',
+    help: 'Requests of these accounts that any replica refused in the last minute; on the leader alone.',
+    labels: { account: OPEN },
+    unit: 'requests',
+  });
+  return {
+    /** @param counted undefined on a replica that leads no longer */
+    rateLimitsCounted(counted: CountedRateLimits | undefined): void {
+      limited(counted?.limited ?? 0);
+      fills.reset();
+      for (const fill of counted?.fills ?? []) fills.observe(fill);
+      const top = counted?.top ?? [];
+      topFill(top.map(({ accountId, fill }) => [{ account: accountId }, fill]));
+      topRefused(top.map(({ accountId, refused }) => [{ account: accountId }, refused]));
+    },
+  };
 }
+export type RateLimitMetrics = ReturnType<typeof rateLimitMetrics>;
 
-export interface MeteringMetrics {
-  /** A night is recorded for every account. `endedAt` is its midnight in seconds since 1970, `seconds` its duration. */
-  nightMetered(night: { readonly late: boolean; readonly endedAt: number; readonly seconds: number }): void;
-  /** @param endedAt the midnight that ended the last night that is metered, in seconds since 1970 */
-  meteredThrough(endedAt: number): void;
+/** What accounts store against their quotas, on the leader alone. */
+export function accountQuotaMetrics({ quotas }: Sections) {
+  const near = quotas.gauge({
+    name: 'muster_accounts_near_quota',
+    help: 'Accounts that store 80 % of their quota or more; on the leader alone.',
+    unit: 'accounts',
+  });
+  const full = quotas.gauge({
+    name: 'muster_accounts_at_quota',
+    help: 'Accounts that have used up their quota: what grows is refused with 502; on the leader alone.',
+    unit: 'accounts',
+  });
+  const growing = quotas.seriesGauge({
+    name: 'muster_account_growth_top_bytes_per_second',
+    help: 'Growth of what the fastest accounts store, over the last hours; on the leader alone.',
+    labels: { account: OPEN },
+    unit: 'bytes',
+  });
+  const ending = quotas.seriesGauge({
+    name: 'muster_account_quota_left_seconds',
+    help: 'Time until the quotas that end first are used up, at the growth of the last hours; on the leader alone.',
+    labels: { account: OPEN },
+    unit: 'seconds',
+  });
+  return {
+    /** @param counted undefined on a replica that leads no longer */
+    quotasCounted(counted: QuotaState | undefined): void {
+      near(counted?.near ?? 0);
+      full(counted?.atQuota ?? 0);
+      growing((counted?.growing ?? []).map((one) => [{ account: one.accountId }, one.bytesPerSecond]));
+      ending((counted?.ending ?? []).map((one) => [{ account: one.accountId }, one.secondsToQuota]));
+    },
+  };
 }
+export type AccountQuotaMetrics = ReturnType<typeof accountQuotaMetrics>;
+
+const NIGHT_LATE = ['true', 'false'] as const;
+
+export function meteringMetrics({ metering }: Sections) {
+  const nights = metering.counterOf({
+    name: 'muster_metering_nights_total',
+    help: 'Nights metered by this process, by whether it was more than an hour after their midnight.',
+    labels: { late: NIGHT_LATE },
+    unit: 'nights',
+  });
+  const lastNight = metering.gauge({
+    name: 'muster_metering_last_night_timestamp_seconds',
+    help: 'The midnight that ended the last night that is metered for every account; on a replica that led.',
+    unit: 'seconds',
+  });
+  const nightSeconds = metering.gauge({
+    name: 'muster_metering_night_seconds',
+    help: 'Duration of the last night that this process metered, its pauses included.',
+    unit: 'seconds',
+  });
+  return {
+    /** A night is recorded for every account. @param night `endedAt` is its midnight in seconds since 1970 */
+    nightMetered(night: { readonly late: boolean; readonly endedAt: number; readonly seconds: number }): void {
+      nights(night.late ? 'true' : 'false');
+      lastNight(night.endedAt);
+      nightSeconds(night.seconds);
+    },
+    /** @param endedAt the midnight that ended the last night that is metered, in seconds since 1970 */
+    meteredThrough: (endedAt: number): void => lastNight(endedAt),
+  };
+}
+export type MeteringMetrics = ReturnType<typeof meteringMetrics>;

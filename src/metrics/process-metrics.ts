@@ -2,24 +2,13 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import process from 'node:process';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
-import { FILE_VARIABLES } from '../config/files/configured-file.ts';
-import type { FileMetrics } from '../service/files/watched-file.ts';
-import { OPEN, type Section } from './instruments.ts';
-import { ROLE_LABELS } from './labels.ts';
+import { OPEN } from './instruments/label-values.ts';
+import type { Sections } from './instruments/sections.ts';
 
-export interface ProcessMetrics {
-  /** Called once, with the roles of the configuration. */
-  rolesAre(roles: ReadonlySet<string>): void;
-  logLinesDropped(lines: number): void;
-}
+const ROLE_LABELS = ['api', 'device', 'controller', 'kubernetes'] as const;
 
-export function processMetrics(
-  registry: Registry,
-  section: (title: string) => Section,
-  version: string,
-): ProcessMetrics {
-  libraryMetrics(registry);
-  const own = section('Process');
+/** @param version of this program */
+export function processMetrics({ process: own, controller }: Sections, version: string) {
   own
     .labelledGauge({
       name: 'muster_build_info',
@@ -39,38 +28,30 @@ export function processMetrics(
     for (const role of ROLE_LABELS) roleOf.set({ role }, roles.has(role) ? 1 : 0);
   };
   rolesAre(new Set());
-  const logLinesDropped = own.counter({
-    name: 'muster_log_lines_dropped_total',
-    help: 'Lines of the log that nobody took from stdout, beyond the 1 MiB that waits.',
-    unit: 'lines',
-  });
-  return { rolesAre, logLinesDropped };
-}
-
-/** A certificate is named by the variable of the certificate, and not of its key. */
-const CERTIFICATES = FILE_VARIABLES.filter((variable) => /_(?:CERT|CA)_FILE$/.test(variable));
-
-export function fileMetrics(section: (title: string, note?: string) => Section): FileMetrics {
-  const files = section(
-    'Files',
-    'A file is named by its variable, also where it lies in the data directory. A certificate is named by the variable of ' +
-      'the certificate, and not of its key.',
-  );
-  const unusable = files.labelledGauge({
-    name: 'muster_file_unusable',
-    help: '1 while a file of the configuration cannot be read or used and what it had before is in use, 0 otherwise; a file that is not configured has no series.',
-    labels: { file: FILE_VARIABLES },
-    unit: '0 or 1',
-  });
-  const expiry = files.labelledGauge({
-    name: 'muster_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate in use expires: that of a listener, of the service as a client of etcd, or the first one to expire of the authorities in a file that were valid when it was read.',
-    labels: { file: CERTIFICATES },
-    unit: 'seconds',
-  });
   return {
-    fileUnusable: (file, isUnusable) => unusable.set({ file }, Number(isUnusable)),
-    certificateExpires: (file, timestampSeconds) => expiry.set({ file }, timestampSeconds),
+    /** Called once, with the roles of the configuration. */
+    rolesAre,
+    logLinesDropped: own.counter({
+      name: 'muster_log_lines_dropped_total',
+      help: 'Lines of the log that nobody took from stdout, beyond the 1 MiB that waits.',
+      unit: 'lines',
+    }),
+    wallClock: controller.callbackGauge(
+      {
+        name: 'muster_wall_clock_seconds',
+        help: "The wall clock of this replica at the scrape; against the time of the sample it tells how far it is from Prometheus'.",
+        unit: 'seconds',
+      },
+      Number.NaN,
+    ),
+    clockTrusted: controller.callbackGauge(
+      {
+        name: 'muster_clock_trusted',
+        help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+        unit: '0 or 1',
+      },
+      1,
+    ),
   };
 }
 
@@ -88,7 +69,8 @@ const COSTLY = [
 ];
 const OPEN_FDS = 'process_open_fds';
 
-function libraryMetrics(registry: Registry): void {
+/** The client library's own series. */
+export function libraryMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
   for (const name of COSTLY) registry.removeSingleMetric(name);
   if (process.platform !== 'linux') return;

@@ -213,15 +213,14 @@ function tellFewer({ log }: Core, connections: ConnectionBounds, openMax: number
 
 function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners): void {
   const { memory } = core.fleet;
-  core.metrics.gauges({
-    accounts: () => memory.accountCount,
-    apps: () => memory.appCount,
-    heldPolls: () => heldPolls.count,
-    inFlight: () => inFlightOf(listeners),
-    storeFullness: () => core.store.fullness(),
-    cacheReady: () => core.watchCache.ready,
-    storeRevisionLag: () => core.watchCache.lag,
-  });
+  const { metrics, store, watchCache } = core;
+  metrics.accountCount(() => memory.accountCount);
+  metrics.appCount(() => memory.appCount);
+  metrics.heldPolls(() => heldPolls.count);
+  metrics.requestsInFlight(() => inFlightOf(listeners).map(([listener, count]) => [{ listener }, count]));
+  metrics.storeFullness(() => store.fullness());
+  metrics.cacheReady(() => watchCache.ready);
+  metrics.cacheLag(() => watchCache.lag);
 }
 
 /** Roles that the provider's groups give are looked at so often. */

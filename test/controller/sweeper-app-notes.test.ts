@@ -40,7 +40,7 @@ onEachStore('the clean-up of what apps said', (stores) => {
         clockWatch: createClockWatch({ clock, log }),
         random: systemRandom(),
         log,
-        metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
+        metrics: { cleaned: (what, count = 1) => void gone.set(what, (gone.get(what) ?? 0) + count) },
         auditRetentionDays: 10,
       },
       { fence: [], signal: new AbortController().signal },

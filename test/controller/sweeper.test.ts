@@ -47,7 +47,7 @@ onEachStore('the clean-up', (stores) => {
         clockWatch: createClockWatch({ clock, log }),
         random: systemRandom(),
         log,
-        metrics: { cleaned: (what, count) => void gone.set(what, (gone.get(what) ?? 0) + count) },
+        metrics: { cleaned: (what, count = 1) => void gone.set(what, (gone.get(what) ?? 0) + count) },
         auditRetentionDays: 10,
       },
       { fence, signal },

@@ -21,36 +21,19 @@ import {
   waitOf,
   type ErrorCode,
 } from './errors.ts';
+import type { ExchangeMetrics } from './metrics.ts';
 import type { WholeReply } from './reply.ts';
 import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { CACHE_CONTROL, requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { DATA_HEADERS } from '../headers/security-headers.ts';
 import { sendPieces } from './stream.ts';
 
-/** The verbs by which every exchange is counted and timed. */
-export interface RequestMetrics extends AttemptMetrics {
-  requestEnded(ended: EndedRequest): void;
-}
-
-/** A request whose answer is written, as metrics and log tell of it. */
-interface EndedRequest {
-  readonly listener: string;
-  readonly method: string;
-  /** The template, or `(none)`. */
-  readonly route: string;
-  readonly status: number;
-  /** The error's; `''` where there is none. */
-  readonly code: string;
-  /** Since the request came. */
-  readonly seconds: number;
-}
-
 /** The surroundings that every exchange uses. */
 export interface ExchangeDeps {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
-  readonly metrics: RequestMetrics;
+  readonly metrics: ExchangeMetrics & AttemptMetrics;
   /** The address of a request's client, for the log. */
   readonly clientOf: (request: IncomingMessage) => string;
   /** Whether the client's connection is encrypted. */

@@ -2,17 +2,37 @@ import { LIMITS } from '../../domain/limits.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import type { RateDecision, RateLeft, RateWindow } from '../../domain/rate-window/local-window.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { SECONDS } from '../../metrics/instruments/label-values.ts';
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
 import type { Authenticated } from './authenticate.ts';
 
 /** A request was charged, was refused with 429, or could not be decided (502). */
-export const RATE_RESULTS = ['admitted', 'limited', 'unavailable'] as const;
+const RATE_RESULTS = ['admitted', 'limited', 'unavailable'] as const;
 
 /** The verb by which decisions on the rate limit are counted and timed. */
-export interface RateDecisionMetrics {
-  /** @param seconds from the charge to the decision */
-  rateDecided(result: (typeof RATE_RESULTS)[number], seconds: number): void;
+export function rateDecisionMetrics({ rates }: Sections) {
+  const decided = rates.counterOf({
+    name: 'muster_rate_decisions_total',
+    help: 'Decisions of the account rate window: admitted, limited (429), or unavailable (502).',
+    labels: { decision: RATE_RESULTS },
+    unit: 'requests',
+  });
+  const durations = rates.histogram({
+    name: 'muster_rate_decision_duration_seconds',
+    help: 'Duration of the decisions of the account rate window, by result.',
+    labels: { result: RATE_RESULTS },
+    buckets: SECONDS,
+    unit: 'seconds',
+  });
+  return {
+    /** @param seconds from the charge to the decision */
+    rateDecided(result: (typeof RATE_RESULTS)[number], seconds: number): void {
+      decided(result);
+      durations.observe({ result }, seconds);
+    },
+  };
 }
 
 /** The window of the account, and whoever notes what it refuses. */
@@ -20,7 +40,7 @@ export interface RateLimitDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly rateWindow: RateWindow;
   readonly limitedAccounts: Pick<LimitedAccounts, 'refused'>;
-  readonly metrics: RateDecisionMetrics;
+  readonly metrics: ReturnType<typeof rateDecisionMetrics>;
 }
 
 const POLICY = `"account";q=${LIMITS.requestsPerWindowMax};w=${LIMITS.rateWindowMs / 1000}`;

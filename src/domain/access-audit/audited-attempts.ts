@@ -1,3 +1,4 @@
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import { expectAbsent, expectUnchanged, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
@@ -20,16 +21,19 @@ import type { ReplicaRecord } from '../records/replica-records.ts';
 import { LIMITS } from '../limits.ts';
 import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
 
-export interface AuditedAttemptsMetrics {
-  /** An entry about failed secrets was not written, since the store is too full. */
-  attemptsDropped(): void;
-}
+export const auditedAttemptsMetrics = ({ keeping }: Sections) => ({
+  attemptsDropped: keeping.counter({
+    name: 'muster_audit_attempts_dropped_total',
+    help: 'Audit entries about failed secrets that were not written, since the store was too full.',
+    unit: 'entries',
+  }),
+});
 
 export interface AuditedAttemptsDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: RandomSource;
-  readonly metrics: AuditedAttemptsMetrics;
+  readonly metrics: ReturnType<typeof auditedAttemptsMetrics>;
   /** The fence of the leader's term. */
   readonly fence: readonly Expectation[];
 }

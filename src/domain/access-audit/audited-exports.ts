@@ -1,3 +1,4 @@
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import { RecentMap } from '../../packed/recent-map.ts';
 import { StoreUnavailable } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
@@ -11,15 +12,20 @@ import { Busy } from '../refusal.ts';
 /** The exports that the audit of the service tells of, each with its action there. */
 const ACTIONS = { backup: 'backup.begun', usage: 'usage.exported', audit: 'audit.exported' } as const;
 export type Export = keyof typeof ACTIONS;
-export const EXPORTS = Object.keys(ACTIONS) as readonly Export[];
+const EXPORTS = Object.keys(ACTIONS) as readonly Export[];
 
-export interface ExportMetrics {
-  exported(what: Export): void;
-}
+export const exportMetrics = ({ keeping }: Sections) => ({
+  exported: keeping.counterOf({
+    name: 'muster_exports_total',
+    help: 'Exports that began, by what was exported; each is an entry in the audit of the service.',
+    labels: { export: EXPORTS },
+    unit: 'exports',
+  }),
+});
 
 export interface AuditedExportsDeps extends Pick<MutationDeps, 'store' | 'random' | 'log'>, InstantDeps {
   readonly quotas: Pick<Quotas, 'countOwnAct'>;
-  readonly metrics: MutationDeps['metrics'] & ExportMetrics;
+  readonly metrics: MutationDeps['metrics'] & ReturnType<typeof exportMetrics>;
 }
 
 /** The place of an answer in a list of several pages: the `after` of the request, and the `next` of the answer. */

@@ -1,3 +1,4 @@
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
@@ -9,20 +10,14 @@ export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const
 export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
 /** What a client tries to get in with. */
-export const CREDENTIAL_KINDS = [
-  'api_key',
-  'operator_token',
-  'enroll_code',
-  'device_credential',
-  ...SIGN_IN_WAYS,
-] as const;
+const CREDENTIAL_KINDS = ['api_key', 'operator_token', 'enroll_code', 'device_credential', ...SIGN_IN_WAYS] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /**
  * Why it is refused. `once_valid` is a code that was valid once, `wrong_secret` one for a key id or a user that exists,
  * `disabled` a right one of a user who is, `refused` what the provider, or its groups, let nobody in by.
  */
-export const ATTEMPT_REASONS = [
+const ATTEMPT_REASONS = [
   'malformed',
   'unknown',
   'wrong_secret',
@@ -44,9 +39,21 @@ export interface FailedAttempt {
   readonly userId?: string | undefined;
 }
 
-export interface AttemptMetrics {
-  authenticationFailed(credential: CredentialKind, reason: AttemptReason): void;
+export function attemptMetrics({ requests }: Sections) {
+  const failures = requests.labelledCounter({
+    name: 'muster_authentication_failures_total',
+    help: 'Secrets that let nobody in, by kind and reason; wrong_secret is of a key that exists, once_valid a code that was valid.',
+    labels: { credential: CREDENTIAL_KINDS, reason: ATTEMPT_REASONS },
+    unit: 'requests',
+  });
+  for (const credential of CREDENTIAL_KINDS)
+    for (const reason of ATTEMPT_REASONS) failures.inc({ credential, reason }, 0);
+  return {
+    authenticationFailed: (credential: CredentialKind, reason: AttemptReason): void =>
+      failures.inc({ credential, reason }),
+  };
 }
+export type AttemptMetrics = ReturnType<typeof attemptMetrics>;
 
 /** A failed secret that the audit is to tell of. */
 interface FailedSecret {

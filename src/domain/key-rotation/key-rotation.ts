@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { PAGE_ENTRIES_MAX, expectAsFound, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -20,16 +21,20 @@ import { isRetired, readRewrapped } from './keys-in-use.ts';
  * which key. The leader rewraps the data keys that older keys wrap (rewrap.ts).
  */
 
-export interface KeyRotationMetrics {
-  keyRotated(): void;
-}
+export const keyRotationMetrics = ({ keys }: Sections) => ({
+  keyRotated: keys.counter({
+    name: 'muster_key_rotations_total',
+    help: 'Rotations of the key-encryption key that this replica made.',
+    unit: 'rotations',
+  }),
+});
 
 interface KeyRotationDeps extends Pick<MutationDeps, 'random'> {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: MutationDeps['metrics'] & KeyRotationMetrics;
+  readonly metrics: MutationDeps['metrics'] & ReturnType<typeof keyRotationMetrics>;
   readonly keyRing: KeyRing;
   readonly replicas: Replicas;
 }

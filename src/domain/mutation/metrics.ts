@@ -1,13 +1,24 @@
-import type { MutationAction } from './actions.ts';
+import type { Sections } from '../../metrics/instruments/sections.ts';
+import { MUTATION_ACTIONS } from './actions.ts';
 
 /* The metrics of a mutation: the verbs that it calls, and the closed sets of their labels. */
 
 /** Why a commit is sent again: another commit came first, or the answer was lost. */
-export const COMMIT_REPEATS = ['conflict', 'unknown'] as const;
-type CommitRepeat = (typeof COMMIT_REPEATS)[number];
+const COMMIT_REPEATS = ['conflict', 'unknown'] as const;
 
 /** The verbs by which mutations are counted. */
-export interface MutationMetrics {
-  mutationCommitted(action: MutationAction): void;
-  commitRepeated(why: CommitRepeat): void;
-}
+export const mutationMetrics = ({ fleet, store }: Sections) => ({
+  mutationCommitted: fleet.counterOf({
+    name: 'muster_mutations_total',
+    help: 'Changes committed, by action.',
+    labels: { action: MUTATION_ACTIONS },
+    unit: 'changes',
+  }),
+  commitRepeated: store.counterOf({
+    name: 'muster_commits_repeated_total',
+    help: 'Commits sent again after a conflict or a lost answer.',
+    labels: { why: COMMIT_REPEATS },
+    unit: 'commits',
+  }),
+});
+export type MutationMetrics = ReturnType<typeof mutationMetrics>;

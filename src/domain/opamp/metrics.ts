@@ -1,9 +1,10 @@
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { SharingMetrics } from '../devices/metrics.ts';
 
 /* The metrics of OpAMP: the verbs that are called, and the closed sets of their labels. */
 
 /** How a message of an agent is answered. */
-export const OPAMP_RESULTS = [
+const OPAMP_RESULTS = [
   /** The agent has what it should, and said nothing new. */
   'unchanged',
   /** What it said was kept; there was nothing to offer. */
@@ -24,8 +25,17 @@ export const OPAMP_RESULTS = [
 export type OpampResult = (typeof OPAMP_RESULTS)[number];
 
 /** The verbs by which messages of agents are counted. */
-export interface OpampMetrics extends SharingMetrics {
-  opampMessageEnded(result: OpampResult): void;
-  /** An agent is asked for all that it would leave out as unchanged. */
-  opampFullStateAsked(): void;
-}
+export const opampMetrics = ({ opamp }: Sections) => ({
+  opampMessageEnded: opamp.counterOf({
+    name: 'muster_opamp_messages_total',
+    help: 'Messages of OpAMP agents, by how they were answered.',
+    labels: { result: OPAMP_RESULTS },
+    unit: 'messages',
+  }),
+  opampFullStateAsked: opamp.counter({
+    name: 'muster_opamp_full_state_requests_total',
+    help: 'Answers that asked an OpAMP agent for its full state.',
+    unit: 'answers',
+  }),
+});
+export type OpampMetrics = ReturnType<typeof opampMetrics> & SharingMetrics;

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Log } from '../../log.ts';
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { derivedKey } from '../keys/derived-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -19,16 +20,19 @@ export interface OperatorToken {
  * anybody else.
  */
 
-export interface OperatorTokensMetrics {
-  /** @param count of live replicas whose operator tokens are other ones than this replica's */
-  operatorTokensDiffer(count: number): void;
-}
+export const operatorTokensMetrics = ({ controller }: Sections) => ({
+  operatorTokensDiffer: controller.gauge({
+    name: 'muster_replicas_with_other_operator_tokens',
+    help: 'Live replicas whose operator tokens are other ones than those of this one.',
+    unit: 'replicas',
+  }),
+});
 
 interface OperatorTokensDeps {
   readonly keyRing: KeyRing;
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly log: Pick<Log, 'warn' | 'info'>;
-  readonly metrics: OperatorTokensMetrics;
+  readonly metrics: ReturnType<typeof operatorTokensMetrics>;
 }
 
 /** The operator tokens of this replica, as it announces them and compares them with those of the others. */

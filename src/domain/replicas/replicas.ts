@@ -1,3 +1,4 @@
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Log } from '../../log.ts';
 import { PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -8,7 +9,7 @@ import { KEYS } from '../records/keys.ts';
 import { RECORD_CHANGES } from '../records/record-changes.ts';
 import { FORMAT } from '../records/store-records.ts';
 import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.ts';
-import { ComparedTokens, type OperatorToken, type OperatorTokensMetrics } from './operator-tokens.ts';
+import { ComparedTokens, operatorTokensMetrics, type OperatorToken } from './operator-tokens.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
 
 /** The registry of live replicas. Each has a record there with its keys, its version and its clock. */
@@ -55,18 +56,25 @@ export interface Replicas {
   release(): Promise<void>;
 }
 
-export interface ReplicaMetrics extends OperatorTokensMetrics {
-  /** @param count of replicas on the registry at the last round */
-  replicasLive(count: number): void;
-  /** @param seconds by which the clock of another replica differs at least: the greatest such difference */
-  clockSkew(seconds: number): void;
-}
+export const replicaMetrics = (to: Sections) => ({
+  replicasLive: to.controller.gauge({
+    name: 'muster_replicas',
+    help: 'Live replicas, as this one sees them.',
+    unit: 'replicas',
+  }),
+  ...operatorTokensMetrics(to),
+  clockSkew: to.controller.gauge({
+    name: 'muster_clock_skew_seconds',
+    help: 'The least difference of clocks that explains what other replicas wrote or answered, for the one that differs most.',
+    unit: 'seconds',
+  }),
+});
 
 interface ReplicasDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: ReplicaMetrics;
+  readonly metrics: ReturnType<typeof replicaMetrics>;
   readonly replicaId: string;
   readonly version: string;
   readonly keyRing: KeyRing;

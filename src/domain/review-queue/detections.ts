@@ -1,3 +1,4 @@
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import { type Change, expectAsFound, type Expectation, expectUnchanged, type Put } from '../../store/port.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
@@ -16,11 +17,14 @@ export interface Detection extends Pick<ReviewRecord, 'at' | 'rule' | 'severity'
   readonly id: string;
 }
 
-/** The verb by which dropped detections are counted. */
-export interface DetectionMetrics {
-  /** @param count of entries that were dropped to make room for newer ones */
-  detectionsDropped(count: number): void;
-}
+export const detectionMetrics = ({ fleet }: Sections) => ({
+  detectionsDropped: fleet.counter({
+    name: 'muster_detections_dropped_total',
+    help: 'Entries of the review queue that were dropped to make room for newer ones of the same app.',
+    unit: 'entries',
+  }),
+});
+export type DetectionMetrics = ReturnType<typeof detectionMetrics>;
 
 interface DetectionDeps extends Pick<MutationDeps, 'store' | 'fleet' | 'clock' | 'random'> {
   readonly metrics: MutationDeps['metrics'] & DetectionMetrics;

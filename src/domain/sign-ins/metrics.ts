@@ -1,8 +1,14 @@
-/** What refuses an attempt to sign in with a password before it is compared. */
-export const SIGN_IN_BOUNDS = ['name', 'address', 'places'] as const;
-type SignInBound = (typeof SIGN_IN_BOUNDS)[number];
+import type { Sections } from '../../metrics/instruments/sections.ts';
 
-export interface SignInMetrics {
-  /** An attempt to sign in was refused unjudged, by a bound. */
-  signInRefused(bound: SignInBound): void;
-}
+/** What refuses an attempt to sign in with a password before it is compared. */
+const SIGN_IN_BOUNDS = ['name', 'address', 'places'] as const;
+
+export const signInMetrics = ({ requests }: Sections) => ({
+  signInRefused: requests.counterOf({
+    name: 'muster_sign_ins_refused_total',
+    help: 'Passwords that were not compared, by the bound that was reached: the name, the address, or the places for hashing.',
+    labels: { bound: SIGN_IN_BOUNDS },
+    unit: 'requests',
+  }),
+});
+export type SignInMetrics = ReturnType<typeof signInMetrics>;

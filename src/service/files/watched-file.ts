@@ -5,6 +5,7 @@ import { named } from '../../config/files/config-error.ts';
 import { contentAtStart, type ConfiguredFile, type FileVariable } from '../../config/files/configured-file.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { fileMetrics } from './metrics.ts';
 import { faultIn, FileFault, trustedContent, type Told } from './file-content.ts';
 
 /*
@@ -61,17 +62,10 @@ export interface WatchedFile<T> {
   readonly isOverdue: boolean;
 }
 
-export interface FileMetrics {
-  /** @param file the variable of the file */
-  fileUnusable(file: FileVariable, isUnusable: boolean): void;
-  /** @param file the variable of the file @param timestampSeconds since 1970 */
-  certificateExpires(file: FileVariable, timestampSeconds: number): void;
-}
-
 export interface WatchedFilesDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Pick<Log, 'info' | 'error'>;
-  readonly metrics: FileMetrics;
+  readonly metrics: ReturnType<typeof fileMetrics>;
   /** Only tests give this and `inTime`. */
   readonly read?: (file: ConfiguredFile) => Promise<Buffer>;
   readonly inTime?: typeof inTime;

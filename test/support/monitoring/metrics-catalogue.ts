@@ -1,5 +1,5 @@
 import { metricsSections } from '../../../scripts/metrics-document.ts';
-import type { Series } from '../../../src/metrics/instruments.ts';
+import type { Series } from '../../../src/metrics/instruments/section.ts';
 
 /* The series that docs/METRICS.md is made from, as the tests on queries and documents read them. */
 

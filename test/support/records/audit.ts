@@ -88,7 +88,7 @@ export function sealer(store: Store, clock: FakeClock, fence: Term['fence'] = []
   const log = createLog('debug', { write: (line: string) => void logged.push(line) });
   const term = { fence, signal: ended.signal };
   let sealed = 0;
-  const metrics = { auditSealed: (entries: number) => void (sealed += entries) };
+  const metrics = { auditSealed: (entries = 1) => void (sealed += entries) };
   const storedBytes = { sealed: () => undefined };
   const unsealed = createUnsealed(store, clock);
   const reconciler = auditSealReconciler({ store, clock, log, metrics, unsealed, storedBytes }, term);

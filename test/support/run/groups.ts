@@ -111,7 +111,6 @@ export const QUICK: readonly string[] = [
   'test/domain/sign-ins/failures.test.ts',
   'test/domain/users/mapped-roles.test.ts',
   'test/fleet/parts.test.ts',
-  'test/metrics/buffered-histogram.test.ts',
   'test/monitoring/dashboards.test.ts',
   'test/monitoring/runbook.test.ts',
   'test/log.test.ts',

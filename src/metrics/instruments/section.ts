@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { BufferedHistogram } from './buffered-histogram.ts';
 
 /** The facts about a series that docs/METRICS.md states beside its type and its labels. */
 interface Definition {
@@ -19,16 +18,13 @@ interface Bucketed {
   readonly buckets: readonly number[];
 }
 
-/** The set of a label whose values this room does not know: the templates of routes, the version of Node.js. */
-export const OPEN: readonly string[] = [];
+/** What a gauge shows: each series by its labels. */
+type Shown = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
 export interface Series extends Definition {
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly labels: LabelValues;
 }
-
-/** Durations from a lookup in memory to a request that has hung. */
-export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
  * A section of docs/METRICS.md. Each of its methods registers one instrument and notes what the document says of it, so
@@ -71,26 +67,6 @@ export class Section {
     return (value, count = 1) => counter.inc({ [label]: value }, count);
   }
 
-  /**
-   * The same for the path of every request: it counts in a map, and the client is told the difference at each scrape.
-   */
-  bufferedCounterOf<Value extends string>(definition: Labelled<Value>): (value: Value) => void {
-    const [label = '', values = []] = Object.entries(definition.labels)[0] ?? [];
-    const since = new Map<Value, number>(values.map((value) => [value, 0]));
-    const counter: Counter<string> = new Counter(
-      this.#added('counter', definition, {
-        collect() {
-          for (const [value, count] of since) counter.inc({ [label]: value }, count);
-          since.clear();
-        },
-      }),
-    );
-    counter.reset();
-    return (value) => {
-      since.set(value, (since.get(value) ?? 0) + 1);
-    };
-  }
-
   /** A counter with several labels; a series is there from its first event. */
   labelledCounter(definition: Labelled): Counter<string> {
     return new Counter(this.#added('counter', definition, {}));
@@ -107,49 +83,45 @@ export class Section {
     return new Gauge(this.#added('gauge', definition, {}));
   }
 
-  /** A gauge without labels that calls for its value at each scrape. */
-  callbackGauge(definition: Definition, read: () => number): void {
-    const gauge: Gauge<string> = new Gauge(this.#added('gauge', definition, { collect: () => gauge.set(read()) }));
-    gauge.set(0);
+  /** A gauge that is told all of its series at once, and at first has none: it forgets what is not among them. */
+  seriesGauge(definition: Definition & { readonly labels?: LabelValues }): (shown: Shown) => void {
+    const gauge = new Gauge(this.#added('gauge', definition, {}));
+    const show = showing(gauge);
+    show([]);
+    return show;
   }
 
-  /** A gauge with labels that calls for its series at each scrape: what is not among them then is there no longer. */
-  labelledCallbackGauge(
-    definition: Labelled,
-    read: () => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>,
-  ): void {
+  /** A gauge without labels that calls for its value at each scrape. @param before it is told where to read */
+  callbackGauge(definition: Definition, before = 0): (read: () => number | boolean) => void {
+    let read: () => number | boolean = () => before;
     const gauge: Gauge<string> = new Gauge(
-      this.#added('gauge', definition, {
-        collect() {
-          gauge.reset();
-          // A gauge that can have one series alone has it after `reset`, at 0.
-          if (Object.keys(definition.labels).length === 0) gauge.remove({});
-          for (const [labels, value] of read()) gauge.set(labels, value);
-        },
-      }),
+      this.#added('gauge', definition, { collect: () => gauge.set(Number(read())) }),
     );
+    return (given) => void (read = given);
   }
 
+  /** A gauge that calls for its series at each scrape, and has none while it is told no place to read. */
+  seriesCallbackGauge(
+    definition: Definition & { readonly labels?: LabelValues },
+  ): (read: (() => Shown) | undefined) => void {
+    let read: (() => Shown) | undefined;
+    const gauge: Gauge<string> = new Gauge(
+      this.#added('gauge', definition, { collect: () => showing(gauge)(read?.() ?? []) }),
+    );
+    return (given) => void (read = given);
+  }
+
+  /** An observation takes 0.5 µs: a fiftieth of a poll that is answered with 304 (ADR 0049). */
   histogram(definition: Definition & Bucketed & { readonly labels?: LabelValues }): Histogram<string> {
     return new Histogram(this.#added('histogram', definition, { buckets: [...definition.buckets] }));
   }
-
-  /** The same for the path of every request. */
-  bufferedHistogram(definition: Labelled & Bucketed): BufferedHistogram {
-    return new BufferedHistogram(this.#added('histogram', definition, { buckets: [...definition.buckets] }));
-  }
-
-  /** A histogram of how things are at the scrape: it calls for its values then, and forgets those of the last one. */
-  callbackHistogram(definition: Definition & Bucketed, read: () => Iterable<number>): void {
-    const histogram: Histogram<string> = new Histogram(
-      this.#added('histogram', definition, {
-        buckets: [...definition.buckets],
-        collect() {
-          histogram.reset();
-          for (const value of read()) histogram.observe(value);
-        },
-      }),
-    );
-    histogram.reset();
-  }
 }
+
+const showing =
+  (gauge: Gauge<string>) =>
+  (shown: Shown): void => {
+    gauge.reset();
+    // A gauge without labels has a series after `reset`, at 0.
+    gauge.remove({});
+    for (const [labels, value] of shown) gauge.set(labels, value);
+  };
