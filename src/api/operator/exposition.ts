@@ -16,6 +16,11 @@ const TEXT_RANGES: ReadonlySet<string> = new Set(['text/plain', 'text/*', '*/*']
 /**
  * The format that a scraper prefers by its field `Accept`: OpenMetrics where it names it at least as high as text, and
  * names no version, or 1.0.0. Whatever else it sends, it gets text.
+ *
+ * The library `negotiator` 1.1.0 gives text to Prometheus 3, which prefers OpenMetrics: that names
+ * `version=1.0.0;escaping=allow-utf-8;q=0.6`, and a range with a parameter that the offered type has not (`escaping`)
+ * matches nothing there, so that OpenMetrics has the 0.2 of the range for all types and text has 0.3. It also takes the
+ * invalid `q=2`.
  */
 export function formatOf(accept: string | undefined): Format {
   let [openMetrics, text] = [0, 0];
