@@ -1,6 +1,15 @@
-/** Bounds how much work is under way at once. Work above the bound waits for its turn, in the order in which it came. */
+/**
+ * Bounds how much work is under way at once. Work above the bound waits for its turn, in the order in which it came.
+ *
+ * The queue is two stacks, so that each piece of work is moved once: `shift` moves all others where they are many, and
+ * 200,000 pieces took 15 s. The library `p-limit` is as fast, but begins work in a later microtask even where a slot is
+ * free, and would bring two packages for these 20 lines.
+ */
 export class Slots {
-  readonly #waiting: (() => void)[] = [];
+  /** What came since the turns of all of `#turns` were handed out, oldest first. */
+  #coming: (() => void)[] = [];
+  /** Oldest last. */
+  #turns: (() => void)[] = [];
   #free: number;
 
   /** @param max the work that may be under way at once */
@@ -11,13 +20,18 @@ export class Slots {
   /** @returns the outcome of the work, which begins when a slot is free */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await new Promise<void>((resolve) => this.#coming.push(resolve));
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
+      this.#leave();
     }
+  }
+
+  #leave(): void {
+    if (this.#turns.length === 0) [this.#turns, this.#coming] = [this.#coming.toReversed(), []];
+    const next = this.#turns.pop();
+    if (next) next();
+    else this.#free += 1;
   }
 }
