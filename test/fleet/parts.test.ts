@@ -134,8 +134,8 @@ test.each([
 });
 
 test.each([
-  [['--devices', '0'], /whole number from 1/],
-  [['--interval', '60'], /It must be a duration from 1s to 1h, such as 90s/],
+  [['--devices', '0'], /whole number of daemons from 1/],
+  [['--interval', '60'], /It is a duration with its unit, such as .*, from 1s to 1h/],
   [['--store', 'redis'], /sqlite, etcd/],
   [['--api', 'http://127.0.0.1:1'], /go together/],
   [['--api', 'https://example.com', '--device', 'x', '--ops', 'x'], /http:\/\/HOST:PORT/],
