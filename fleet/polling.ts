@@ -7,8 +7,8 @@ import { Wheel } from './wheel.ts';
 
 /*
  * The polls are dispatched by undici. All else here is sent by clients/typescript, with which daemons enroll as those
- * of `muster agent simulate` do; but what polls must cost less than the service that it measures. A poll took 22 µs of a
- * core by undici, 100 by `fetch`, 150 by the client; the bytes of HTTP/1.1, written and read by ourselves, took 15.
+ * of `muster agent simulate` do; but what polls must cost less than the service that it measures. A poll took 22 µs of
+ * a core by undici, 100 by `fetch`, 150 by the client; the bytes of HTTP/1.1, written and read by ourselves, took 15.
  * The daemons of `muster agent simulate` hold polls, acknowledge and speak OpAMP, also through a proxy, and take 26 to
  * 35 KB each; those here poll alone, in 24 bytes, so that a million of them fit.
  */

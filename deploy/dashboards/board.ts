@@ -3,9 +3,9 @@ import { INSTALLATION, series } from './query.ts';
 
 /*
  * A board of Grafana as the JSON that it loads (schema version 39: Grafana 11 and newer). Grafana's own builders,
- * `@grafana/grafana-foundation-sdk` 0.0.21, made 167 lines of these 219, with 1815 files of 12 MB: all is spelled again as
- * calls. They name schema 42, give every row the id 0 and its panels none unless each is told, and hide the links and the
- * leader changes in a menu of Grafana 12 (`placement`), which they offer no way around.
+ * `@grafana/grafana-foundation-sdk` 0.0.21, made 167 lines of the 219, with 1815 files of 12 MB: all is spelled again
+ * as calls. They name schema 42, give every row the id 0 and no panel one unless they are told, and hide the links and
+ * the leader changes in a menu of Grafana 12 (`placement`), around which they offer no way.
  */
 
 export interface Board {
