@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { CLIENT } from '../src/config/client-variables.ts';
-import { DURATION_FORMS, durationWithin } from '../src/time/duration.ts';
 import type { Urls } from '../src/cli/connection/service-urls.ts';
+import { durationIn, matching, wholeNumber } from '../src/cli/terminal/globals.ts';
 
 export interface FleetOptions {
   readonly devices: number;
@@ -15,42 +15,28 @@ export interface FleetOptions {
   readonly urls: Urls | undefined;
 }
 
-const whole =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  };
-
-/** @returns seconds */
-const duration =
-  (min: string, max: string) =>
-  (text: string): number => {
-    const ms = durationWithin(text, min, max);
-    if (ms !== undefined) return ms / 1000;
-    throw new InvalidArgumentError(`It must be a duration from ${min} to ${max}, such as ${DURATION_FORMS}.`);
-  };
-
-function httpUrl(text: string): string {
-  if (/^http:\/\/[^/@?#\s]+$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be http://HOST:PORT.');
-}
+const httpUrl = matching(/^http:\/\/[^/@?#\s]+$/, 'It is http://HOST:PORT.');
 
 /** @throws CommanderError for wrong options, and after --help */
 export function fleetOptions(args: readonly string[]): FleetOptions {
   const program = new Command('npm run fleet --')
     .description('Enrolls very many daemons with a Muster and lets them poll; tells what that came to.')
-    .addOption(new Option('--devices <number>', 'how many daemons').argParser(whole(1, 5_000_000)).default(1000))
+    .addOption(
+      new Option('--devices <number>', 'how many daemons').argParser(wholeNumber('daemons', 5_000_000)).default(1000),
+    )
     .addOption(
       new Option('--interval <duration>', 'between two polls of a daemon')
-        .argParser(duration('1s', '1h'))
+        .argParser(durationIn('1s', '1h'))
         .default(60, '60s'),
     )
     .addOption(
-      new Option('--duration <duration>', 'of polling; until Ctrl-C without it').argParser(duration('1s', '7d')),
+      new Option('--duration <duration>', 'of polling; until Ctrl-C without it').argParser(durationIn('1s', '7d')),
     )
-    .addOption(new Option('--connections <number>', 'that the polls share').argParser(whole(1, 10_000)).default(256))
+    .addOption(
+      new Option('--connections <number>', 'that the polls share')
+        .argParser(wholeNumber('connections', 10_000))
+        .default(256),
+    )
     .addOption(
       new Option('--store <kind>', 'of the service that it starts').choices(['sqlite', 'etcd']).default('sqlite'),
     )

@@ -3,15 +3,13 @@
  * of its own, which the lock file does not cover: without this, whatever the registry serves would run.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** The binary that npm installs, and that all runs on. */
 export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
-
-const CHUNK_BYTES = 4 * 1024 * 1024;
 
 /**
  * Compares a binary with the checksum for a platform (`linux-x64`).
@@ -26,7 +24,7 @@ export function nodeFault(binary, platform = `${process.platform}-${process.arch
       says: `Node ${known.version} is not verified: scripts/node-checksums.json lacks ${platform}.`,
     };
   }
-  const found = sha256Of(binary);
+  const found = createHash('sha256').update(readFileSync(binary)).digest('hex');
   if (found === wanted) return undefined;
   return {
     isKnown: true,
@@ -36,15 +34,3 @@ export function nodeFault(binary, platform = `${process.platform}-${process.arch
 
 /** @public test/repository/supply-chain.test.ts imports it by its path. */
 export const checksums = () => JSON.parse(readFileSync(new URL('node-checksums.json', import.meta.url), 'utf8'));
-
-function sha256Of(path) {
-  const hash = createHash('sha256');
-  const chunk = Buffer.alloc(CHUNK_BYTES);
-  const file = openSync(path, 'r');
-  try {
-    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) hash.update(chunk.subarray(0, read));
-  } finally {
-    closeSync(file);
-  }
-  return hash.digest('hex');
-}

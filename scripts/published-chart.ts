@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
@@ -86,9 +86,5 @@ function contentsOf(folder: string): string {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => statSync(join(folder, name)).isFile())
     .sort();
-  const hash = (name: string): string =>
-    createHash('sha256')
-      .update(readFileSync(join(folder, name)))
-      .digest('hex');
-  return files.map((name) => `${hash(name)} ${name}\n`).join('');
+  return files.map((name) => `${hash('sha256', readFileSync(join(folder, name)))} ${name}\n`).join('');
 }

@@ -1,7 +1,12 @@
 import type { Panel, Row, Step } from './panel.ts';
 import { INSTALLATION, series } from './query.ts';
 
-/* A board of Grafana as the JSON that it loads (schema version 39: Grafana 11 and newer). */
+/*
+ * A board of Grafana as the JSON that it loads (schema version 39: Grafana 11 and newer). Grafana's own builders,
+ * `@grafana/grafana-foundation-sdk` 0.0.21, made 167 lines of the 219, with 1815 files of 12 MB: all is spelled again
+ * as calls. They name schema 42, give every row the id 0 and no panel one unless they are told, and hide the links and
+ * the leader changes in a menu of Grafana 12 (`placement`), around which they offer no way.
+ */
 
 export interface Board {
   /** The name of the file, and a part of the address. */

@@ -359,7 +359,7 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'bench/load.ts': 'must cost less than the service that it measures',
   'bench/million-fleet.ts': 'asks a probe, so often that a start is measured by it',
   'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',
-  'fleet/connections.ts': 'must cost less than the service that it drives',
+  'fleet/polling.ts': 'must cost less than the service that it drives',
   'src/service/etcd-probe.ts': 'asks which protocol etcd speaks at its address',
   'src/store/etcd/wire/channel-sockets.ts': 'opens the TCP connections of gRPC, to be able to close them',
   'fleet/figures.ts': 'scrapes as Prometheus does, etcd as well',
@@ -373,7 +373,7 @@ test('no second HTTP client is in the repository', () => {
   expect(files.length).toBeGreaterThan(250);
   const senders = files.filter((path) => {
     const text = withoutComments(readFileSync(join(ROOT, path), 'utf8'));
-    return /(?<![\w.])fetch\(|import \{[^}]*\b(?:request|connect)\b[^}]*\} from 'node:(?:https?|http2|net|tls)'/.test(
+    return /(?<![\w.])fetch\(|from 'undici'|import \{[^}]*\b(?:request|connect)\b[^}]*\} from 'node:(?:https?|http2|net|tls)'/.test(
       text,
     );
   });

@@ -116,7 +116,7 @@ test('Ctrl-C while it enrolls ends it with the daemons so far', async () => {
   await using fleet = start(['--devices', '20000', ...at(muster)], { MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN });
   await until(async () => (await metric(muster, 'muster_apps')) > 0);
   expect(await fleet.interrupt()).toBe(0);
-  expect(fleet.output()).toMatch(/^devices +\d+ enrolled in 40 accounts, \d+\/s; \d+ failed$/m);
+  expect(fleet.output()).toMatch(/^devices +\d+ enrolled in \d+ accounts, \d+\/s; \d+ failed$/m);
   expect(fleet.output()).toMatch(/^polls +0 in 0 s/m);
   // Nothing that was acknowledged is lost, and the service is not the worse for it.
   expect((await tenant(muster)).apiKey).toMatch(/^mst_live_/);

@@ -29,11 +29,24 @@ interface KeptKeysProps {
   readonly showAccounts?: boolean;
 }
 
+type Told = Pick<MadeApiKeys['apiKeys'][number], 'keyId' | 'name' | 'accountName'>;
+
 /** The API keys that end with the right of who made them: each may be kept, but by nobody who goes by their own deed. */
 export function EndingKeys({ userId, of, read, kept, showAccounts = false }: KeptKeysProps) {
   const isOwn = useSession().me.userId === userId;
   const made = useResource(`keys of ${userId}`, read, { of, topics: ['keys'] });
-  const account = (name: string) => showAccounts && <Name>{name}</Name>;
+  const told = ({ keyId, name, accountName }: Told) => (
+    <>
+      <Name otherwise={texts.unnamed}>{name}</Name> <code>{keyId}</code> {showAccounts && <Name>{accountName}</Name>}
+    </>
+  );
+  const listed = (keys: readonly Told[]) => (
+    <ul>
+      {keys.map((key) => (
+        <li key={key.keyId}>{told(key)}</li>
+      ))}
+    </ul>
+  );
   return (
     <Shown of={made} lines={2}>
       {({ apiKeys, ofNobodyKnown, more }) => (
@@ -41,14 +54,7 @@ export function EndingKeys({ userId, of, read, kept, showAccounts = false }: Kep
           {apiKeys.length > 0 && isOwn && (
             <>
               <p>{texts.endingOwnSays}</p>
-              <ul>
-                {apiKeys.map((key) => (
-                  <li key={key.keyId}>
-                    <Name otherwise={texts.unnamed}>{key.name}</Name> <code>{key.keyId}</code>{' '}
-                    {account(key.accountName)}
-                  </li>
-                ))}
-              </ul>
+              {listed(apiKeys)}
             </>
           )}
           {apiKeys.length > 0 && !isOwn && (
@@ -57,12 +63,7 @@ export function EndingKeys({ userId, of, read, kept, showAccounts = false }: Kep
               {apiKeys.map((key) => (
                 <Check
                   key={key.keyId}
-                  label={
-                    <span class="row">
-                      <Name otherwise={texts.unnamed}>{key.name}</Name> <code>{key.keyId}</code>{' '}
-                      {account(key.accountName)}
-                    </span>
-                  }
+                  label={<span class="row">{told(key)}</span>}
                   hint={
                     <>
                       {texts.usedLast} <Time at={key.lastUsedAt} />
@@ -78,14 +79,7 @@ export function EndingKeys({ userId, of, read, kept, showAccounts = false }: Kep
           {ofNobodyKnown.length > 0 && (
             <>
               <p class="quiet">{texts.ofNobodyKnown}</p>
-              <ul>
-                {ofNobodyKnown.map((key) => (
-                  <li key={key.keyId}>
-                    <Name otherwise={texts.unnamed}>{key.name}</Name> <code>{key.keyId}</code>{' '}
-                    {account(key.accountName)}
-                  </li>
-                ))}
-              </ul>
+              {listed(ofNobodyKnown)}
             </>
           )}
         </>

@@ -12,6 +12,7 @@ import { keys as texts } from '../text/keys.ts';
 import { Actor } from '../ui/actor.tsx';
 import { Badge, Button, CopyButton, Select, TextField } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { Form, FormEnd } from '../ui/form.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -174,13 +175,7 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
   const isSent = wanted.current !== undefined;
   return (
     <Dialog title={dialog.title} onClose={onClose} stays={isSent}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <TextField
           label={dialog.name}
           hint={dialog.nameHint}
@@ -210,15 +205,10 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
         )}
         {isSent && !busy && <p role="alert">{dialog.again}</p>}
         {!(error instanceof Unreachable) && <Problem error={error} />}
-        <div class="actions">
-          <Button disabled={busy} onClick={onClose}>
-            {common.cancel}
-          </Button>
-          <Button type="submit" kind="primary" busy={busy} disabled={ends === undefined}>
-            {dialog.create}
-          </Button>
-        </div>
-      </form>
+        <FormEnd busy={busy} disabled={ends === undefined} stays onCancel={onClose}>
+          {dialog.create}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }

@@ -5,6 +5,7 @@ import { useResource } from '../hooks/use-resource.ts';
 import { useSession } from '../shell/session.tsx';
 import { me as texts } from '../text/me.ts';
 import { Button, TextField } from '../ui/controls.tsx';
+import { Form } from '../ui/form.tsx';
 import { Card, Page } from '../ui/page.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
 import { AdditionsCard } from './me/additions.tsx';
@@ -49,13 +50,7 @@ function NameCard() {
   });
   return (
     <Card title={texts.name}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <TextField
           label={texts.name}
           hint={texts.nameHint}
@@ -75,7 +70,7 @@ function NameCard() {
             {texts.rename}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

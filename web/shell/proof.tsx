@@ -7,6 +7,7 @@ import { common } from '../text/common.ts';
 import { proof as texts } from '../text/proof.ts';
 import { Button, TextField } from '../ui/controls.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { Form } from '../ui/form.tsx';
 import { HiddenLogin } from '../ui/new-password.tsx';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
@@ -89,13 +90,7 @@ function ByPassword({ me, onProved }: ProofProps) {
     onProved();
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        run();
-      }}
-    >
+    <Form onSend={run}>
       <HiddenLogin login={me.login} />
       <TextField
         label={texts.password}
@@ -112,7 +107,7 @@ function ByPassword({ me, onProved }: ProofProps) {
           {texts.confirm}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../hooks/use-action.ts';
 import { common } from '../text/common.ts';
-import { Button, TextField } from './controls.tsx';
-import { Problem } from './state.tsx';
+import { TextField } from './controls.tsx';
+import { Form, FormEnd } from './form.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -65,13 +65,7 @@ export function Confirm({ title, children, action, typed, danger = true, work, o
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isTyped) run();
-        }}
-      >
+      <Form ready={isTyped} onSend={run}>
         {typed !== undefined && (
           <TextField
             label={common.typeToConfirm(typed)}
@@ -81,14 +75,16 @@ export function Confirm({ title, children, action, typed, danger = true, work, o
             spellcheck={false}
           />
         )}
-        <Problem error={error} />
-        <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" kind={danger ? 'danger primary' : 'primary'} busy={busy} disabled={!isTyped}>
-            {action}
-          </Button>
-        </div>
-      </form>
+        <FormEnd
+          error={error}
+          busy={busy}
+          disabled={!isTyped}
+          kind={danger ? 'danger primary' : 'primary'}
+          onCancel={onClose}
+        >
+          {action}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }

@@ -1,4 +1,5 @@
 import { MusterError } from '#client';
+import { inParallel } from '../../concurrency/in-parallel.ts';
 import { CommandFault, wordsOf } from '../terminal/exit.ts';
 import type { Failure } from './bulk.ts';
 
@@ -21,24 +22,19 @@ const NOT_TRIED = { why: 'not tried, after what failed before it' };
  * @throws what is neither the service's refusal nor meant for people, once nothing is under way any more
  */
 export async function sideBySide<Item>({ items, what, work, ofOneAlone }: SideBySide<Item>): Promise<Failure[]> {
-  const left = items.entries();
   const failed = new Map<number, Pick<Failure, 'why' | 'error'>>();
   const done = new Set<number>();
   let stopped: { readonly error: unknown } | undefined;
-  const worker = async (): Promise<void> => {
-    // One iterator for all workers: each takes the next thing.
-    for (let next = stopped ? undefined : left.next(); next?.done === false; next = stopped ? undefined : left.next()) {
-      const [at, item] = next.value;
-      try {
-        await work(item);
-        done.add(at);
-      } catch (error) {
-        failed.set(at, { why: wordsOf(error), error });
-        if (!(error instanceof MusterError && ofOneAlone.includes(error.code))) stopped ??= { error };
-      }
+  await inParallel(items.entries(), { atOnce: AT_ONCE }, async ([at, item]) => {
+    if (stopped) return;
+    try {
+      await work(item);
+      done.add(at);
+    } catch (error) {
+      failed.set(at, { why: wordsOf(error), error });
+      if (!(error instanceof MusterError && ofOneAlone.includes(error.code))) stopped ??= { error };
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  });
   if (stopped && !(stopped.error instanceof MusterError || stopped.error instanceof CommandFault)) throw stopped.error;
   return items.flatMap((item, at) => (done.has(at) ? [] : [{ what: what(item), ...(failed.get(at) ?? NOT_TRIED) }]));
 }

@@ -11,6 +11,27 @@ export interface Enrollment {
   readonly enrollCode: string;
 }
 
+/** Enrolls as every simulated daemon does. @returns seconds between two polls @throws MusterError */
+export async function enrollSimulated(
+  device: DeviceClient,
+  { appId, enrollCode }: Enrollment,
+  { credential, agentVersion }: { readonly credential: string; readonly agentVersion: string },
+  signal: AbortSignal,
+): Promise<number> {
+  const { pollIntervalSeconds } = await device.enrollDevice(
+    {
+      appId,
+      enrollCode,
+      platform: PLATFORM,
+      agentVersion,
+      connection: 'cloud',
+      credentialHash: credentialHash(credential),
+    },
+    { credential, signal },
+  );
+  return pollIntervalSeconds;
+}
+
 /**
  * A simulated daemon: enrolls with its code, then polls, on the device plane or as an agent of OpAMP, and acknowledges
  * what it receives. It applies nothing; `muster agent run` is the one that does.
@@ -70,19 +91,9 @@ export class SimulatedDaemon {
     this.#surroundings.counters.upgrades += 1;
   }
 
-  async #enroll({ appId, enrollCode }: Enrollment, signal: AbortSignal): Promise<void> {
-    const { pollIntervalSeconds } = await this.#device.enrollDevice(
-      {
-        appId,
-        enrollCode,
-        platform: PLATFORM,
-        agentVersion: this.#agentVersion,
-        connection: 'cloud',
-        credentialHash: credentialHash(this.#credential),
-      },
-      { credential: this.#credential, signal },
-    );
-    this.#pollIntervalSeconds = pollIntervalSeconds;
+  async #enroll(enrollment: Enrollment, signal: AbortSignal): Promise<void> {
+    const identity = { credential: this.#credential, agentVersion: this.#agentVersion };
+    this.#pollIntervalSeconds = await enrollSimulated(this.#device, enrollment, identity, signal);
     this.#surroundings.counters.enrolled += 1;
   }
 

@@ -1,4 +1,5 @@
 import { MusterError, type OtelConfig, type OwnerClient, type StoreOtelConfigRequest } from '#client';
+import { allEnded, inParallel } from '../../concurrency/in-parallel.ts';
 import { SimulatedDaemon, type Enrollment } from './daemon.ts';
 import type { DaemonSurroundings } from './surroundings.ts';
 
@@ -65,7 +66,9 @@ export class SimulatedFleet {
   async start(signal: AbortSignal): Promise<void> {
     const { apps } = await this.#owner.listApps({ signal });
     const known = new Map(apps.map(({ name, appId }) => [name, appId]));
-    await sideBySide(this.#members, signal, (member) => this.#setUp(member, known.get(member.name), signal));
+    await inParallel(this.#members, { atOnce: AT_ONCE, signal }, (member) =>
+      this.#setUp(member, known.get(member.name), signal),
+    );
   }
 
   /** A change of the configuration had no answer, and may be carried out yet. */
@@ -99,7 +102,7 @@ export class SimulatedFleet {
       const { apps } = await this.#owner.listApps();
       const own = apps.filter(({ name }) => name.startsWith(`${this.#plan.prefix}-`));
       if (own.length === 0) return;
-      await sideBySide(own, undefined, ({ appId }) => this.#owner.deleteApp(appId));
+      await inParallel(own, { atOnce: AT_ONCE }, ({ appId }) => this.#owner.deleteApp(appId));
     }
     throw new Error(`Apps of the name ${this.#plan.prefix}-… are created as fast as they are deleted.`);
   }
@@ -194,35 +197,3 @@ export class SimulatedFleet {
 
 /** A part of the plan that never happens waits for the end. */
 const IDLE_MS = 3_600_000;
-
-/** Does the work for each of them, some at once, until the signal aborts. Ends after all of it, with the first fault. */
-async function sideBySide<T>(
-  items: readonly T[],
-  signal: AbortSignal | undefined,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = items.values();
-  let hasFailed = false;
-  const workers = Array.from({ length: Math.min(AT_ONCE, items.length) }, async () => {
-    for (const item of left) {
-      if (hasFailed) return;
-      signal?.throwIfAborted();
-      await work(item);
-    }
-  });
-  await allEnded(workers, () => (hasFailed = true));
-}
-
-/** Waits until each of them has ended. @param failed is told each fault as it happens @throws the first fault */
-async function allEnded(work: readonly Promise<void>[], failed: (error: unknown) => void): Promise<void> {
-  const faults: unknown[] = [];
-  await Promise.all(
-    work.map((one) =>
-      one.catch((error: unknown) => {
-        faults.push(error);
-        failed(error);
-      }),
-    ),
-  );
-  if (faults.length > 0) throw faults[0];
-}

@@ -8,6 +8,7 @@ import { app as appTexts, apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form, FormEnd } from '../../ui/form.tsx';
 import { Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { typedName } from './typed-name.ts';
@@ -136,13 +137,7 @@ function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
   const wanted = left.length === 1 && only ? typedName(only.name, only.appId) : String(left.length);
   const isTyped = typed.trim() === wanted;
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isTyped) onConfirm();
-      }}
-    >
+    <Form ready={isTyped} onSend={onConfirm}>
       <TextField
         label={common.typeToConfirm(wanted)}
         value={typed}
@@ -151,13 +146,10 @@ function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
         autocomplete="off"
         spellcheck={false}
       />
-      <div class="actions">
-        <Button onClick={onCancel}>{common.cancel}</Button>
-        <Button type="submit" kind="danger primary" disabled={!isTyped}>
-          {action}
-        </Button>
-      </div>
-    </form>
+      <FormEnd disabled={!isTyped} kind="danger primary" onCancel={onCancel}>
+        {action}
+      </FormEnd>
+    </Form>
   );
 }
 

@@ -7,6 +7,7 @@ import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form, FormEnd } from '../../ui/form.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { CreatedCodes } from './created-codes.tsx';
 
@@ -28,7 +29,7 @@ export function CreateApps({ accountId, onClose, onCreated }: CreateAppsProps) {
   const { dialog } = texts;
   const creation = useCreation(accountId, onCreated);
   const { created, rest, busy } = creation;
-  if (created.length === 0) return <Form creation={creation} onClose={onClose} />;
+  if (created.length === 0) return <NewApps creation={creation} onClose={onClose} />;
   return (
     <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
       <CreatedCodes created={created} />
@@ -105,7 +106,7 @@ const COUNT_MAX = 100;
 const namesOf = (pattern: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => pattern.replaceAll('{n}', String(index + 1)));
 
-function Form({ creation, onClose }: { creation: Creation; onClose: () => void }) {
+function NewApps({ creation, onClose }: { creation: Creation; onClose: () => void }) {
   const { dialog } = texts;
   const { rest, busy, run } = creation;
   const [count, setCount] = useState('1');
@@ -117,13 +118,7 @@ function Form({ creation, onClose }: { creation: Creation; onClose: () => void }
   const isFixed = busy || rest > 0;
   return (
     <Dialog title={dialog.title} onClose={onClose} stays={isFixed}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isNumber) run(names);
-        }}
-      >
+      <Form ready={isNumber} onSend={() => run(names)}>
         <TextField
           label={dialog.name}
           hint={names.length > 1 ? dialog.preview(names[0] ?? '', names.at(-1) ?? '') : dialog.nameHint}
@@ -146,15 +141,10 @@ function Form({ creation, onClose }: { creation: Creation; onClose: () => void }
         />
         <Progress creation={creation} />
         <Rest creation={creation} />
-        <div class="actions">
-          <Button disabled={busy} onClick={onClose}>
-            {common.cancel}
-          </Button>
-          <Button type="submit" kind="primary" busy={busy} disabled={!isNumber}>
-            {rest > 0 && !busy ? common.retry : dialog.create}
-          </Button>
-        </div>
-      </form>
+        <FormEnd busy={busy} disabled={!isNumber} stays onCancel={onClose}>
+          {rest > 0 && !busy ? common.retry : dialog.create}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }

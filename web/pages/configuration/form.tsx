@@ -8,6 +8,7 @@ import { common } from '../../text/common.ts';
 import { configuration as texts } from '../../text/configuration.ts';
 import { Button, Check, Select, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import {
@@ -64,13 +65,7 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
   }, [isTouched]);
   const set = (part: Partial<Draft>): void => setDraft({ ...draft, ...part });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isSound && differences.length > 0) setAsked({ draft, base, differences });
-      }}
-    >
+    <Form ready={isSound && differences.length > 0} onSend={() => setAsked({ draft, base, differences })}>
       {since && <ChangedMeanwhile others={changedBetween(since, base)} />}
       <Fields draft={draft} set={set} faults={faults} stored={base} isOwner={isOwner} />
       {isOwner && (
@@ -102,7 +97,7 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
           }}
         />
       )}
-    </form>
+    </Form>
   );
 }
 

@@ -42,12 +42,20 @@ export function RolloutBar({ accountId }: { accountId: string }) {
   );
 }
 
-function Unhealthy({ accountId, agents }: { accountId: string; agents: Rollout['unhealthy'] }) {
-  if (agents.length === 0) return null;
+interface Troubled {
+  readonly appId: string;
+  readonly error: string;
+  readonly at: string;
+  readonly emptied?: boolean;
+}
+
+/** Daemons with what they report, the latest first; nothing where there are none. */
+function Reports({ accountId, caption, rows }: { accountId: string; caption: string; rows: readonly Troubled[] }) {
+  if (rows.length === 0) return null;
   return (
     <Table
-      caption={texts.unhealthy}
-      rows={agents}
+      caption={caption}
+      rows={rows}
       idOf={({ appId }) => appId}
       columns={[
         {
@@ -59,7 +67,15 @@ function Unhealthy({ accountId, agents }: { accountId: string; agents: Rollout['
             </Link>
           ),
         },
-        { name: texts.latestColumns.error, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
+        {
+          name: texts.latestColumns.error,
+          cell: ({ error, emptied = false }) => (
+            <>
+              <bdi class="mono">{error}</bdi>
+              {emptied && <span class="quiet"> {texts.emptied}</span>}
+            </>
+          ),
+        },
         { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
       ]}
     />
@@ -84,35 +100,8 @@ export function RolloutDetail({ accountId }: { accountId: string }) {
               ]}
             />
           )}
-          {rollout.failures.length > 0 && (
-            <Table
-              caption={texts.latest}
-              rows={rollout.failures}
-              idOf={({ appId }) => appId}
-              columns={[
-                {
-                  name: texts.latestColumns.app,
-                  names: true,
-                  cell: ({ appId }) => (
-                    <Link to={pathOfApp(accountId, appId)} class="mono">
-                      {appId}
-                    </Link>
-                  ),
-                },
-                {
-                  name: texts.latestColumns.error,
-                  cell: ({ error, emptied }) => (
-                    <>
-                      <bdi class="mono">{error}</bdi>
-                      {emptied && <span class="quiet"> {texts.emptied}</span>}
-                    </>
-                  ),
-                },
-                { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
-              ]}
-            />
-          )}
-          <Unhealthy accountId={accountId} agents={rollout.unhealthy} />
+          <Reports accountId={accountId} caption={texts.latest} rows={rollout.failures} />
+          <Reports accountId={accountId} caption={texts.unhealthy} rows={rollout.unhealthy} />
         </div>
       )}
     </Shown>

@@ -5,6 +5,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { door } from '../../text/door.ts';
 import { formatInstant } from '../../text/format.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
+import { Form } from '../../ui/form.tsx';
 import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
@@ -115,12 +116,7 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
     location.replace(accountId === undefined ? '/' : `/accounts/${accountId}`);
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isWhole) run();
-      }}
-    >
+    <Form ready={isWhole} onSend={run}>
       {needsLogin ? (
         <NewUserFields name={name} onName={setName} login={login} onLogin={setLogin} />
       ) : (
@@ -139,7 +135,7 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
       <Button type="submit" kind="primary" busy={busy} disabled={!isWhole}>
         {link.kind === 'invitation' ? texts.accept : texts.enter}
       </Button>
-    </form>
+    </Form>
   );
 }
 

@@ -5,6 +5,7 @@ import { usePasskey } from '../../hooks/use-passkey.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { door as texts } from '../../text/door.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
+import { Form } from '../../ui/form.tsx';
 import { PasskeyButton } from '../../ui/passkey-button.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
@@ -120,12 +121,7 @@ function PasswordForm() {
   });
   if (step?.options) return <SecondStep options={step.options} />;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        run();
-      }}
-    >
+    <Form onSend={run}>
       <TextField
         label={texts.login}
         value={login}
@@ -150,7 +146,7 @@ function PasswordForm() {
       <Button type="submit" kind="primary" busy={busy}>
         {texts.signIn}
       </Button>
-    </form>
+    </Form>
   );
 }
 

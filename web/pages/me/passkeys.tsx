@@ -7,6 +7,7 @@ import { useSession } from '../../shell/session.tsx';
 import { me as texts } from '../../text/me.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 
@@ -86,13 +87,7 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
     onAdded();
   });
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (name.trim() !== '') run();
-      }}
-    >
+    <Form ready={name.trim() !== ''} onSend={run}>
       <TextField
         label={texts.passkeyName}
         hint={texts.passkeyNameHint}
@@ -107,6 +102,6 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
           {texts.addPasskey}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -5,6 +5,7 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { useSession } from '../../shell/session.tsx';
 import { me as texts } from '../../text/me.ts';
 import { Button, Check, TextField } from '../../ui/controls.tsx';
+import { Form } from '../../ui/form.tsx';
 import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Card, Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
@@ -34,13 +35,7 @@ export function PasswordCard() {
   });
   return (
     <Card title={texts.password}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <HiddenLogin login={me.login} />
         {hasOne ? (
           <TextField
@@ -62,7 +57,7 @@ export function PasswordCard() {
             {texts.setPassword}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

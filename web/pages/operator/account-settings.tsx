@@ -11,6 +11,7 @@ import { accounts, accountSettings as texts } from '../../text/operator.ts';
 import { formatCount } from '../../text/format.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, Name, Page } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Consents } from './consents.tsx';
@@ -76,13 +77,7 @@ function Fields({ data, onChanged }: PartProps) {
   const isChanged = name.trim() !== data.name || entitlement !== data.entitlement;
   return (
     <Card title={texts.form}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <TextField label={accounts.name} value={name} onValue={setName} maxLength={400} autocomplete="off" />
         <Select
           label={accounts.entitlement}
@@ -97,7 +92,7 @@ function Fields({ data, onChanged }: PartProps) {
             {texts.save}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -116,13 +111,7 @@ function Quota({ data, onChanged }: PartProps) {
   });
   return (
     <Card title={texts.quota}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(Number(quota));
-        }}
-      >
+      <Form onSend={() => run(Number(quota))}>
         <p>{texts.quotaLead(formatCount(Math.ceil(data.storedBytes / MIB)))}</p>
         <TextField label={texts.quotaField} maxLength={7} value={quota} onValue={setQuota} autocomplete="off" />
         <Problem error={error} />
@@ -134,7 +123,7 @@ function Quota({ data, onChanged }: PartProps) {
             {texts.quotaDefault}
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -191,13 +180,7 @@ function Adoption({ data, onChanged }: PartProps) {
   });
   return (
     <Card title={texts.adopt}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(resource.trim());
-        }}
-      >
+      <Form onSend={() => run(resource.trim())}>
         <p>{texts.adoptLead}</p>
         {data.managedBy !== undefined && <p>{texts.managedBy(data.managedBy)}</p>}
         {data.releasedBy !== undefined && <p>{texts.releasedBy(data.releasedBy)}</p>}
@@ -223,7 +206,7 @@ function Adoption({ data, onChanged }: PartProps) {
             </Button>
           )}
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

@@ -7,12 +7,12 @@ import { useSettled } from '../../hooks/use-settled.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfAccount, pathOfApp, pathOfOperator } from '../../shell/router.ts';
 import { useSession } from '../../shell/session.tsx';
-import { common } from '../../text/common.ts';
 import { accounts as texts } from '../../text/operator.ts';
 import { Badge, Button, Select, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form, FormEnd } from '../../ui/form.tsx';
 import { Card, Name, Page, Time } from '../../ui/page.tsx';
-import { Empty, Problem, Shown } from '../../ui/state.tsx';
+import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
 
@@ -180,13 +180,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
   const isSent = wanted.current !== undefined;
   return (
     <Dialog title={texts.create} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <TextField
           label={texts.name}
           hint={texts.nameHint}
@@ -205,14 +199,10 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           onValue={setEntitlement}
           disabled={isSent}
         />
-        <Problem error={error} />
-        <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" busy={busy} disabled={name.trim() === ''}>
-            {texts.create}
-          </Button>
-        </div>
-      </form>
+        <FormEnd error={error} busy={busy} disabled={name.trim() === ''} onCancel={onClose}>
+          {texts.create}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }

@@ -10,6 +10,7 @@ import { common } from '../../text/common.ts';
 import { accountSettings as texts } from '../../text/operator.ts';
 import { Badge, Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -123,13 +124,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
         <Name>{nameOf(app)}</Name>
       </p>
       <p>{texts.consentSays}</p>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(resource.trim());
-        }}
-      >
+      <Form onSend={() => run(resource.trim())}>
         <TextField
           label={texts.appField}
           value={resource}
@@ -151,7 +146,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
             {texts.allow}
           </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -8,8 +8,9 @@ import { formatInstant } from '../../text/format.ts';
 import { users as texts } from '../../text/operator.ts';
 import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form, FormEnd } from '../../ui/form.tsx';
 import { Card, Name, Page, Time } from '../../ui/page.tsx';
-import { Empty, Problem, Shown } from '../../ui/state.tsx';
+import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 import { ManageUser } from './manage-user.tsx';
@@ -143,13 +144,7 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
   }
   return (
     <Dialog title={texts.create} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <TextField
           label={dialog.name}
           hint={dialog.nameHint}
@@ -171,14 +166,10 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
           spellcheck={false}
         />
         <Check label={dialog.operator} hint={dialog.operatorHint} checked={isOperator} onValue={setOperator} />
-        <Problem error={error} />
-        <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" busy={busy} disabled={name.trim() === '' || login.trim() === ''}>
-            {dialog.make}
-          </Button>
-        </div>
-      </form>
+        <FormEnd error={error} busy={busy} disabled={name.trim() === '' || login.trim() === ''} onCancel={onClose}>
+          {dialog.make}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }

@@ -7,8 +7,8 @@ import { common } from '../../text/common.ts';
 import { reviews as texts } from '../../text/reviews.ts';
 import { Badge, Button, TextArea } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Form, FormEnd } from '../../ui/form.tsx';
 import { Time } from '../../ui/page.tsx';
-import { Problem } from '../../ui/state.tsx';
 import type { Status } from './order.ts';
 
 const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
@@ -129,22 +129,12 @@ export function NoteDialog({ entry, onClose, save }: NoteDialogProps) {
   });
   return (
     <Dialog title={texts.noteTitle} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <Form onSend={run}>
         <TextArea label={texts.note} hint={texts.noteHint} value={note} onValue={setNote} maxLength={500} autofocus />
-        <Problem error={error} />
-        <div class="actions">
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            {common.save}
-          </Button>
-        </div>
-      </form>
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
+          {common.save}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }

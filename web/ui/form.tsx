@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact';
+import { common } from '../text/common.ts';
+import { Button } from './controls.tsx';
+import { Problem } from './state.tsx';
+
+interface FormProps {
+  /** By its button, or by Enter in a field. */
+  readonly onSend: () => void;
+  /** Whether it can be sent. */
+  readonly ready?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** Fields that are sent together. */
+export const Form = ({ onSend, ready = true, children }: FormProps) => (
+  <form
+    class="stack"
+    onSubmit={(event) => {
+      event.preventDefault();
+      if (ready) onSend();
+    }}
+  >
+    {children}
+  </form>
+);
+
+interface FormEndProps {
+  readonly error?: unknown;
+  readonly busy?: boolean;
+  readonly disabled?: boolean;
+  /** It cannot be left while it is sent. */
+  readonly stays?: boolean;
+  readonly kind?: 'primary' | 'danger primary';
+  readonly onCancel: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** The end of a form in a dialog: what went wrong, the way out, and the button that sends it. */
+export const FormEnd = ({
+  error,
+  busy = false,
+  disabled = false,
+  stays = false,
+  kind = 'primary',
+  onCancel,
+  children,
+}: FormEndProps) => (
+  <>
+    <Problem error={error} />
+    <div class="actions">
+      <Button disabled={stays && busy} onClick={onCancel}>
+        {common.cancel}
+      </Button>
+      <Button type="submit" kind={kind} busy={busy} disabled={disabled}>
+        {children}
+      </Button>
+    </div>
+  </>
+);
