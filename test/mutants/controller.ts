@@ -28,7 +28,7 @@ export const CONTROLLER: readonly Mutant[] = [
   },
   {
     name: 'the path of a request becomes a label',
-    file: 'src/api/serve/serve.ts',
+    file: 'src/api/serve/request-listener.ts',
     search: 'exchange.route = templateOf(target) ?? exchange.route;',
     replacement: 'exchange.route = target;',
     rule: 'Metrics: labels are of closed sets, and no ID of an app is in them.',
@@ -40,7 +40,7 @@ export const CONTROLLER: readonly Mutant[] = [
   },
   {
     name: 'a request whose path has an escape is told of without its route',
-    file: 'src/api/serve/serve.ts',
+    file: 'src/api/serve/request-listener.ts',
     search: 'exchange.route = templateOf(target) ?? exchange.route;',
     replacement: "exchange.route = (target.includes('%') ? undefined : templateOf(target)) ?? exchange.route;",
     rule: 'Metrics: whatever refuses a request, its route is told.',

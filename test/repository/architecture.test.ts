@@ -256,7 +256,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   etcd3: { from: ['store/etcd/wire'], types: ['store/etcd', 'store/etcd/lease'] },
   // Not in the package's index; channel.ts says why it is needed, and the version is pinned.
   'etcd3/lib/connection-pool.js': { from: ['store/etcd/wire/channel.ts'] },
-  express: { from: ['api/serve/serve.ts'] },
+  express: { from: ['api/serve/request-listener.ts'] },
   'node:sqlite': { from: ['store/sqlite'] },
   jose: { from: ['oidc'] },
   'openid-client': { from: ['oidc'] },

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { otherDoor } from '../http/errors.ts';
 import { Exchange } from '../http/exchange.ts';
@@ -48,10 +48,7 @@ function planesOf(others: readonly OtherRoute[]): ReadonlyMap<string, Plane> {
  * The device plane: a few paths, looked up rather than matched, since a fleet's polls are most of all requests.
  * @param others what the listener serves beside the operations of the device plane
  */
-export function createDevicePlane(
-  deps: DeviceDeps,
-  others: readonly OtherRoute[] = [],
-): (request: IncomingMessage, response: ServerResponse) => void {
+export function createDevicePlane(deps: DeviceDeps, others: readonly OtherRoute[] = []): RequestListener {
   const byPath = planesOf(others);
   return (request, response) => {
     const exchange = new Exchange('device', request, response, deps);

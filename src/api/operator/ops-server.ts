@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
@@ -11,8 +11,8 @@ import { preferredType } from '../headers/preferred-type.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
-import { served, type Admitting, type Checks } from '../serve/operations.ts';
-import { serve, type Served } from '../serve/serve.ts';
+import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
+import { createRequestListener, type Endpoint } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
 import {
   changeAccount,
@@ -90,15 +90,15 @@ export const PROBES = PROBE_PATHS.map((path) => ({ method: 'get', path }) as con
 export const PUBLIC = PUBLIC_PATHS.map((path) => ({ method: 'get', path }) as const);
 
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
-export function createOpsServer(deps: OpsDeps): (request: IncomingMessage, response: ServerResponse) => void {
+export function createOpsServer(deps: OpsDeps): RequestListener {
   const actorOf = operatorCheck(deps.operatorTokens);
   const renderings = new SharedRuns(() => rendered(deps.registry), pauseAfterRendering);
-  const checks: Checks<Entered, OperatorCall, OperatorServices> = {
-    admit,
+  const checks: Checks<OpsContext, OperatorCall, OperatorServices> = {
+    authorize,
     brokenBody: 'invalid_request',
     services: deps.services,
   };
-  const plain = (path: string, answer: (exchange: Exchange) => MaybePromise<void>): Served<Entered> => ({
+  const plain = (path: string, answer: (exchange: Exchange) => MaybePromise<void>): Endpoint<OpsContext> => ({
     method: 'get',
     path,
     answer: ({ exchange }) => answer(exchange),
@@ -108,14 +108,14 @@ export function createOpsServer(deps: OpsDeps): (request: IncomingMessage, respo
     '/readyz': readiness,
     '/metrics': metrics,
   };
-  const serves = [
+  const endpoints = [
     ...PROBE_PATHS.map((path) => plain(path, probes[path])),
     ...PUBLIC_PATHS.map((path) => plain(path, (exchange) => deps.publicFiles[path].send(exchange))),
-    ...OPERATIONS.map((route) => served(route, checks)),
+    ...OPERATIONS.map((route) => operationEndpoint(route, checks)),
   ];
-  return serve({ name: 'ops', enter, serves }, deps);
+  return createRequestListener({ name: 'ops', beforeRouting, endpoints }, deps);
 
-  function enter(exchange: Exchange): Entered {
+  function beforeRouting(exchange: Exchange): OpsContext {
     if (!isUnder('/operator/v1', exchange.request)) return undefined;
     const { token } = bearerOf(exchange.request);
     const actor = actorOf(token);
@@ -127,7 +127,7 @@ export function createOpsServer(deps: OpsDeps): (request: IncomingMessage, respo
     return actor;
   }
 
-  function admit({ exchange, entered: actor }: Admitting<Entered>): () => OperatorCall {
+  function authorize({ exchange, context: actor }: AuthorizeRequest<OpsContext>): () => OperatorCall {
     if (actor === undefined) throw new Refusal('invalid_token');
     const { request } = exchange;
     return () => ({
@@ -162,7 +162,7 @@ export function createOpsServer(deps: OpsDeps): (request: IncomingMessage, respo
 }
 
 /** The operator, as the audit names it; undefined at the probes and files, which anyone may ask for. */
-type Entered = string | undefined;
+type OpsContext = string | undefined;
 
 /**
  * A rendering keeps the event loop for tens of milliseconds, and no token is asked for it: scrapes without end get a

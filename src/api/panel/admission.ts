@@ -6,7 +6,7 @@ import { neededRight, needOf, type Need, type Right } from '../../domain/users/r
 import type { Method, PanelAccess } from '../contract/operation.ts';
 import { preferredType } from '../headers/preferred-type.ts';
 import { HttpRefusal, type Exchange } from '../http/exchange.ts';
-import type { Admitting } from '../serve/operations.ts';
+import type { AuthorizeRequest } from '../serve/operation-endpoint.ts';
 import type { RouteOptions } from '../serve/route.ts';
 import { readForm } from './request/bodies.ts';
 import { browserName } from './request/browser-name.ts';
@@ -18,7 +18,7 @@ import { refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts'
 /* The checks of the panel's operations: the page that sends a request, its session, the right, the user's rate. */
 
 /** The host by which a request came. */
-export interface Entered {
+export interface PanelContext {
   /** The origin by which the browser knows the panel. */
   readonly origin: string;
   readonly cookies: CookieNames;
@@ -43,11 +43,11 @@ interface Judged extends Proved, RouteOptions {
  */
 export function admitAnyone(
   { services }: AdmissionDeps,
-  { exchange, entered }: Admitting<Entered>,
+  { exchange, context }: AuthorizeRequest<PanelContext>,
   operation: Judged,
 ): () => OpenCall {
-  refuseForeign(exchange, entered, operation);
-  return () => openCall(exchange, entered, services);
+  refuseForeign(exchange, context, operation);
+  return () => openCall(exchange, context, services);
 }
 
 /**
@@ -57,23 +57,23 @@ export function admitAnyone(
  */
 export async function admitSignedIn(
   deps: AdmissionDeps,
-  { exchange, entered, ids: { accountId } }: Admitting<Entered>,
+  { exchange, context, ids: { accountId } }: AuthorizeRequest<PanelContext>,
   operation: Judged,
 ): Promise<(body: object) => PanelCall> {
   const { services } = deps;
   const { request } = exchange;
-  refuseForeign(exchange, entered, operation);
+  refuseForeign(exchange, context, operation);
   if (operation.method === 'get') refuseForeignRead(request);
   const need = needOf(signedInAccess(operation), accountId);
   const isUse = operation.unattended !== true && isAsked(operation, exchange);
-  const { signedIn, right } = await exchange.inTime(admitted(deps, exchange, entered, { operation, need, isUse }));
+  const { signedIn, right } = await exchange.inTime(admitted(deps, exchange, context, { operation, need, isUse }));
   return (body) => {
     refuseUnproved(operation, signedIn, body, services);
     const { session, user, reader } = signedIn;
     const guard = sessionGuard(session.id, need);
     const origin = { ...exchange.origin(`user:${user.id}`), guard, asOperator: right.isOperator === true };
     return {
-      ...openCall(exchange, entered, services),
+      ...openCall(exchange, context, services),
       signedIn,
       isUse,
       origin,
@@ -87,11 +87,11 @@ export async function admitSignedIn(
 }
 
 /** Admits a request for a page or a file that is for any signed-in user. @throws as `admitSignedIn` */
-export async function admitReader(deps: AdmissionDeps, exchange: Exchange, entered: Entered): Promise<void> {
-  await exchange.inTime(admitted(deps, exchange, entered, { operation: {}, need: 'signed-in', isUse: true }));
+export async function admitReader(deps: AdmissionDeps, exchange: Exchange, context: PanelContext): Promise<void> {
+  await exchange.inTime(admitted(deps, exchange, context, { operation: {}, need: 'signed-in', isUse: true }));
 }
 
-function refuseForeign({ request }: Exchange, { origin }: Entered, { method, foreign }: Judged): void {
+function refuseForeign({ request }: Exchange, { origin }: PanelContext, { method, foreign }: Judged): void {
   if (method !== 'get' && foreign !== true) refuseForeignWrite(request, origin);
 }
 
@@ -114,7 +114,7 @@ interface Admission {
 async function admitted(
   { services, rate }: AdmissionDeps,
   exchange: Exchange,
-  { cookies }: Entered,
+  { cookies }: PanelContext,
   { operation, need, isUse }: Admission,
 ): Promise<{ readonly signedIn: SignedIn; readonly right: Right }> {
   const token = readCookie(exchange.request, cookies.session);
@@ -141,7 +141,7 @@ function charge(rate: DeviceRate, userId: string, need: Need): void {
   if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
 }
 
-function openCall(exchange: Exchange, { origin, cookies }: Entered, services: PanelServices): OpenCall {
+function openCall(exchange: Exchange, { origin, cookies }: PanelContext, services: PanelServices): OpenCall {
   const { request } = exchange;
   const cookie = (name: string): string | undefined => readCookie(request, name);
   return {

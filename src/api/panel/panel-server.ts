@@ -1,11 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { Refusal } from '../../domain/refusal.ts';
 import { preferredType } from '../headers/preferred-type.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
-import { served, type Checks } from '../serve/operations.ts';
-import { serve, type Asked, type Served } from '../serve/serve.ts';
+import { operationEndpoint, type Checks } from '../serve/operation-endpoint.ts';
+import { createRequestListener, type EndpointRequest, type Endpoint } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
-import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps, type Entered } from './admission.ts';
+import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps, type PanelContext } from './admission.ts';
 import type { Pages } from './pages/pages.ts';
 import { REFERENCE_ALIAS, REFERENCE_FILES, REFERENCE_PAGE, seeOther } from './pages/reference.ts';
 import type { ReferenceFiles } from './pages/reference.ts';
@@ -25,28 +25,30 @@ export interface PanelDeps extends ExchangeDeps, AdmissionDeps {
  * The listener of the panel: its pages, and `/panel/v1` for them. The order of the checks: the host, the page that
  * sends it, the session, the right, the user's rate on the account, the body, the fresh proof.
  */
-export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, response: ServerResponse) => void {
+export function createPanelServer(deps: PanelDeps): RequestListener {
   const { services, pages, reference } = deps;
-  const open: Checks<Entered, OpenCall, PanelServices> = {
-    admit: (request, route) => admitAnyone(deps, request, route),
+  const open: Checks<PanelContext, OpenCall, PanelServices> = {
+    authorize: (request, route) => admitAnyone(deps, request, route),
     brokenBody: 'invalid_request',
     services,
   };
-  const signedIn: Checks<Entered, PanelCall, PanelServices> = {
-    admit: (request, route) => admitSignedIn(deps, request, route),
+  const signedIn: Checks<PanelContext, PanelCall, PanelServices> = {
+    authorize: (request, route) => admitSignedIn(deps, request, route),
     brokenBody: 'invalid_request',
     // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
-    ownKey: (call, key) => `${call.signedIn.user.id}:${key}`,
+    scopeKey: (call, key) => `${call.signedIn.user.id}:${key}`,
     services,
   };
-  const serves = [
-    ...OPERATIONS.map((route) => (route.access === 'anyone' ? served(route, open) : served(route, signedIn))),
+  const endpoints = [
+    ...OPERATIONS.map((route) =>
+      route.access === 'anyone' ? operationEndpoint(route, open) : operationEndpoint(route, signedIn),
+    ),
     ...REFERENCE_FILES.map((path) => forSignedIn(path, (exchange) => reference[path].send(exchange))),
     forSignedIn(REFERENCE_ALIAS, (exchange) => exchange.reply(seeOther(REFERENCE_PAGE))),
   ];
-  return serve({ name: 'panel', enter, serves, otherwise }, deps);
+  return createRequestListener({ name: 'panel', beforeRouting, endpoints, notFound }, deps);
 
-  function enter({ request }: Exchange): Entered {
+  function beforeRouting({ request }: Exchange): PanelContext {
     const origin = originOf(request, new URL(services.panel.url), deps.isTls);
     if (origin === undefined) {
       throw new Refusal('invalid_request', 'The panel is not known by this Host; use its own address.');
@@ -58,10 +60,10 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
   }
 
   /** A page or a file of it for whoever is signed in. A browser that opens one is led to the sign-in first. */
-  function forSignedIn(path: string, answer: (exchange: Exchange) => Promise<void> | void): Served<Entered> {
-    async function admit({ exchange, entered }: Asked<Entered>): Promise<void> {
+  function forSignedIn(path: string, answer: (exchange: Exchange) => Promise<void> | void): Endpoint<PanelContext> {
+    async function authorize({ exchange, context }: EndpointRequest<PanelContext>): Promise<void> {
       try {
-        await admitReader(deps, exchange, entered);
+        await admitReader(deps, exchange, context);
       } catch (error) {
         const isStranger = error instanceof Refusal && error.code === 'invalid_session';
         const isOpened = preferredType(exchange.request, ['application/json', 'text/html']) === 'text/html';
@@ -70,10 +72,10 @@ export function createPanelServer(deps: PanelDeps): (request: IncomingMessage, r
       }
       await answer(exchange);
     }
-    return { method: 'get', path, answer: admit };
+    return { method: 'get', path, answer: authorize };
   }
 
-  function otherwise(exchange: Exchange): Promise<void> | undefined {
+  function notFound(exchange: Exchange): Promise<void> | undefined {
     return isUnder('/panel/v1', exchange.request) ? undefined : pages.serve(exchange);
   }
 }

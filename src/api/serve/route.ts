@@ -4,7 +4,7 @@ import type { Answered, Known } from '../contract/answers.ts';
 import type { Answers, Operation } from '../contract/operation.ts';
 import type { PathIds } from './path-ids.ts';
 
-/** The part of a request that every handler gets; its door adds what it knows of the caller. */
+/** The part of a request that every handler gets; its listener adds what it knows of the caller. */
 export interface Call<Body> extends PathIds {
   readonly body: Body;
   readonly query: URLSearchParams;
@@ -24,26 +24,38 @@ export interface RouteOptions {
 
 /**
  * A route is a value: an operation with its handler, which throws Refusal, HttpRefusal, StoreUnavailable and Busy.
- * `Own` is what the door gives its handlers, and `Services` what they work with.
+ * `ListenerCall` is what the listener gives its handlers, and `Services` what they work with.
  */
-export interface Route<Own, Services, Shape extends z.core.$ZodShape = z.core.$ZodShape, A extends Answers = Answers>
+export interface Route<
+  ListenerCall,
+  Services,
+  Shape extends z.core.$ZodShape = z.core.$ZodShape,
+  A extends Answers = Answers,
+>
   extends Operation<Shape, A>, RouteOptions {
-  /** Is never there. A method alone would let a route stand behind the checks of another door, which give it less. */
-  readonly needs?: (own: Own, services: Services) => void;
-  handle(this: void, call: Call<z.infer<z.ZodObject<Shape>>> & Own, services: Services): MaybePromise<Answered<A>>;
+  /**
+   * A phantom property: no route has it. Methods are bivariant in TypeScript, and without it a route would compile
+   * behind the checks of another listener, which give it less.
+   */
+  readonly needs?: (own: ListenerCall, services: Services) => void;
+  handle(
+    this: void,
+    call: Call<z.infer<z.ZodObject<Shape>>> & ListenerCall,
+    services: Services,
+  ): MaybePromise<Answered<A>>;
 }
 
 /**
- * Makes the function by which the operations of a door get their handlers. It is curried, since the compiler widens
+ * Makes the function by which the operations of a listener get their handlers. It is curried, since the compiler widens
  * literals of the answer in one call.
  */
 export const handlerOf =
-  <Own, Services>() =>
+  <ListenerCall, Services>() =>
   <Shape extends z.core.$ZodShape, A extends Answers>(
     operation: Operation<Shape, A> & Known<A>,
     options: RouteOptions = {},
   ) =>
-  (handler: Route<Own, Services, Shape, A>['handle']): Route<Own, Services, Shape, A> => ({
+  (handler: Route<ListenerCall, Services, Shape, A>['handle']): Route<ListenerCall, Services, Shape, A> => ({
     ...operation,
     ...options,
     handle: handler,

@@ -1,12 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { otherDoor } from '../http/errors.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
-import { served, type Admitting, type Checks } from '../serve/operations.ts';
-import { serve } from '../serve/serve.ts';
+import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
+import { createRequestListener } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
 import { createApp } from './operations/create-app.ts';
@@ -46,11 +46,14 @@ export const ROUTES = [
  * The gateway of `/v1`. The order of the checks is that of H1: the key, the account's rate, the route, the entitlement,
  * the body.
  */
-export function createGateway(deps: GatewayDeps): (request: IncomingMessage, response: ServerResponse) => void {
-  const checks: Checks<Authenticated, V1Call, Services> = { admit, services: deps.services };
-  return serve({ name: 'api', enter, serves: ROUTES.map((route) => served(route, checks)) }, deps);
+export function createGateway(deps: GatewayDeps): RequestListener {
+  const checks: Checks<Authenticated, V1Call, Services> = { authorize, services: deps.services };
+  return createRequestListener(
+    { name: 'api', beforeRouting, endpoints: ROUTES.map((route) => operationEndpoint(route, checks)) },
+    deps,
+  );
 
-  function enter(exchange: Exchange): MaybePromise<Authenticated> {
+  function beforeRouting(exchange: Exchange): MaybePromise<Authenticated> {
     const { request } = exchange;
     // H9: any other path of the listener is 404 without a key.
     if (!isUnder('/v1', request)) throw new Refusal('not_found', otherDoor('api', request.url ?? ''));
@@ -62,8 +65,8 @@ export function createGateway(deps: GatewayDeps): (request: IncomingMessage, res
   }
 }
 
-function admit(
-  { exchange, entered: { account, keyId, reader } }: Admitting<Authenticated>,
+function authorize(
+  { exchange, context: { account, keyId, reader } }: AuthorizeRequest<Authenticated>,
   { requires }: { readonly requires?: 'enterprise' },
 ): () => V1Call {
   if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');

@@ -11,7 +11,7 @@ import { deleteApp, issueEnrollCode, readApp, revokeApp } from '../../../src/api
 import { readOtelConfig } from '../../../src/api/contract/v1/otel-config.ts';
 import { handle as handleDevice } from '../../../src/api/device/route.ts';
 import { handle as handleOperator, type OperatorCall, type OperatorServices } from '../../../src/api/operator/route.ts';
-import type { Entered } from '../../../src/api/panel/admission.ts';
+import type { PanelContext } from '../../../src/api/panel/admission.ts';
 import { asOwner } from '../../../src/api/panel/operations/derived.ts';
 import { readMe } from '../../../src/api/panel/operations/me.ts';
 import { readSignIn as readSignInRoute } from '../../../src/api/panel/operations/sign-in.ts';
@@ -21,7 +21,7 @@ import {
   type OpenCall,
   type PanelServices,
 } from '../../../src/api/panel/request/route.ts';
-import { served, type Checks } from '../../../src/api/serve/operations.ts';
+import { operationEndpoint, type Checks } from '../../../src/api/serve/operation-endpoint.ts';
 import { revokeApp as revokeOwn } from '../../../src/api/v1/operations/revoke-app.ts';
 import { handle } from '../../../src/api/v1/operations/route.ts';
 import type { AnswerTo, AskedRoute, Asking } from '../../../web/api/operations.ts';
@@ -144,13 +144,16 @@ test('the compiler judges a call of the panel by its operation', () => {
   expect([codeOf, secretOf]).toHaveLength(2);
 });
 
-test('a route stands behind the checks of its own door alone', () => {
-  const all = (open: Checks<Entered, OpenCall, PanelServices>, ops: Checks<string, OperatorCall, OperatorServices>) => [
-    served(readSignInRoute, open),
+test('a route stands behind the checks of its own listener alone', () => {
+  const all = (
+    open: Checks<PanelContext, OpenCall, PanelServices>,
+    ops: Checks<string, OperatorCall, OperatorServices>,
+  ) => [
+    operationEndpoint(readSignInRoute, open),
     // @ts-expect-error A signed-in user is asked for.
-    served(readMe, open),
+    operationEndpoint(readMe, open),
     // @ts-expect-error It is no operation of the operator API.
-    served(readMe, ops),
+    operationEndpoint(readMe, ops),
   ];
   expect(all).toBeTypeOf('function');
 });

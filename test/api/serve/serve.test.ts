@@ -7,9 +7,9 @@ import { AwaitedBodies } from '../../../src/api/http/awaited-bodies.ts';
 import { HttpRefusal, type Exchange } from '../../../src/api/http/exchange.ts';
 import { OwedBytes } from '../../../src/api/http/pieces/owed-bytes.ts';
 import { send } from '../../../src/api/serve/send.ts';
-import { served } from '../../../src/api/serve/operations.ts';
+import { operationEndpoint } from '../../../src/api/serve/operation-endpoint.ts';
 import { handlerOf } from '../../../src/api/serve/route.ts';
-import { serve, type Served } from '../../../src/api/serve/serve.ts';
+import { createRequestListener, type Endpoint } from '../../../src/api/serve/request-listener.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createLog } from '../../../src/log.ts';
 import { systemClock } from '../../../src/time/clock.ts';
@@ -25,20 +25,24 @@ interface Serving extends AsyncDisposable {
   readonly atOnce: readonly boolean[];
 }
 
-/** Serves one path. @param answer answers it @param enter judges each request */
-const serving = (answer: (exchange: Exchange) => Promise<void> | void, enter?: () => void): Promise<Serving> =>
-  servingAll([{ method: 'get', path: '/v1/:appId', answer: ({ exchange }) => answer(exchange) }], 60_000, enter);
+/** Serves one path. @param answer answers it @param beforeRouting judges each request */
+const serving = (answer: (exchange: Exchange) => Promise<void> | void, beforeRouting?: () => void): Promise<Serving> =>
+  servingAll(
+    [{ method: 'get', path: '/v1/:appId', answer: ({ exchange }) => answer(exchange) }],
+    60_000,
+    beforeRouting,
+  );
 
 async function servingAll(
-  serves: readonly Served<void>[],
+  endpoints: readonly Endpoint<void>[],
   requestMs: number,
-  enter = (): void => undefined,
+  beforeRouting = (): void => undefined,
 ): Promise<Serving> {
   const ended: string[] = [];
   const logged: string[] = [];
   const atOnce: boolean[] = [];
-  const handle = serve(
-    { name: 'api', enter, serves },
+  const handle = createRequestListener(
+    { name: 'api', beforeRouting, endpoints },
     {
       clock: systemClock,
       deadlines: { requestMs },
@@ -179,11 +183,11 @@ test('an operation with a deadline of its own has that one', async () => {
     await released.promise;
     return { status: 204 } as const;
   };
-  const checks = { admit: () => () => ({}), services: {} };
+  const checks = { authorize: () => () => ({}), services: {} };
   const handle = handlerOf<object, object>();
   const usual = handle(operation({ ...described, id: 'usual', path: '/v1/usual' }))(handler);
   const long = handle(operation({ ...described, id: 'long', path: '/v1/long' }), { deadlineMs: 60_000 })(handler);
-  await using service = await servingAll([served(usual, checks), served(long, checks)], 0);
+  await using service = await servingAll([operationEndpoint(usual, checks), operationEndpoint(long, checks)], 0);
   const waiting = fetch(`${service.url}/v1/long`);
   expect((await fetch(`${service.url}/v1/usual`)).status).toBe(502);
   released.resolve(undefined);

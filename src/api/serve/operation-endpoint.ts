@@ -8,46 +8,49 @@ import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
 import { pathIds, type PathIds } from './path-ids.ts';
 import type { Route, RouteOptions } from './route.ts';
 import { send } from './send.ts';
-import type { Served } from './serve.ts';
+import type { Endpoint } from './request-listener.ts';
 
 type Body = z.infer<z.ZodObject<z.core.$ZodShape>>;
 
 /** A request for an operation, whose ids have the shapes of ids. */
-export interface Admitting<Entered> {
+export interface AuthorizeRequest<Context> {
   readonly exchange: Exchange;
-  readonly entered: Entered;
+  readonly context: Context;
   readonly ids: PathIds;
 }
 
-/** The checks of a door's operations that differ by door. */
-export interface Checks<Entered, Own, Services> {
+/** The checks of a listener's operations that differ by listener. */
+export interface Checks<Context, ListenerCall, Services> {
   /**
    * Judges whether the caller may do the operation.
-   * @returns a function that makes the door's part of the call once the body is there, and that judges the body where
-   *   its schema alone does not
+   * @returns a function that makes the listener's part of the call once the body is there, and that judges the body
+   *   where its schema alone does not
    */
-  readonly admit: (request: Admitting<Entered>, route: Route<Own, Services>) => MaybePromise<(body: object) => Own>;
+  readonly authorize: (
+    request: AuthorizeRequest<Context>,
+    route: Route<ListenerCall, Services>,
+  ) => MaybePromise<(body: object) => ListenerCall>;
   /** The code of a body that is no JSON object; the code of the operation's first field without it (H2). */
   readonly brokenBody?: RefusalCode;
   /** Makes an Idempotency-Key one of the caller alone, where callers share an account. */
-  readonly ownKey?: (own: Own, key: string) => string;
+  readonly scopeKey?: (call: ListenerCall, key: string) => string;
   readonly services: Services;
 }
 
 /**
  * Serves an operation. The order of its checks is visible to clients, which get the first refusal: the ids in the path,
- * `admit`, the body, the function that `admit` gives, the query, the Idempotency-Key.
+ * `authorize`, the body, the function that `authorize` gives, the query, the Idempotency-Key.
  */
-export function served<Entered, Own, Services>(
-  route: Route<Own, Services>,
-  { admit, brokenBody, ownKey = (_own, key) => key, services }: Checks<Entered, Own, Services>,
-): Served<Entered> {
+export function operationEndpoint<Context, ListenerCall, Services>(
+  route: Route<ListenerCall, Services>,
+  { authorize, brokenBody, scopeKey = (_call, key) => key, services }: Checks<Context, ListenerCall, Services>,
+): Endpoint<Context> {
   const { method, path, query: declared, idempotency, deadlineMs } = route;
-  function handled(exchange: Exchange, ids: PathIds, body: Body, own: Own) {
+  function handled(exchange: Exchange, ids: PathIds, body: Body, own: ListenerCall) {
     const { request } = exchange;
     const query = queryOf(request, declared);
     const key = idempotencyKeyOf(request, idempotency);
-    const idempotencyKey = key === undefined ? undefined : ownKey(own, key);
+    const idempotencyKey = key === undefined ? undefined : scopeKey(own, key);
     const reply = route.handle({ ...ids, body, query, idempotencyKey, ...own }, services);
     // An answer from memory is complete at once; only a call of the store can be late.
     return reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply;
@@ -55,11 +58,11 @@ export function served<Entered, Own, Services>(
   return {
     method,
     path,
-    answer({ exchange, entered, parameters }) {
+    answer({ exchange, context, parameters }) {
       const ids = pathIds(parameters);
-      return andThen(admit({ exchange, entered, ids }, route), (ownOf) =>
+      return andThen(authorize({ exchange, context, ids }, route), (callOf) =>
         andThen(bodyOf(route, exchange, brokenBody), (body) =>
-          andThen(handled(exchange, ids, body, ownOf(body)), (reply) => send(exchange, reply)),
+          andThen(handled(exchange, ids, body, callOf(body)), (reply) => send(exchange, reply)),
         ),
       );
     },
@@ -74,6 +77,7 @@ function bodyOf(
   // An operation without a body never reads it; its handler has no field to read (H6).
   if (!body || foreign === true) return {};
   const broken = brokenBody ?? Object.values(refuse ?? {})[0];
-  if (broken === undefined) throw new Error(`${path}: neither its fields nor its door have a code for a broken body`);
+  if (broken === undefined)
+    throw new Error(`${path}: neither its fields nor its listener have a code for a broken body`);
   return readJson(exchange, { body, refuse: refuse ?? 'invalid_request' }, broken);
 }
