@@ -17,7 +17,7 @@ export function expiredBrowsersSweep({ store, clock, fence }: SweepDeps): Sweep 
       const page = await store.list({
         prefix,
         limit: LISTED_PER_PIECE_MAX,
-        ...(from !== undefined && { after: from }),
+        after: from,
       });
       let gone = 0;
       for (const entry of page.entries) {

@@ -51,7 +51,7 @@ function recordSweep({ store, clock, fence }: SweepDeps, rule: RecordSweep): Swe
       const page = await store.list({
         prefix,
         limit: LISTED_PER_PIECE_MAX,
-        ...(from !== undefined && { after: from }),
+        after: from,
       });
       const now = clock.now();
       const expired = page.entries.filter((entry) => isExpired(rule, entry, now));

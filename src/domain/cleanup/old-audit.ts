@@ -32,7 +32,7 @@ export function auditSweep({ store, clock, fence }: SweepDeps, keptDays: number,
         prefix: KEYS.chain.under(),
         limit: ACCOUNTS_PER_PIECE_MAX,
         keysOnly: true,
-        ...(from !== undefined && { after: from }),
+        after: from,
       });
       let gone = 0;
       for (const { key } of page.entries) {

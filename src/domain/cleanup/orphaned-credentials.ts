@@ -25,7 +25,7 @@ export function pastCredentialsSweep({ store, fence }: SweepDeps, memory: FleetM
         prefix: KEYS.pastCredential.under(),
         limit: LISTED_PER_PIECE_MAX,
         keysOnly: true,
-        ...(from !== undefined && { after: from }),
+        after: from,
       });
       let gone = 0;
       for (const [appId, hashes] of byApp(page.entries.map(({ key }) => key))) {
