@@ -1,4 +1,3 @@
-import type { Cleaned } from '../domain/cleanup/sweep.ts';
 import type { QuotaState } from '../domain/quota/growth.ts';
 import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 
@@ -64,7 +63,7 @@ export interface BackupAgeMetrics {
 }
 
 export interface SweeperMetrics {
-  cleaned(what: Cleaned, count: number): void;
+  cleaned(what: string, count: number): void;
 }
 
 export interface AuditSealMetrics {

@@ -13,7 +13,7 @@ import {
 } from '../controller/metrics.ts';
 import type { AuditedAttemptsMetrics } from '../domain/access-audit/audited-attempts.ts';
 import { EXPORTS, type ExportMetrics } from '../domain/access-audit/audited-exports.ts';
-import { CLEANED } from '../domain/cleanup/sweep.ts';
+import { SWEEPS } from '../domain/features.ts';
 import type { KeyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
 import type { ReplicaMetrics } from '../domain/replicas/replicas.ts';
 import { SECONDS, type Section } from './instruments.ts';
@@ -71,7 +71,7 @@ function loopMetrics(controller: Section): LoopsMetrics {
     cleaned: controller.counterOf({
       name: 'muster_cleaned_total',
       help: 'Expired records that the clean-up removed, by kind.',
-      labels: { what: CLEANED },
+      labels: { what: SWEEPS.map(([what]) => what) },
       unit: 'things',
     }),
     ...replicaMetrics(controller),
