@@ -21,9 +21,9 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'what a full store refuses is measured as an answer of the store',
     file: 'src/service/core.ts',
-    search: 'opened.use({ ...observed, ...boundedByFullness(observed, fenced) })',
+    search: 'opened.use({ ...observed, ...guardedWrites(observed, () => registration()) })',
     replacement:
-      'opened.use(instrumented({ ...observed, ...boundedByFullness(observed, fenced) }, clock, metrics, new Outages({ clock, log })))',
+      'opened.use(instrumented({ ...observed, ...guardedWrites(observed, () => registration()) }, clock, metrics, new Outages({ clock, log })))',
     rule: 'A12: a refusal for want of room is no outage of the store.',
     caughtBy: ['test/domain/mutation/full-store.test.ts'],
   },
@@ -230,7 +230,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a record of no declared kind is written',
-    file: 'src/domain/fullness/bounded-store.ts',
+    file: 'src/domain/fullness/room.ts',
     search: 'if (!kind) throw',
     replacement: "if (!kind && key === '') throw",
     rule: 'ADR 0063: what is written is of a declared kind.',
