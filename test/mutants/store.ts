@@ -270,7 +270,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a quota bounds nobody',
-    file: 'src/domain/quota/account-quota.ts',
+    file: 'src/domain/quota/quotas.ts',
     search: 'storedBytesOf(account?.stored()?.record) < quotaBytes) return;',
     replacement: 'storedBytesOf(account?.stored()?.record) < Number.POSITIVE_INFINITY) return;',
     rule: 'A16: an account at its quota is refused growth.',
@@ -278,7 +278,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a quota bounds operators of the panel, too',
-    file: 'src/domain/quota/account-quota.ts',
+    file: 'src/domain/quota/quotas.ts',
     search: "room !== 'growth' || asOperator === true ||",
     replacement: "room !== 'growth' ||",
     rule: 'A16: an operator raises the quota of an account that has used it up.',
