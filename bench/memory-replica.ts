@@ -123,7 +123,7 @@ async function pollAll(store: Store, poll: (hash: string) => void): Promise<numb
   let after: string | undefined;
   const prefix = KEYS.credential('');
   do {
-    const page = await store.list({ prefix, limit: 1000, keysOnly: true, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix, limit: 1000, keysOnly: true, after });
     const hashes = page.entries.map(({ key }) => key.slice(prefix.length));
     const startedAt = performance.now();
     for (const hash of hashes) poll(hash);

@@ -1,4 +1,4 @@
-import { CLEANED } from '../domain/cleanup/sweep.ts';
+import { SWEEPS } from '../domain/features.ts';
 import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 import type { QuotaState } from '../domain/quota/growth.ts';
 import { OPEN, SECONDS } from '../metrics/instruments/label-values.ts';
@@ -112,7 +112,7 @@ export const sweeperMetrics = ({ controller }: Sections) => ({
   cleaned: controller.counterOf({
     name: 'muster_cleaned_total',
     help: 'Expired records that the clean-up removed, by kind.',
-    labels: { what: CLEANED },
+    labels: { what: SWEEPS.map(([what]) => what) },
     unit: 'things',
   }),
 });

@@ -1,12 +1,11 @@
 import { ConfigError, type Config } from '../config/config.ts';
 import type { ConfiguredFile } from '../config/files/configured-file.ts';
 import { generateMarker, systemRandom } from '../domain/credentials/random-ids.ts';
-import { boundedByFullness } from '../domain/fullness/bounded-store.ts';
 import { keysInUse, keysLacking } from '../domain/key-rotation/keys-in-use.ts';
 import type { KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
-import { fencedByFormat } from '../domain/replicas/format-fence.ts';
 import { refuseNewerFormat, refuseUnfitStore, settleFormat } from '../domain/replicas/format.ts';
+import { guardedWrites } from '../domain/replicas/guarded-writes.ts';
 import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log, LogOutput } from '../log.ts';
@@ -93,10 +92,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   let registration = (): object | undefined => undefined;
   const storeHealth = new StoreHealth(log);
   const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
-  const fenced = fencedByFormat(observed, () => registration());
-  // A commit passes the bound, then the fence, then the measurement: what the first two refuse never reached the store, and
-  // is no outage of it.
-  const store: Store = opened.use({ ...observed, ...boundedByFullness(observed, fenced) });
+  const store: Store = opened.use({ ...observed, ...guardedWrites(observed, () => registration()) });
   // A lost key is told before anything is written into the store, and a wrong store before a key is made for it.
   await refuseUnfitStore(store, { identity });
   readable.resolve(store);

@@ -9,8 +9,8 @@ import {
   type ConnectionBounds,
 } from './bounds/connection-bounds.ts';
 import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
-import { runLoop } from '../controller/loop.ts';
-import { KEY_USES_EVERY_MS } from '../domain/last-uses/last-uses.ts';
+import { runLoop, type Reconciler } from '../controller/loop.ts';
+import { KEY_USES_EVERY_MS, type LastUses } from '../domain/last-uses/last-uses.ts';
 import type { Secret } from '../domain/credentials/secret.ts';
 import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -87,7 +87,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = await openCore(options, opened);
   // The process may have been asked to end while it waited for the store.
   options.signal?.throwIfAborted();
-  const { config, log, clock, store, watchCache } = core;
+  const { config, log, clock, store, watchCache, files, replicas } = core;
   const leaving = new AbortController();
   const stopping = new AbortController();
   const { rateWindow, limitedAccounts } = await createRateServices(core);
@@ -97,7 +97,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     connections,
     stopping: stopping.signal,
   });
-  const { heartbeats, heldPolls } = device;
   const operator = await openOperator(core, domain, options.wrapKubernetes);
   const listeners = await openListeners(
     core,
@@ -115,41 +114,28 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
     opened,
   );
-  registerGauges(core, heldPolls, listeners);
+  registerGauges(core, device.heldPolls, listeners);
   const outdated = Promise.withResolvers<number>();
-  const loops = Promise.all([
-    heartbeats.run(stopping.signal),
-    rateWindow.run(stopping.signal),
-    runLoop(
-      core,
-      {
-        name: 'key-uses',
-        everyMs: KEY_USES_EVERY_MS,
-        pauseMaxMs: KEY_USES_EVERY_MS,
-        reconcile: () => domain.keyUses.flush(),
-      },
-      stopping.signal,
-    ),
-    runLoop(
-      core,
-      {
-        name: 'session-uses',
-        everyMs: LIMITS.sessionUsesEveryMs,
-        pauseMaxMs: LIMITS.sessionUsesEveryMs,
-        reconcile: () => domain.sessionLastUses.flush(),
-      },
-      stopping.signal,
-    ),
-    ...(listeners.renewRoles
-      ? [
-          runLoop(
-            core,
-            { name: 'mapped-roles', everyMs: MAPPED_ROLES_EVERY_MS, reconcile: listeners.renewRoles },
-            stopping.signal,
-          ),
-        ]
+  const { renewRoles } = listeners;
+  const background: readonly Background[] = [
+    device.heartbeats,
+    kept(core, 'key-uses', KEY_USES_EVERY_MS, domain.keyUses),
+    kept(core, 'session-uses', LIMITS.sessionUsesEveryMs, domain.sessionLastUses),
+    rateWindow,
+    ...(renewRoles
+      ? [loop(core, { name: 'mapped-roles', everyMs: MAPPED_ROLES_EVERY_MS, reconcile: renewRoles })]
       : []),
-    ...replicaLoops(core, outdated.resolve, stopping.signal),
+    loop(core, { name: 'files', everyMs: ROUNDS_PAUSE_MS, reconcile: () => files.round() }),
+    // Once the store is back, a rotation relies on the registry.
+    steady(core, 'replicas', ANNOUNCE_EVERY_MS, () => replicas.round()),
+    // The format is read and not watched: a watch that is silent would go unnoticed.
+    steady(core, 'format', FORMAT_CHECK_EVERY_MS, async () => {
+      const newer = await newerFormat(store);
+      if (newer !== undefined) outdated.resolve(newer);
+    }),
+  ];
+  const loops = Promise.all([
+    ...background.map((work) => work.run(stopping.signal)),
     // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
     // replica stays, and purges until the end must leave the history in time (O10).
     ...(config.roles.has('controller')
@@ -184,10 +170,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await Promise.all([api?.drain(DRAIN_MS), device?.drain(DRAIN_MS), panel?.drain(DRAIN_MS)]);
     await listeners.ops.drain(DRAIN_MS);
     await loops;
-    await heartbeats.finish();
-    await domain.keyUses.finish();
-    await domain.sessionLastUses.finish();
-    await rateWindow.finish();
+    for (const work of background) await work.finish?.();
     await watchCache[Symbol.asyncDispose]();
     await whole.disposeAsync();
     log.info({}, 'muster has stopped');
@@ -226,27 +209,22 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
 /** Roles that the provider's groups give are looked at so often. */
 const MAPPED_ROLES_EVERY_MS = 60_000;
 
-/** The loops of every replica, whatever its roles. */
-function replicaLoops(core: Core, outdated: (format: number) => void, signal: AbortSignal): Promise<void>[] {
-  const { files, replicas, store } = core;
-  // The pace stays the same through an outage: once the store is back, a rotation relies on the registry.
-  const announcing = { everyMs: ANNOUNCE_EVERY_MS, pauseMaxMs: ANNOUNCE_EVERY_MS };
-  return [
-    runLoop(core, { name: 'files', everyMs: ROUNDS_PAUSE_MS, reconcile: () => files.round() }, signal),
-    runLoop(core, { name: 'replicas', ...announcing, reconcile: () => replicas.round() }, signal),
-    // The format is read and not watched: a watch that is silent would go unnoticed.
-    runLoop(
-      core,
-      {
-        name: 'format',
-        everyMs: FORMAT_CHECK_EVERY_MS,
-        pauseMaxMs: FORMAT_CHECK_EVERY_MS,
-        async reconcile() {
-          const newer = await newerFormat(store);
-          if (newer !== undefined) outdated(newer);
-        },
-      },
-      signal,
-    ),
-  ];
+/** What a replica does until it stops, whatever its roles. */
+interface Background {
+  run(signal: AbortSignal): Promise<void>;
+  /** Writes what it still has in memory. Never throws. */
+  finish?(): Promise<void>;
 }
+
+const loop = (core: Core, reconciler: Reconciler): Background => ({
+  run: (signal) => runLoop(core, reconciler, signal),
+});
+
+/** A loop whose pace stays the same through an outage. */
+const steady = (core: Core, name: Reconciler['name'], everyMs: number, reconcile: () => Promise<void>): Background =>
+  loop(core, { name, everyMs, pauseMaxMs: everyMs, reconcile });
+
+const kept = (core: Core, name: Reconciler['name'], everyMs: number, uses: LastUses): Background => ({
+  ...steady(core, name, everyMs, () => uses.flush()),
+  finish: () => uses.finish(),
+});

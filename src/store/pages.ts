@@ -28,7 +28,7 @@ export async function* pagesOf(
   let after = request.after;
   do {
     if (signal?.aborted === true) throw new StoreUnavailable('timeout', 'The listing took too long.');
-    const page = await store.list({ ...request, ...(after !== undefined && { after }) });
+    const page = await store.list({ ...request, after });
     yield page;
     after = page.next;
     await nextTurn();

@@ -70,7 +70,7 @@ export const HOLD_TTL_MS_MAX = 3_600_000;
 export interface PageRequest {
   readonly prefix: string;
   /** Begin after this key (exclusive); the `next` of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** At most this many entries, 1 to `PAGE_ENTRIES_MAX`. */
   readonly limit: number;
   /** Leave the values out: every `value` is `''`. */

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { newApp } from '../../src/domain/apps/app-state.ts';
-import { expiredCodesSweep } from '../../src/domain/cleanup/expired-codes.ts';
+import { spendExpiredCodes } from '../../src/domain/apps/expired-codes.ts';
 import { EXPIRY_MARGIN_MS } from '../../src/domain/cleanup/sweep.ts';
+import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
+import { createLog } from '../../src/log.ts';
 import { expectAbsent } from '../../src/store/port.ts';
 import { ACCOUNT } from '../support/records/audit.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
@@ -26,11 +28,12 @@ onEachStore('the clean-up of a nearly full store', (stores) => {
       const entry = await faulty.get(record.put);
       if (entry) memory.put(entry);
     }
-    const sweep = expiredCodesSweep({ store: boundedStore(faulty), clock, fence: [] }, memory);
-    const { signal } = new AbortController();
+    const unused = { random: systemRandom(), log: createLog('silent'), auditRetentionDays: 1 };
+    const deps = { ...unused, store: boundedStore(faulty), clock, memory, fence: [] };
+    const sweep = () => spendExpiredCodes(deps, undefined, new AbortController().signal);
     faulty.full = 0.95;
-    await expect(sweep.piece(undefined, signal)).rejects.toMatchObject({ reason: 'full' });
+    await expect(sweep()).rejects.toMatchObject({ reason: 'full' });
     faulty.full = 0.949;
-    expect((await sweep.piece(undefined, signal)).gone).toBe(1);
+    expect((await sweep()).gone).toBe(1);
   });
 });

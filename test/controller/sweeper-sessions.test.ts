@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Reconciler } from '../../src/controller/loop.ts';
 import { sweepReconciler } from '../../src/controller/sweeper.ts';
 import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
-import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
 import { createClockWatch } from '../../src/domain/status-history/clock-trust.ts';
@@ -20,7 +19,7 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
   let store: Store;
   let clock: FakeClock;
   let memory: FleetMemory;
-  let gone: Map<Cleaned, number>;
+  let gone: Map<string, number>;
   let sweeper: Reconciler;
   const signal = new AbortController().signal;
 

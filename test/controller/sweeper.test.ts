@@ -4,7 +4,6 @@ import { sweepReconciler } from '../../src/controller/sweeper.ts';
 import { systemRandom } from '../../src/domain/credentials/random-ids.ts';
 import { newApp } from '../../src/domain/apps/app-state.ts';
 import { verifyAudit } from '../../src/domain/audit/verify.ts';
-import type { Cleaned } from '../../src/domain/cleanup/sweep.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
 import { parseRecord, put } from '../../src/domain/records/codec.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
@@ -32,7 +31,7 @@ onEachStore('the clean-up', (stores) => {
   let store: FaultyStore;
   let clock: FakeClock;
   let memory: FleetMemory;
-  let gone: Map<Cleaned, number>;
+  let gone: Map<string, number>;
   let sweeper: Reconciler;
   let logged: string[];
   const signal = new AbortController().signal;

@@ -798,7 +798,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a user is removed who got a role meanwhile',
-    file: 'src/domain/cleanup/unused-users.ts',
+    file: 'src/domain/users/unused-users.ts',
     search: 'expect: [expectUnchanged(user), ...all.expect, expectAbsent(entry.put), ...fence],',
     replacement: 'expect: [...all.expect, expectAbsent(entry.put), ...fence],',
     rule: 'P14: who got a role, a link or a session meanwhile stays.',

@@ -21,9 +21,9 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'what a full store refuses is measured as an answer of the store',
     file: 'src/service/core.ts',
-    search: 'opened.use({ ...observed, ...boundedByFullness(observed, fenced) })',
+    search: 'opened.use({ ...observed, ...guardedWrites(observed, () => registration()) })',
     replacement:
-      'opened.use(instrumented({ ...observed, ...boundedByFullness(observed, fenced) }, clock, metrics, new Outages({ clock, log })))',
+      'opened.use(instrumented({ ...observed, ...guardedWrites(observed, () => registration()) }, clock, metrics, new Outages({ clock, log })))',
     rule: 'A12: a refusal for want of room is no outage of the store.',
     caughtBy: ['test/domain/mutation/full-store.test.ts'],
   },
@@ -230,7 +230,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a record of no declared kind is written',
-    file: 'src/domain/fullness/bounded-store.ts',
+    file: 'src/domain/fullness/room.ts',
     search: 'if (!kind) throw',
     replacement: "if (!kind && key === '') throw",
     rule: 'ADR 0063: what is written is of a declared kind.',
@@ -270,7 +270,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a quota bounds nobody',
-    file: 'src/domain/quota/account-quota.ts',
+    file: 'src/domain/quota/quotas.ts',
     search: 'storedBytesOf(account?.stored()?.record) < quotaBytes) return;',
     replacement: 'storedBytesOf(account?.stored()?.record) < Number.POSITIVE_INFINITY) return;',
     rule: 'A16: an account at its quota is refused growth.',
@@ -278,7 +278,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a quota bounds operators of the panel, too',
-    file: 'src/domain/quota/account-quota.ts',
+    file: 'src/domain/quota/quotas.ts',
     search: "room !== 'growth' || asOperator === true ||",
     replacement: "room !== 'growth' ||",
     rule: 'A16: an operator raises the quota of an account that has used it up.',

@@ -102,7 +102,7 @@ describe('labels', () => {
   test('loop is the name of every loop, and of no other', () => {
     const names = sources
       .filter(({ path }) => path.startsWith('controller/') || path.startsWith('service/'))
-      .flatMap(({ text }) => [...text.matchAll(/\bname: '([a-z-]+)'/g)])
+      .flatMap(({ text }) => [...text.matchAll(/(?:\bname: |\(core, )'([a-z-]+)'/g)])
       .map(([, name = '']) => name);
     expect(valuesOf('loop').toSorted()).toEqual([...new Set(names)].sort());
   });

@@ -61,7 +61,7 @@ export async function listInOrder(
   let [isCut, ask] = [false, Math.min(limit + BEYOND, PAGE_ENTRIES_MAX)];
   let from = place && prefix + placeAt(place.instant - SPREAD_MS);
   for (;;) {
-    const page = await store.list({ prefix, limit: ask, ...(from !== undefined && { after: from }) });
+    const page = await store.list({ prefix, limit: ask, after: from });
     found.push(...page.entries.filter((one) => !place || compareTo(place, suffixOf(one), one.revision) > 0));
     found.sort(byStoreOrder);
     isCut ||= found.length > limit;

@@ -144,10 +144,7 @@ async function* pagesAt(
 ): AsyncGenerator<readonly Entry[], void> {
   let after: string | undefined;
   do {
-    const page: Page | 'compacted' = await store.listAt(
-      { prefix: '', ...how, ...(after !== undefined && { after }) },
-      revision,
-    );
+    const page: Page | 'compacted' = await store.listAt({ prefix: '', ...how, after }, revision);
     if (page === 'compacted') throw new Compacted();
     yield page.entries.filter(({ key }) => !isLeftOut(key));
     after = page.next;

@@ -1,5 +1,9 @@
 import type { Expectation, Store } from '../../store/port.ts';
+import type { Log } from '../../log.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { RandomSource } from '../credentials/random-ids.ts';
+import type { FleetMemory } from '../fleet/memory.ts';
+import { BadRecord } from '../records/codec.ts';
 
 /*
  * The clean-up removes expired records. No rule relies on it (A11): every reader of such a record checks its time
@@ -9,27 +13,13 @@ import type { Clock } from '../../time/clock.ts';
 /** Records go this long after they expire: the leader's clock may be ahead of a replica's that still goes by them. */
 export const EXPIRY_MARGIN_MS = 300_000;
 
-/** The kinds of records that the clean-up removes. */
-export const CLEANED = [
-  'codes',
-  'idempotency_records',
-  'refusal_notes',
-  'attempt_notes',
-  'past_credentials',
-  'audit_entries',
-  'links',
-  'sessions',
-  'sign_in_notes',
-  'known_browsers',
-  'app_notes',
-  'unused_users',
-] as const;
-/** A kind of records that the clean-up removes. */
-export type Cleaned = (typeof CLEANED)[number];
-
 export interface SweepDeps {
   readonly store: Store;
+  readonly memory: FleetMemory;
   readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Log;
+  readonly auditRetentionDays: number;
   /** The fence of the leader's term: every commit expects it. */
   readonly fence: readonly Expectation[];
 }
@@ -42,12 +32,18 @@ interface Piece {
   readonly next: string | undefined;
 }
 
-/** Removes the expired records of one kind. */
-export interface Sweep {
-  readonly what: Cleaned;
-  /**
-   * Does one piece of a pass, which begins where `from` says.
-   * @throws StoreUnavailable; the piece may then be repeated from the same place
-   */
-  piece(from: string | undefined, signal: AbortSignal): Promise<Piece>;
+/**
+ * Removes the expired records of one kind: does one piece of a pass, which begins where `from` says.
+ * @throws StoreUnavailable; the piece may then be repeated from the same place
+ */
+export type Sweep = (deps: SweepDeps, from: string | undefined, signal: AbortSignal) => Promise<Piece>;
+
+/** Work on one record: undefined where it is damaged, which must not keep a sweep from the others. */
+export async function unlessDamaged<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof BadRecord) return undefined;
+    throw error;
+  }
 }

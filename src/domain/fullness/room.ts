@@ -1,5 +1,7 @@
-import { StoreUnavailable, type Room, type Store } from '../../store/port.ts';
+import { StoreUnavailable, type Change, type Room, type Store } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
+import { kindOfKey } from '../records/keys.ts';
+import type { Declared } from '../records/registry.ts';
 
 /*
  * A12: a store that Muster's own writes have filled still takes revocations. So writes are refused one class after the
@@ -15,6 +17,25 @@ const REFUSED_FROM: Readonly<Record<Exclude<Room, 'vital'>, number>> = {
 export function strictestOf(rooms: readonly Room[]): Room {
   if (rooms.includes('growth')) return 'growth';
   return rooms.includes('upkeep') ? 'upkeep' : 'vital';
+}
+
+/**
+ * The class that the change names; where it names none, the strictest one of the records that it puts.
+ * @throws RangeError where a record is of no declared kind
+ */
+export function roomOf({ room, write }: Pick<Change, 'room' | 'write'>): Room {
+  const rooms = write.map((one) => ('put' in one ? roomOfRecord(kindOf(one.put)) : 'vital'));
+  return room ?? strictestOf(rooms);
+}
+
+/** A record whose commit should have named a class is refused first. */
+const roomOfRecord = ({ room }: Declared): Room => (room === 'by commit' ? 'growth' : room);
+
+/** @throws RangeError where no kind is declared for the key */
+export function kindOf(key: string): Declared {
+  const kind = kindOfKey(key);
+  if (!kind) throw new RangeError(`No kind of record is declared for the key ${key}.`);
+  return kind;
 }
 
 /** Whether a store of this fullness takes such a commit. An unknown fullness (NaN) refuses nothing. */

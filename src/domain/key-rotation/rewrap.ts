@@ -155,7 +155,7 @@ class Round {
     let pages = 0;
     for await (const { entries, next } of pagesOf(this.#deps.store, {
       ...request,
-      ...(after !== undefined && { after }),
+      after,
     })) {
       const candidates = entries.flatMap((entry) => this.#candidateOf(entry) ?? []);
       await this.#rewrap(candidates, true);

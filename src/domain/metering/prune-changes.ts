@@ -33,7 +33,7 @@ export async function pruneChanges(deps: FencedStore, metered: Watermark, from: 
   let [to, commits] = [from, 0];
   for await (const { entries, next } of pagesOf(deps.store, {
     ...request,
-    ...(from !== undefined && { after: from }),
+    after: from,
   })) {
     const old = entries.filter(({ key }) => key < end).map(({ key }) => key);
     if (old.length === 0) break;

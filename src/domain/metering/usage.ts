@@ -129,7 +129,7 @@ export function createUsages({ store, accounts, clock, price }: UsageDeps): Usag
     const within = (key: string): boolean => end === undefined || key < end;
     const nights = new Map<string, LedgerRecord[]>();
     const after = whole && range.after !== undefined ? lastKeyOf(month, range.after) : undefined;
-    const request = { prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const request = { prefix, limit: PAGE_ENTRIES_MAX, after };
     const pages = pagesOf({ list: (page) => inTime(store.list(page)) }, request);
     for await (const { entries, next } of pages) {
       for (const entry of entries) if (within(entry.key)) add(nights, month, entry);

@@ -2,7 +2,9 @@ import type { Clock } from '../../time/clock.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import type { AccountRecord } from '../records/account-records.ts';
 import type { Room } from '../../store/port.ts';
-import { refuseAtQuota, storageOf, type AccountStorage, type QuotaDeps } from './account-quota.ts';
+import { MIB, quotaBytesOf, storedBytesOf, type AccountStorage, type QuotaDeps } from './account-quota.ts';
+import { isOwnActor } from '../audit/own-bytes.ts';
+import { Busy } from '../refusal.ts';
 import { OwnActs } from './own-acts.ts';
 
 /** The origin of a change, as far as a quota concerns it. */
@@ -25,17 +27,35 @@ export interface Quotas {
   refuseAtQuota(writer: Writer, growth: Growth): void;
   /** Counts what a person does that stands in the audit of the service. @throws Refusal `rate_limited` */
   countOwnAct(writer: Writer, growth: Pick<Growth, 'accountId' | 'action'>): void;
+  /** What an account stores of its own, as memory has it. */
   storage(account: Pick<AccountRecord, 'quotaMb'> & { readonly accountId: string }): AccountStorage;
 }
 
-export function createQuotas(deps: QuotaDeps & { readonly clock: Pick<Clock, 'monotonic'> }): Quotas {
-  const ownActs = new OwnActs(deps.clock);
+export function createQuotas({
+  fleet,
+  accountQuotaMb,
+  clock,
+}: QuotaDeps & { readonly clock: Pick<Clock, 'monotonic'> }): Quotas {
+  const ownActs = new OwnActs(clock);
   return {
-    refuseAtQuota: (writer, growth) => refuseAtQuota(deps, writer, growth),
+    refuseAtQuota({ actor, asOperator }, { accountId, room }) {
+      if (room !== 'growth' || asOperator === true || !isOwnActor(actor)) return;
+      const account = fleet.memory.account(accountId);
+      const quotaBytes = account && quotaBytesOf(account.record, accountQuotaMb);
+      if (quotaBytes === undefined || storedBytesOf(account?.stored()?.record) < quotaBytes) return;
+      throw new Busy(
+        'quota',
+        `The account has used up its quota of ${quotaBytes / MIB} MiB of records and audit. Revoking, deleting and ` +
+          'purging go on; for anything else ask the operator of this service to raise the quota.',
+      );
+    },
     countOwnAct({ actor, asOperator }, { accountId, action }) {
       if (accountId === OPERATOR_AUDIT && asOperator !== true && actor.startsWith('user:'))
         ownActs.count(actor, action);
     },
-    storage: (account) => storageOf(deps, account.accountId, account),
+    storage: ({ accountId, quotaMb = accountQuotaMb }) => ({
+      storedBytes: storedBytesOf(fleet.memory.account(accountId)?.stored()?.record),
+      quotaMb,
+    }),
   };
 }

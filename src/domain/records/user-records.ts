@@ -87,7 +87,7 @@ export const userRecords = {
       invitedBy: z.string().optional(),
       /**
        * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there was one.
-       * A week later the user is removed (domain/cleanup/unused-users.ts).
+       * A week later the user is removed (domain/users/unused-users.ts).
        */
       roleless: instant.optional(),
       /**

@@ -87,7 +87,7 @@ async function* entriesAfter(
   after: string | undefined,
   limit: number,
 ): AsyncGenerator<{ entry: Entry; last: boolean }> {
-  const request = { prefix: KEYS.review.under(accountId), limit, ...(after !== undefined && { after }) };
+  const request = { prefix: KEYS.review.under(accountId), limit, after };
   for await (const { entries, next } of pagesOf(store, request)) {
     for (const [index, entry] of entries.entries()) {
       yield { entry, last: next === undefined && index === entries.length - 1 };

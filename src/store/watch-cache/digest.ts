@@ -38,7 +38,7 @@ export async function storedDigest(
   let after: string | undefined;
   do {
     const startedAt = clock.monotonic();
-    const request = { prefix, limit: PAGE_ENTRIES_MAX, keysOnly: true, ...(after !== undefined && { after }) };
+    const request = { prefix, limit: PAGE_ENTRIES_MAX, keysOnly: true, after };
     const page = await store.listAt(request, revision);
     if (page === 'compacted') return page;
     const part = digestOf(page.entries.map((entry) => [entry.key, entry.revision] as const));

@@ -215,7 +215,7 @@ export class Filler {
   }
 
   #page(after: string | undefined): Promise<Page> {
-    const request = { prefix: CACHED_PREFIX, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const request = { prefix: CACHED_PREFIX, limit: PAGE_ENTRIES_MAX, after };
     const page = this.#options.store.list(request);
     // It may fail while the page before is applied: the failure is thrown by the `await` that comes later.
     page.catch(() => undefined);

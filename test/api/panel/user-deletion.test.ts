@@ -31,7 +31,7 @@ async function keysOf(store: Store): Promise<readonly string[]> {
   const keys: string[] = [];
   let after: string | undefined;
   do {
-    const page = await store.list({ prefix: '', limit: 1000, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix: '', limit: 1000, after });
     keys.push(...page.entries.map(({ key }) => key));
     after = page.next;
   } while (after !== undefined);

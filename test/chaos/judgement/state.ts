@@ -123,10 +123,7 @@ async function allAt(store: Store, prefix: string, revision: number): Promise<En
   const entries: Entry[] = [];
   let after: string | undefined;
   do {
-    const page = await store.listAt(
-      { prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) },
-      revision,
-    );
+    const page = await store.listAt({ prefix, limit: PAGE_ENTRIES_MAX, after }, revision);
     if (page === 'compacted') return page;
     entries.push(...page.entries);
     after = page.next;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { roomOf } from '../../../src/domain/fullness/bounded-store.ts';
+import { roomOf } from '../../../src/domain/fullness/room.ts';
 import { UNAUDITED_ROOMS } from '../../../src/domain/fullness/unaudited-rooms.ts';
 import { ACTION_ROOMS, MUTATION_ACTIONS } from '../../../src/domain/mutation/actions.ts';
 import { rawKey, rawPut } from '../../support/store/raw-key.ts';

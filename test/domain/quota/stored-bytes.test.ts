@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { emptyChain } from '../../../src/domain/audit/chain.ts';
 import { readChain } from '../../../src/domain/audit/seal.ts';
-import { auditSweep } from '../../../src/domain/cleanup/old-audit.ts';
+import { cutOldAudit } from '../../../src/domain/audit/old-audit.ts';
+import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { createStoredBytes, type StoredBytes } from '../../../src/domain/quota/stored-bytes.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -140,8 +142,9 @@ onEachStore('what an account stores', (stores) => {
         return await store.list(request);
       },
     });
-    const retention = auditSweep({ store, clock, fence: [] }, 400, createLog('silent'));
-    const sweep = () => retention.piece(undefined, NEVER);
+    const unused = { memory: new FleetMemory({ onUnreadable: () => undefined }), random: systemRandom() };
+    const deps = { ...unused, store, clock, fence: [], log: createLog('silent'), auditRetentionDays: 400 };
+    const sweep = () => cutOldAudit(deps, undefined, NEVER);
     clock.advance(500 * 24 * HOUR);
     await sweep();
     expect((await readChain(store, ACCOUNT)).record.cutting, 'a pass ends with a whole block').toBe(false);

@@ -42,7 +42,7 @@ async function listed(keys: readonly string[], prefix: string, limit: number) {
   const found: string[] = [];
   let after: string | undefined;
   do {
-    const { entries, more } = await pages.find({ prefix, limit, ...(after !== undefined && { after }) }, etcd.ask);
+    const { entries, more } = await pages.find({ prefix, limit, after }, etcd.ask);
     found.push(...entries.map(({ key }) => key));
     after = more ? found.at(-1) : undefined;
   } while (after !== undefined);
@@ -118,7 +118,7 @@ onEachStore('pages of a large range', (stores) => {
       const found: string[] = [];
       let after: string | undefined;
       do {
-        const page = await read({ prefix: '', limit: 20, ...(after !== undefined && { after }) });
+        const page = await read({ prefix: '', limit: 20, after });
         if (page === 'compacted') throw new Error('compacted');
         found.push(...page.entries.map(({ key }) => key));
         after = page.next;

@@ -35,7 +35,7 @@ export async function replant(store: Store, key: string, record: object): Promis
 export async function entriesUnder(store: Store, prefix: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   for (let after: string | undefined; ;) {
-    const page = await store.list({ prefix, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix, limit: 1000, after });
     entries.push(...page.entries);
     if (page.next === undefined) return entries;
     after = page.next;

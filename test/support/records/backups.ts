@@ -104,10 +104,7 @@ export async function copiedAt(store: Store, revision: number): Promise<Entry[]>
   const entries: Entry[] = [];
   let after: string | undefined;
   do {
-    const page = await store.listAt(
-      { prefix: '', limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) },
-      revision,
-    );
+    const page = await store.listAt({ prefix: '', limit: PAGE_ENTRIES_MAX, after }, revision);
     if (page === 'compacted') throw new Error('compacted');
     entries.push(...page.entries.filter(({ key }) => !isLeftOut(key)));
     after = page.next;

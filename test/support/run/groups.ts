@@ -103,7 +103,7 @@ export const QUICK: readonly string[] = [
   'test/domain/rate-window/shared/trouble.test.ts',
   'test/domain/records/registry.test.ts',
   'test/domain/replicas/clock-skew.test.ts',
-  'test/domain/replicas/format-fence.test.ts',
+  'test/domain/replicas/guarded-writes.test.ts',
   'test/domain/review-queue/capacity.test.ts',
   'test/domain/status-history/clock-trust.test.ts',
   'test/domain/status-history/day-record.test.ts',

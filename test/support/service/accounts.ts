@@ -8,7 +8,7 @@ export async function entriesOf(store: Store, prefix: string): Promise<Entry[]> 
   const entries: Entry[] = [];
   let after: string | undefined;
   do {
-    const page = await store.list({ prefix, limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix, limit: PAGE_ENTRIES_MAX, after });
     entries.push(...page.entries);
     after = page.next;
   } while (after !== undefined);

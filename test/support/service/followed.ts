@@ -139,7 +139,7 @@ export async function truth(store: Store): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>();
   let after: string | undefined;
   do {
-    const page = await store.list({ prefix: CACHED_PREFIX, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix: CACHED_PREFIX, limit: 1000, after });
     for (const entry of page.entries) if (entry.key !== HEAD_KEY) found.set(entry.key, entry);
     after = page.next;
   } while (after !== undefined);

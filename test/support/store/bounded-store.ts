@@ -1,4 +1,4 @@
-import { boundedByFullness } from '../../../src/domain/fullness/bounded-store.ts';
+import { guardedWrites } from '../../../src/domain/replicas/guarded-writes.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { wrappedStore } from './wrapped-store.ts';
 
@@ -6,5 +6,7 @@ import { wrappedStore } from './wrapped-store.ts';
 export const boundedStore = (store: Store): Store =>
   wrappedStore(
     store,
-    boundedByFullness(store, (change) => store.commit(change)),
+    guardedWrites(store, () => REGISTERED),
   );
+
+const REGISTERED = {};

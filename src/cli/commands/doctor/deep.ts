@@ -101,7 +101,7 @@ async function checkRecords(store: Store, report: Report): Promise<ReadonlySet<s
 
 async function* recordsOf(store: Store): AsyncGenerator<Entry, void> {
   for (let after: string | undefined; ;) {
-    const page = await store.list({ prefix: '', limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) });
+    const page = await store.list({ prefix: '', limit: PAGE_ENTRIES_MAX, after });
     yield* page.entries.filter(({ key }) => key !== HEAD_KEY);
     if (page.next === undefined) return;
     after = page.next;

@@ -24,7 +24,7 @@ export async function checkLoginsOfService(operator: OperatorClient, report: Rep
 export async function checkLoginsOfStore(store: Store, report: Report): Promise<void> {
   const users: Named[] = [];
   for (let after: string | undefined; ;) {
-    const place = { prefix: KEYS.user.under(), limit: PAGE_ENTRIES_MAX, ...(after !== undefined && { after }) };
+    const place = { prefix: KEYS.user.under(), limit: PAGE_ENTRIES_MAX, after };
     const { entries, next } = await store.list(place);
     for (const entry of entries) {
       const { login } = parseRecord(KEYS.user, entry).record;

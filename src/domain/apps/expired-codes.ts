@@ -1,12 +1,12 @@
 import { expectUnchanged } from '../../store/port.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { withoutExpiredCodes } from '../apps/app-state.ts';
+import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from '../cleanup/sweep.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
 import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from './sweep.ts';
+import { withoutExpiredCodes } from './app-state.ts';
 
 const APPS_PER_COMMIT_MAX = 60;
 const APPS_PER_PIECE_MAX = 300;
@@ -18,30 +18,26 @@ const ACCOUNTS_PER_TURN = 50;
  * found in memory; each commit expects the apps as memory has them, so that an old memory changes nothing. The commits
  * are not quiet: the apps are in the watch cache.
  */
-export function expiredCodesSweep({ store, clock, fence }: SweepDeps, memory: FleetMemory): Sweep {
-  async function spend(apps: readonly AppEntry[], now: number): Promise<number> {
-    const [first, ...others] = apps.map((app) => expectUnchanged(app));
-    if (!first) return 0;
-    const { outcome } = await store.commit({
-      expect: [first, ...others, ...fence],
-      write: apps.map((app) => put(KEYS.app(app.accountId, app.id), withoutExpiredCodes(app.record, now))),
-      room: UNAUDITED_ROOMS.codesExpired,
-    });
-    return outcome === 'committed' ? codesOf(apps, now) : 0;
+export const spendExpiredCodes: Sweep = async (deps, _from, signal) => {
+  const now = deps.clock.now() - EXPIRY_MARGIN_MS;
+  const apps = await appsWithExpired(deps.memory, now, signal);
+  let gone = 0;
+  for (let start = 0; start < apps.length && !signal.aborted; start += APPS_PER_COMMIT_MAX) {
+    gone += await spend(deps, apps.slice(start, start + APPS_PER_COMMIT_MAX), now);
   }
-  return {
-    what: 'codes',
-    async piece(_from, signal) {
-      const now = clock.now() - EXPIRY_MARGIN_MS;
-      const apps = await appsWithExpired(memory, now, signal);
-      let gone = 0;
-      for (let start = 0; start < apps.length && !signal.aborted; start += APPS_PER_COMMIT_MAX) {
-        gone += await spend(apps.slice(start, start + APPS_PER_COMMIT_MAX), now);
-      }
-      // The apps of this piece are not found again. A piece that removed nothing ends the pass.
-      return { gone, next: apps.length === APPS_PER_PIECE_MAX && gone > 0 ? '' : undefined };
-    },
-  };
+  // The apps of this piece are not found again. A piece that removed nothing ends the pass.
+  return { gone, next: apps.length === APPS_PER_PIECE_MAX && gone > 0 ? '' : undefined };
+};
+
+async function spend({ store, fence }: SweepDeps, apps: readonly AppEntry[], now: number): Promise<number> {
+  const [first, ...others] = apps.map((app) => expectUnchanged(app));
+  if (!first) return 0;
+  const { outcome } = await store.commit({
+    expect: [first, ...others, ...fence],
+    write: apps.map((app) => put(KEYS.app(app.accountId, app.id), withoutExpiredCodes(app.record, now))),
+    room: UNAUDITED_ROOMS.codesExpired,
+  });
+  return outcome === 'committed' ? codesOf(apps, now) : 0;
 }
 
 async function appsWithExpired(memory: FleetMemory, now: number, signal: AbortSignal): Promise<readonly AppEntry[]> {

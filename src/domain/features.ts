@@ -1,0 +1,20 @@
+import { accessAudit } from './access-audit/feature.ts';
+import { apps } from './apps/feature.ts';
+import { audit } from './audit/feature.ts';
+import type { Sweep } from './cleanup/sweep.ts';
+import { devices } from './devices/feature.ts';
+import { mutation } from './mutation/feature.ts';
+import { sessions } from './sessions/feature.ts';
+import { signIns } from './sign-ins/feature.ts';
+import { users } from './users/feature.ts';
+
+/** What a feature adds to the running process; its `feature.ts` lists it. */
+interface Feature {
+  /** Its sweeps of the clean-up, by the names that the metrics have for what they remove. */
+  readonly sweeps: Readonly<Record<string, Sweep>>;
+}
+
+const FEATURES: readonly Feature[] = [accessAudit, apps, audit, devices, mutation, sessions, signIns, users];
+
+/** The sweeps of all features, each with its name. */
+export const SWEEPS = FEATURES.flatMap(({ sweeps }) => Object.entries(sweeps));

@@ -1,0 +1,3 @@
+import { removeEndedSessions } from './ended-sessions.ts';
+
+export const sessions = { sweeps: { sessions: removeEndedSessions } };
