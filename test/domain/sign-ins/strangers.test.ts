@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
-import { cheapPasswords } from '../../support/panel/cheap-passwords.ts';
 import { withPasskey } from '../../support/panel/passkeys.ts';
 import {
   asOperator,
@@ -81,13 +80,6 @@ async function patiently(visitor: Visitor, stranger: Stranger): Promise<number> 
   }
   return 1000;
 }
-
-// Who waits, and how long, is a matter of the rates: how long a password is hashed is not.
-let cheap: Disposable;
-beforeAll(() => {
-  cheap = cheapPasswords();
-});
-afterAll(() => cheap[Symbol.dispose]());
 
 onEachBackend('strangers before the sign-in', (backend) => {
   test.each(STRANGERS)('while one tries %s, each honest person gets in within half a minute', async (_title, of) => {
