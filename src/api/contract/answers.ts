@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Reply } from '../http/reply.ts';
+import type { OpenReply, Reply, StreamedReply } from '../http/reply.ts';
 import type { Answers, Success } from './operation.ts';
 
 declare const json: unique symbol;
@@ -49,18 +49,12 @@ type AnswerOf<S extends Success> = Beside & { readonly status: S['status'] } & B
 type BodyField<S extends Success> = S extends { readonly schema: infer Schema extends z.ZodType }
   ? { readonly body: BodyOf<Schema> | (S extends { readonly otherTypes: object } ? OtherFormat : never) }
   : S extends { readonly otherTypes: object }
-    ? { readonly body: OtherFormat } | Lasting
+    ? { readonly body: OtherFormat } | StreamedReply | OpenReply
     : { readonly body?: never };
-
-/** A body that the handler does not have whole. */
-type Lasting = Required<Pick<Reply, 'stream'>> | Required<Pick<Reply, 'open'>>;
-
-/** An answer of an operation whose schemas are not known, as of one route among many. */
-type AnyAnswer = Beside & Pick<Reply, 'status' | 'body' | 'stream' | 'open'>;
 
 /** The answers that a handler of an operation may give: the compiler judges them by the operation's schemas. */
 export type Answered<A extends Answers> = Answers extends A
-  ? AnyAnswer
+  ? Reply
   : { [Index in keyof A]: Success extends A[Index] ? never : AnswerOf<A[Index]> }[number];
 
 /** No operation whose answers the compiler does not know gets a handler: it could answer anything. */

@@ -21,7 +21,7 @@ import {
   waitOf,
   type ErrorCode,
 } from './errors.ts';
-import type { Reply } from './reply.ts';
+import type { WholeReply } from './reply.ts';
 import type { OwedBytes } from './pieces/owed-bytes.ts';
 import { CACHE_CONTROL, requestIdOf, sendResponse, traceIdOf } from './response.ts';
 import { DATA_HEADERS } from '../headers/security-headers.ts';
@@ -184,7 +184,7 @@ export class Exchange {
   }
 
   /** Sends the whole response, once. @param code the error's code, for metrics */
-  reply({ status, body, headers = [], cache = CACHE_CONTROL, safe }: Reply, code = ''): void {
+  reply({ status, body, headers = [], cache = CACHE_CONTROL, safe }: WholeReply, code = ''): void {
     if (status === 401 || this.#attempt) this.#tellUnauthenticated(code);
     const content = isSendable(body) ? body : JSON.stringify(body);
     const all = this.#headers(headers, cache, safe);
@@ -290,5 +290,5 @@ export class Exchange {
   }
 }
 
-const isSendable = (body: Reply['body']): body is string | Buffer | undefined =>
+const isSendable = (body: WholeReply['body']): body is string | Buffer | undefined =>
   body === undefined || typeof body === 'string' || Buffer.isBuffer(body);

@@ -1,4 +1,4 @@
-import type { Reply } from '../../http/reply.ts';
+import type { WholeReply } from '../../http/reply.ts';
 import type { PublicFile, PublicPath } from '../../operator/public-files.ts';
 
 /*
@@ -30,4 +30,4 @@ export const REFERENCE_FILES = Object.keys(FILES) as readonly ReferencePath[];
 export const REFERENCE_PATHS = [...REFERENCE_FILES, REFERENCE_ALIAS] as const;
 
 /** Sends a browser on to another page of the panel. */
-export const seeOther = (path: string): Reply => ({ status: 303, headers: ['Location', path] });
+export const seeOther = (path: string): WholeReply => ({ status: 303, headers: ['Location', path] });
