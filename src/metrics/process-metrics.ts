@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import process from 'node:process';
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { FILE_VARIABLES } from '../config/files/configured-file.ts';
 import type { FileMetrics } from '../service/files/watched-file.ts';
 import { OPEN, type Section } from './instruments.ts';
@@ -88,10 +88,21 @@ const COSTLY = [
 ];
 const OPEN_FDS = 'process_open_fds';
 
+/** Those of the process, which its services share: nothing ends their timers and observers but its end. */
+let collected: Registry | undefined;
+
 function libraryMetrics(registry: Registry): void {
+  collected ??= collect(new Registry());
+  for (const { name } of collected.getMetricsAsArray()) {
+    const metric = collected.getSingleMetric(name);
+    if (metric) registry.registerMetric(metric);
+  }
+}
+
+function collect(registry: Registry): Registry {
   collectDefaultMetrics({ register: registry });
   for (const name of COSTLY) registry.removeSingleMetric(name);
-  if (process.platform !== 'linux') return;
+  if (process.platform !== 'linux') return registry;
   registry.removeSingleMetric(OPEN_FDS);
   const gauge: Gauge = new Gauge({
     name: OPEN_FDS,
@@ -99,6 +110,7 @@ function libraryMetrics(registry: Registry): void {
     registers: [registry],
     collect: async () => gauge.set(await openFileDescriptors().catch(() => Number.NaN)),
   });
+  return registry;
 }
 
 const DESCRIPTORS = '/proc/self/fd';
