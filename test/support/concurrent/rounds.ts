@@ -9,7 +9,7 @@ const ROUNDS_LONG = 200;
 export const roundsOfPair = (few: number): number => (EFFORT < 10 ? runs(few) : ROUNDS_LONG);
 
 /** Where pairs meet, by the places' numbers in a run. */
-export const PLACES = ['one service', 'beside etcd', 'away from etcd'] as const;
+const PLACES = ['one service', 'beside etcd', 'away from etcd'] as const;
 export type PlaceName = (typeof PLACES)[number];
 
 /** The usual run makes a pair in one of the places, by turns, and a longer one in each. */

@@ -35,8 +35,9 @@ afterAll(async () => {
 /** What the program prints in this process, where the service has an hour in place of a second. */
 async function asked(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const printed: string[] = [];
-  using _log = vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)));
-  using _write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text).trimEnd()) > 0);
+  using kept = new DisposableStack();
+  kept.use(vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line))));
+  kept.use(vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text).trimEnd()) > 0));
   await complete(program(env), words, env, { deadlineMs: 3_600_000 });
   return printed;
 }
@@ -179,7 +180,9 @@ describe('ids', () => {
     onTestFinished(() => void mute.close());
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
-    expect(await completedApart(words, { ...wrong, MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([':4']);
+    expect(await completedApart(words, { ...wrong, MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([
+      ':4',
+    ]);
   });
 });
 
