@@ -57,8 +57,8 @@ export default defineConfig({
           name: 'system',
           include: [...SYSTEM],
           exclude: [...NODES, ...QUICK],
-          // Two at a time: each of them starts processes of its own.
-          maxWorkers: 2,
+          // Many wait for leases, watches and alerts, which take the time that they take.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import process from 'node:process';
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { OPEN } from './instruments/label-values.ts';
 import type { Sections } from './instruments/sections.ts';
 
@@ -69,11 +69,22 @@ const COSTLY = [
 ];
 const OPEN_FDS = 'process_open_fds';
 
+/** Those of the process, which its services share: nothing ends their timers and observers but its end. */
+let collected: Registry | undefined;
+
 /** The client library's own series. */
 export function libraryMetrics(registry: Registry): void {
+  collected ??= collect(new Registry());
+  for (const { name } of collected.getMetricsAsArray()) {
+    const metric = collected.getSingleMetric(name);
+    if (metric) registry.registerMetric(metric);
+  }
+}
+
+function collect(registry: Registry): Registry {
   collectDefaultMetrics({ register: registry });
   for (const name of COSTLY) registry.removeSingleMetric(name);
-  if (process.platform !== 'linux') return;
+  if (process.platform !== 'linux') return registry;
   registry.removeSingleMetric(OPEN_FDS);
   const gauge: Gauge = new Gauge({
     name: OPEN_FDS,
@@ -81,6 +92,7 @@ export function libraryMetrics(registry: Registry): void {
     registers: [registry],
     collect: async () => gauge.set(await openFileDescriptors().catch(() => Number.NaN)),
   });
+  return registry;
 }
 
 const DESCRIPTORS = '/proc/self/fd';

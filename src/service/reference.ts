@@ -21,7 +21,11 @@ export const ownersReference = (): ReferenceFiles => ({
   '/openapi/v1.json': documentFile('v1'),
 });
 
+/** The documents that this process has made: each costs some milliseconds, and two listeners serve one of them. */
+const made = new Map<ApiName, Buffer>();
+
 function documentFile(name: ApiName): PublicFile {
-  const body = Buffer.from(JSON.stringify(documentOf(name)));
+  const body = made.get(name) ?? Buffer.from(JSON.stringify(documentOf(name)));
+  made.set(name, body);
   return new PublicFile({ type: 'application/json', read: () => Promise.resolve(body) });
 }

@@ -79,7 +79,7 @@ describe.skipIf(!binaries || etcdBinary === undefined)('an alert on a real fault
     replicas[index] = await (starts[index] ?? expect.unreachable('there are two'))();
   };
 
-  test('MusterAccountsLimited names the account, and ends when it asks no more', async () => {
+  test.concurrent('MusterAccountsLimited names the account, and ends when it asks no more', async () => {
     await untilFires('MusterAccountsLimited', () =>
       Promise.all(
         [one(), other()].flatMap(({ api }) =>
@@ -91,7 +91,7 @@ describe.skipIf(!binaries || etcdBinary === undefined)('an alert on a real fault
     await untilEnds('MusterAccountsLimited');
   });
 
-  test('MusterAuthenticationFailing: somebody tries secrets', async () => {
+  test.concurrent('MusterAuthenticationFailing: somebody tries secrets', async () => {
     const wrong = forgedKey(owner.apiKey);
     await untilFires('MusterAuthenticationFailing', async () => {
       for (let n = 0; n < 25; n += 1) await call(`${one().api}/v1/apps`, { token: wrong });

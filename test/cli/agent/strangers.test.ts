@@ -37,7 +37,13 @@ beforeEach(async () => {
 });
 
 const file = (name: string): string => readFileSync(join(folder, name), 'utf8');
-const start = (plan: Partial<AgentPlan> = {}): StartedAgent => startAgent({ url: proxy.url, folder, app, ...plan });
+/** Each pause of the daemon is over at once. */
+const clock = {
+  monotonic: () => systemClock.monotonic(),
+  sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(1, signal),
+};
+const start = (plan: Partial<AgentPlan> = {}): StartedAgent =>
+  startAgent({ url: proxy.url, folder, app, surroundings: { clock }, ...plan });
 const configure = (more?: object) => setOtel(muster, owner.apiKey, more);
 const applied = (revision: number): Promise<void> =>
   until(async () => {
@@ -45,13 +51,13 @@ const applied = (revision: number): Promise<void> =>
     return body['revision'] === revision && body['applied'] === 1;
   });
 
-/** A stranger answers the next requests to such paths. */
-function strangerAt(path: string, answer: StrangersAnswer, times: number): void {
-  let left = times;
+/** A stranger answers so many requests to such paths, after those that the service answers. */
+function strangerAt(path: string, answer: StrangersAnswer, times: number, after = 0): void {
+  let asked = 0;
   proxy.stranger = ({ url }) => {
-    if (url !== path || left === 0) return undefined;
-    left -= 1;
-    return answer;
+    if (url !== path) return undefined;
+    asked += 1;
+    return asked > after && asked <= after + times ? answer : undefined;
   };
 }
 
@@ -64,13 +70,14 @@ describe('a poll', () => {
     'that meets %s is trouble that passes',
     async (_what, answer) => {
       await configure({ authHeader: 'Bearer secret' });
+      // The first poll brings the configuration, and the next one would be held.
+      strangerAt(CONFIG, answer, 3, 1);
       await using agent = start();
       await applied(1);
       const [credential, config] = [file('credential'), file('collector.yaml')];
-      strangerAt(CONFIG, answer, 3);
-      await configure({ endpoint: 'https://second.example.com' });
       await until(() => proxy.count('stranger') === 3);
       expect([file('credential'), file('collector.yaml')]).toEqual([credential, config]);
+      await configure({ endpoint: 'https://second.example.com' });
       await applied(2);
       expect(file('credential')).toBe(credential);
       expect(file('collector.yaml')).toContain('https://second.example.com');
@@ -115,10 +122,11 @@ describe('an acknowledgement', () => {
     'that meets %s is sent again',
     async (_what, answer) => {
       await configure();
-      strangerAt(ACK, answer, 2);
+      // Each costs a poll that is held for a second.
+      strangerAt(ACK, answer, 1);
       await using agent = start();
       await applied(1);
-      expect(proxy.count('stranger')).toBe(2);
+      expect(proxy.count('stranger')).toBe(1);
       expect(agent.said.filter((text) => text.startsWith('The acknowledgement is not taken'))).toHaveLength(1);
     },
   );

@@ -166,7 +166,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
   });
 
   test('a request that is admitted from leased units reads nothing of the window from the store', async () => {
-    await using running = await fleet();
+    const running = await withAccount(shared);
     const [one] = running.replicas;
     await hammer(one, running.apiKey, 1);
     const { commit, get } = one.store.calls;
@@ -206,7 +206,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
   });
 
   test('H15: without the store held units are admitted, the rest is 502, and an unknown key is still refused', async () => {
-    await using running = await fleet();
+    const running = await withAccount(shared);
     const { apiKey, replicas } = running;
     const [one, other] = replicas;
     await hammer(one, apiKey, 1);
@@ -221,7 +221,7 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
   });
 
   test('a lost answer is charged once', async () => {
-    await using running = await fleet();
+    const running = await withAccount(shared);
     const { clock, apiKey, replicas } = running;
     const [one, other] = replicas;
     one.store.isPlanned = ({ expect }) => expect.some(({ key }) => key.startsWith(KEYS.rateWindow.under()));

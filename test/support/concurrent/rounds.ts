@@ -8,6 +8,14 @@ const ROUNDS_LONG = 200;
 /** The number of rounds of a pair. @param few as many as the usual run has */
 export const roundsOfPair = (few: number): number => (EFFORT < 10 ? runs(few) : ROUNDS_LONG);
 
+/** Where pairs meet, by the places' numbers in a run. */
+const PLACES = ['one service', 'beside etcd', 'away from etcd'] as const;
+export type PlaceName = (typeof PLACES)[number];
+
+/** The usual run makes a pair in one of the places, by turns, and a longer one in each. */
+export const isMadeIn = (place: PlaceName, turn: number): boolean =>
+  EFFORT > 1 || turn % PLACES.length === PLACES.indexOf(place);
+
 /** The share of rounds that may be given up for conflicts. */
 const GIVEN_UP_MAX = 0.05;
 

@@ -85,9 +85,14 @@ const FOLDER = resolve(import.meta.dirname, '../../../docs/openapi');
 /** The path of a committed document. */
 export const pathOf = (name: DocumentName): string => resolve(FOLDER, `${name}.json`);
 
-/** Reads a committed document. */
-export const readDocument = (name: DocumentName): Document =>
-  JSON.parse(readFileSync(pathOf(name), 'utf8')) as Document;
+const documents = new Map<DocumentName, Document>();
+
+/** Reads a committed document, once. */
+export function readDocument(name: DocumentName): Document {
+  const document = documents.get(name) ?? (JSON.parse(readFileSync(pathOf(name), 'utf8')) as Document);
+  documents.set(name, document);
+  return document;
+}
 
 /** The operations of a document, each with its place. */
 export const operationsOf = ({ paths }: Document) =>

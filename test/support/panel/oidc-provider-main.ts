@@ -10,11 +10,11 @@ import OpenIdProvider, { type Configuration, type JWK } from 'oidc-provider';
  */
 
 interface Settings {
-  readonly redirectUri: string;
   readonly clientSecret: string;
-  readonly keys: readonly JWK[];
 }
 interface Control {
+  /** Where it sends browsers back to. */
+  redirectUri: string;
   user: string;
   groups: unknown;
   keys: readonly JWK[];
@@ -26,7 +26,17 @@ interface Control {
 }
 
 const settings = JSON.parse(await text(process.stdin)) as Settings;
-const control: Control = { user: 'ann', groups: ['staff'], keys: settings.keys, down: false, gone: false, asks: false };
+/** It is down until it is told its keys, and where it sends browsers back to. */
+const UNTOLD: Control = {
+  redirectUri: 'http://127.0.0.1:9/untold',
+  user: 'ann',
+  groups: ['staff'],
+  keys: [],
+  down: true,
+  gone: false,
+  asks: false,
+};
+const control = { ...UNTOLD };
 const server = createServer((request, response) => {
   serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
@@ -42,12 +52,12 @@ function made(): OpenIdProvider {
       {
         client_id: 'muster',
         client_secret: settings.clientSecret,
-        redirect_uris: [settings.redirectUri],
-        post_logout_redirect_uris: [new URL('/sign-in', settings.redirectUri).href],
+        redirect_uris: [control.redirectUri],
+        post_logout_redirect_uris: [new URL('/sign-in', control.redirectUri).href],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         id_token_signed_response_alg: 'ES256',
-        backchannel_logout_uri: new URL('back-channel-logout', settings.redirectUri).href,
+        backchannel_logout_uri: new URL('back-channel-logout', control.redirectUri).href,
         backchannel_logout_session_required: true,
       },
     ],
@@ -86,8 +96,9 @@ function made(): OpenIdProvider {
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url === '/control') {
-    Object.assign(control, JSON.parse(await text(request)));
-    if (request.headers['x-rotate'] !== undefined) provider = made();
+    const isNew = request.headers['x-begins'] !== undefined;
+    Object.assign(control, isNew && { ...UNTOLD, down: false }, JSON.parse(await text(request)));
+    if (isNew || request.headers['x-rotate'] !== undefined) provider = made();
     response.writeHead(204).end();
   } else if (control.down) response.writeHead(503).end();
   else if (request.url?.startsWith('/interaction/') === true) await interact(request, response);

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { guard } from '../run/guard.ts';
+import { COMPILED } from '../service/compiled.ts';
 
 export const CLIENT_SECRET = 'a client secret for tests alone, long enough';
 
@@ -39,15 +40,14 @@ export interface TestProvider extends AsyncDisposable {
   rotate(key: SigningKey): Promise<void>;
 }
 
-/** @param redirectUri where it sends browsers back to */
-export async function startProvider(redirectUri: string): Promise<TestProvider> {
-  const key = signingKey('first');
+/** Starts the process. @returns its address */
+async function spawned(): Promise<string> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'oidc-provider-main.ts')], {
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: { PATH: process.env['PATH'], NODE_NO_WARNINGS: '1' },
+    env: { ...COMPILED, PATH: process.env['PATH'], NODE_NO_WARNINGS: '1' },
   });
   guard(child);
-  child.stdin.end(JSON.stringify({ redirectUri, clientSecret: CLIENT_SECRET, keys: [jwkOf(key)] }));
+  child.stdin.end(JSON.stringify({ clientSecret: CLIENT_SECRET }));
   const lines = createInterface({ input: child.stdout });
   const issuer = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the provider ended with ${code}`)));
@@ -55,19 +55,32 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
       if (line.startsWith('http://')) resolve(line);
     });
   });
+  // It keeps no worker from ending.
+  if (child.stdout instanceof Socket) child.stdout.unref();
+  child.unref();
+  return issuer;
+}
+
+/** One process for all tests of a worker, each of which begins with a provider that nothing has happened at. */
+let running: Promise<string> | undefined;
+
+/**
+ * Only one at a time in a worker.
+ * @param redirectUri where it sends browsers back to
+ */
+export async function startProvider(redirectUri: string): Promise<TestProvider> {
+  const key = signingKey('first');
+  const issuer = await (running ??= spawned());
   const control = async (state: object, headers: Readonly<Record<string, string>> = {}): Promise<void> => {
     await fetch(`${issuer}/control`, { method: 'POST', headers, body: JSON.stringify(state) });
   };
+  await control({ redirectUri, keys: [jwkOf(key)] }, { 'x-begins': 'yes' });
   return {
     issuer,
     key,
     set: control,
     rotate: (next) => control({ keys: [jwkOf(next)] }, { 'x-rotate': 'yes' }),
-    async [Symbol.asyncDispose]() {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    },
+    [Symbol.asyncDispose]: () => control({ down: true }),
   };
 }
 

@@ -195,6 +195,9 @@ export const NODES: readonly string[] = [
 /** Tests that take minutes, the longest first: what runs beside them is over before they are. */
 export const LONGEST: readonly string[] = [
   'test/chaos/chaos.test.ts',
+  'test/system/hostile/unread-bodies.test.ts',
+  'test/monitoring/faults.test.ts',
+  'test/chaos/planted-bugs.test.ts',
   'test/cluster/nodes/node-loss.test.ts',
   'test/cluster/nodes/availability.test.ts',
   'test/cluster/nodes/installation.test.ts',

@@ -13,6 +13,7 @@ import type { StartProgress } from '../../../src/service/start-deadline.ts';
 import type { Clock } from '../../../src/time/clock.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { judgeAnswer, type Undocumented } from '../openapi/judge-answer.ts';
+import { cheapPasswords } from '../panel/cheap-passwords.ts';
 import { scratchDirectory } from '../run/scratch-directory.ts';
 import { PATIENT } from '../time/patience.ts';
 import { until } from '../time/until.ts';
@@ -52,6 +53,7 @@ interface Kept {
   readonly dataDir: string;
   readonly ownsDataDir: boolean;
   readonly opsCertificate: string | undefined;
+  readonly passwords: Disposable;
 }
 
 /** A whole Muster in this process, on ports of its own, spoken to over HTTP. */
@@ -63,13 +65,15 @@ export class Muster implements AsyncDisposable {
   readonly #ownsDataDir: boolean;
   /** The certificate of the ops listener; undefined where that speaks HTTP. */
   readonly #opsCertificate: string | undefined;
+  readonly #passwords: Disposable;
 
-  private constructor(service: Service, { logged, dataDir, ownsDataDir, opsCertificate }: Kept) {
+  private constructor(service: Service, { logged, dataDir, ownsDataDir, opsCertificate, passwords }: Kept) {
     this.service = service;
     this.logged = logged;
     this.dataDir = dataDir;
     this.#ownsDataDir = ownsDataDir;
     this.#opsCertificate = opsCertificate;
+    this.#passwords = passwords;
   }
 
   static async start(options: MusterOptions = {}): Promise<Muster> {
@@ -122,6 +126,7 @@ export class Muster implements AsyncDisposable {
       dataDir,
       ownsDataDir: options.dataDir === undefined,
       opsCertificate: config.tls.ops?.certificate,
+      passwords: cheapPasswords(),
     });
     await muster.ready();
     return muster;
@@ -151,6 +156,7 @@ export class Muster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service.stop();
+    this.#passwords[Symbol.dispose]();
     if (this.#ownsDataDir) rmSync(this.dataDir, { recursive: true, force: true });
   }
 }

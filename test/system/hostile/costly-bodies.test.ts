@@ -1,7 +1,9 @@
-import { test } from 'vitest';
-import { withstands } from './stage.ts';
+import { afterAll, test } from 'vitest';
+import { leaveStage, withstands } from './stage.ts';
 
 /* H7: no body costs the event loop more than its bytes. */
+
+afterAll(leaveStage);
 
 test('60 bodies of 14 bytes a second in brotli, without a credential', async (context) => {
   await withstands('costly-bodies', context, {

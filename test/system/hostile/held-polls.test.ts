@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { withstands } from './stage.ts';
+import { afterAll, expect, test } from 'vitest';
+import { leaveStage, withstands } from './stage.ts';
+
+afterAll(leaveStage);
 
 /* A device that polls on many connections holds no more places than two, and nobody waits for it. */
 test('polls that one device holds on very many connections', async (context) => {

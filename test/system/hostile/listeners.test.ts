@@ -1,7 +1,14 @@
-import { describe, test } from 'vitest';
-import { withstands } from './stage.ts';
+import { afterAll, describe, test } from 'vitest';
+import { leaveStage, withstands } from './stage.ts';
 
 /* One client must not stop the others: probes with a valid key, a daemon's and a kubelet's are answered throughout. */
+
+afterAll(leaveStage);
+
+/** Variables of the service, by which three of its listeners serve so many requests at once. */
+const atOnce = (most: string): Record<string, string> =>
+  Object.fromEntries(['API', 'DEVICE', 'OPS'].map((name) => [`MUSTER_${name}_CONCURRENCY`, most]));
+
 describe('answers that nobody reads', () => {
   test.for([
     ['api', '/'],
@@ -10,19 +17,19 @@ describe('answers that nobody reads', () => {
     ['ops', '/metrics'],
     ['ops', '/livez'],
   ] as const)('on the %s listener, of GET %s', async ([listener, path], context) => {
-    const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '100' };
-    await withstands('unread-answers', context, { env, args: { listener, paths: [path], connections: 1 } });
+    await withstands('unread-answers', context, {
+      env: atOnce('100'),
+      args: { listener, paths: [path], connections: 1 },
+    });
   });
 });
 
 test('requests behind held polls', async (context) => {
-  const env = { MUSTER_DEVICE_CONCURRENCY: '500' };
-  await withstands('behind-held-polls', context, { env, args: { connections: 4, pipelined: 300 } });
+  await withstands('behind-held-polls', context, { env: atOnce('500'), args: { connections: 4, pipelined: 300 } });
 });
 
 test('enrollments whose bodies do not come', async (context) => {
-  const env = { MUSTER_DEVICE_CONCURRENCY: '500' };
-  await withstands('slow-enrollments', context, { env, args: { connections: 600 } });
+  await withstands('slow-enrollments', context, { env: atOnce('500'), args: { connections: 600 } });
 });
 
 describe('requests with a credential whose bodies do not come', () => {
@@ -31,8 +38,7 @@ describe('requests with a credential whose bodies do not come', () => {
     ['device', '/device/v1/config/ack'],
     ['api', '/v1/apps'],
   ] as const)('on the %s listener', async ([listener, path], context) => {
-    const env = { [`MUSTER_${listener.toUpperCase()}_CONCURRENCY`]: '50' };
-    await withstands('slow-bodies', context, { env, args: { listener, paths: [path], connections: 55 } });
+    await withstands('slow-bodies', context, { env: atOnce('50'), args: { listener, paths: [path], connections: 55 } });
   });
 });
 

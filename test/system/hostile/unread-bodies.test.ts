@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPages } from '../../../scripts/build-web.ts';
 import { whyNoNetwork } from './network.ts';
-import { withstands } from './stage.ts';
+import { leaveStage, withstands, withstandsInNetwork } from './stage.ts';
 
 /*
  * 400 connections ask for something and read nothing of it: what the service holds for them is bounded in bytes, and
@@ -26,9 +26,6 @@ const ENV = Object.fromEntries(
 const missing = whyNoNetwork();
 const title = `on a network with small packets and full lists${missing === undefined ? '' : ` [skipped: ${missing}]`}`;
 
-/** The account has full lists, and the service is on a network. */
-const NETWORK = { env: ENV, fullLists: true, network: true };
-
 const ALONE = [
   ['ops', '/docs/swagger-ui.js'],
   ['ops', '/metrics'],
@@ -44,6 +41,7 @@ const FULL_LISTS = [
 beforeAll(async () => {
   await buildPages();
 });
+afterAll(leaveStage);
 
 describe.for([
   ['HTTP', false],
@@ -70,11 +68,11 @@ describe.for([
       'on the %s listener: %i lists',
       async ([listener, connections, paths], context) => {
         const args = { listener, paths, connections, tls };
-        const grownMb = async (reads: boolean): Promise<number> =>
-          (await withstands('unread-bodies', context, { ...NETWORK, tls, args: { ...args, reads } })).grownMb;
+        const setUp = { env: ENV, fullLists: true, tls };
         // The heap grows to the size that it works with, once, whether clients read or not.
-        const asUsual = await grownMb(true);
-        expect((await grownMb(false)) - asUsual).toBeLessThan(GROWN_MB_MAX);
+        const attacks = [true, false].map((reads) => ({ ...args, reads }));
+        const [, grownMb] = await withstandsInNetwork('unread-bodies', context, setUp, attacks);
+        expect(grownMb).toBeLessThan(GROWN_MB_MAX);
       },
     );
   });

@@ -5,7 +5,7 @@ import { createServer as createTcp, type AddressInfo, type Server, type Socket }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTls } from 'node:tls';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
 import { freePorts } from '../../support/service/free-ports.ts';
 import { MainProgram } from '../../support/service/main-program.ts';
@@ -16,6 +16,9 @@ import { KEY_FILE_TEXT } from '../../support/service/muster.ts';
  * A start that fails ends by itself: with exit code 1, a sentence, and no fault that nobody caught. One that does not
  * end fails the test by the patience of the project. test/service/wrong-set-up.test.ts has every sentence about etcd.
  */
+
+// Six of them wait for half a minute each, and do nothing meanwhile.
+vi.setConfig({ maxConcurrency: 10 });
 
 let root: string;
 let own: SelfSigned;

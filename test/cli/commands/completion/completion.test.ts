@@ -32,14 +32,27 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** What the program prints in this process, where the service has an hour in place of a second. */
+async function asked(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
+  const printed: string[] = [];
+  using kept = new DisposableStack();
+  kept.use(vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line))));
+  kept.use(vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text).trimEnd()) > 0));
+  await complete(program(env), words, env, { deadlineMs: 3_600_000 });
+  return printed;
+}
+
+const withoutDescriptions = (lines: readonly string[]): string[] => lines.map((line) => line.split('\t')[0] ?? '');
+
 /** The lines without their descriptions; the last one is the directive. */
-async function completed(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
+const completed = async (words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> =>
+  withoutDescriptions((await asked(words, env)).flatMap((text) => text.split('\n')));
+
+/** The same by a process of its own, which says nothing else. */
+async function completedApart(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const { code, stdout, stderr } = await musterCommand(['complete', '--', ...words], env);
   expect([code, stderr]).toEqual([0, '']);
-  return stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split('\t')[0] ?? '');
+  return withoutDescriptions(stdout.trimEnd().split('\n'));
 }
 
 describe('what the program knows', () => {
@@ -68,20 +81,12 @@ describe('what the program knows', () => {
   });
 
   test('a line without words has every command but the hidden one', async () => {
-    const lines = await completed(['']);
+    const lines = await completedApart(['']);
     expect(lines).toEqual(expect.arrayContaining(['serve', 'doctor', 'context', 'completion']));
     expect(lines).not.toContain('complete');
-    expect((await musterCommand(['--help'])).stdout).not.toMatch(/^ +complete /m);
+    expect((await musterHere(['--help'])).stdout).not.toMatch(/^ +complete /m);
   });
 });
-
-/** What the program prints in this process, where the service has an hour in place of a second. */
-async function asked(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
-  const printed: string[] = [];
-  using _ = vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)));
-  await complete(program(env), words, env, { deadlineMs: 3_600_000 });
-  return printed;
-}
 
 describe('ids', () => {
   test('of accounts, with their names, which move no terminal and make no second line', async () => {
@@ -124,8 +129,8 @@ describe('ids', () => {
     const env = { HOME: folder };
     writeFileSync(join(folder, 'key'), apiKey, { mode: 0o600 });
     const flags = ['--url', muster.api, '--api-key-file', join(folder, 'key')];
-    expect((await musterCommand(['context', 'add', 'here', ...flags], env)).code).toBe(0);
-    expect((await musterCommand(['context', 'add', 'nowhere', '--url', 'http://127.0.0.1:1'], env)).code).toBe(0);
+    expect((await musterHere(['context', 'add', 'here', ...flags], env)).code).toBe(0);
+    expect((await musterHere(['context', 'add', 'nowhere', '--url', 'http://127.0.0.1:1'], env)).code).toBe(0);
     expect(await completed(['context', 'use', ''], env)).toEqual(['here', 'nowhere', ':4']);
     expect(await completed(['context', 'add', ''], env)).toEqual([':4']);
     expect(await completed(['usage', '--context', 'n'], env)).toEqual(['nowhere', ':4']);
@@ -148,7 +153,7 @@ describe('ids', () => {
     expect(await asked(['apps', 'revoke', '--url', url, ''], env)).toEqual([':4']);
     expect(await completed(['usage', '--url', url, '--account', ''], env)).toEqual([':4']);
     expect(proxy.seen).toEqual([]);
-    expect((await musterCommand(['context', 'add', 'known', '--url', url], env)).code).toBe(0);
+    expect((await musterHere(['context', 'add', 'known', '--url', url], env)).code).toBe(0);
     expect(await asked(['apps', 'revoke', '--url', url, ''], env)).toEqual([`${appId}\tapp, pending`, ':4']);
     // The context says that of owners; the operator's token is of another listener.
     expect(await completed(['usage', '--url', url, '--account', ''], env)).toEqual([':4']);
@@ -168,14 +173,16 @@ describe('ids', () => {
   test('are left out in silence without a secret, with a wrong one, and where nobody answers', async () => {
     const words = ['usage', '--account', ''];
     const wrong = { ...connectedTo(muster), MUSTER_CLIENT_OPERATOR_TOKEN: 'x'.repeat(40) };
-    expect(await completed(words, { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:1' })).toEqual([':4']);
-    expect(await completed(words, { MUSTER_CLIENT_OPS_URL: 'no address' })).toEqual([':4']);
-    expect(await completed(words, wrong)).toEqual([':4']);
+    expect(await completedApart(words, { MUSTER_CLIENT_OPS_URL: 'http://127.0.0.1:1' })).toEqual([':4']);
+    expect(await completedApart(words, { MUSTER_CLIENT_OPS_URL: 'no address' })).toEqual([':4']);
+    expect(await completedApart(words, wrong)).toEqual([':4']);
     const mute = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void mute.close());
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
-    expect(await completed(words, { ...wrong, MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([':4']);
+    expect(await completedApart(words, { ...wrong, MUSTER_CLIENT_OPS_URL: `http://127.0.0.1:${port}` })).toEqual([
+      ':4',
+    ]);
   });
 });
 
@@ -307,5 +314,5 @@ test.skipIf(isMissing('zsh'))('zsh on a terminal, with its own functions: the sa
 });
 
 test('of another shell there is no script', async () => {
-  expect((await musterCommand(['completion', 'powershell'])).code).toBe(2);
+  expect((await musterHere(['completion', 'powershell'])).code).toBe(2);
 });

@@ -47,11 +47,10 @@ const RECORD: WindowRecord = {
 describe('a record', () => {
   const { value } = putWindow('a', stamped(RECORD, NOW), rules);
 
-  test('has every instant by a revision, and the fields that builds from before 0.1.0 require', () => {
+  test('has every instant by a revision', () => {
     expect(JSON.parse(value)).toEqual({
       from: WALL - 2000,
-      spent: [],
-      holds: { other: { nonce: 7, units: 20, until: 0, slice: true, wants: 5 } },
+      holds: { other: { nonce: 7, units: 20, slice: true, wants: 5 } },
       wanted: ['other/7'],
       ages: {
         base: 890,
