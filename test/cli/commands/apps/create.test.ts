@@ -158,12 +158,15 @@ describe('a create of one app that nobody knows the end of', () => {
     env = { ...env, MUSTER_CLIENT_URL: proxy.url };
     const lost = await run('create', '--timeout', '1s', '--idempotency-key', 'my-own-1');
     expect(keyIn(lost.stderr)).toBe('my-own-1');
-    proxy.fate = () => 429;
-    proxy.retryAfterSeconds = 61;
+    // Another proxy: the last attempt of the command that gave up may still be on its way to the first one.
+    await using refusing = await LossyProxy.before(muster.api);
+    refusing.fate = () => 429;
+    refusing.retryAfterSeconds = 61;
+    env = { ...env, MUSTER_CLIENT_URL: refusing.url };
     const refused = await run('create');
     expect([refused.code, refused.stderr]).toEqual([1, expect.not.stringContaining('may be there')]);
-    expect(proxy.count(429)).toBe(1);
-    proxy.fate = undefined;
+    expect(refusing.count(429)).toBe(1);
+    refusing.fate = undefined;
     await run('create', '--idempotency-key', 'my-own-1');
     expect(await names()).toEqual(['']);
     const code = ['code', (await listed())[0]?.appId ?? '', '--idempotency-key', 'my-own-2', '-o', 'json'];
