@@ -119,8 +119,8 @@ export interface Foundation
 }
 
 /**
- * Makes the services that every role uses: the API, the operator API and the operator of custom resources share them. None
- * of them starts anything.
+ * Makes the services that every role uses: the API, the operator API and the operator of custom resources share them.
+ * None of them starts anything.
  */
 export function createDomainServices(foundation: Foundation) {
   const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config } = foundation;

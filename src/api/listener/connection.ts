@@ -47,8 +47,8 @@ interface ConnectionParts {
  * at most, however much its client pipelines, and whether or not it reads.
  *
  * Closing the connection behind an unanswered request would need no queue, and RFC 9112 (9.3.2) permits it. It was
- * tried: of 10 pipelined requests the client had 1 answer, and of 600 none, since a bound of what is never served closed
- * the connection. Some clients pipeline unasked, such as httpx of Ruby.
+ * tried: of 10 pipelined requests the client had 1 answer, and of 600 none, since a bound of what is never served
+ * closed the connection. Some clients pipeline unasked, such as httpx of Ruby.
  */
 export class Connection {
   readonly seat: Seat;

@@ -38,7 +38,8 @@ export interface ListenerRoutes<Context> {
 
 /**
  * The handler of a listener. Express routes every request, by its router alone: an app would send headers of its own
- * and read the query. A step that memory answers goes on at once, without a turn of the event loop, and so does a refusal.
+ * and read the query. A step that memory answers goes on at once, without a turn of the event loop, and so
+ * does a refusal.
  */
 export function createRequestListener<Context>(routes: ListenerRoutes<Context>, deps: ExchangeDeps): RequestListener {
   const templateOf = templateFinder(routes.endpoints);

@@ -25,8 +25,8 @@ interface Companion {
 const none = async (): Promise<Companion> => ({ expect: [], write: [] });
 
 /**
- * A sweep over records that hold their own time. The commits are quiet: no replica has these records in memory. A damaged
- * record stays.
+ * A sweep over records that hold their own time. The commits are quiet: no replica has these records in memory. A
+ * damaged record stays.
  * @param companionOf tells what is removed with a record; where it throws BadRecord, both stay
  */
 export function expiredRecords<T>(

@@ -13,8 +13,8 @@ export interface Notes {
 }
 
 /**
- * Removes records of what is gone. The store is asked for that as well, as memory may be behind. The commits are quiet: no
- * replica has these records in memory.
+ * Removes records of what is gone. The store is asked for that as well, as memory may be behind. The commits are quiet:
+ * no replica has these records in memory.
  */
 export function leftBehind(...notes: readonly Notes[]): Sweep {
   return async ({ store, memory, fence }, from, signal) => {

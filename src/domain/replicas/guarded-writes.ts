@@ -5,10 +5,11 @@ import { newerFormat, newerInWords } from './format.ts';
 /**
  * The writes of a replica.
  *
- * A commit is refused from the fullness of its class on; a record of no declared kind is at any.
+ * A commit is refused from the fullness of its class on, and one with a record of no declared kind always.
  *
- * A newer Muster rewrites the records once no older replica is on the registry, so a replica that is not there, or has come
- * back, reads the format before its next commit (ADR 0023), and commits nothing where it is newer than this program knows.
+ * A newer Muster rewrites the records once no older replica is on the registry, so a replica that is not there, or has
+ * come back, reads the format before its next commit (ADR 0023), and commits nothing where it is newer than this
+ * program knows.
  * @param store that counts and times its calls: what is refused here never reached it, and is no outage of it
  * @param registration as `Replicas.registration`
  */

@@ -6,8 +6,8 @@ import { KEYS } from '../records/keys.ts';
 const LISTED_PER_PIECE_MAX = 100;
 
 /**
- * Removes the browsers by which users are known no more, since nobody has signed in from them for so long. The commits are
- * quiet: no replica has these records in memory.
+ * Removes the browsers by which users are known no more, since nobody has signed in from them for so long. The commits
+ * are quiet: no replica has these records in memory.
  */
 export const forgetExpiredBrowsers: Sweep = async ({ store, clock, fence }, from, signal) => {
   const prefix = KEYS.signIns.under();
