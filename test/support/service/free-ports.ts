@@ -9,28 +9,42 @@ import process from 'node:process';
  */
 const FIRST = 11_000;
 const RANGES = 190;
-/** Each process looks in a range of its own first, so that two hardly ever find the same port. */
 const RANGE = 100;
-const PORTS = RANGES * RANGE;
 
-let next = (process.pid % RANGES) * RANGE;
+/*
+ * Each process has ranges of its own: it listens on the first port of one until it ends. Otherwise another process could
+ * take the port of a program that was stopped and is to start again.
+ */
+const ranges: Server[] = [];
+let next = 0;
+let end = 0;
+let looked = process.pid % RANGES;
 
-/** Ports of an address of this machine that are free now. Held all at once, so that none is given twice. */
+async function takeRange(): Promise<void> {
+  for (let looks = 0; looks < RANGES; looks += 1) {
+    const first = FIRST + looked * RANGE;
+    looked = (looked + 1) % RANGES;
+    const server = createServer();
+    if (!(await listens(server, first, '127.0.0.1'))) continue;
+    ranges.push(server.unref());
+    next = first + 1;
+    end = first + RANGE;
+    return;
+  }
+  throw new Error('every range of ports has its process');
+}
+
+/** Ports of an address of this machine that are free now. None is given twice in a process. */
 export async function freePorts(count: number, address = '127.0.0.1'): Promise<number[]> {
-  const servers: Server[] = [];
   const ports: number[] = [];
-  try {
-    for (let looks = 0; ports.length < count; looks += 1) {
-      if (looks === PORTS) throw new Error(`${address} has no ${count} free ports`);
-      const port = FIRST + next;
-      next = (next + 1) % PORTS;
-      const server = createServer();
-      if (!(await listens(server, port, address))) continue;
-      servers.push(server);
-      ports.push(port);
-    }
-  } finally {
-    await Promise.all(servers.map(async (server) => once(server.close(), 'close')));
+  while (ports.length < count) {
+    if (next === end) await takeRange();
+    const port = next;
+    next += 1;
+    const server = createServer();
+    if (!(await listens(server, port, address))) continue;
+    await once(server.close(), 'close');
+    ports.push(port);
   }
   return ports;
 }
