@@ -16,8 +16,9 @@ export type PlaceName = (typeof PLACES)[number];
 export const isMadeIn = (place: PlaceName, turn: number): boolean =>
   EFFORT > 1 || turn % PLACES.length === PLACES.indexOf(place);
 
-/** The share of rounds that may be given up for conflicts. */
+/** The share of rounds that may be given up for conflicts, and how many may where there are few rounds. */
 const GIVEN_UP_MAX = 0.05;
+const GIVEN_UP_FEW = 2;
 
 /** Runs tasks, so many at a time. @throws the first error, once all that have begun have ended */
 async function together<T>(tasks: readonly T[], atATime: number, run: (task: T) => Promise<void>): Promise<void> {
@@ -87,7 +88,7 @@ export class Rounds<Scene> {
 
   /** The rounds of all calls that told nothing, where they are more than a few. */
   tooManyGivenUp(): readonly string[] {
-    return this.#givenUp.length > this.#made * GIVEN_UP_MAX ? this.#givenUp : [];
+    return this.#givenUp.length > Math.max(GIVEN_UP_FEW, this.#made * GIVEN_UP_MAX) ? this.#givenUp : [];
   }
 }
 
