@@ -74,9 +74,14 @@ function* batches(writes: readonly Write[]): Iterable<readonly Write[]> {
   yield batch;
 }
 
-function recordOf({ spent, units, until }: KeptWindow, { id, origin }: Boot): KeptRecord {
+function recordOf(
+  { spent, units, until }: KeptWindow,
+  { id, origin }: Boot,
+): KeptRecord & { readonly instants: readonly [] } {
   const instants = spent.map((at) => Math.ceil(at + origin));
   return {
+    // Builds from before 0.1.0 cannot read a record without it.
+    instants: [],
     ...(id !== undefined && { boot: id }),
     spent: instants.map((at, index) => at - (instants[index - 1] ?? 0)),
     ...(units > 0 && { slice: { units, until: Math.ceil(until + origin) } }),

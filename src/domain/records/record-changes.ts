@@ -8,4 +8,11 @@
  * is false it writes the record as before. A name stays for as long as a program that asks for it may run beside this
  * one. A change that an older program cannot read is no such change: it raises `FORMAT` (store-records.ts).
  */
-export const RECORD_CHANGES: readonly string[] = [];
+export const RECORD_CHANGES: readonly string[] = [
+  // No code of this program asks for these: builds from before 0.1.0 do, which may run beside it.
+  'provisional-bindings',
+  'rate-window-ages',
+  'api-key-expiry',
+  'resource-adoption',
+  'opamp-agents',
+];

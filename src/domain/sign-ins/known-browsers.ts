@@ -55,7 +55,8 @@ export interface KnownBrowsersDeps {
   readonly log: Log;
 }
 
-const NONE: SignInsRecord = { counters: {} };
+/** With fields that the version before needs. */
+const NONE: SignInsRecord = { failures: 0, failedAt: 0, counters: {}, browsers: [] };
 const COMMIT_ATTEMPTS_MAX = 5;
 /** Nobody has this id: the attempts of a name that nobody has read as much as those of a user. */
 const NOBODY = '-';

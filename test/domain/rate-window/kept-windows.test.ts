@@ -138,7 +138,12 @@ describe('what is on the disk at a start', () => {
     await using store = await openSqliteStore(':memory:');
     const late = { clock: { monotonic: () => 1000.6 }, boot: { id: 'this', origin: 5_000_000.3 } };
     const key = KEYS.rateWindow('a');
-    const value = JSON.stringify({ boot: 'this', spent: [5_001_001], slice: { units: 2, until: 5_060_000 } });
+    const value = JSON.stringify({
+      instants: [],
+      boot: 'this',
+      spent: [5_001_001],
+      slice: { units: 2, until: 5_060_000 },
+    });
     await store.commit({ expect: [expectAbsent(key)], write: [{ put: key, value }], quiet: true });
     let errors = 0;
     const deps = { store, ...late, log: { error: () => void (errors += 1) } };
@@ -146,5 +151,16 @@ describe('what is on the disk at a start', () => {
     expect(spent).toEqual(spent.toSorted((one, other) => one - other));
     await createWindowKeeper({ store, boot: late.boot }).keep(new Map([['a', { spent, units: 0, until: 0 }]]));
     expect([(await readKeptWindows(deps)).get('a')?.length, errors]).toEqual([3, 0]);
+  });
+
+  test('a record can be read by builds from before 0.1.0: they find the field that they require', async () => {
+    await using store = await openSqliteStore(':memory:');
+    await createWindowKeeper({ store, boot }).keep(new Map([['a', { spent: [1.5, 2], units: 3, until: 4 }]]));
+    expect(JSON.parse((await store.get(KEYS.rateWindow('a')))?.value ?? '')).toEqual({
+      instants: [],
+      boot: 'this',
+      spent: [5_000_002, 0],
+      slice: { units: 3, until: 5_000_004 },
+    });
   });
 });

@@ -99,6 +99,20 @@ onEachStore('the registry of replicas', (stores) => {
     expect(await one.live()).toMatchObject([{ replicaId: 'one', seen: 3, heard: 2 }]);
   });
 
+  test('announces what builds from before 0.1.0 ask of every replica before they write it', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'one');
+    await one.announce();
+    for (const name of [
+      'provisional-bindings',
+      'rate-window-ages',
+      'api-key-expiry',
+      'resource-adoption',
+      'opamp-agents',
+    ])
+      expect(await one.everyReplicaKnows(name)).toBe(true);
+  });
+
   test('a change of records is known when every live replica says so, and an older version says nothing', async () => {
     await using store = await stores.open();
     const one = replica(store, 'one', { knows: ['labels', 'colours'] });

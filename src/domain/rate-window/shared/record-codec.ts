@@ -15,7 +15,10 @@ import {
 } from './record.ts';
 import { LEASE_AHEAD_MS_MAX, type WindowRules } from './rules.ts';
 
-/* `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. */
+/*
+ * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. Builds from before 0.1.0 said the
+ * same by their wall clocks, too, and require a place for it: `spent` stays empty, and `until` is 0.
+ */
 
 type StoredAges = StoredWindow['ages'];
 
@@ -91,10 +94,10 @@ export function putWindow(
     return [revision === OWN_REVISION ? OWN_REVISION : revision - base + 1, ageMs];
   };
   const from = Math.min(...spent.map(({ bucket }) => bucket));
-  const holds: Record<string, StoredWindow['holds'][string]> = {};
+  const holds: Record<string, StoredWindow['holds'][string] & { readonly until: 0 }> = {};
   const ends: StoredAges['holds'] = {};
   for (const [replicaId, { nonce, units, isAllotment, demand, stamp }] of Object.entries(leases)) {
-    holds[replicaId] = { nonce, units, slice: isAllotment, wants: demand };
+    holds[replicaId] = { nonce, units, until: 0, slice: isAllotment, wants: demand };
     ends[replicaId] = counted(stamp);
   }
   const spentBy: Record<string, number[][]> = {};
@@ -103,6 +106,7 @@ export function putWindow(
   }
   return put(KEYS.rateWindow(accountId), {
     from: Number.isFinite(from) ? from : 0,
+    spent: [],
     holds,
     wanted: [...recalled],
     ages: { base: Number.isFinite(base) ? base : 0, spent: spentBy, holds: ends },

@@ -47,10 +47,11 @@ const RECORD: WindowRecord = {
 describe('a record', () => {
   const { value } = putWindow('a', stamped(RECORD, NOW), rules);
 
-  test('has every instant by a revision', () => {
+  test('has every instant by a revision, and the fields that builds from before 0.1.0 require', () => {
     expect(JSON.parse(value)).toEqual({
       from: WALL - 2000,
-      holds: { other: { nonce: 7, units: 20, slice: true, wants: 5 } },
+      spent: [],
+      holds: { other: { nonce: 7, units: 20, until: 0, slice: true, wants: 5 } },
       wanted: ['other/7'],
       ages: {
         base: 890,
