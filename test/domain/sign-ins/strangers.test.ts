@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
@@ -13,7 +13,7 @@ import {
   Visitor,
 } from '../../support/panel/visitor.ts';
 import { runs } from '../../support/run/effort.ts';
-import { Muster, tenant, type Answer, type MusterOptions } from '../../support/service/muster.ts';
+import { tenant, type Answer, type Muster, type MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
@@ -81,11 +81,10 @@ async function patiently(visitor: Visitor, stranger: Stranger): Promise<number> 
   return 1000;
 }
 
-// How long somebody waits, and who is let in to the hashing, is counted in memory, whatever the store is.
-describe('strangers before the sign-in', () => {
+onEachBackend('strangers before the sign-in', (backend) => {
   test.each(STRANGERS)('while one tries %s, each honest person gets in within half a minute', async (_title, of) => {
     const clock = new FakeClock();
-    await using muster = await Muster.start({ ...BEHIND_PROXY, clock });
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
     const { visitor: known } = await enteredUser(muster);
     const stranger = new Stranger(muster, clock, of);
     await stranger.tries(30);
@@ -106,7 +105,7 @@ describe('strangers before the sign-in', () => {
     ['eighty of one /48', 80, (i) => `2001:db8:7:${(i << 8).toString(16)}::1`, 900_000],
   ])('strangers who wait as told, too, %s of them, leave others the turns', async (_title, count, of, restMs) => {
     const clock = new FakeClock();
-    await using muster = await Muster.start({ ...BEHIND_PROXY, clock });
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
     await enteredUser(muster);
     const patient = Array.from({ length: count }, (_, i) => ({
       visitor: new Visitor(muster, { address: of(i) }),
@@ -143,7 +142,7 @@ describe('strangers before the sign-in', () => {
 
   test('behind the address of a stranger, too, whoever waits as told gets in', async () => {
     const clock = new FakeClock();
-    await using muster = await Muster.start({ ...BEHIND_PROXY, clock });
+    await using muster = await backend.fresh({ ...BEHIND_PROXY, clock });
     const { visitor: known } = await enteredUser(muster);
     const address = '198.51.100.7';
     const stranger = new Stranger(muster, clock, () => address);
@@ -162,7 +161,7 @@ describe('strangers before the sign-in', () => {
   });
 
   test('empty requests, and those by which no secret can be guessed, leave an address its sign-ins', async () => {
-    await using muster = await Muster.start({
+    await using muster = await backend.fresh({
       env: { ...BEHIND_PROXY.env, MUSTER_SIGN_INS_PER_ADDRESS: '3' },
       clock: new FakeClock(),
     });
@@ -189,7 +188,7 @@ describe('strangers before the sign-in', () => {
     ['one /48', (i: number) => `2001:db8:7:${(i & 0xffff).toString(16)}::1`],
     ['one /24', (i: number) => `198.51.100.${i & 255}`],
   ] as const)('a flood from %s keeps no honest person from the hashing of passwords', async (_title, addressOf) => {
-    await using muster = await Muster.start(BEHIND_PROXY);
+    await using muster = await backend.fresh(BEHIND_PROXY);
     await enteredUser(muster);
     const over = new AbortController();
     let sent = 0;
@@ -214,7 +213,7 @@ describe('strangers before the sign-in', () => {
   });
 
   test('the invitations of one tenant keep nobody from the hashing of passwords', async () => {
-    await using panel = await panelMuster(undefined, BEHIND_PROXY);
+    await using panel = await panelMuster(backend, BEHIND_PROXY);
     const { muster } = panel;
     const { visitor: known } = await enteredUser(muster);
     const { accountId } = await tenant(muster);
@@ -245,7 +244,7 @@ describe('strangers before the sign-in', () => {
   });
 
   test('four people behind one address sign in at once', async () => {
-    await using muster = await Muster.start(BEHIND_PROXY);
+    await using muster = await backend.fresh(BEHIND_PROXY);
     const logins = await Promise.all(
       [1, 2, 3, 4].map(async (i) => (await enteredUser(muster, { login: `p${i}@example.com` })).login),
     );
@@ -254,9 +253,7 @@ describe('strangers before the sign-in', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
-});
 
-onEachBackend('what a user’s browsers are known by', (backend) => {
   test('right passwords, and attempts that were turned away, make no known browser a stranger’s', async () => {
     await using muster = await backend.fresh(BEHIND_PROXY);
     const { visitor } = await enteredUser(muster);

@@ -8,17 +8,8 @@ const ROUNDS_LONG = 200;
 /** The number of rounds of a pair. @param few as many as the usual run has */
 export const roundsOfPair = (few: number): number => (EFFORT < 10 ? runs(few) : ROUNDS_LONG);
 
-/** Where pairs meet, by the places' numbers in a run. */
-const PLACES = ['one service', 'beside etcd', 'away from etcd'] as const;
-export type PlaceName = (typeof PLACES)[number];
-
-/** The usual run makes a pair in one of the places, by turns, and a longer one in each. */
-export const isMadeIn = (place: PlaceName, turn: number): boolean =>
-  EFFORT > 1 || turn % PLACES.length === PLACES.indexOf(place);
-
-/** The share of rounds that may be given up for conflicts, and how many may where there are few rounds. */
+/** The share of rounds that may be given up for conflicts. */
 const GIVEN_UP_MAX = 0.05;
-const GIVEN_UP_FEW = 2;
 
 /** Runs tasks, so many at a time. @throws the first error, once all that have begun have ended */
 async function together<T>(tasks: readonly T[], atATime: number, run: (task: T) => Promise<void>): Promise<void> {
@@ -88,7 +79,7 @@ export class Rounds<Scene> {
 
   /** The rounds of all calls that told nothing, where they are more than a few. */
   tooManyGivenUp(): readonly string[] {
-    return this.#givenUp.length > Math.max(GIVEN_UP_FEW, this.#made * GIVEN_UP_MAX) ? this.#givenUp : [];
+    return this.#givenUp.length > this.#made * GIVEN_UP_MAX ? this.#givenUp : [];
   }
 }
 

@@ -32,13 +32,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What the program prints in this process, where the service has an hour in place of a second. */
+/** The program prints these texts in this process, and nothing on stderr, where the service has an hour in place of a second. */
 async function asked(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const printed: string[] = [];
   using kept = new DisposableStack();
   kept.use(vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line))));
   kept.use(vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text).trimEnd()) > 0));
+  const errors = kept.use(vi.spyOn(process.stderr, 'write').mockImplementation(() => true));
   await complete(program(env), words, env, { deadlineMs: 3_600_000 });
+  expect(errors).not.toHaveBeenCalled();
   return printed;
 }
 
