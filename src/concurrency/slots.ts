@@ -6,9 +6,9 @@
  * free, and would bring two packages for these 20 lines.
  */
 export class Slots {
-  /** What came since the turns of all of `#turns` were handed out, oldest first. */
+  /** The work that came since `#turns` was filled, oldest first. */
   #coming: (() => void)[] = [];
-  /** Oldest last. */
+  /** The work whose turn comes first, oldest last. */
   #turns: (() => void)[] = [];
   #free: number;
 

@@ -205,7 +205,7 @@ export function rateLimitMetrics({ rates }: Sections) {
 }
 export type RateLimitMetrics = ReturnType<typeof rateLimitMetrics>;
 
-/** What accounts store against their quotas, on the leader alone. */
+/** The series of what accounts store against their quotas; the leader alone has them. */
 export function accountQuotaMetrics({ quotas }: Sections) {
   const near = quotas.gauge({
     name: 'muster_accounts_near_quota',

@@ -1,5 +1,5 @@
 import type { Sweep, SweepDeps } from '../domain/cleanup/sweep.ts';
-import { SWEEPS } from '../domain/features.ts';
+import { SWEEPS, type SweepName } from '../domain/features.ts';
 import type { Fleet } from '../domain/fleet/fleet.ts';
 import type { ClockWatch } from '../domain/status-history/clock-trust.ts';
 import { HOUR_MS } from '../time/utc-days.ts';
@@ -18,7 +18,7 @@ const ROUND_EVERY_MS = 10_000;
 const PASS_EVERY_MS = HOUR_MS;
 
 interface Pass {
-  readonly what: string;
+  readonly what: SweepName;
   readonly sweep: Sweep;
   from: string | undefined;
   /** When the pass goes on, on the monotonic clock. */

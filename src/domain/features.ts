@@ -8,13 +8,25 @@ import { sessions } from './sessions/feature.ts';
 import { signIns } from './sign-ins/feature.ts';
 import { users } from './users/feature.ts';
 
-/** What a feature adds to the running process; its `feature.ts` lists it. */
+/** The part of a feature that runs by itself; its `feature.ts` lists it. */
 interface Feature {
   /** Its sweeps of the clean-up, by the names that the metrics have for what they remove. */
   readonly sweeps: Readonly<Record<string, Sweep>>;
 }
 
-const FEATURES: readonly Feature[] = [accessAudit, apps, audit, devices, mutation, sessions, signIns, users];
+const FEATURES = [
+  accessAudit,
+  apps,
+  audit,
+  devices,
+  mutation,
+  sessions,
+  signIns,
+  users,
+] as const satisfies readonly Feature[];
+
+type KeyOf<T> = T extends unknown ? keyof T & string : never;
+export type SweepName = KeyOf<(typeof FEATURES)[number]['sweeps']>;
 
 /** The sweeps of all features, each with its name. */
-export const SWEEPS = FEATURES.flatMap(({ sweeps }) => Object.entries(sweeps));
+export const SWEEPS = FEATURES.flatMap(({ sweeps }) => Object.entries(sweeps) as [SweepName, Sweep][]);

@@ -69,7 +69,7 @@ const COSTLY = [
 ];
 const OPEN_FDS = 'process_open_fds';
 
-/** Those of the process, which its services share: nothing ends their timers and observers but its end. */
+/** The services of a process share its own series: nothing ends their timers and observers but its end. */
 let collected: Registry | undefined;
 
 /** The client library's own series. */

@@ -191,7 +191,7 @@ export function createDeviceServices(
   return {
     /** Lets many requests that waited for the same thing go on in pieces. */
     turns,
-    /** Of this replica: streams of the panel are judged by it as well. */
+    /** The replica has one: streams of the panel are judged by it as well. */
     pulse,
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
     heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics }),

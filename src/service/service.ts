@@ -209,7 +209,7 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
 /** Roles that the provider's groups give are looked at so often. */
 const MAPPED_ROLES_EVERY_MS = 60_000;
 
-/** What a replica does until it stops, whatever its roles. */
+/** Work that a replica does until it stops, whatever its roles. */
 interface Background {
   run(signal: AbortSignal): Promise<void>;
   /** Writes what it still has in memory. Never throws. */

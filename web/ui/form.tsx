@@ -4,9 +4,9 @@ import { Button } from './controls.tsx';
 import { Problem } from './state.tsx';
 
 interface FormProps {
-  /** By its button, or by Enter in a field. */
+  /** Called when its button is pressed, or Enter in a field. */
   readonly onSend: () => void;
-  /** Whether it can be sent. */
+  /** Its button is enabled. */
   readonly ready?: boolean;
   readonly children?: ComponentChildren;
 }

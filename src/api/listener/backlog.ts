@@ -1,4 +1,4 @@
-/** What a connection is closed by. */
+/** A connection, as the backlog closes it. */
 interface Closable {
   giveUp(): void;
 }

@@ -62,7 +62,7 @@ export class Connection {
   #closing = false;
   /** A response that is pending ends the connection (RFC 9112, 9.6): what follows its request is never served. */
   #isLast = false;
-  /** Of all connections: this one has its pipelined requests there by what it is closed by. */
+  /** It counts the waiting requests of all connections; those of this one are counted under `#unread`. */
   readonly #backlog: Backlog;
   /** Requests that are never served, which node keeps until the connection closes. */
   #unserved = 0;

@@ -19,7 +19,7 @@ export const apps = {
   sweeps: {
     codes: spendExpiredCodes,
     past_credentials: removeOrphanedCredentials,
-    /** What apps said of themselves that are gone: whoever deletes an app may have left it behind. */
+    /** The deletion of an app may have left behind what the app said of itself. */
     app_notes: leftBehind(ofApps(KEYS.opampAgent.under()), ofApps(KEYS.ack.under())),
   },
 };

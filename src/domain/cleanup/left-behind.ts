@@ -36,7 +36,7 @@ export function leftBehind(...notes: readonly Notes[]): Sweep {
   };
 }
 
-/** Which of the notes a piece goes on with, and after which key. */
+/** The kind of notes with which a piece goes on, and the key after which it does. */
 function placeOf(from: string | undefined): readonly [place: number, after: string] {
   const [, place = '0', after = ''] = /^(\d+):(.*)$/s.exec(from ?? '') ?? [];
   return [Number(place), after];

@@ -4,7 +4,7 @@ import { forgetExpiredBrowsers } from './expired-browsers.ts';
 
 export const signIns = {
   sweeps: {
-    /** What is known of the sign-ins of users who are gone, and refresh tokens of sessions that are. */
+    /** They are the sign-ins of users who are gone, and refresh tokens of sessions that are gone. */
     sign_in_notes: leftBehind(
       { prefix: KEYS.sessionUses.under(), isThere: (memory, id) => memory.user(id), of: KEYS.user },
       { prefix: KEYS.signIns.under(), isThere: (memory, id) => memory.user(id), of: KEYS.user },

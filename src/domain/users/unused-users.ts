@@ -26,7 +26,7 @@ export const removeUnusedUsers: Sweep = async (deps, _from, signal) => {
     if (signal.aborted || gone === REMOVED_PER_PIECE_MAX) break;
     if (isUnused(deps.memory, user, now) && (await unlessDamaged(goes(deps, user, now)))) gone += 1;
   }
-  // Those of this piece are not found again.
+  // The users of this piece are not found again.
   return { gone, next: gone === REMOVED_PER_PIECE_MAX ? '' : undefined };
 };
 

@@ -18,7 +18,7 @@ interface Bucketed {
   readonly buckets: readonly number[];
 }
 
-/** What a gauge shows: each series by its labels. */
+/** The series of a gauge, each by its labels. */
 type Shown = Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
 export interface Series extends Definition {

@@ -4,7 +4,7 @@ import crypto from 'node:crypto';
 const CHEAP = { memory: 64, passes: 1 };
 
 const { argon2 } = crypto;
-/** What those who ask for it wait for. */
+/** The requests that last; each is waited for. */
 const asked = new Set<Promise<unknown>>();
 
 /**

@@ -13,7 +13,7 @@ interface Settings {
   readonly clientSecret: string;
 }
 interface Control {
-  /** Where it sends browsers back to. */
+  /** It sends browsers back to this address. */
   redirectUri: string;
   user: string;
   groups: unknown;

@@ -36,7 +36,7 @@ export interface Target extends Credentials {
   readonly panel: number;
 }
 
-/** What an attack asks of the service. */
+/** The service that an attack asks for. */
 export interface SetUp {
   /** The attacker's account has as many apps and entries of its audit as a page has at most. */
   readonly fullLists?: boolean;
@@ -81,7 +81,7 @@ export async function withstands(
         judge(name, args, figures);
         return figures;
       } catch (error) {
-        // What the attack left there is in the way of no other one.
+        // The attack may have left something there that would be in the way of another one.
         await leaveStage();
         throw error;
       }
