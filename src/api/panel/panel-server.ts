@@ -61,7 +61,7 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
 
   /** A page or a file of it for whoever is signed in. A browser that opens one is led to the sign-in first. */
   function forSignedIn(path: string, answer: (exchange: Exchange) => Promise<void> | void): Endpoint<PanelContext> {
-    async function authorize({ exchange, context }: EndpointRequest<PanelContext>): Promise<void> {
+    async function answerSignedIn({ exchange, context }: EndpointRequest<PanelContext>): Promise<void> {
       try {
         await admitReader(deps, exchange, context);
       } catch (error) {
@@ -72,7 +72,7 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
       }
       await answer(exchange);
     }
-    return { method: 'get', path, answer: authorize };
+    return { method: 'get', path, answer: answerSignedIn };
   }
 
   function notFound(exchange: Exchange): Promise<void> | undefined {

@@ -46,12 +46,12 @@ export function operationEndpoint<Context, ListenerCall, Services>(
   { authorize, brokenBody, scopeKey = (_call, key) => key, services }: Checks<Context, ListenerCall, Services>,
 ): Endpoint<Context> {
   const { method, path, query: declared, idempotency, deadlineMs } = route;
-  function handled(exchange: Exchange, ids: PathIds, body: Body, own: ListenerCall) {
+  function handled(exchange: Exchange, ids: PathIds, body: Body, call: ListenerCall) {
     const { request } = exchange;
     const query = queryOf(request, declared);
     const key = idempotencyKeyOf(request, idempotency);
-    const idempotencyKey = key === undefined ? undefined : scopeKey(own, key);
-    const reply = route.handle({ ...ids, body, query, idempotencyKey, ...own }, services);
+    const idempotencyKey = key === undefined ? undefined : scopeKey(call, key);
+    const reply = route.handle({ ...ids, body, query, idempotencyKey, ...call }, services);
     // An answer from memory is complete at once; only a call of the store can be late.
     return reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply;
   }

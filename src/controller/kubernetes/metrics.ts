@@ -13,7 +13,8 @@ export type ReconcileOutcome = (typeof RECONCILE_OUTCOMES)[number];
 const READY_STATUSES = ['True', 'False', 'Unknown'] as const;
 
 const KINDS = KIND_SCHEMAS.map(({ kind }) => kind);
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** Buckets of a reconciliation, which waits for the API server. */
+const RECONCILE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The numbers that the operator's gauges read at each scrape. */
 export interface OperatorGauges {
@@ -33,7 +34,7 @@ export function operatorMetrics({ kubernetes }: Sections) {
     name: 'muster_kubernetes_reconcile_duration_seconds',
     help: 'Duration of the reconciliations of custom resources, by kind and outcome.',
     labels: { kind: KINDS, outcome: RECONCILE_OUTCOMES },
-    buckets: SECONDS,
+    buckets: RECONCILE_SECONDS,
     unit: 'seconds',
   });
   const failedAttempts = kubernetes.labelledCounter({
