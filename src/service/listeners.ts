@@ -17,7 +17,7 @@ import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
 import { configuredPair } from '../config/files/configured-file.ts';
 import type { Role } from '../config/environment.ts';
-import { fullInWords } from '../domain/fullness/room.ts';
+import { fullInWords } from '../domain/fullness/write-class.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
