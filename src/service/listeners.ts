@@ -1,3 +1,4 @@
+import type { ListenerName } from '../config/listener-names.ts';
 import type { IncomingMessage } from 'node:http';
 import type { DeviceDeps } from '../api/device/deps.ts';
 import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';
@@ -31,8 +32,6 @@ import { panelDeps, panelUrlOf } from './panel-services.ts';
 import { referenceFiles } from './reference.ts';
 import { certificateUse, type Certificate } from './files/tls-certificate.ts';
 import type { WatchedFile } from './files/watched-file.ts';
-
-export type ListenerName = 'api' | 'device' | 'ops' | 'panel';
 
 /** The load that a listener takes. */
 export interface ListenerBounds {
