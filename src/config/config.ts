@@ -11,7 +11,8 @@ import {
 } from './files/configured-file.ts';
 import { etcdAccess, type EtcdAccess } from './etcd.ts';
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
-import { concurrencyMax, connectionsPerAddressMax, idleSecondsOf, type PerListener } from './listener-bounds.ts';
+import { LISTENER_NAMES, listenVariable, type ListenerName } from './listeners/names.ts';
+import { concurrencyMax, connectionsPerAddressMax, idleSecondsOf, type PerListener } from './listeners/bounds.ts';
 import { opampOf, type OpampConfig } from './opamp.ts';
 import { panelListen, panelOf, sessionsOf, type PanelConfig, type SessionConfig } from './panel.ts';
 import { OFF } from './panel-variables.ts';
@@ -67,7 +68,7 @@ export interface Config {
   /** The files, which are read at the start and again while the service runs. */
   readonly files: ConfiguredFiles;
   /** The certificates. A listener without one speaks HTTP. */
-  readonly tls: Readonly<Record<'api' | 'device' | 'ops' | 'panel', CertificatePaths | undefined>>;
+  readonly tls: Readonly<Record<ListenerName, CertificatePaths | undefined>>;
   /** The time from the signal to end until the listeners accept nothing more. */
   readonly drainDelayMs: number;
   /** The tokens of the variable, and of the file at the start; where undefined, an embedded store makes one. */
@@ -197,10 +198,9 @@ function refuseUnreadable(files: ConfiguredFiles): void {
   }
 }
 
-const LISTENERS = ['ops', 'api', 'device', 'panel'] as const;
 /** Refuses two listeners that cannot both have their port. Port 0 is another one each time. */
 function refuseSharedPorts({ listen, roles }: Config): void {
-  const open = LISTENERS.flatMap((name) => {
+  const open = LISTENER_NAMES.flatMap((name) => {
     const address = listen[name];
     const isOpen = name === 'ops' || roles.has(name === 'panel' ? 'api' : name);
     return address && isOpen ? [{ name, address }] : [];
@@ -208,7 +208,7 @@ function refuseSharedPorts({ listen, roles }: Config): void {
   for (const [index, { name, address }] of open.entries()) {
     const other = open.slice(0, index).find((before) => isShared(address, before.address));
     if (other === undefined) continue;
-    const [one, two] = [name, other.name].map((each) => `MUSTER_${each.toUpperCase()}_LISTEN`);
+    const [one, two] = [name, other.name].map(listenVariable);
     throw new ConfigError(`${one} and ${two}: both are port ${address.port}; give each listener a port of its own`);
   }
 }

@@ -1,3 +1,4 @@
+import type { ListenerName } from '../config/listeners/names.ts';
 import type { IncomingMessage } from 'node:http';
 import type { DeviceDeps } from '../api/device/deps.ts';
 import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';
@@ -17,7 +18,7 @@ import { Semaphore } from '../concurrency/semaphore.ts';
 import type { ListenAddress } from '../config/config.ts';
 import { configuredPair } from '../config/files/configured-file.ts';
 import type { Role } from '../config/environment.ts';
-import { fullInWords } from '../domain/fullness/room.ts';
+import { fullInWords } from '../domain/fullness/write-class.ts';
 import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
@@ -31,8 +32,6 @@ import { panelDeps, panelUrlOf } from './panel-services.ts';
 import { referenceFiles } from './reference.ts';
 import { certificateUse, type Certificate } from './files/tls-certificate.ts';
 import type { WatchedFile } from './files/watched-file.ts';
-
-export type ListenerName = 'api' | 'device' | 'ops' | 'panel';
 
 /** The load that a listener takes. */
 export interface ListenerBounds {

@@ -1,4 +1,5 @@
 import type { ListenAddress } from '../config/config.ts';
+import type { ListenerName } from '../config/listeners/names.ts';
 import {
   connectionBounds,
   fewerInWords,
@@ -26,14 +27,7 @@ import { openOperator } from './kubernetes-operator.ts';
 import { ROUNDS_PAUSE_MS } from './files/watched-file.ts';
 import { opampFiles } from './opamp-services.ts';
 import { firstLink } from './panel-services.ts';
-import {
-  addressesOf,
-  inFlightOf,
-  openListeners,
-  type ListenerBounds,
-  type ListenerName,
-  type Listeners,
-} from './listeners.ts';
+import { addressesOf, inFlightOf, openListeners, type ListenerBounds, type Listeners } from './listeners.ts';
 
 /** A running service. */
 export interface Service {

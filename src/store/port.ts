@@ -45,7 +45,7 @@ export interface Change {
   /** The instant of what the change tells, in milliseconds since 1970: `head` keeps the newest one (head-value.ts). */
   readonly at?: number;
   /** What the change is for; `vital` may use what the store keeps in reserve for a full disk. */
-  readonly room?: Room;
+  readonly writeClass?: WriteClass;
 }
 
 /**
@@ -53,7 +53,7 @@ export interface Change {
  * `vital`: what takes access away or frees space, what lets in whoever has access, and what replicas need to go on
  * serving at all.
  */
-export type Room = 'growth' | 'upkeep' | 'vital';
+export type WriteClass = 'growth' | 'upkeep' | 'vital';
 
 /** `revision` is the revision of every key that the change wrote. */
 export type CommitResult =

@@ -230,7 +230,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a record of no declared kind is written',
-    file: 'src/domain/fullness/room.ts',
+    file: 'src/domain/fullness/write-class.ts',
     search: 'if (!kind) throw',
     replacement: "if (!kind && key === '') throw",
     rule: 'ADR 0063: what is written is of a declared kind.',
@@ -279,8 +279,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a quota bounds operators of the panel, too',
     file: 'src/domain/quota/quotas.ts',
-    search: "room !== 'growth' || asOperator === true ||",
-    replacement: "room !== 'growth' ||",
+    search: "writeClass !== 'growth' || asOperator === true ||",
+    replacement: "writeClass !== 'growth' ||",
     rule: 'A16: an operator raises the quota of an account that has used it up.',
     caughtBy: ['test/domain/quota/account-quota.test.ts'],
   },

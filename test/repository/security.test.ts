@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { LISTENERS } from '../../src/metrics/instruments/label-values.ts';
+import { LISTENER_NAMES } from '../../src/config/listeners/names.ts';
 import { EVERYTHING } from '../support/doors/doors.ts';
 import { anchorsOf, codesIn, contract, rulesOf } from '../support/repository/contract.ts';
 import { ROOT } from '../support/repository/source-tree.ts';
@@ -134,7 +134,7 @@ describe('the listeners', () => {
 
   test('that the configuration opens each have a section, and no other has one', () => {
     const open = Object.keys(readConfig({}).listen);
-    expect(open.toSorted()).toEqual([...LISTENERS].toSorted());
+    expect(open.toSorted()).toEqual([...LISTENER_NAMES].toSorted());
     expect([...new Set(doors.map(({ listener }) => listener))].toSorted()).toEqual(open.toSorted());
   });
 

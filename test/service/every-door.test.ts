@@ -2,9 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SIGN_IN_WAYS, type CredentialKind } from '../../src/domain/access-audit/failed-attempts.ts';
-import { LISTENERS } from '../../src/metrics/instruments/label-values.ts';
+import { LISTENER_NAMES, type ListenerName } from '../../src/config/listeners/names.ts';
 import type { Store } from '../../src/store/port.ts';
-import { DOCUMENTED, EVERYTHING, type ListenerName, type Served } from '../support/doors/doors.ts';
+import { DOCUMENTED, EVERYTHING, type Served } from '../support/doors/doors.ts';
 import { Keyring } from '../support/doors/keyring.ts';
 import { send, sendBytes, sendEndless, type Got, type Method, type Sent } from '../support/doors/send.ts';
 import { selfSigned } from '../support/http/certificates.ts';
@@ -95,7 +95,7 @@ function certificates(): Record<string, string> {
 test('the walk has every operation of the documents, and each once', () => {
   expect(EVERYTHING.filter(({ operation }) => operation).length).toBe(DOCUMENTED);
   expect(new Set(EVERYTHING.map(label)).size).toBe(EVERYTHING.length);
-  expect(new Set(EVERYTHING.map(({ listener }) => listener))).toEqual(new Set(LISTENERS));
+  expect(new Set(EVERYTHING.map(({ listener }) => listener))).toEqual(new Set(LISTENER_NAMES));
 });
 
 test('whatever strangers may send to the panel in a body says which secret it takes', () => {
@@ -198,7 +198,7 @@ describe.each(WAYS)('by $name', (way) => {
     await untilPassing(clock, async () => new Set(await told()).size === EXPECTED.size, 10_000);
   });
 
-  test.each(LISTENERS)('%s: an unknown path, and what is no request', async (listener) => {
+  test.each(LISTENER_NAMES)('%s: an unknown path, and what is no request', async (listener) => {
     const methods: readonly Method[] = ['GET', 'POST', 'DELETE'];
     for (const path of ['/nothing.txt', '/%zz', '/v1/%zz', '/operator/v1/%zz', '/panel/v1/%zz']) {
       for (const method of methods) {
@@ -216,7 +216,7 @@ describe.each(WAYS)('by $name', (way) => {
     promises(await sendBytes(urlOf(listener), twoHosts, trusted()), way, `${listener}: two hosts`);
   });
 
-  test.each(LISTENERS)('%s: a stranger’s body without an end is answered, and cut off', async (listener) => {
+  test.each(LISTENER_NAMES)('%s: a stranger’s body without an end is answered, and cut off', async (listener) => {
     const writes = EVERYTHING.filter((served) => served.listener === listener && served.method !== 'GET');
     const answers = await Promise.all(
       writes.map(async (served) => {

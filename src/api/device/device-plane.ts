@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { otherDoor } from '../http/errors.ts';
+import { otherListener } from '../http/other-listener.ts';
 import { Exchange } from '../http/exchange.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
 import type { DeviceDeps } from './deps.ts';
@@ -53,7 +53,7 @@ export function createDevicePlane(deps: DeviceDeps, others: readonly OtherRoute[
   return (request, response) => {
     const exchange = new Exchange('device', request, response, deps);
     const found = byPath.get(pathOf(request.url ?? ''));
-    if (!found) return exchange.refuse('not_found', otherDoor('device', pathOf(request.url ?? '')));
+    if (!found) return exchange.refuse('not_found', otherListener('device', pathOf(request.url ?? '')));
     const { handle, refused, route, method } = found;
     exchange.route = route;
     if (request.method !== method && !(request.method === 'HEAD' && method === 'GET')) {

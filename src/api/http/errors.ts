@@ -131,30 +131,3 @@ export function outageOf(error: unknown): string | undefined {
   if (error instanceof Busy) return `busy: ${error.reason}`;
   return error instanceof ConfigurationFault ? `configuration: ${error.message}` : undefined;
 }
-
-/** The name of a listener. */
-export type DoorName = 'api' | 'device' | 'ops' | 'panel';
-
-/** The listeners as people know them, with what each speaks. */
-const DOORS: Readonly<Record<DoorName, { readonly name: string; readonly paths: readonly string[] }>> = {
-  api: { name: 'API', paths: ['/v1'] },
-  device: { name: 'device', paths: ['/device/v1'] },
-  ops: { name: 'ops', paths: ['/operator/v1', '/livez', '/readyz', '/metrics'] },
-  panel: { name: "panel's", paths: ['/panel/v1'] },
-};
-
-/**
- * The words of `not_found` for a path that is another listener's: a client with the address of the wrong one is told so.
- * Undefined for any other path.
- */
-export function otherDoor(here: DoorName, target: string): string | undefined {
-  const [path = ''] = target.split('?', 1);
-  for (const [door, { name, paths }] of Object.entries(DOORS)) {
-    const theirs = paths.find((one) => path === one || path.startsWith(`${one}/`));
-    if (theirs === undefined || door === here) continue;
-    const speaks = `this is the ${DOORS[here].name} listener, which speaks ${DOORS[here].paths[0]}`;
-    const use = `Use the address of the ${name} listener for ${theirs}; it has a port of its own`;
-    return `No such endpoint here: ${speaks}. ${use}, which the service has from MUSTER_${door.toUpperCase()}_LISTEN.`;
-  }
-  return undefined;
-}

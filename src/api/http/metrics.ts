@@ -1,4 +1,5 @@
-import { LISTENERS, OPEN, SECONDS } from '../../metrics/instruments/label-values.ts';
+import { LISTENER_NAMES } from '../../config/listeners/names.ts';
+import { OPEN, SECONDS } from '../../metrics/instruments/label-values.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import { ERRORS } from './errors.ts';
 
@@ -27,7 +28,7 @@ export function exchangeMetrics({ requests }: Sections) {
     name: 'muster_http_request_duration_seconds',
     help: 'Duration of requests, by listener, method, route template, status and error code; the code is empty without an error, and quota for a 502 of an account at its quota.',
     labels: {
-      listener: LISTENERS,
+      listener: LISTENER_NAMES,
       method: METHODS,
       route: OPEN,
       status: [...STATUSES].sort(),

@@ -1,3 +1,4 @@
+import { listenVariable, type ListenerName } from '../../config/listeners/names.ts';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -102,7 +103,7 @@ const LISTEN_ERRORS = new Map([
 ]);
 
 /** @throws Error in one sentence that names the listener, the address and the variable to set */
-export async function listen(server: Server, name: string, host: string, port: number): Promise<void> {
+export async function listen(server: Server, name: ListenerName, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
   server.listen({ host, port, backlog: BACKLOG_MAX }, resolve);
@@ -112,7 +113,7 @@ export async function listen(server: Server, name: string, host: string, port: n
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-    const variable = `MUSTER_${name.toUpperCase()}_LISTEN`;
+    const variable = listenVariable(name);
     const reason = LISTEN_ERRORS.get(code ?? '') ?? message;
     throw new Error(`The ${name} listener cannot listen on ${address}: ${reason}: set ${variable} to another one.`, {
       cause: error,

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
+import type { ListenerName } from '../../config/listeners/names.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { jitter } from '../../time/jitter.ts';
 import { isEncrypted } from '../headers/security-headers.ts';
@@ -21,7 +22,7 @@ import { Strangers, type StrangerOptions } from './strangers.ts';
 
 /** The settings of a listener; those that are optional have defaults. */
 export interface ListenerOptions extends HttpServerOptions, AdmissionOptions, StrangerOptions {
-  readonly name: 'api' | 'device' | 'ops' | 'panel';
+  readonly name: ListenerName;
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;

@@ -1,4 +1,4 @@
-import { LISTENERS, type ListenerLabel } from '../../metrics/instruments/label-values.ts';
+import { LISTENER_NAMES, type ListenerName } from '../../config/listeners/names.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 
 /**
@@ -19,16 +19,16 @@ export function listenerMetrics({ requests }: Sections) {
   const rejected = requests.labelledCounter({
     name: 'muster_http_rejected_total',
     help: 'Requests and connections that a listener rejected, because they were no HTTP or above a bound.',
-    labels: { listener: LISTENERS, why: REJECTIONS },
+    labels: { listener: LISTENER_NAMES, why: REJECTIONS },
     unit: 'requests',
   });
-  for (const listener of LISTENERS) for (const why of REJECTIONS) rejected.inc({ listener, why }, 0);
+  for (const listener of LISTENER_NAMES) for (const why of REJECTIONS) rejected.inc({ listener, why }, 0);
   return {
-    requestRejected: (listener: ListenerLabel, why: Rejection): void => rejected.inc({ listener, why }),
+    requestRejected: (listener: ListenerName, why: Rejection): void => rejected.inc({ listener, why }),
     requestsInFlight: requests.seriesCallbackGauge({
       name: 'muster_http_requests_in_flight',
       help: 'Requests whose answer has not left yet, by listener; held polls are among them.',
-      labels: { listener: LISTENERS },
+      labels: { listener: LISTENER_NAMES },
       unit: 'requests',
     }),
   };

@@ -2,7 +2,8 @@ import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Method } from '../contract/operation.ts';
-import { otherDoor, type DoorName } from '../http/errors.ts';
+import type { ListenerName } from '../../config/listeners/names.ts';
+import { otherListener } from '../http/other-listener.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { pathAndQuery, templateFinder } from './targets.ts';
 
@@ -25,7 +26,7 @@ export interface Endpoint<Context> {
 
 /** The routes of a listener: its first check, and what it serves. */
 export interface ListenerRoutes<Context> {
-  readonly name: DoorName;
+  readonly name: ListenerName;
   /**
    * Judges each request before its route is looked for: a stranger learns nothing of the routes.
    * @throws whatever `Exchange.fail` answers
@@ -109,7 +110,7 @@ function failOnError(exchange: Exchange, step: () => MaybePromise<void>): void {
 }
 
 function notFound<Context>(routes: ListenerRoutes<Context>, exchange: Exchange, target: string): MaybePromise<void> {
-  const other = otherDoor(routes.name, target);
+  const other = otherListener(routes.name, target);
   const found = other === undefined ? routes.notFound?.(exchange) : undefined;
   if (found === undefined) exchange.refuse('not_found', other);
   return found;

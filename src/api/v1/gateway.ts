@@ -3,7 +3,7 @@ import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { otherDoor } from '../http/errors.ts';
+import { otherListener } from '../http/other-listener.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener } from '../serve/request-listener.ts';
@@ -56,7 +56,7 @@ export function createGateway(deps: GatewayDeps): RequestListener {
   function beforeRouting(exchange: Exchange): MaybePromise<Authenticated> {
     const { request } = exchange;
     // H9: any other path of the listener is 404 without a key.
-    if (!isUnder('/v1', request)) throw new Refusal('not_found', otherDoor('api', request.url ?? ''));
+    if (!isUnder('/v1', request)) throw new Refusal('not_found', otherListener('api', request.url ?? ''));
     return andThen(exchange.inTimeIfLate(authenticate(request, deps)), (caller) => {
       exchange.authenticated(caller.account.id);
       deps.keyUses.used(caller.account.id, caller.keyId);

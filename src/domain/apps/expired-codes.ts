@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from '../cleanup/sweep.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { AppEntry } from '../fleet/reader.ts';
-import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
+import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { withoutExpiredCodes } from './app-state.ts';
@@ -35,7 +35,7 @@ async function spend({ store, fence }: SweepDeps, apps: readonly AppEntry[], now
   const { outcome } = await store.commit({
     expect: [first, ...others, ...fence],
     write: apps.map((app) => put(KEYS.app(app.accountId, app.id), withoutExpiredCodes(app.record, now))),
-    room: UNAUDITED_ROOMS.codesExpired,
+    writeClass: UNAUDITED_CLASSES.codesExpired,
   });
   return outcome === 'committed' ? codesOf(apps, now) : 0;
 }

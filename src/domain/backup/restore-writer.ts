@@ -8,7 +8,7 @@ import {
   type Write,
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { hasRoomFor } from '../fullness/room.ts';
+import { hasRoomFor } from '../fullness/write-class.ts';
 
 /** The restore cannot go on, or must not begin. The message is for the operator. */
 export class RestoreFault extends Error {

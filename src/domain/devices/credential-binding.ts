@@ -2,7 +2,7 @@ import { expectAbsent, expectUnchanged, type Expectation, type Store, type Write
 import { bindingConfirmed, credentialTaken } from '../apps/app-state.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AppEntry, FoundApp } from '../fleet/reader.ts';
-import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
+import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -108,7 +108,7 @@ export async function confirmed(
       await store.commit({
         expect: [expectUnchanged(app), expectUnchanged(bound)],
         write: [put(ofApp, bindingConfirmed(app.record)), put(locator, final)],
-        room: UNAUDITED_ROOMS.bindingConfirmed,
+        writeClass: UNAUDITED_CLASSES.bindingConfirmed,
       });
     }
     ({ account, app } = await authenticateDevice(await fleet.current(), hash));

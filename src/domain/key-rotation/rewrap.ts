@@ -13,7 +13,7 @@ import {
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
+import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { answerContext } from '../mutation/idempotency.ts';
 import { headerContext } from '../otel-config/otel-config.ts';
@@ -195,8 +195,8 @@ class Round {
       }
       const [first, ...others] = [...expect, ...this.#expect];
       if (!first || write.length === 0) continue;
-      const room = UNAUDITED_ROOMS.textsRewrapped;
-      const change = { expect: [first, ...others] as const, write, room, ...(quiet && { quiet: true as const }) };
+      const writeClass = UNAUDITED_CLASSES.textsRewrapped;
+      const change = { expect: [first, ...others] as const, write, writeClass, ...(quiet && { quiet: true as const }) };
       const { outcome } = await store.commit(change);
       // After a conflict (a record changed, or this controller no longer leads) the next pass checks everything again.
       if (outcome === 'conflict') this.#pass.clean = false;

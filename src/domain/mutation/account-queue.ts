@@ -2,14 +2,14 @@ import { RecentMap } from '../../packed/recent-map.ts';
 import { COMMIT_OPERATIONS_MAX, expectUnchanged } from '../../store/port.ts';
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { refuseWithoutRoom } from '../fullness/room.ts';
+import { refuseWithoutRoom } from '../fullness/write-class.ts';
 import { LIMITS } from '../limits.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
-import { roomOfStep } from './actions.ts';
+import { writeClassOf } from './actions.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*
@@ -196,9 +196,9 @@ async function planAll(
       const step = await guarded(member, reader, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store or a quota refuses must not take a delete beside it along.
       if (!isUnchanged(step)) {
-        const room = roomOfStep(step);
-        refuseWithoutRoom(deps.store, room);
-        deps.quotas.refuseAtQuota(member.origin, { accountId: step.accountId, action: step.action, room });
+        const writeClass = writeClassOf(step);
+        refuseWithoutRoom(deps.store, writeClass);
+        deps.quotas.refuseAtQuota(member.origin, { accountId: step.accountId, action: step.action, writeClass });
       }
       if (isUnchanged(step)) {
         if (isCurrent) member.resolve(step.unchanged);

@@ -1,7 +1,7 @@
-import type { Room } from '../../store/port.ts';
+import type { WriteClass } from '../../store/port.ts';
 
 /** `by content`: vital where the step says that it withdraws something, growth elsewhere. */
-type ActionRoom = Room | 'by content';
+type ActionClass = WriteClass | 'by content';
 
 /**
  * The names of the changes, in the audit and in the metrics, each with its class (A12). On a nearly full store only those
@@ -64,18 +64,18 @@ const ACTIONS = {
   'link.created': 'growth',
   'link.used': 'growth',
   'link.withdrawn': 'vital',
-} as const satisfies Readonly<Record<string, ActionRoom>>;
+} as const satisfies Readonly<Record<string, ActionClass>>;
 
 export type MutationAction = keyof typeof ACTIONS;
 
-export const ACTION_ROOMS: Readonly<Record<MutationAction, ActionRoom>> = ACTIONS;
+export const ACTION_CLASSES: Readonly<Record<MutationAction, ActionClass>> = ACTIONS;
 
 /** The names alone, for the labels of the metrics. */
 export const MUTATION_ACTIONS = Object.keys(ACTIONS) as readonly MutationAction[];
 
 /** The class of a mutation's step. */
-export function roomOfStep(step: { readonly action: MutationAction; readonly withdraws?: boolean }): Room {
-  const room = ACTION_ROOMS[step.action];
-  if (room !== 'by content') return room;
+export function writeClassOf(step: { readonly action: MutationAction; readonly withdraws?: boolean }): WriteClass {
+  const writeClass = ACTION_CLASSES[step.action];
+  if (writeClass !== 'by content') return writeClass;
   return step.withdraws === true ? 'vital' : 'growth';
 }

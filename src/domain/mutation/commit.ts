@@ -8,13 +8,13 @@ import {
   type Write,
 } from '../../store/port.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
-import { strictestOf } from '../fullness/room.ts';
+import { strictestOf } from '../fullness/write-class.ts';
 import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AuditRecord } from '../records/audit-records.ts';
 import { Busy } from '../refusal.ts';
-import { roomOfStep } from './actions.ts';
+import { writeClassOf } from './actions.ts';
 import { commitInstants, type InstantDeps } from './commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 
@@ -60,12 +60,12 @@ export async function commitSteps(
   const [one, ...others] = expect.values();
   if (!one) throw new Error('a commit without steps');
   const deadline = Math.min(...steps.map(({ origin }) => origin.deadline));
-  const room = strictestOf(steps.map(({ step }) => roomOfStep(step)));
+  const writeClass = strictestOf(steps.map(({ step }) => writeClassOf(step)));
   const change: Change = {
     expect: [one, ...others],
     write,
     at: instants.newest,
-    room,
+    writeClass,
     ...(extra.quiet && { quiet: true }),
   };
   return await commitMarked(deps, change, marker, deadline);

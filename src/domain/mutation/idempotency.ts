@@ -94,7 +94,7 @@ export function createIdempotencyRecords(
           write: [
             put(KEYS.idempotencyRecord(scope, name), written),
             put(KEYS.idempotencySlot(scope, slot), { key: name }),
-            ...(await makeRoom(store, scope, { slot, name, staleSlot: found?.record.slot })),
+            ...(await evictOldest(store, scope, { slot, name, staleSlot: found?.record.slot })),
           ],
         };
       };
@@ -106,16 +106,16 @@ export function createIdempotencyRecords(
 /**
  * The slots are a ring: the record that had this slot is removed, and an expired record of the same name frees its own.
  */
-async function makeRoom(
+async function evictOldest(
   store: Store,
   scope: string,
   taking: { slot: number; name: string; staleSlot: number | undefined },
 ): Promise<readonly Write[]> {
   const { slot, name, staleSlot } = taking;
-  const room: Write[] = [];
+  const evicted: Write[] = [];
   const entry = await store.get(KEYS.idempotencySlot(scope, slot));
   const oldest = entry && parseRecord(KEYS.idempotencySlot, entry).record.key;
-  if (oldest !== undefined && oldest !== name) room.push({ remove: KEYS.idempotencyRecord(scope, oldest) });
-  if (staleSlot !== undefined && staleSlot !== slot) room.push({ remove: KEYS.idempotencySlot(scope, staleSlot) });
-  return room;
+  if (oldest !== undefined && oldest !== name) evicted.push({ remove: KEYS.idempotencyRecord(scope, oldest) });
+  if (staleSlot !== undefined && staleSlot !== slot) evicted.push({ remove: KEYS.idempotencySlot(scope, staleSlot) });
+  return evicted;
 }

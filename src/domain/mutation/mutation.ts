@@ -1,6 +1,6 @@
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { roomOfStep } from './actions.ts';
+import { writeClassOf } from './actions.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
 import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
 
@@ -21,7 +21,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     const steps = [...(step.first ?? []), step];
     for (const one of steps) {
       const { accountId, action } = one;
-      deps.quotas.refuseAtQuota(origin, { accountId, action, room: roomOfStep(one) });
+      deps.quotas.refuseAtQuota(origin, { accountId, action, writeClass: writeClassOf(one) });
     }
     // The change alone counts: a step that it takes along, such as a new session after the removal of a passkey, must not
     // hold it up.

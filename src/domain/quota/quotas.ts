@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import type { AccountRecord } from '../records/account-records.ts';
-import type { Room } from '../../store/port.ts';
+import type { WriteClass } from '../../store/port.ts';
 import { MIB, quotaBytesOf, storedBytesOf, type AccountStorage, type QuotaDeps } from './account-quota.ts';
 import { isOwnActor } from '../audit/own-bytes.ts';
 import { Busy } from '../refusal.ts';
@@ -18,7 +18,7 @@ interface Writer {
 interface Growth {
   readonly accountId: string;
   readonly action: string;
-  readonly room: Room;
+  readonly writeClass: WriteClass;
 }
 
 /** The bounds in bytes of what accounts and persons bring about (A16). */
@@ -38,8 +38,8 @@ export function createQuotas({
 }: QuotaDeps & { readonly clock: Pick<Clock, 'monotonic'> }): Quotas {
   const ownActs = new OwnActs(clock);
   return {
-    refuseAtQuota({ actor, asOperator }, { accountId, room }) {
-      if (room !== 'growth' || asOperator === true || !isOwnActor(actor)) return;
+    refuseAtQuota({ actor, asOperator }, { accountId, writeClass }) {
+      if (writeClass !== 'growth' || asOperator === true || !isOwnActor(actor)) return;
       const account = fleet.memory.account(accountId);
       const quotaBytes = account && quotaBytesOf(account.record, accountQuotaMb);
       if (quotaBytes === undefined || storedBytesOf(account?.stored()?.record) < quotaBytes) return;

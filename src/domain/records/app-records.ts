@@ -50,7 +50,7 @@ export const appRecords = {
        */
       releasedBy: resourceSchema.extend({ withdrawn: z.literal(true).optional() }).optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     ownedBy: 'app',
     holds: 'an app: status, hash of the credential, open and spent codes by hash',
@@ -61,7 +61,7 @@ export const appRecords = {
    */
   lastSeen: record('d/a/<accountId>/seen', {
     schema: z.looseObject({ packed: z.string(), senders: z.string().optional() }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'kept',
     holds: 'last contacts by slot, packed, and of some who that was; quiet',
   }),
@@ -73,14 +73,14 @@ export const appRecords = {
       /** The binding yields to an enrollment that proves the credential (devices/credential-binding.ts). */
       provisional: z.boolean().optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     removedBy: 'domain/apps, which knows the hashes',
     holds: 'the app of a credential, past ones included; whether nobody has proved it yet',
   }),
   pastCredential: record('past/<appId>/<credentialHash>', {
     schema: z.looseObject({}),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     removedBy: 'domain/apps: there may be more than one commit removes',
     holds: "an app's earlier credentials",
@@ -93,14 +93,14 @@ export const appRecords = {
       at: instant,
     }),
     // A daemon's own state, which it may write as often as it likes.
-    room: 'growth',
+    writeClass: 'growth',
     backup: 'kept',
     ownedBy: 'app',
     holds: 'what the daemon did with a revision of the configuration; quiet',
   }),
   refusalNote: record('refused/<accountId>/<appId>', {
     schema: z.looseObject({ at: instant }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     ownedBy: 'app',
     holds: 'when a refused enrollment last entered the audit',

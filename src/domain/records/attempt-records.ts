@@ -44,7 +44,7 @@ export const attemptRecords = {
       last: z.array(enteredSchema).optional(),
       counted: z.record(z.string(), z.looseObject({ since: z.int(), count: z.int().min(0) })),
     }),
-    room: 'growth',
+    writeClass: 'growth',
     backup: 'left out',
     removedBy: 'domain/users where it is of a user',
     holds: 'when failed secrets of an account, a user or nobody last entered the audit, and their counts; quiet',

@@ -34,7 +34,7 @@ export const auditRecords = {
         requestId: z.string(),
         detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
       }),
-      room: 'by commit',
+      writeClass: 'by commit',
       backup: 'kept',
       holds: 'an audit entry; goes with its block at the end of the retention',
     },
@@ -56,7 +56,7 @@ export const auditRecords = {
         /** The digest over all of the above (`blockDigest`). */
         digest,
       }),
-      room: 'upkeep',
+      writeClass: 'upkeep',
       backup: 'kept',
       holds: 'a sealed block of the audit: the digests of its entries',
     },
@@ -82,7 +82,7 @@ export const auditRecords = {
       own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0), base: z.int().min(0) }).optional(),
     }),
     // Written by what removes other records, at the end of the retention.
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'kept',
     holds: 'the head of that chain',
   }),

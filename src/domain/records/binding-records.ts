@@ -39,7 +39,7 @@ export const bindingRecords = {
       /** The credential with which the operator enrolled the app last, and the file that holds it. */
       credential: z.looseObject({ hash: z.string(), file }).optional(),
     }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'kept',
     holds: 'the binding of a custom resource to its account, app and keys',
   }),

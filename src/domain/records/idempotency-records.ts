@@ -17,21 +17,21 @@ export const idempotencyRecords = {
       question: z.string(),
       answer: sealedSchema,
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'an idempotency record of an account or of the operator: an encrypted answer',
   }),
   /** It names the record that has the slot. */
   idempotencySlot: record('idem/<scope>/slot/<slot>', {
     schema: z.looseObject({ key: z.string() }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'the ring of 1000 slots that bounds these',
   }),
   /** The next record's slot follows from it. */
   idempotencyRing: record('idem/<scope>/ring', {
     schema: z.looseObject({ next: z.int().min(0) }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'how many of these the operator has had in a scope; an account has its counters',
   }),

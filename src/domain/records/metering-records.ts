@@ -11,7 +11,7 @@ export const meteringRecords = {
    */
   day: record('d/day', {
     schema: z.looseObject({ day: dayText, since: dayText }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'kept',
     holds: 'the day that stamps changes of status; a night is metered after it has moved on',
   }),
@@ -24,14 +24,14 @@ export const meteringRecords = {
       after: z.enum(['none', 'pending', 'active', 'revoked']),
       at: instant,
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     outlives: 'a night can be metered again when its apps are gone (M3)',
     holds: "an app's status before and after a day on which it changed",
   }),
   accountStatusChange: record('life/<day>/<accountId>', {
     schema: z.looseObject({ before: z.boolean(), after: z.boolean(), at: instant }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: "the same for the account's `disabled`",
   }),
@@ -49,14 +49,14 @@ export const meteringRecords = {
       price: z.string(),
       currency: z.string(),
     }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'kept',
     holds: 'active daemons of an account in a night; created once',
   }),
   /** Every account that existed has its record of this night and of all before it. */
   metered: record('metered', {
     schema: z.looseObject({ through: dayText }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'kept',
     holds: 'the last night that is metered for every account',
   }),
@@ -65,7 +65,7 @@ export const meteringRecords = {
     schema: z.looseObject({
       entries: z.array(z.looseObject({ since: instant, price: z.string(), currency: z.string() })),
     }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'kept',
     holds: 'prices and currencies, and the instants from which they hold',
   }),

@@ -31,7 +31,7 @@ export const opampRecords = {
       /** When the audit was last told that machines share the credential, of the device plane too. */
       sharedAt: instant.optional(),
     }),
-    room: 'growth',
+    writeClass: 'growth',
     // What agents said then is not what they have now: they say it again.
     backup: 'left out',
     ownedBy: 'app',

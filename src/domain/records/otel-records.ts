@@ -22,14 +22,14 @@ export const otelRecords = {
         })
         .optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'the OTel configuration, its header encrypted; its revision survives a purge',
   }),
   /** `keyNumber` is there where it held a secret. */
   purge: record('purge/<marker>', {
     schema: z.looseObject({ at: instant, keyNumber: z.int().min(1).optional() }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: "a purge that is still in the store's history",
   }),
@@ -37,7 +37,7 @@ export const otelRecords = {
   purged: record('purged/<keyNumber>', {
     schema: z.looseObject({ count: z.int().min(0) }),
     // Written by what removes other records, at the end of a purge.
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'kept',
     holds: 'how many purged secrets a key had encrypted, for its retirement',
   }),

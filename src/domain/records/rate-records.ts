@@ -68,14 +68,14 @@ export const TABLE_ROWS_MAX = 1000;
 export const rateRecords = {
   rateWindow: record('rate/<accountId>', {
     schema: z.union([keptWindowSchema, sharedWindowSchema]),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'the shared rate window; embedded, what was spent and the slice; quiet',
   }),
   /** It is gone as soon as the answers are read, within seconds. */
   rateQuestion: record('rate-ages/<replicaId>/<nonce>', {
     schema: z.looseObject({}),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'a question of a replica for the ages of revisions; transient; quiet',
   }),
@@ -86,7 +86,7 @@ export const rateRecords = {
       /** Its wall clock. */
       clock: z.int().min(0),
     }),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'an answer to it; transient; quiet',
   }),

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Key, KeyPrefix, Room, Write } from '../../store/port.ts';
+import type { Key, KeyPrefix, WriteClass, Write } from '../../store/port.ts';
 
 /*
  * A record of the store is declared once, by `record()`, in a file of this folder: its key, its shape and what becomes
@@ -62,9 +62,9 @@ interface Facts<S> {
   readonly schema: S;
   /**
    * The class of a commit that puts the record and names none. `by commit`: the commit names its class, that of a mutation
-   * (domain/mutation/actions.ts) or of `UNAUDITED_ROOMS`.
+   * (domain/mutation/actions.ts) or of `UNAUDITED_CLASSES`.
    */
-  readonly room: Room | 'by commit';
+  readonly writeClass: WriteClass | 'by commit';
   /** Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they are. */
   readonly backup: 'kept' | 'left out';
   /** Describes the record in docs/ARCHITECTURE.md. */

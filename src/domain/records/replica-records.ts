@@ -59,14 +59,14 @@ export const replicaRecords = {
       /** Failed sign-ins by user, likewise. An earlier version enters none of them. */
       signIns: publishedAttemptsSchema.optional(),
     }),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'held by a live replica: keys, format, record changes, clock, limited accounts',
   }),
   /** The key that seals what is written from now on. */
   activeKey: record('d/keys', {
     schema: z.looseObject({ number: z.int().min(1), fingerprint: z.string() }),
-    room: 'vital',
+    writeClass: 'vital',
     // It is determined again, by the key file that the service has when it starts on a restored store.
     backup: 'left out',
     holds: 'which key-encryption key is active',
@@ -81,7 +81,7 @@ export const replicaRecords = {
       left: z.array(z.int().min(1)),
       at: z.int().min(0),
     }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'left out',
     holds: 'what keys still encrypt, as the leader counted it after a rotation',
   }),

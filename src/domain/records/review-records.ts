@@ -23,7 +23,7 @@ export const reviewRecords = {
       /** When it left `open`; absent while it is open. */
       decidedAt: instant.optional(),
     }),
-    room: 'growth',
+    writeClass: 'growth',
     backup: 'kept',
     ownedBy: 'app',
     holds: 'an entry of the review queue',
@@ -37,7 +37,7 @@ export const reviewRecords = {
       entries: z.array(z.tuple([z.string(), z.int().min(0)])),
       dropped: z.int().min(0),
     }),
-    room: 'growth',
+    writeClass: 'growth',
     backup: 'kept',
     ownedBy: 'app',
     holds: 'which entries an app has, and how many were dropped',

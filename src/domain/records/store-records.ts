@@ -19,41 +19,41 @@ export const storeRecords = {
        */
       storeId: z.string().min(1).optional(),
     }),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'format of all records (a newer one is refused), id of the store',
   }),
   /** People see it; its revision fences every write of the leader. */
   leader: record('leader', {
     schema: z.looseObject({ replicaId: z.string(), since: instant }),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'held by the leader; its revision is the fencing token',
   }),
   pin: record('pin/<pinId>', {
     schema: since,
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'held while a revision is read: the history is not compacted past it',
   }),
   /** A service refuses to start on a store that a restore left half written. */
   restoring: record('restoring', {
     schema: since,
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'there while a restore is under way',
   }),
   /** A replica writes it when it claims a compaction. */
   compaction: record('compaction', {
     schema: z.looseObject({ at: instant, revision: z.int().min(0) }),
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'the last compaction: when, and the revision then',
   }),
   /** The last backup that was sent whole. */
   lastBackup: record('last-backup', {
     schema: z.looseObject({ at: instant }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'left out',
     holds: 'when the store was as the last backup has it; quiet',
   }),

@@ -103,7 +103,7 @@ export const userRecords = {
         })
         .optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     ownedBy: 'user',
     holds: 'a user of the panel: name, hash of the password, passkeys, roles of the provider',
@@ -114,14 +114,14 @@ export const userRecords = {
    */
   newcomer: record('d/newcomer', {
     schema: z.looseObject({ userId: z.string() }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'the user who was created last, which every creation of one writes',
   }),
   /** The users whom somebody made operators. One record, so that the last one cannot be removed by a race. */
   operators: record('d/o', {
     schema: z.looseObject({ members: z.array(z.string()) }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'the users who are operators',
   }),
@@ -130,7 +130,7 @@ export const userRecords = {
     schema: z.looseObject({
       members: z.array(z.looseObject({ userId: z.string(), role: z.enum(MEMBER_ROLES), since: instant })),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     holds: 'the members of the account by invitation, with their roles',
   }),
@@ -155,28 +155,28 @@ export const userRecords = {
       /** The identity of a session that began at the provider; `sid` is the provider's own session. */
       identity: identitySchema.extend({ sid: z.string().optional() }).optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     // A restore must bring no session and no link back to life.
     backup: 'left out',
     holds: 'a session of the panel, by the SHA-256 of its token',
   }),
   login: record('login/<loginHash>', {
     schema: leadsToUser,
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     removedBy: 'domain/users, from the record of the user',
     holds: 'the user of a name to sign in with',
   }),
   identity: record('identity/<identityHash>', {
     schema: leadsToUser,
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     removedBy: 'domain/users, from the record of the user',
     holds: 'the user of an identity at the provider',
   }),
   passkey: record('passkey/<passkeyHash>', {
     schema: leadsToUser,
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'kept',
     removedBy: 'domain/users, from the record of the user',
     holds: 'the user of a passkey',
@@ -184,7 +184,7 @@ export const userRecords = {
   /** When the sessions of a user were last used: pairs of a session's id and an instant. */
   sessionUses: record('session-uses/<userId>', {
     schema: z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'left out',
     ownedBy: 'user',
     holds: 'when the sessions of a user were last used; quiet',
@@ -199,7 +199,7 @@ export const userRecords = {
       /** Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`. */
       answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
     }),
-    room: 'upkeep',
+    writeClass: 'upkeep',
     backup: 'left out',
     ownedBy: 'user',
     holds: 'known browsers of a user, what passkeys have answered; quiet',
@@ -208,7 +208,7 @@ export const userRecords = {
   signInNames: record('sign-in-names/<number>', {
     schema: z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) }),
     // Of a fixed size. Without it nobody is let in from a browser that is not known.
-    room: 'vital',
+    writeClass: 'vital',
     backup: 'left out',
     holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',
   }),
@@ -228,7 +228,7 @@ export const userRecords = {
       accountId: z.string().optional(),
       role: z.enum(MEMBER_ROLES).optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'left out',
     holds: 'a link of a single use: first sign-in, invitation, reset',
   }),
@@ -239,7 +239,7 @@ export const userRecords = {
       /** A replica that renews the roles claims the record until then, since a refresh token may be good once. */
       claimedUntil: instant.optional(),
     }),
-    room: 'by commit',
+    writeClass: 'by commit',
     backup: 'left out',
     holds: "the provider's refresh token of a session, encrypted",
   }),

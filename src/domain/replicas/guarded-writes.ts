@@ -1,5 +1,5 @@
 import { StoreUnavailable, type Store } from '../../store/port.ts';
-import { kindOf, refuseWithoutRoom, roomOf } from '../fullness/room.ts';
+import { kindOf, refuseWithoutRoom, writeClassOfChange } from '../fullness/write-class.ts';
 import { newerFormat, newerInWords } from './format.ts';
 
 /**
@@ -28,11 +28,11 @@ export function guardedWrites(
 
   return {
     async commit(change) {
-      const room = roomOf(change);
-      refuseWithoutRoom(store, room);
+      const writeClass = writeClassOfChange(change);
+      refuseWithoutRoom(store, writeClass);
       const current = registration();
       if (current === undefined || current !== checked) await readFormat(current);
-      return await store.commit(change.room === room ? change : { ...change, room });
+      return await store.commit(change.writeClass === writeClass ? change : { ...change, writeClass });
     },
     async hold(key, value, ttlMs) {
       kindOf(key);

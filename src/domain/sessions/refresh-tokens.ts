@@ -1,7 +1,7 @@
 import { expectAbsent, expectUnchanged, type Expectation, type Store } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
+import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { sealingKey } from '../keys/active-key.ts';
 import type { Envelope } from '../keys/envelope.ts';
 import { justCommitted, parseRecord, put, type Versioned } from '../records/codec.ts';
@@ -59,7 +59,7 @@ export function createRefreshTokens(deps: {
     const result = await store.commit({
       expect: [expected],
       write: [record ? put(key, record) : { remove: key }],
-      room: UNAUDITED_ROOMS.refreshTokenKept,
+      writeClass: UNAUDITED_CLASSES.refreshTokenKept,
       quiet: true,
     });
     return result.outcome === 'committed' ? justCommitted(key, record, result) : undefined;

@@ -1,7 +1,7 @@
 import { expectAbsent, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
-import { UNAUDITED_ROOMS } from '../fullness/unaudited-rooms.ts';
+import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
@@ -214,7 +214,7 @@ async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: Mappe
   const { outcome } = await store.commit({
     expect: [expectUnchanged(user)],
     write: [put(KEYS.user(user.id), { ...user.record, mapped })],
-    room: UNAUDITED_ROOMS.rolesConfirmed,
+    writeClass: UNAUDITED_CLASSES.rolesConfirmed,
   });
   return outcome === 'committed';
 }

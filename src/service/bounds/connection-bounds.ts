@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-
-type ListenerName = 'api' | 'device' | 'ops' | 'panel';
+import type { PerListener } from '../../config/listeners/bounds.ts';
+import { LISTENER_NAMES, type ListenerName } from '../../config/listeners/names.ts';
 
 /** The open connections that a listener takes: each costs memory and a file descriptor even while it is idle. */
-export const CONNECTIONS_MAX: Readonly<Record<ListenerName, number>> = {
+export const CONNECTIONS_MAX: PerListener = {
   api: 10_000,
   device: 100_000,
   ops: 1_000,
@@ -20,7 +20,7 @@ export const listenersOf = ({ roles, listen }: Pick<Config, 'roles' | 'listen'>)
 ];
 
 /** Of each listener; none for those that this process does not have. */
-export type ConnectionBounds = Readonly<Record<ListenerName, number>>;
+export type ConnectionBounds = PerListener;
 
 /**
  * What a process opens beside the connections of its listeners: the store and its logs, its connections to etcd, to
@@ -79,9 +79,7 @@ export const OPEN_FILES_ENOUGH = Math.ceil(
 );
 
 const under = (bounds: ConnectionBounds, part: number): readonly ListenerName[] =>
-  (['api', 'device', 'ops', 'panel'] as const).filter(
-    (name) => bounds[name] > 0 && bounds[name] < CONNECTIONS_MAX[name] * part,
-  );
+  LISTENER_NAMES.filter((name) => bounds[name] > 0 && bounds[name] < CONNECTIONS_MAX[name] * part);
 
 /** Many systems give somewhat less than is taken; where it is less than this part, somebody should know. */
 const FEW_PART = 1 / 10;

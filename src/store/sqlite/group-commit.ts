@@ -122,7 +122,8 @@ export function bytesOf(members: readonly PendingCommit[]): number {
 }
 
 /** Whether a commit may use what is kept for a full disk. */
-export const isUrgent = ({ change, note }: PendingCommit): boolean => change.room === 'vital' || note !== undefined;
+export const isUrgent = ({ change, note }: PendingCommit): boolean =>
+  change.writeClass === 'vital' || note !== undefined;
 
 /** Carries out a change in a disk transaction of its own, after which no key is noted as held. */
 export function withoutHeld(database: Database, position: Position, change: Change): Group {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { LISTENER_NAMES } from '../../../src/config/listeners/names.ts';
 import { connectRaw, header, type RawAnswer, type RawConnection } from '../../support/http/raw-http.ts';
 import { metric } from '../../support/service/daemon.ts';
 import { createApp, enroll, Muster, OPERATOR_TOKEN, poll, tenant } from '../../support/service/muster.ts';
 
 /* How long a listener keeps a connection without a request, and who has room meanwhile. */
 
-const LISTENERS = ['api', 'device', 'ops', 'panel'] as const;
 const PATHS = {
   api: '/v1/apps',
   device: '/device/v1/config',
@@ -19,7 +19,7 @@ async function ask(connection: RawConnection, path: string, token: string): Prom
 }
 
 /** The idle time in seconds that a listener tells a client. */
-async function told(muster: Muster, listener: (typeof LISTENERS)[number], token: string): Promise<number> {
+async function told(muster: Muster, listener: (typeof LISTENER_NAMES)[number], token: string): Promise<number> {
   await using connection = await connectRaw(muster.service[listener].port);
   const answer = await ask(connection, PATHS[listener], token);
   return Number(/^timeout=(\d+)$/.exec(header(answer, 'keep-alive') ?? '')?.[1]);
@@ -44,15 +44,16 @@ describe('behind proxies that are named', () => {
 
   test('each listener keeps connections longer than they do, also those that have not authenticated', async () => {
     await using muster = await Muster.start({ env: PROXIED });
-    for (const listener of LISTENERS) expect([listener, await told(muster, listener, 'none')]).toEqual([listener, 620]);
+    for (const listener of LISTENER_NAMES)
+      expect([listener, await told(muster, listener, 'none')]).toEqual([listener, 620]);
   });
 
   test('each listener has a setting of its own', async () => {
     const seconds = { api: 601, device: 602, ops: 603, panel: 604 };
     const env: Record<string, string> = { ...PROXIED };
-    for (const name of LISTENERS) env[`MUSTER_${name.toUpperCase()}_IDLE_SECONDS`] = String(seconds[name]);
+    for (const name of LISTENER_NAMES) env[`MUSTER_${name.toUpperCase()}_IDLE_SECONDS`] = String(seconds[name]);
     await using muster = await Muster.start({ env });
-    for (const name of LISTENERS) expect([name, await told(muster, name, 'none')]).toEqual([name, seconds[name]]);
+    for (const name of LISTENER_NAMES) expect([name, await told(muster, name, 'none')]).toEqual([name, seconds[name]]);
   });
 });
 

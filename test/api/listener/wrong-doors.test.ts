@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LISTENER_NAMES, type ListenerName } from '../../../src/config/listeners/names.ts';
 import { OwnerClient } from '#client';
 import { selfSigned } from '../../support/http/certificates.ts';
 import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';
@@ -11,14 +12,14 @@ import { Muster, tenant, type Tenant } from '../../support/service/muster.ts';
 
 /* Clients with the address of another listener, or with the other scheme. */
 
-const LISTENERS = ['api', 'device', 'ops', 'panel'] as const;
-type Name = (typeof LISTENERS)[number];
 /** The first bytes of a client that was told `https://`. */
 const HELLO = Buffer.from('16030102000100', 'hex');
 
 /** A service whose listeners all speak TLS, or none of them. */
 async function start(tls: boolean, dir: string): Promise<Muster> {
-  const variables = LISTENERS.flatMap((name) => ['CERT', 'KEY'].map((part) => [name.toUpperCase(), part] as const));
+  const variables = LISTENER_NAMES.flatMap((name) =>
+    ['CERT', 'KEY'].map((part) => [name.toUpperCase(), part] as const),
+  );
   const env = variables.map(([name, part]) => [`MUSTER_${name}_TLS_${part}_FILE`, join(dir, part)]);
   return await Muster.start(tls ? { env: Object.fromEntries(env) as Record<string, string> } : {});
 }
@@ -44,14 +45,14 @@ afterAll(async () => {
 const messageOf = (body: string): string => (JSON.parse(body) as { error: { message: string } }).error.message;
 
 describe('a path of another listener', () => {
-  const ask = async (name: Name, path: string): Promise<{ status: number; message: string }> => {
+  const ask = async (name: ListenerName, path: string): Promise<{ status: number; message: string }> => {
     const { port } = plain.service[name];
     const answer = await exchange(port, `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`);
     expect([header(answer, 'ratelimit'), header(answer, 'www-authenticate')]).toEqual([undefined, undefined]);
     return { status: answer.status, message: messageOf(answer.body) };
   };
 
-  test.each<[Name, string, string]>([
+  test.each<[ListenerName, string, string]>([
     [
       'api',
       '/operator/v1/accounts',
@@ -108,7 +109,7 @@ describe('a path of another listener', () => {
     expect(message.endsWith(use)).toBe(true);
   });
 
-  test.each<[Name, string]>([
+  test.each<[ListenerName, string]>([
     ['api', '/v2'],
     ['api', '/operators'],
     ['device', '/device/v1/none'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { roomOf } from '../../../src/domain/fullness/room.ts';
-import { UNAUDITED_ROOMS } from '../../../src/domain/fullness/unaudited-rooms.ts';
-import { ACTION_ROOMS, MUTATION_ACTIONS } from '../../../src/domain/mutation/actions.ts';
+import { writeClassOfChange } from '../../../src/domain/fullness/write-class.ts';
+import { UNAUDITED_CLASSES } from '../../../src/domain/fullness/unaudited-classes.ts';
+import { ACTION_CLASSES, MUTATION_ACTIONS } from '../../../src/domain/mutation/actions.ts';
 import { rawKey, rawPut } from '../../support/store/raw-key.ts';
 import { expectAbsent } from '../../../src/store/port.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -10,7 +10,7 @@ import { boundedStore } from '../../support/store/bounded-store.ts';
 
 describe('A12: the classes of commits', () => {
   test('of the mutations only those that the contract names are taken by a full store', () => {
-    const taken = MUTATION_ACTIONS.filter((action) => ACTION_ROOMS[action] !== 'growth');
+    const taken = MUTATION_ACTIONS.filter((action) => ACTION_CLASSES[action] !== 'growth');
     expect(taken).toEqual([
       'account.changed',
       'account.released',
@@ -44,7 +44,7 @@ describe('A12: the classes of commits', () => {
   });
 
   test('what changes records of owners without a mutation has a class: none of it is growth', () => {
-    expect(UNAUDITED_ROOMS).toEqual({
+    expect(UNAUDITED_CLASSES).toEqual({
       bindingConfirmed: 'vital',
       codesExpired: 'upkeep',
       textsRewrapped: 'upkeep',
@@ -59,16 +59,16 @@ describe('A12: the classes of commits', () => {
     ['a seal beside an acknowledgement', ['ack/acc/app', 'seal/acc/000000001'], 'growth'],
     ['an app, without a class of the commit', ['leader', 'd/a/acc/app/app'], 'growth'],
     ['removals alone', [], 'vital'],
-  ])('a commit has the strictest class of what it puts: %s', (_, keys, room) => {
+  ])('a commit has the strictest class of what it puts: %s', (_, keys, writeClass) => {
     const write = [...keys.map((key) => ({ put: rawKey(key), value: '' })), { remove: rawKey('review/acc/app/e') }];
-    expect(roomOf({ write })).toBe(room);
+    expect(writeClassOfChange({ write })).toBe(writeClass);
   });
 
   test.each(['growth', 'upkeep', 'vital'] as const)(
     'a commit that names its class has it, whatever it puts: %s',
-    (room) => {
+    (writeClass) => {
       const write = ['d/a/acc/app/app', 'ack/acc/app', 'leader'].map((key) => ({ put: rawKey(key), value: '' }));
-      expect(roomOf({ write, room })).toBe(room);
+      expect(writeClassOfChange({ write, writeClass })).toBe(writeClass);
     },
   );
 

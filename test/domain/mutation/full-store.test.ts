@@ -132,7 +132,7 @@ onEachBackend('A12: a full store', (backend) => {
     const it = await scene(muster);
     const answer = await at(0.99, () => act(it));
     expect(answer.status).toBe(status);
-    expect(faulty.changes.at(-1)).toMatchObject({ room: 'vital' });
+    expect(faulty.changes.at(-1)).toMatchObject({ writeClass: 'vital' });
     expect(await halfWritten(faulty, it.accountId)).toEqual([]);
   });
 
@@ -155,7 +155,7 @@ onEachBackend('A12: a full store', (backend) => {
     await at(0.99, async () => expect((await poll(muster, own.token)).status).toBe(200));
     const changes = faulty.changes.slice(before);
     const confirming = changes.filter(({ write }) => write.some((one) => 'put' in one && one.put === appKey));
-    expect(confirming.map(({ room }) => room)).toEqual(['vital']);
+    expect(confirming.map(({ writeClass }) => writeClass)).toEqual(['vital']);
     await revoke(muster, it.apiKey, it.pending.appId);
     expect((await poll(muster, own.token)).status).toBe(401);
   });

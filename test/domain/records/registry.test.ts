@@ -165,7 +165,7 @@ describe('the deletion of an owner', () => {
 });
 
 test('a kind or a write without what it needs does not compile', () => {
-  const facts = { schema: z.looseObject({}), room: 'growth', backup: 'kept', holds: 'a test' } as const;
+  const facts = { schema: z.looseObject({}), writeClass: 'growth', backup: 'kept', holds: 'a test' } as const;
   // @ts-expect-error A record whose key names an app says what its deletion does.
   record('x/<accountId>/<appId>', facts);
   // @ts-expect-error So does one that is found by the hash of a credential.
@@ -176,7 +176,7 @@ test('a kind or a write without what it needs does not compile', () => {
   record('x/<accountId>', { ...facts, ownedBy: 'app' });
   // @ts-expect-error A record is removed with its app, or outlives it.
   record('x/<accountId>/<appId>', { ...facts, ownedBy: 'app', outlives: 'It is small.' });
-  const { room: _none, ...without } = facts;
+  const { writeClass: _none, ...without } = facts;
   // @ts-expect-error A record has a class.
   record('x', without);
   // @ts-expect-error A key has a value for each name.

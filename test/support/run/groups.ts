@@ -78,7 +78,7 @@ export const QUICK: readonly string[] = [
   'test/domain/fleet/last-seen-codec.test.ts',
   'test/domain/fleet/memory.test.ts',
   'test/domain/fullness/classes.test.ts',
-  'test/domain/fullness/room.test.ts',
+  'test/domain/fullness/write-class.test.ts',
   'test/domain/keys/envelope.test.ts',
   'test/domain/keys/key-ring.test.ts',
   'test/domain/limited-accounts/limited-accounts.test.ts',

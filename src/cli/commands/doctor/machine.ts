@@ -1,3 +1,4 @@
+import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../../config/listeners/names.ts';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
@@ -44,7 +45,8 @@ export async function checkMachine(
   checkCertificates(config, report);
   if (config.store.kind === 'sqlite' && !elsewhere) await checkDisk(dirname(config.store.path), report);
   if (serviceRuns) return keyRing;
-  for (const [name, address] of Object.entries(config.listen)) {
+  for (const name of LISTENER_NAMES) {
+    const address = config.listen[name];
     if (address) await checkPort(name, address, report);
   }
   return keyRing;
@@ -122,7 +124,7 @@ async function checkDisk(directory: string, report: Report): Promise<void> {
   }
 }
 
-async function checkPort(name: string, { host, port }: ListenAddress, report: Report): Promise<void> {
+async function checkPort(name: ListenerName, { host, port }: ListenAddress, report: Report): Promise<void> {
   const listener = finding('port');
   const server = createServer().listen(port, host);
   try {
@@ -131,7 +133,7 @@ async function checkPort(name: string, { host, port }: ListenAddress, report: Re
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be listened on (${code})`;
-    report(listener.fail(`${host}:${port} ${why}: set MUSTER_${name.toUpperCase()}_LISTEN`));
+    report(listener.fail(`${host}:${port} ${why}: set ${listenVariable(name)}`));
   } finally {
     server.close();
   }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../../config/config.ts';
-import { fullInWords } from '../../../domain/fullness/room.ts';
+import { fullInWords } from '../../../domain/fullness/write-class.ts';
 import { keysLacking } from '../../../domain/key-rotation/keys-in-use.ts';
 import { keyMissing, readActiveKey } from '../../../domain/keys/active-key.ts';
 import type { KeyRing } from '../../../domain/keys/key-ring.ts';

@@ -14,7 +14,7 @@ import { createEnvelope } from '../../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../../src/domain/keys/key-ring.ts';
 import { openHeader } from '../../../../src/domain/otel-config/otel-config.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { LISTENERS } from '../../../../src/metrics/instruments/label-values.ts';
+import { LISTENER_NAMES } from '../../../../src/config/listeners/names.ts';
 import type { Store } from '../../../../src/store/port.ts';
 import { send } from '../../doors/send.ts';
 import { selfSigned } from '../../http/certificates.ts';
@@ -88,8 +88,8 @@ export const REACH: Checks = {
     },
 
   'No listener encrypts without a certificate, and none asks its clients for one.': async () => {
-    expect(readConfig({}).tls).toEqual(Object.fromEntries(LISTENERS.map((name) => [name, undefined])));
-    const names = LISTENERS.flatMap((name) =>
+    expect(readConfig({}).tls).toEqual(Object.fromEntries(LISTENER_NAMES.map((name) => [name, undefined])));
+    const names = LISTENER_NAMES.flatMap((name) =>
       ['CERT_FILE', 'KEY_FILE'].map((rest) => `MUSTER_${name.toUpperCase()}_TLS_${rest}`),
     );
     expect(VARIABLES.filter((name) => name.includes('_TLS_')).toSorted()).toEqual(names.toSorted());
@@ -103,14 +103,14 @@ export const REACH: Checks = {
     );
     {
       await using plain = await Muster.start();
-      for (const name of LISTENERS)
+      for (const name of LISTENER_NAMES)
         expect((await send(`http://127.0.0.1:${plain.service[name].port}/`, { method: 'GET' })).status).toBeGreaterThan(
           0,
         );
     }
     expect(await asks({ cert, key })).toBe(true);
     await using encrypted = await Muster.start({ env });
-    for (const name of LISTENERS)
+    for (const name of LISTENER_NAMES)
       expect([name, await asksForCertificate(encrypted.service[name].port)]).toEqual([name, false]);
     rmSync(folder, { recursive: true });
   },

@@ -1,4 +1,4 @@
-import { StoreUnavailable, type Change, type Room, type Store } from '../../store/port.ts';
+import { StoreUnavailable, type Change, type WriteClass, type Store } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
 import { kindOfKey } from '../records/keys.ts';
 import type { Declared } from '../records/registry.ts';
@@ -8,28 +8,28 @@ import type { Declared } from '../records/registry.ts';
  * other while the store fills up, and the last class is never refused here.
  */
 
-const REFUSED_FROM: Readonly<Record<Exclude<Room, 'vital'>, number>> = {
+const REFUSED_FROM: Readonly<Record<Exclude<WriteClass, 'vital'>, number>> = {
   growth: LIMITS.storeFullnessMax,
   upkeep: LIMITS.storeUpkeepFullnessMax,
 };
 
 /** The class of a commit that is for all of these: the one that is refused first. */
-export function strictestOf(rooms: readonly Room[]): Room {
-  if (rooms.includes('growth')) return 'growth';
-  return rooms.includes('upkeep') ? 'upkeep' : 'vital';
+export function strictestOf(classes: readonly WriteClass[]): WriteClass {
+  if (classes.includes('growth')) return 'growth';
+  return classes.includes('upkeep') ? 'upkeep' : 'vital';
 }
 
 /**
  * The class that the change names; where it names none, the strictest one of the records that it puts.
  * @throws RangeError where a record is of no declared kind
  */
-export function roomOf({ room, write }: Pick<Change, 'room' | 'write'>): Room {
-  const rooms = write.map((one) => ('put' in one ? roomOfRecord(kindOf(one.put)) : 'vital'));
-  return room ?? strictestOf(rooms);
+export function writeClassOfChange({ writeClass, write }: Pick<Change, 'writeClass' | 'write'>): WriteClass {
+  const classes = write.map((one) => ('put' in one ? classOfRecord(kindOf(one.put)) : 'vital'));
+  return writeClass ?? strictestOf(classes);
 }
 
 /** A record whose commit should have named a class is refused first. */
-const roomOfRecord = ({ room }: Declared): Room => (room === 'by commit' ? 'growth' : room);
+const classOfRecord = ({ writeClass }: Declared): WriteClass => (writeClass === 'by commit' ? 'growth' : writeClass);
 
 /** @throws RangeError where no kind is declared for the key */
 export function kindOf(key: string): Declared {
@@ -39,17 +39,17 @@ export function kindOf(key: string): Declared {
 }
 
 /** Whether a store of this fullness takes such a commit. An unknown fullness (NaN) refuses nothing. */
-export function hasRoomFor(room: Room, fullness: number): boolean {
-  return room === 'vital' || !(fullness >= REFUSED_FROM[room]);
+export function hasRoomFor(writeClass: WriteClass, fullness: number): boolean {
+  return writeClass === 'vital' || !(fullness >= REFUSED_FROM[writeClass]);
 }
 
 /** @throws StoreUnavailable `full` where the store is too full for such a commit */
-export function refuseWithoutRoom(store: Pick<Store, 'fullness'>, room: Room): void {
+export function refuseWithoutRoom(store: Pick<Store, 'fullness'>, writeClass: WriteClass): void {
   const fullness = store.fullness();
-  if (hasRoomFor(room, fullness)) return;
+  if (hasRoomFor(writeClass, fullness)) return;
   throw new StoreUnavailable(
     'full',
-    `The store is ${Math.floor(fullness * 100)} % full and takes no ${room}; this was not sent.`,
+    `The store is ${Math.floor(fullness * 100)} % full and takes no ${writeClass}; this was not sent.`,
   );
 }
 

@@ -1,8 +1,9 @@
 import type * as z from 'zod';
-import { pollIntervalAt } from '../time/poll-interval.ts';
-import { ConfigError } from './files/config-error.ts';
-import type { panelVariables } from './panel-variables.ts';
-import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, whole } from './rules.ts';
+import { pollIntervalAt } from '../../time/poll-interval.ts';
+import { ConfigError } from '../files/config-error.ts';
+import type { panelVariables } from '../panel-variables.ts';
+import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, whole } from '../rules.ts';
+import type { ListenerName } from './names.ts';
 
 /* The bounds of the listeners; those of the panel's listener stand with its other variables. */
 
@@ -53,12 +54,7 @@ export const boundVariables = {
 };
 
 /** A number for each listener. */
-export interface PerListener {
-  readonly api: number;
-  readonly device: number;
-  readonly ops: number;
-  readonly panel: number;
-}
+export type PerListener = Readonly<Record<ListenerName, number>>;
 
 type Values = z.infer<z.ZodObject<typeof boundVariables & typeof panelVariables>>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fullInWords, hasRoomFor, refuseWithoutRoom, strictestOf } from '../../../src/domain/fullness/room.ts';
+import { fullInWords, hasRoomFor, refuseWithoutRoom, strictestOf } from '../../../src/domain/fullness/write-class.ts';
 
 describe('A12: what a store of a fullness takes', () => {
   test.each([
@@ -21,8 +21,8 @@ describe('A12: what a store of a fullness takes', () => {
     [['vital', 'vital'], 'vital'],
     [['vital', 'upkeep'], 'upkeep'],
     [['upkeep', 'growth', 'vital'], 'growth'],
-  ] as const)('together %j are refused as %s', (rooms, room) => {
-    expect(strictestOf(rooms)).toBe(room);
+  ] as const)('together %j are refused as %s', (classes, writeClass) => {
+    expect(strictestOf(classes)).toBe(writeClass);
   });
 
   test('a refusal names the fullness, and says that nothing was sent', () => {
