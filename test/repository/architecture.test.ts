@@ -271,7 +271,7 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   'openid-client': { from: ['oidc'] },
   'csv-parse/sync': { from: ['text/csv-rows.ts'] },
   'ipaddr.js': { from: ['text/ip-addresses.ts'] },
-  yaml: { from: ['domain/opamp'] },
+  yaml: { from: ['domain/opamp', 'cli/commands/kubernetes'] },
   pino: { from: ['log.ts'] },
   'zod-openapi': { from: ['api/openapi'] },
   'prom-client': { from: ['metrics', 'metrics/instruments'], types: ['api/operator/ops-server.ts'] },

@@ -1,18 +1,15 @@
-import { anyBodyOf, badAnswer, doneOf, jsonOf, retryAfterOf, tagOf } from './answers.ts';
+import { badAnswer, retryAfterOf, tagOf } from './answers.ts';
 import { checked, Connection } from './connection.ts';
 import { configOf, enrolledOf, isSameTag } from './device/answers.ts';
 import { invalidArgument, type MusterError } from './errors.ts';
-import type {
-  AcceptedDetections,
-  AcknowledgeConfigRequest,
-  DeviceConfig,
-  EnrollDeviceRequest,
-  EnrolledDevice,
-  ReportDetectionsRequest,
+import {
+  DeviceOperations,
+  type DeviceConfig,
+  type EnrollDeviceRequest,
+  type EnrolledDevice,
 } from './generated/device.ts';
 import { HeldWait } from './device/held-wait.ts';
-import { genericOperation } from './operations.ts';
-import type { CallOptions, ClientOptions, GenericAnswer, GenericRequest, SecretSource } from './options.ts';
+import type { CallOptions, ClientOptions, SecretSource } from './options.ts';
 import { Transport, type Operation } from './transport.ts';
 
 export interface DeviceClientOptions extends ClientOptions {
@@ -55,19 +52,19 @@ export type Poll =
   | { readonly changed: false; readonly etag: string | undefined; readonly retryAfterSeconds?: number | undefined };
 
 const WAIT_SECONDS_MAX = 50;
-const CONFIG = '/device/v1/config';
 
 /** The API of a daemon, `/device/v1`. Every method throws MusterError. */
-export class DeviceClient {
+export class DeviceClient extends DeviceOperations {
   readonly #connection: Connection;
-  readonly #transport: Transport;
   readonly #held: HeldWait;
 
   /** @throws MusterError `invalid_argument` */
   constructor({ url, credential, ...options }: DeviceClientOptions) {
-    this.#connection = new Connection(url, 'credential', credential);
-    this.#transport = new Transport(this.#connection, options);
-    this.#held = new HeldWait(() => this.#transport.timing.now());
+    const connection = new Connection(url, 'credential', credential);
+    const transport = new Transport(connection, options);
+    super('DeviceClient', connection, transport);
+    this.#connection = connection;
+    this.#held = new HeldWait(() => transport.timing.now());
   }
 
   /** From now on requests bear this credential. @throws MusterError `invalid_argument` */
@@ -81,7 +78,7 @@ export class DeviceClient {
    */
   async enrollDevice(body: EnrollDeviceRequest, options: EnrollOptions = {}): Promise<EnrolledDevice> {
     const { credential } = options;
-    const answer = await this.#transport.send(
+    const answer = await this.send(
       {
         method: 'POST',
         path: '/device/v1/enroll',
@@ -98,7 +95,7 @@ export class DeviceClient {
   async pollConfig(options: PollOptions = {}): Promise<Poll> {
     const { etag, waitSeconds = 0 } = options;
     if (!Number.isInteger(waitSeconds) || waitSeconds < 0) throw invalidArgument('waitSeconds is no whole number.');
-    const answer = await this.#transport.send(this.#pollOf(options), options);
+    const answer = await this.send(this.#pollOf(options), options);
     if (waitSeconds > 0) this.#held.answered();
     const retryAfterSeconds = retryAfterOf(answer.headers);
     const wait = retryAfterSeconds !== undefined && { retryAfterSeconds };
@@ -129,37 +126,7 @@ export class DeviceClient {
       this.#held.failed(error, tookMs, wait);
       return this.#pollOf(options);
     };
-    return { method: 'GET', path: CONFIG, headers, repeatable: true, extraMs: wait * 1000, afterFailure };
-  }
-
-  /** Tells whether a revision was applied. It is not sent again after a lost answer: the daemon knows what is newest. */
-  async acknowledgeConfig(body: AcknowledgeConfigRequest, options?: CallOptions): Promise<void> {
-    const operation = { method: 'POST', path: `${CONFIG}/ack`, body, repeatable: false };
-    await doneOf(this.#transport.send(operation, options));
-  }
-
-  /**
-   * Reports up to 100 detections. After a lost answer the caller may send the same events again: their ids tell them.
-   * Those in `refused` were wrong, and are refused again.
-   */
-  async reportDetections(body: ReportDetectionsRequest, options?: CallOptions): Promise<AcceptedDetections> {
-    const operation = { method: 'POST', path: '/device/v1/detections', body, repeatable: false };
-    return await jsonOf(this.#transport.send(operation, options), 'accepted');
-  }
-
-  /** Any request; a POST is sent once. */
-  async request(request: GenericRequest, options: CallOptions = {}): Promise<GenericAnswer> {
-    const answer = await this.#transport.send(genericOperation(request, {}), options);
-    return { status: answer.status, headers: answer.headers, body: anyBodyOf(answer) };
-  }
-
-  /** The address alone. */
-  toString(): string {
-    return `DeviceClient(${this.#connection.base})`;
-  }
-
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
+    return { method: 'GET', path: '/device/v1/config', headers, repeatable: true, extraMs: wait * 1000, afterFailure };
   }
 }
 

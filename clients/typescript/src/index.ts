@@ -17,82 +17,17 @@ export type {
 } from './options.ts';
 export { OwnerClient } from './owner.ts';
 export type { OwnerClientOptions, TaggedOtelConfig } from './owner.ts';
-export type { BackupStream, PageQuery, ReviewQuery, UsageQuery, UsageText } from './pages.ts';
+export type { BackupStream, UsageText } from './pages.ts';
 export type { Timing } from './timing.ts';
 export type { AppEvent, WatchOptions } from './watch.ts';
+export type * from './generated/v1.ts';
+export type * from './generated/device.ts';
+export type * from './generated/operator.ts';
+// These are in several of the documents, and the same in each.
+export type { AppStatus, EvidenceLevel } from './generated/v1.ts';
+export type { Severity } from './generated/device.ts';
 export type {
-  App,
-  AppList,
-  AppStatus,
-  CreateAppRequest,
-  CreatedApp,
-  EvidenceLevel,
-  IssuedEnrollCode,
-  OtelConfig,
-  PurgedOtelConfig,
-  RevokedApp,
-  StoreOtelConfigRequest,
-} from './generated/v1.ts';
-export type {
-  AcceptedDetections,
-  AckStatus,
-  AcknowledgeConfigRequest,
-  Connection,
-  DeliveredOtelConfig,
-  Detection,
-  DeviceConfig,
-  EnrollDeviceRequest,
-  EnrolledDevice,
-  ReportDetectionsRequest,
-  ReportedEvidence,
-  Severity,
-} from './generated/device.ts';
-export type {
-  Account,
-  AccountApp,
-  AccountAppPage,
-  AccountPage,
-  AccountUsage,
-  AcknowledgedRevision,
-  ApiKey,
-  ApiKeyList,
-  AuditEntry,
-  AuditFault,
-  AuditFaultKind,
-  AuditHead,
-  AuditPage,
-  AuditVerification,
-  ChangeAccountAppRequest,
-  ChangeAccountRequest,
-  ChangeUserRequest,
-  CreateAccountRequest,
-  CreateApiKeyRequest,
-  CreatedApiKey,
-  CreatedUser,
-  CreateUserRequest,
-  DecideReviewRequest,
-  Entitlement,
-  Evidence,
-  FleetHealth,
-  KeyRotation,
-  KeyStatus,
-  LimitedAccount,
-  MadeApiKey,
-  MadeApiKeys,
-  RateLimits,
-  RefusedByKey,
-  ReplicaKeys,
-  ReviewEntry,
-  ReviewPage,
-  ReviewStatus,
-  Rollout,
-  RolloutError,
-  RolloutFailure,
-  UnhealthyAgent,
-  Usage,
-  UsageNight,
-  UsageTotal,
-  User,
-  UserLink,
-  UserList,
+  ListAccountsQuery as PageQuery,
+  ListReviewQueueQuery as ReviewQuery,
+  ReadUsageQuery as UsageQuery,
 } from './generated/operator.ts';

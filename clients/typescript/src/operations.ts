@@ -1,5 +1,5 @@
 import { invalidArgument } from './errors.ts';
-import type { CreateOptions, GenericRequest } from './options.ts';
+import type { ConditionalOptions, CreateOptions, GenericRequest } from './options.ts';
 import { freshId, type Operation } from './transport.ts';
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -13,6 +13,10 @@ export function keyed(
     throw invalidArgument('The idempotencyKey is not 1 to 255 printable ASCII characters.');
   return { ...operation, headers: { 'idempotency-key': idempotencyKey }, repeatable: true };
 }
+
+/** The header by which a change is made over one configuration alone. */
+export const conditionOf = ({ ifMatch }: ConditionalOptions): Record<string, string> =>
+  ifMatch === undefined ? {} : { 'if-match': ifMatch };
 
 /** The methods that do no harm a second time. */
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']);

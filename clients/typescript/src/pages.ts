@@ -1,28 +1,5 @@
 import { badAnswer, type Answer } from './answers.ts';
 import { MusterError } from './errors.ts';
-import type { ReviewEntry } from './generated/operator.ts';
-import type { Query } from './options.ts';
-
-/** A page of a list: `after` is the `next` of the page before. */
-export interface PageQuery {
-  /** 1 to 1000; the service takes 100 without it. */
-  readonly limit?: number | undefined;
-  readonly after?: string | undefined;
-}
-
-export interface ReviewQuery extends PageQuery {
-  /** All without it. */
-  readonly status?: ReviewEntry['status'] | undefined;
-}
-
-export interface UsageQuery extends PageQuery {
-  /** `YYYY-MM`. */
-  readonly month: string;
-  readonly accountId?: string | undefined;
-}
-
-export const pageOf = ({ limit, after }: PageQuery): Query => ({ limit, after });
-export const usageOf = ({ month, accountId, limit, after }: UsageQuery): Query => ({ month, accountId, limit, after });
 
 interface Page {
   readonly next?: string | undefined;

@@ -85,7 +85,9 @@ const service = (pipelines: readonly Pipeline[], exporter: string): string[] => 
 
 /**
  * A text as a quoted scalar of YAML that the collector reads as exactly this text. It is JSON, which YAML contains, in
- * ASCII alone: no character can end the line, the quotes or the document.
+ * ASCII alone: no character can end the line, the quotes or the document. The service has the same in
+ * `opamp/collector-scalar.ts`, and the package `yaml` would leave the controls above U+007E as they are; the daemon has
+ * the client and the platform alone, as one of another repository would.
  */
 export const quoted = (text: string): string =>
   JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(

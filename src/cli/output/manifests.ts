@@ -1,4 +1,8 @@
-/* Manifests of custom resources, and names for them. */
+/*
+ * Manifests of custom resources, and names for them. The package `yaml` leaves the controls from U+0080 on as they are,
+ * also in a text that is quoted, and a terminal obeys them; it quotes either every text or few of these. What would
+ * choose and escape each scalar in its place is as long as the two functions here.
+ */
 
 /** A custom resource as it is applied. */
 export interface Manifest {

@@ -1,5 +1,25 @@
 /* Written by `npm run client` from docs/openapi/device.json: do not edit. */
 
+import { Client } from '../client.ts';
+import type { CallOptions } from '../options.ts';
+
+/** The operations of the API as methods: the ids of the path, then the body or the query, then the options. */
+export abstract class DeviceOperations extends Client {
+  /** Tells whether the daemon could apply a revision, for the view of the rollout. After a lost answer it is not sent again. */
+  async acknowledgeConfig(body: AcknowledgeConfigRequest, options?: CallOptions): Promise<void> {
+    await this.done({ method: 'POST', path: '/device/v1/config/ack', body, repeatable: false }, options);
+  }
+
+  /** Adds entries to the review queue of the account. The same request may be repeated: an event that is known by its `id` is not added again. An event that is wrong is refused alone: `refused` names it, and the others are taken. Private daemons are refused; their detections go to their own collector. After a lost answer it is not sent again. */
+  async reportDetections(body: ReportDetectionsRequest, options?: CallOptions): Promise<AcceptedDetections> {
+    return await this.answered(
+      'accepted',
+      { method: 'POST', path: '/device/v1/detections', body, repeatable: false },
+      options,
+    );
+  }
+}
+
 /** How many detections were taken. */
 export interface AcceptedDetections {
   /** The number of events in the request that were taken, repeats included. */
@@ -80,19 +100,6 @@ export interface EnrolledDevice {
   readonly pollIntervalSeconds: number;
   /** The credential that the service made, a secret that no other answer shows; absent where the daemon sent a hash. */
   readonly credential?: string | undefined;
-}
-
-/** An error. */
-export interface Error {
-  readonly error: ErrorDetail;
-}
-
-/** What is wrong. */
-export interface ErrorDetail {
-  /** Tells the error apart, for programs. */
-  readonly code: string;
-  /** Says what is wrong and what to do, for people. */
-  readonly message: string;
 }
 
 /** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */

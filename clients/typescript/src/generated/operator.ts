@@ -1,5 +1,334 @@
 /* Written by `npm run client` from docs/openapi/operator.json: do not edit. */
 
+import { Client } from '../client.ts';
+import { segment } from '../connection.ts';
+import { keyed } from '../operations.ts';
+import type { CallOptions, CreateOptions } from '../options.ts';
+import { itemsOf } from '../pages.ts';
+
+/** The operations of the API as methods: the ids of the path, then the body or the query, then the options. */
+export abstract class OperatorOperations extends Client {
+  /** Creates an account without keys. Its owner needs an API key next. Send an `Idempotency-Key` where an answer may be lost: for 24 hours the same key gets the same answer. */
+  async createAccount(body: CreateAccountRequest, options: CreateOptions = {}): Promise<Account> {
+    return await this.answered(
+      'accountId',
+      keyed({ method: 'POST', path: '/operator/v1/accounts', body }, options),
+      options,
+    );
+  }
+
+  /** Lists the accounts by their ids, page by page. */
+  async listAccounts({ limit, after }: ListAccountsQuery = {}, options?: CallOptions): Promise<AccountPage> {
+    return await this.listed(
+      'accounts',
+      { method: 'GET', path: '/operator/v1/accounts', query: { limit, after }, repeatable: true },
+      options,
+    );
+  }
+
+  /** As `listAccounts`, page by page to the end. */
+  accounts(query: ListAccountsQuery = {}, options?: CallOptions): AsyncGenerator<Account, void, undefined> {
+    const read = (after: string | undefined) => this.listAccounts({ ...query, after }, options);
+    return itemsOf(read, ({ accounts }) => accounts, query.after);
+  }
+
+  /** Reads one account. */
+  async readAccount(accountId: string, options?: CallOptions): Promise<Account> {
+    return await this.answered(
+      'accountId',
+      { method: 'GET', path: `/operator/v1/accounts/${segment(accountId)}`, repeatable: true },
+      options,
+    );
+  }
+
+  /** Changes the fields that the body has. A disabled account is refused at once, on every listener. */
+  async changeAccount(accountId: string, body: ChangeAccountRequest = {}, options?: CallOptions): Promise<Account> {
+    return await this.answered(
+      'accountId',
+      { method: 'PATCH', path: `/operator/v1/accounts/${segment(accountId)}`, body, repeatable: true },
+      options,
+    );
+  }
+
+  /** Lists the apps by their ids, page by page, with the custom resources of Kubernetes that stand for them. The owner of the account reads more of them with `GET /v1/apps`. */
+  async listAccountApps(
+    accountId: string,
+    { limit, after }: ListAccountAppsQuery = {},
+    options?: CallOptions,
+  ): Promise<AccountAppPage> {
+    return await this.listed(
+      'apps',
+      {
+        method: 'GET',
+        path: `/operator/v1/accounts/${segment(accountId)}/apps`,
+        query: { limit, after },
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** As `listAccountApps`, page by page to the end. */
+  accountApps(
+    accountId: string,
+    query: ListAccountAppsQuery = {},
+    options?: CallOptions,
+  ): AsyncGenerator<AccountApp, void, undefined> {
+    const read = (after: string | undefined) => this.listAccountApps(accountId, { ...query, after }, options);
+    return itemsOf(read, ({ apps }) => apps, query.after);
+  }
+
+  /** Consents that a FleetApp adopts the app, once: its daemon goes on with its credential. The consent is used up by the adoption. */
+  async changeAccountApp(
+    accountId: string,
+    appId: string,
+    body: ChangeAccountAppRequest,
+    options?: CallOptions,
+  ): Promise<AccountApp> {
+    return await this.answered(
+      'appId',
+      {
+        method: 'PATCH',
+        path: `/operator/v1/accounts/${segment(accountId)}/apps/${segment(appId)}`,
+        body,
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** Creates an API key of the account, which has at most 200. No other answer shows the key, but a repetition: for 24 hours the same `Idempotency-Key` gets the same answer. */
+  async createApiKey(
+    accountId: string,
+    body: CreateApiKeyRequest = {},
+    options: CreateOptions = {},
+  ): Promise<CreatedApiKey> {
+    return await this.answered(
+      'keyId',
+      keyed({ method: 'POST', path: `/operator/v1/accounts/${segment(accountId)}/api-keys`, body }, options),
+      options,
+    );
+  }
+
+  /** Lists the keys of the account, oldest first, without their text. */
+  async listApiKeys(accountId: string, options?: CallOptions): Promise<ApiKeyList> {
+    return await this.listed(
+      'apiKeys',
+      { method: 'GET', path: `/operator/v1/accounts/${segment(accountId)}/api-keys`, repeatable: true },
+      options,
+    );
+  }
+
+  /** Revokes the key: every request that begins after the answer is refused. */
+  async revokeApiKey(accountId: string, keyId: string, options?: CallOptions): Promise<void> {
+    await this.done(
+      {
+        method: 'DELETE',
+        path: `/operator/v1/accounts/${segment(accountId)}/api-keys/${segment(keyId)}`,
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** Lists the entries of an account, oldest first, page by page. The export is an entry itself. */
+  async listAudit(accountId: string, { limit, after }: ListAuditQuery = {}, options?: CallOptions): Promise<AuditPage> {
+    return await this.listed(
+      'entries',
+      {
+        method: 'GET',
+        path: `/operator/v1/accounts/${segment(accountId)}/audit`,
+        query: { limit, after },
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** As `listAudit`, page by page to the end. */
+  audit(
+    accountId: string,
+    query: ListAuditQuery = {},
+    options?: CallOptions,
+  ): AsyncGenerator<AuditEntry, void, undefined> {
+    const read = (after: string | undefined) => this.listAudit(accountId, { ...query, after }, options);
+    return itemsOf(read, ({ entries }) => entries, query.after);
+  }
+
+  /** Finds entries that were removed, added or changed. It takes up to two minutes for a large audit. */
+  async verifyAudit(accountId: string, options?: CallOptions): Promise<AuditVerification> {
+    return await this.listed(
+      'faults',
+      {
+        method: 'GET',
+        path: `/operator/v1/accounts/${segment(accountId)}/audit/verification`,
+        repeatable: true,
+        extraMs: 120000,
+      },
+      options,
+    );
+  }
+
+  /** Lists what concerns no single account, such as a backup, oldest first, page by page. */
+  async listServiceAudit({ limit, after }: ListServiceAuditQuery = {}, options?: CallOptions): Promise<AuditPage> {
+    return await this.listed(
+      'entries',
+      { method: 'GET', path: '/operator/v1/audit', query: { limit, after }, repeatable: true },
+      options,
+    );
+  }
+
+  /** As `listServiceAudit`, page by page to the end. */
+  serviceAudit(query: ListServiceAuditQuery = {}, options?: CallOptions): AsyncGenerator<AuditEntry, void, undefined> {
+    const read = (after: string | undefined) => this.listServiceAudit({ ...query, after }, options);
+    return itemsOf(read, ({ entries }) => entries, query.after);
+  }
+
+  /** Finds entries that were removed, added or changed. It takes up to two minutes for a large audit. */
+  async verifyServiceAudit(options?: CallOptions): Promise<AuditVerification> {
+    return await this.listed(
+      'faults',
+      { method: 'GET', path: '/operator/v1/audit/verification', repeatable: true, extraMs: 120000 },
+      options,
+    );
+  }
+
+  /** Shows how far the current configuration of the account has come among its active cloud daemons. Every daemon is in one of the four states. */
+  async readRollout(accountId: string, options?: CallOptions): Promise<Rollout> {
+    return await this.answered(
+      'revision',
+      { method: 'GET', path: `/operator/v1/accounts/${segment(accountId)}/rollout`, repeatable: true },
+      options,
+    );
+  }
+
+  /** Lists the detections of the account’s daemons, page by page. */
+  async listReviewQueue(
+    accountId: string,
+    { limit, after, status }: ListReviewQueueQuery = {},
+    options?: CallOptions,
+  ): Promise<ReviewPage> {
+    return await this.listed(
+      'entries',
+      {
+        method: 'GET',
+        path: `/operator/v1/accounts/${segment(accountId)}/review-queue`,
+        query: { limit, after, status },
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** As `listReviewQueue`, page by page to the end. */
+  reviewQueue(
+    accountId: string,
+    query: ListReviewQueueQuery = {},
+    options?: CallOptions,
+  ): AsyncGenerator<ReviewEntry, void, undefined> {
+    const read = (after: string | undefined) => this.listReviewQueue(accountId, { ...query, after }, options);
+    return itemsOf(read, ({ entries }) => entries, query.after);
+  }
+
+  /** Sets the status of an entry, and its note. */
+  async decideReview(
+    accountId: string,
+    entryId: string,
+    body: DecideReviewRequest,
+    options?: CallOptions,
+  ): Promise<ReviewEntry> {
+    return await this.answered(
+      'entryId',
+      {
+        method: 'PATCH',
+        path: `/operator/v1/accounts/${segment(accountId)}/review-queue/${segment(entryId)}`,
+        body,
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** Shows what each key seals, which replicas know it, and which may be removed: numbers, never a key. */
+  async readKeys(options?: CallOptions): Promise<KeyStatus> {
+    return await this.answered('writing', { method: 'GET', path: '/operator/v1/keys', repeatable: true }, options);
+  }
+
+  /** Makes the newest key of the key file the active one. It is refused while a live replica does not know that key; a repetition changes nothing. After a lost answer it is not sent again. */
+  async rotateKeys(options?: CallOptions): Promise<KeyRotation> {
+    return await this.answered(
+      'writing',
+      { method: 'POST', path: '/operator/v1/keys/rotation', repeatable: false },
+      options,
+    );
+  }
+
+  /** Reads the metered nights of a month with their amounts, of one account, of a page of them, or of all up to 2000. The field `Accept` chooses JSON, CSV (a row a night) or CloudEvents (an event a night). */
+  async readUsage({ month, accountId, limit, after }: ReadUsageQuery, options?: CallOptions): Promise<Usage> {
+    return await this.listed(
+      'accounts',
+      {
+        method: 'GET',
+        path: '/operator/v1/usage',
+        query: { month, accountId, limit, after },
+        repeatable: true,
+        extraMs: 30000,
+      },
+      options,
+    );
+  }
+
+  /** Shows the accounts that were refused with 429 in the last minute, and those that have used a quarter of their requests, over all replicas. */
+  async readRateLimits({ top }: ReadRateLimitsQuery = {}, options?: CallOptions): Promise<RateLimits> {
+    return await this.listed(
+      'accounts',
+      { method: 'GET', path: '/operator/v1/rate-limits', query: { top }, repeatable: true },
+      options,
+    );
+  }
+
+  /** Creates a user of the panel, with a link for his first sign-in that is valid for 72 hours. The answer alone has the link. After a lost answer it is not sent again. */
+  async createUser(body: CreateUserRequest, options?: CallOptions): Promise<CreatedUser> {
+    return await this.answered(
+      'user',
+      { method: 'POST', path: '/operator/v1/users', body, repeatable: false },
+      options,
+    );
+  }
+
+  /** Lists the users of the panel by name. There are at most 10000, so there are no pages. */
+  async listUsers(options?: CallOptions): Promise<UserList> {
+    return await this.listed('users', { method: 'GET', path: '/operator/v1/users', repeatable: true }, options);
+  }
+
+  /** Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can sign in stays one, and the last owner of an account who can sign in is not disabled. The API keys that the user made end with the right by which they were made, unless they are kept by name. */
+  async changeUser(userId: string, body: ChangeUserRequest = {}, options?: CallOptions): Promise<User> {
+    return await this.answered(
+      'userId',
+      { method: 'PATCH', path: `/operator/v1/users/${segment(userId)}`, body, repeatable: true },
+      options,
+    );
+  }
+
+  /** Lists the living API keys that the user made, on all accounts: they end when the user loses the right by which they were made, is disabled or deleted, unless they are kept by name. */
+  async listUserApiKeys(userId: string, options?: CallOptions): Promise<MadeApiKeys> {
+    return await this.listed(
+      'apiKeys',
+      { method: 'GET', path: `/operator/v1/users/${segment(userId)}/api-keys`, repeatable: true },
+      options,
+    );
+  }
+
+  /** Makes a link that is valid for an hour. Who uses it sets a new password; the passkeys of the user go, and all his sessions end. Earlier links of the user are void at once. The answer alone has the link. */
+  async resetUser(userId: string, options?: CallOptions): Promise<UserLink> {
+    return await this.answered(
+      'linkId',
+      { method: 'POST', path: `/operator/v1/users/${segment(userId)}/reset`, repeatable: true },
+      options,
+    );
+  }
+}
+
 /** An account: an owner of apps. */
 export interface Account {
   /** The id of the account. */
@@ -273,19 +602,6 @@ export interface DecideReviewRequest {
 /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */
 export type Entitlement = 'standard' | 'enterprise';
 
-/** An error. */
-export interface Error {
-  readonly error: ErrorDetail;
-}
-
-/** What is wrong. */
-export interface ErrorDetail {
-  /** Tells the error apart, for programs. */
-  readonly code: string;
-  /** Says what is wrong and what to do, for people. */
-  readonly message: string;
-}
-
 /** The evidence that the account’s level allowed when it came. */
 export interface Evidence {
   /** A hash of what was found. */
@@ -346,6 +662,37 @@ export interface LimitedAccount {
   readonly liftsAt: string | null;
 }
 
+export interface ListAccountAppsQuery {
+  /** The most entries of the page; 100 without it. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+}
+
+export interface ListAccountsQuery {
+  /** The most entries of the page; 100 without it. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+}
+
+export interface ListAuditQuery {
+  /** The most entries of the page; 100 without it. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+}
+
+export interface ListReviewQueueQuery {
+  /** The most entries of the page; 100 without it. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+  readonly status?: ReviewStatus | undefined;
+}
+
+export interface ListServiceAuditQuery {
+  /** The most entries of the page; 100 without it. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+}
+
 /** An API key with its account, without its text. */
 export interface MadeApiKey {
   /** The id of the API key; it is no secret. */
@@ -382,6 +729,20 @@ export interface RateLimits {
   readonly limited: number;
   /** The most refused first, then the fullest. */
   readonly accounts: readonly LimitedAccount[];
+}
+
+export interface ReadRateLimitsQuery {
+  /** The most accounts that are listed; 20 without it. */
+  readonly top?: number | undefined;
+}
+
+export interface ReadUsageQuery {
+  /** The month, 1970-01 or later. */
+  readonly month: string;
+  readonly accountId?: string | undefined;
+  /** The most accounts of a page; without it, and without `after`, all accounts in one answer. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
 }
 
 /** Refused requests of a key. */

@@ -1,5 +1,78 @@
 /* Written by `npm run client` from docs/openapi/v1.json: do not edit. */
 
+import { Client } from '../client.ts';
+import { segment } from '../connection.ts';
+import { conditionOf, keyed } from '../operations.ts';
+import type { CallOptions, ConditionalOptions, CreateOptions } from '../options.ts';
+
+/** The operations of the API as methods: the ids of the path, then the body or the query, then the options. */
+export abstract class OwnerOperations extends Client {
+  /** Creates an app with its first enrollment code. Send an `Idempotency-Key` where an answer may be lost: for 24 hours the same key gets the same answer. */
+  async createApp(body: CreateAppRequest = {}, options: CreateOptions = {}): Promise<CreatedApp> {
+    return await this.answered('appId', keyed({ method: 'POST', path: '/v1/apps', body }, options), options);
+  }
+
+  /** Lists all apps of the account, oldest first. An account has at most 1000, so there are no pages. */
+  async listApps(options?: CallOptions): Promise<AppList> {
+    return await this.listed('apps', { method: 'GET', path: '/v1/apps', repeatable: true }, options);
+  }
+
+  /** Reads one app. An app of another account is 404 like one that does not exist. */
+  async readApp(appId: string, options?: CallOptions): Promise<App> {
+    return await this.answered(
+      'appId',
+      { method: 'GET', path: `/v1/apps/${segment(appId)}`, repeatable: true },
+      options,
+    );
+  }
+
+  /** Removes the app with all that belongs to it; the audit stays. Its daemon is refused from now on. */
+  async deleteApp(appId: string, options?: CallOptions): Promise<void> {
+    await this.done({ method: 'DELETE', path: `/v1/apps/${segment(appId)}`, repeatable: true }, options);
+  }
+
+  /** Issues a further code, in every status of the app. An app has at most 20 open codes: a further one voids the oldest. A daemon that enrolls with it brings a revoked app back. */
+  async issueEnrollCode(appId: string, options: CreateOptions = {}): Promise<IssuedEnrollCode> {
+    return await this.answered(
+      'enrollCode',
+      keyed({ method: 'POST', path: `/v1/apps/${segment(appId)}/enroll-code` }, options),
+      options,
+    );
+  }
+
+  /** Cuts the daemon off and voids the open codes of the app, in every status. A repetition changes nothing. */
+  async revokeApp(appId: string, options?: CallOptions): Promise<RevokedApp> {
+    return await this.answered(
+      'appId',
+      { method: 'POST', path: `/v1/apps/${segment(appId)}/revoke`, repeatable: true },
+      options,
+    );
+  }
+
+  /** Reads the OpenTelemetry export configuration. The header of the collector is not shown. Only with the Enterprise entitlement. */
+  async readOtelConfig(options?: CallOptions): Promise<OtelConfig> {
+    return await this.answered('enabled', { method: 'GET', path: '/v1/otel-config', repeatable: true }, options);
+  }
+
+  /** Sets the configuration of all cloud-managed daemons of the account; each picks it up on its next poll. The whole body is judged before anything is stored. With `If-Match` it is stored over no configuration but the one that you have read: nothing that somebody else has changed meanwhile is undone. Only with the Enterprise entitlement. */
+  async storeOtelConfig(body: StoreOtelConfigRequest, options: ConditionalOptions = {}): Promise<OtelConfig> {
+    return await this.answered(
+      'enabled',
+      { method: 'PUT', path: '/v1/otel-config', body, headers: conditionOf(options), repeatable: true },
+      options,
+    );
+  }
+
+  /** Removes the configuration and its secret; daemons then export nothing. It works without the Enterprise entitlement too, and where nothing is stored. */
+  async purgeOtelConfig(options: ConditionalOptions = {}): Promise<PurgedOtelConfig> {
+    return await this.answered(
+      'deleted',
+      { method: 'DELETE', path: '/v1/otel-config', headers: conditionOf(options), repeatable: true },
+      options,
+    );
+  }
+}
+
 /** An app: one daemon of the account. */
 export interface App {
   /** The id of the app. */
@@ -44,19 +117,6 @@ export interface CreatedApp {
   readonly enrollCode: string;
   /** When the code ends to be valid, 30 days after it was issued. UTC with milliseconds. */
   readonly enrollCodeExpiresAt: string;
-}
-
-/** An error. */
-export interface Error {
-  readonly error: ErrorDetail;
-}
-
-/** What is wrong. */
-export interface ErrorDetail {
-  /** Tells the error apart, for programs. */
-  readonly code: string;
-  /** Says what is wrong and what to do, for people. */
-  readonly message: string;
 }
 
 /** How much of a detection leaves the machine: the hash alone, redacted evidence too, or all of it. */

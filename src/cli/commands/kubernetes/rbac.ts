@@ -1,4 +1,4 @@
-import { dumpYaml } from '@kubernetes/client-node';
+import { stringify } from 'yaml';
 import { isNamespace, namespacedName } from '../../../config/kubernetes-names.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
@@ -34,8 +34,17 @@ export function printRbac({ env }: Pick<Invocation, 'env'>, namespace: string, o
     { apiVersion, kind: 'Role', metadata, rules: RULES },
     { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects },
   ];
-  process.stdout.write(objects.map((object) => `---\n${dumpYaml(object, { noRefs: true })}`).join(''));
+  process.stdout.write(objects.map((object) => `---\n${stringify(object, YAML)}`).join(''));
 }
+
+/** Sorted, with the quotes of the chart's file; a name is text for readers of YAML 1.1, as Go's are, and of 1.2. */
+const YAML = {
+  version: '1.1',
+  compat: 'core',
+  sortMapEntries: true,
+  singleQuote: true,
+  aliasDuplicateObjects: false,
+} as const;
 
 /** The rules of the chart's Role for an operator with a ClusterRole. */
 const RULES = [

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { answeringApiServer } from '../../../support/kubernetes/answering-api-server.ts';
 import { musterCommand, musterHere } from '../../../support/service/muster-command.ts';
@@ -53,6 +54,27 @@ test('so it is of a process', async () => {
   const { code, stderr } = await musterCommand(['kubernetes', 'secrets', '--name=a'], { HOME: home });
   expect([code, stderr]).toEqual([2, 'muster: No cluster: run it in a pod, or set KUBECONFIG.\n']);
 });
+
+test.each(['1.1', '1.2'] as const)(
+  'a Role is for its namespace, whatever YAML %s takes its name for',
+  async (version) => {
+    const names = ['team-a', 'yes', '0o17', '017', '1e3'];
+    const options = ['--release=a/b', '--service-account=a/b'];
+    for (const name of names) {
+      const { stdout } = await musterCommand(['kubernetes', 'rbac', name, ...options]);
+      const objects = parseAllDocuments(stdout, { version }).map((document) => document.toJS() as Labelled);
+      expect(objects.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([
+        ['Role', name],
+        ['RoleBinding', name],
+      ]);
+    }
+  },
+);
+
+interface Labelled {
+  readonly kind: string;
+  readonly metadata: { readonly namespace: string };
+}
 
 interface Asked extends AsyncDisposable {
   readonly asked: string[];
