@@ -11,8 +11,15 @@ import {
 } from './files/configured-file.ts';
 import { etcdAccess, type EtcdAccess } from './etcd.ts';
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
-import { LISTENER_NAMES, listenVariable, type ListenerName } from './listeners/names.ts';
-import { concurrencyMax, connectionsPerAddressMax, idleSecondsOf, type PerListener } from './listeners/bounds.ts';
+import {
+  LISTENER_NAMES,
+  listenVariable,
+  type ListenerName,
+  concurrencyMax,
+  connectionsPerAddressMax,
+  idleSecondsOf,
+  type PerListener,
+} from './listeners.ts';
 import { opampOf, type OpampConfig } from './opamp.ts';
 import { panelListen, panelOf, sessionsOf, type PanelConfig, type SessionConfig } from './panel.ts';
 import { OFF } from './panel-variables.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
 import { egressVariables, listen, ranges, store } from './addresses.ts';
-import { boundVariables } from './listeners/bounds.ts';
+import { boundVariables } from './listeners.ts';
 import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
 import { DATA_DIR, directory, file, whole, words } from './rules.ts';

@@ -1,4 +1,4 @@
-import type { ListenerName } from '../config/listeners/names.ts';
+import type { ListenerName } from '../config/listeners.ts';
 import type { IncomingMessage } from 'node:http';
 import type { DeviceDeps } from '../api/device/deps.ts';
 import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';

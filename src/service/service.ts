@@ -1,5 +1,5 @@
 import type { ListenAddress } from '../config/config.ts';
-import type { ListenerName } from '../config/listeners/names.ts';
+import type { ListenerName } from '../config/listeners.ts';
 import {
   connectionBounds,
   fewerInWords,

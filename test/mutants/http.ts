@@ -328,7 +328,7 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'the idle time of the device listener is as long as the longest poll interval',
-    file: 'src/config/listeners/bounds.ts',
+    file: 'src/config/listeners.ts',
     search: 'const INTERVALS_IDLE = 2;',
     replacement: 'const INTERVALS_IDLE = 1;',
     rule: 'Bounds of a listener: a connection is kept for twice the longest poll interval that a daemon is told.',

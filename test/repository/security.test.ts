@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { LISTENER_NAMES } from '../../src/config/listeners/names.ts';
+import { LISTENER_NAMES } from '../../src/config/listeners.ts';
 import { EVERYTHING } from '../support/doors/doors.ts';
 import { anchorsOf, codesIn, contract, rulesOf } from '../support/repository/contract.ts';
 import { ROOT } from '../support/repository/source-tree.ts';

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SIGN_IN_WAYS, type CredentialKind } from '../../src/domain/access-audit/failed-attempts.ts';
-import { LISTENER_NAMES, type ListenerName } from '../../src/config/listeners/names.ts';
+import { LISTENER_NAMES, type ListenerName } from '../../src/config/listeners.ts';
 import type { Store } from '../../src/store/port.ts';
 import { DOCUMENTED, EVERYTHING, type Served } from '../support/doors/doors.ts';
 import { Keyring } from '../support/doors/keyring.ts';

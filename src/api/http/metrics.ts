@@ -1,4 +1,4 @@
-import { LISTENER_NAMES } from '../../config/listeners/names.ts';
+import { LISTENER_NAMES } from '../../config/listeners.ts';
 import { OPEN, SECONDS } from '../../metrics/instruments/label-values.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import { ERRORS } from './errors.ts';

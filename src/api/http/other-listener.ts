@@ -1,4 +1,4 @@
-import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../config/listeners/names.ts';
+import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../config/listeners.ts';
 
 /** The listeners as people know them, with what each speaks. */
 const LISTENERS: Readonly<Record<ListenerName, { readonly name: string; readonly paths: readonly string[] }>> = {

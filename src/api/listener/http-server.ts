@@ -1,4 +1,4 @@
-import { listenVariable, type ListenerName } from '../../config/listeners/names.ts';
+import { listenVariable, type ListenerName } from '../../config/listeners.ts';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';

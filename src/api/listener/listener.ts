@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TurnQueue } from '../../concurrency/turn-queue.ts';
-import type { ListenerName } from '../../config/listeners/names.ts';
+import type { ListenerName } from '../../config/listeners.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { jitter } from '../../time/jitter.ts';
 import { isEncrypted } from '../headers/security-headers.ts';

@@ -1,4 +1,4 @@
-import { LISTENER_NAMES, type ListenerName } from '../../config/listeners/names.ts';
+import { LISTENER_NAMES, type ListenerName } from '../../config/listeners.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Method } from '../contract/operation.ts';
-import type { ListenerName } from '../../config/listeners/names.ts';
+import type { ListenerName } from '../../config/listeners.ts';
 import { otherListener } from '../http/other-listener.ts';
 import { Exchange, type ExchangeDeps } from '../http/exchange.ts';
 import { pathAndQuery, templateFinder } from './targets.ts';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-import type { PerListener } from '../../config/listeners/bounds.ts';
-import { LISTENER_NAMES, type ListenerName } from '../../config/listeners/names.ts';
+import { type PerListener, LISTENER_NAMES, type ListenerName } from '../../config/listeners.ts';
 
 /** The open connections that a listener takes: each costs memory and a file descriptor even while it is idle. */
 export const CONNECTIONS_MAX: PerListener = {

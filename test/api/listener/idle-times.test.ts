@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LISTENER_NAMES } from '../../../src/config/listeners/names.ts';
+import { LISTENER_NAMES } from '../../../src/config/listeners.ts';
 import { connectRaw, header, type RawAnswer, type RawConnection } from '../../support/http/raw-http.ts';
 import { metric } from '../../support/service/daemon.ts';
 import { createApp, enroll, Muster, OPERATOR_TOKEN, poll, tenant } from '../../support/service/muster.ts';

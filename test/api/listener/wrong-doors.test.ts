@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LISTENER_NAMES, type ListenerName } from '../../../src/config/listeners/names.ts';
+import { LISTENER_NAMES, type ListenerName } from '../../../src/config/listeners.ts';
 import { OwnerClient } from '#client';
 import { selfSigned } from '../../support/http/certificates.ts';
 import { connectRaw, exchange, header } from '../../support/http/raw-http.ts';

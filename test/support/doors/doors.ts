@@ -6,7 +6,7 @@ import { OPERATIONS as OPERATOR, PROBES, PUBLIC } from '../../../src/api/operato
 import { REFERENCE_PATHS } from '../../../src/api/panel/pages/reference.ts';
 import { OPERATIONS as PANEL } from '../../../src/api/panel/routes.ts';
 import { ROUTES as V1 } from '../../../src/api/v1/gateway.ts';
-import type { ListenerName } from '../../../src/config/listeners/names.ts';
+import type { ListenerName } from '../../../src/config/listeners.ts';
 import type { Method } from './send.ts';
 
 /* The doors of the service: its listeners, with all that they serve, from the lists by which they serve it. */

@@ -3,7 +3,7 @@ import type { Store } from '../../../src/store/port.ts';
 import { PATH_IDS } from '../../../src/api/contract/fields.ts';
 import { signedIn } from '../panel/panel-users.ts';
 import { OPERATOR_TOKEN, type Muster } from '../service/muster.ts';
-import type { ListenerName } from '../../../src/config/listeners/names.ts';
+import type { ListenerName } from '../../../src/config/listeners.ts';
 import { EVERYTHING, type Served } from './doors.ts';
 import type { Got, Method, Sent } from './send.ts';
 import { operationsOf, readDocument } from '../openapi/documents.ts';

@@ -1,4 +1,4 @@
-import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../../config/listeners/names.ts';
+import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../../config/listeners.ts';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';

@@ -14,7 +14,7 @@ import { createEnvelope } from '../../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../../src/domain/keys/key-ring.ts';
 import { openHeader } from '../../../../src/domain/otel-config/otel-config.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { LISTENER_NAMES } from '../../../../src/config/listeners/names.ts';
+import { LISTENER_NAMES } from '../../../../src/config/listeners.ts';
 import type { Store } from '../../../../src/store/port.ts';
 import { send } from '../../doors/send.ts';
 import { selfSigned } from '../../http/certificates.ts';

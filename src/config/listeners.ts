@@ -1,9 +1,15 @@
 import type * as z from 'zod';
-import { pollIntervalAt } from '../../time/poll-interval.ts';
-import { ConfigError } from '../files/config-error.ts';
-import type { panelVariables } from '../panel-variables.ts';
-import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, whole } from '../rules.ts';
-import type { ListenerName } from './names.ts';
+import { pollIntervalAt } from '../time/poll-interval.ts';
+import { ConfigError } from './files/config-error.ts';
+import type { panelVariables } from './panel-variables.ts';
+import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, whole } from './rules.ts';
+
+/** The listeners of a service, each on an address of its own. */
+export const LISTENER_NAMES = ['api', 'device', 'ops', 'panel'] as const;
+export type ListenerName = (typeof LISTENER_NAMES)[number];
+
+/** The variable with the address of a listener. */
+export const listenVariable = (name: ListenerName): string => `MUSTER_${name.toUpperCase()}_LISTEN`;
 
 /* The bounds of the listeners; those of the panel's listener stand with its other variables. */
 
