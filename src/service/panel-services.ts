@@ -28,8 +28,7 @@ import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createEgress } from '../outgoing/egress.ts';
 import { createAddressRates, createPanelRate } from './admission-services.ts';
-import type { Core } from './core.ts';
-import type { DeviceServices, DomainServices } from './domain-services.ts';
+import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedProvider } from './files/provider-files.ts';
 import { ownersReference } from './reference.ts';
 
