@@ -33,13 +33,18 @@ export interface Put {
 /** One effect of a commit. `removeAll` removes every key that starts with the prefix and counts as one operation. */
 export type Write = Put | { readonly remove: Key } | { readonly removeAll: KeyPrefix };
 
+/** What a commit relies on and what it does; a change may be put together from several. */
+export interface ChangeParts {
+  readonly expect: readonly Expectation[];
+  readonly write: readonly Write[];
+}
+
 /**
  * All or nothing: the writes happen if every expectation holds. A blind write cannot be expressed. No two writes of a
  * change touch the same key. At most `COMMIT_OPERATIONS_MAX` expectations, and as many writes (one is kept for `head`).
  */
-export interface Change {
+export interface Change extends ChangeParts {
   readonly expect: readonly [Expectation, ...Expectation[]];
-  readonly write: readonly Write[];
   /** Leaves `head` alone, as heartbeats, rate records and leadership do: no consistent read depends on them. */
   readonly quiet?: true;
   /** The instant of what the change tells, in milliseconds since 1970: `head` keeps the newest one (head-value.ts). */

@@ -4,11 +4,11 @@ import { Secret } from '../credentials/secret.ts';
 import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
+import { NO_PRECONDITION, type Precondition } from '../mutation/authority.ts';
 import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -130,11 +130,7 @@ async function create(
 async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>): Promise<Step<T>> {
   const user = actor.startsWith('user:') ? await reader.user(actor.slice('user:'.length)) : undefined;
   if (!user) return step;
-  return {
-    ...step,
-    expect: [...step.expect, expectUnchanged(user)],
-    write: [...step.write, put(KEYS.user(user.id), user.record)],
-  };
+  return withParts(step, { expect: [expectUnchanged(user)], write: [put(KEYS.user(user.id), user.record)] });
 }
 
 const keptKey = z.object({
@@ -195,13 +191,14 @@ async function revoke(
     await precondition.recheck();
     const key = await (await existing(reader, accountId)).apiKey(keyId);
     if (!key) throw new Refusal('not_found');
-    return relyingOn<void>(precondition, {
+    const step: Step<void> = {
       accountId,
       action: 'key.revoked',
       detail: { keyId },
       expect: [expectUnchanged(key)],
       write: [{ remove: KEYS.apiKey(accountId, keyId) }],
       result: undefined,
-    });
+    };
+    return withParts(step, precondition);
   });
 }

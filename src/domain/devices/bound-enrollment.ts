@@ -4,7 +4,7 @@ import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import { appEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import type { LeadingStep } from '../mutation/step.ts';
+import { withParts, type LeadingStep } from '../mutation/step.ts';
 import { withRecord } from '../records/codec.ts';
 import type { AppRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
@@ -55,7 +55,7 @@ export async function enrollBound(
         { code: code.hash, credential: hash, at: origin.at, provisional: false },
       );
       if (!step) throw new Refusal('conflict', 'The credential is bound to another app. Delete the Secret.');
-      return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write] };
+      return withParts(step, { expect, write });
     },
     caller.reader,
   );

@@ -10,7 +10,7 @@ import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
 import { writeClassOf } from './actions.ts';
-import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
+import { isUnchanged, withParts, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*
  * Creates and deletes of one account all write its counters, the record that makes the limit of 1000 apps exact (A10).
@@ -229,7 +229,7 @@ async function guarded(
 ): Promise<CountersStep<unknown> | Unchanged<unknown>> {
   const relied = await origin.guard?.(reader);
   const step = await plan(reader, counters);
-  return relied === undefined || isUnchanged(step) ? step : { ...step, expect: [...step.expect, ...relied] };
+  return relied === undefined || isUnchanged(step) ? step : withParts(step, { expect: relied });
 }
 
 /** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expectUnchanged } from '../../store/port.ts';
 import type { AccountView } from '../fleet/account-memory.ts';
-import { relyingOn, type Precondition } from '../mutation/authority.ts';
+import type { Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step, type Unchanged } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { consentDetail, type Offer } from '../accounts/offers.ts';
@@ -85,7 +85,7 @@ async function note(
     const write = app
       ? put(KEYS.app(accountId, app.id), { ...app.record, consent })
       : put(KEYS.account(accountId), { ...account.record, consent });
-    return relyingOn<void>(precondition, {
+    const step: Step<void> = {
       accountId,
       action: appId === undefined ? 'account.changed' : 'app.changed',
       ...(appId !== undefined && { appId }),
@@ -93,6 +93,7 @@ async function note(
       expect: [account, ...(app ? [app] : [])].map(expectUnchanged),
       write: [write],
       result: undefined,
-    });
+    };
+    return withParts(step, precondition);
   });
 }

@@ -1,4 +1,4 @@
-import { expectAsFound, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { expectAsFound, type ChangeParts, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { endOfDay, startOfDay } from '../../time/utc-days.ts';
 import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
 import { parseRecord, put } from '../records/codec.ts';
@@ -21,10 +21,8 @@ export interface TransitionDeps {
 }
 
 /** The expectations and writes that the commit of a change needs besides its own, and the instant of the change. */
-export interface Transition {
+export interface Transition extends ChangeParts {
   readonly at: number;
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
 }
 
 /**

@@ -3,7 +3,7 @@ import { generateAccountId } from '../credentials/random-ids.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { withParts, type LeadingStep, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -53,9 +53,7 @@ export function createAcceptLink(deps: UserDeps & { readonly links: Pick<Links, 
         const link = await deps.links.read(reader, answer.token);
         const step = await stepOf({ deps, reader, origin, link, answer, userId });
         return {
-          ...step,
-          expect: [...step.expect, expectUnchanged(link), ...link.relied],
-          write: [...step.write, { remove: link.key }],
+          ...withParts(step, { expect: [expectUnchanged(link), ...link.relied], write: [{ remove: link.key }] }),
           detail: { ...step.detail, linkId: link.record.linkId },
           result: { userId, accountId: link.record.accountId },
         };
@@ -113,7 +111,7 @@ async function arriving(accepting: Accepting): Promise<Step<unknown>> {
   if ((await reader.userCount(accountId)) >= LIMITS.invitedUsersPerAccountMax) throw new Refusal('conflict', TOO_MANY);
   const created = await newcomer(accepting, { invitedBy: accountId });
   const step = await newMemberStep(reader, accountId, userId, role, origin.at);
-  return { ...step, expect: [...step.expect, ...created.expect], write: [...step.write, ...created.write] };
+  return withParts(step, created);
 }
 
 /** The first operator. */

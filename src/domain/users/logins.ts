@@ -1,10 +1,10 @@
-import { expectUnchanged, type Store } from '../../store/port.ts';
+import { expectUnchanged, type ChangeParts, type Store } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { comparableLogin } from '../../text/logins.ts';
-import { loginKeys, type RecordChangeSet } from './user-state.ts';
+import { loginKeys } from './user-state.ts';
 
 /* Names to sign in with: whose they are, and that no new one is another's (RFC 8265, 3.3). */
 
@@ -52,7 +52,7 @@ export async function refuseTaken(
 export async function loginRemoval(
   deps: LoginDeps,
   { id, record: { login } }: Pick<UserEntry, 'id' | 'record'>,
-): Promise<RecordChangeSet> {
+): Promise<ChangeParts> {
   const own = login === '' ? [] : (await locators(deps, login)).filter(({ record }) => record.userId === id);
   return { expect: own.map(expectUnchanged), write: own.map(({ key }) => ({ remove: key })) };
 }

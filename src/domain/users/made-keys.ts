@@ -2,7 +2,14 @@ import { expectUnchanged } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import {
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
 import { isExpiredKey } from '../records/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedNow } from './roles.ts';
@@ -116,7 +123,7 @@ const revocation = ({ account, key }: FoundKey, maker: UserEntry): Step<void> =>
 function batchOf(revocations: readonly Step<void>[], maker: UserEntry): LeadingStep<void> {
   const [last, ...first] = revocations.slice(0, BATCH_MAX);
   if (!last) throw new Error('a batch without keys');
-  return { ...last, first, expect: [...last.expect, expectUnchanged(maker)] };
+  return { ...withParts(last, { expect: [expectUnchanged(maker)] }), first };
 }
 
 /** Whether the provider's groups make the user an owner of the account now, as they may beside a membership. */

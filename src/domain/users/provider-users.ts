@@ -4,7 +4,14 @@ import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import {
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -124,7 +131,7 @@ async function admit(
       const allowed = await welcomed(deps, reader, user, welcome);
       if (!allowed) return { unchanged: undefined };
       const created = creation(newId, user, crowd, origin.at);
-      return { ...created, expect: [...created.expect, ...allowed], result: newId };
+      return { ...withParts(created, { expect: allowed }), result: newId };
     }
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;

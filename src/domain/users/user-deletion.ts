@@ -1,4 +1,4 @@
-import { expectUnchanged, type Key } from '../../store/port.ts';
+import { expectUnchanged, type ChangeParts, type Key } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -10,7 +10,7 @@ import { othersWhoStay } from './last-one.ts';
 import { loginRemoval } from './logins.ts';
 import { livingOf, mutateEndingKeys, refuseForeign } from './made-keys.ts';
 import { endMembership } from './members.ts';
-import { identityKey, operatorsAfter, passkeyKey, type RecordChangeSet } from './user-state.ts';
+import { identityKey, operatorsAfter, passkeyKey } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** Deletes users. */
@@ -84,7 +84,7 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
 }
 
 /** What removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
-export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<RecordChangeSet> {
+export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<ChangeParts> {
   const login = await loginRemoval(deps, user);
   return {
     expect: login.expect,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { expectAbsent, expectAsFound, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
+import { expectAbsent, expectAsFound, expectUnchanged, type ChangeParts, type Expectation } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Origin } from '../mutation/step.ts';
@@ -111,12 +111,6 @@ const isInUse = ({ passkeys, identities }: UserRecord, { kind, at }: Addition): 
   (kind === 'passkey' && passkeys.some(({ createdAt }) => createdAt === at)) ||
   (kind === 'identity' && identities.some(({ linkedAt }) => linkedAt === at));
 
-/** Expectations and writes of one record or more. */
-export interface RecordChangeSet {
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
-}
-
 /** What is known of a user when he is made. */
 interface NewUser {
   readonly name: string;
@@ -164,7 +158,7 @@ export function userCreation(
   userId: string,
   user: NewUser,
   { newest, count, operators }: Crowd,
-): RecordChangeSet & { readonly record: UserRecord } {
+): ChangeParts & { readonly record: UserRecord } {
   if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
   const { name, login, createdAt, identity, password, mapped, operator = false, invitedBy } = user;
   const members = operator ? operatorsAfter(operators.record, userId, true) : operators.record.members;
