@@ -15,7 +15,7 @@ export type RecordChange = RecordRef | UserRef | { readonly kind: 'all' };
 export type RecordListener = (changes: readonly RecordChange[]) => void;
 
 /** Kinds of records of which daemons are told nothing. */
-const SILENT: ReadonlySet<RecordRef['kind']> = new Set(['seen', 'tally', 'members', 'stored']);
+const SILENT: ReadonlySet<RecordRef['kind']> = new Set(['lastSeen', 'counters', 'members', 'stored']);
 
 /** Changes of one batch that are told one by one; a batch of more is told as `all`. */
 const CHANGES_TOLD_MAX = 1000;

@@ -265,14 +265,14 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     const account = this.#accountOf(ref.accountId);
     const before = ref.kind === 'members' ? memberIds(account) : [];
     account.put(ref, entry);
-    if (ref.kind === 'key') this.#accountIdOfKey.set(ref.id, account.id);
+    if (ref.kind === 'apiKey') this.#accountIdOfKey.set(ref.id, account.id);
     else if (ref.kind === 'members') this.#users.membersChanged(account.id, before, memberIds(account));
   }
 
   #drop(ref: RecordRef | UserRef): void {
     if (!('accountId' in ref)) return this.#users.drop(ref);
     const account = this.#accounts.get(ref.accountId);
-    if (ref.kind === 'key') this.#accountIdOfKey.delete(ref.id);
+    if (ref.kind === 'apiKey') this.#accountIdOfKey.delete(ref.id);
     else if (ref.kind === 'members' && account) this.#users.membersChanged(account.id, memberIds(account), []);
     account?.drop(ref);
   }

@@ -44,10 +44,10 @@ const BEAT_MS = 15_000;
 const SEEN_EVERY_MS = 5000;
 const EXPIRY_EVERY_MS = 60_000;
 
-const TOPICS: Readonly<Record<string, Topic>> = {
+const TOPICS: Readonly<Partial<Record<Extract<RecordChange, { accountId: string }>['kind'], Topic>>> = {
   account: 'account',
   app: 'apps',
-  key: 'keys',
+  apiKey: 'keys',
   otel: 'config',
   members: 'members',
 };
@@ -146,7 +146,7 @@ class Hub implements LiveHub {
     if (!('accountId' in change)) return this.#noteUser(stream, change);
     const { accountId, kind } = change;
     if (!stream.accounts.has(accountId)) return false;
-    if (kind === 'seen') this.#seen.add(accountId);
+    if (kind === 'lastSeen') this.#seen.add(accountId);
     const topic = TOPICS[kind];
     if (topic) stream.hint(accountId, topic);
     const isJudged = kind === 'members' || kind === 'account';
