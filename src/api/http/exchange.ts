@@ -12,6 +12,7 @@ import { AUTHENTICATED } from './exchange-events.ts';
 import {
   errorBody,
   ERRORS,
+  HttpRefusal,
   isAtQuota,
   NotAuthenticated,
   outageOf,
@@ -46,25 +47,6 @@ export interface ExchangeDeps {
   readonly awaitedBodies: AwaitedBodies;
   /** Bounds the long answers that clients do not take, on all listeners. */
   readonly owedBytes: OwedBytes;
-}
-
-/**
- * An error that the domain does not know and that has a code of its own: the size of a body, the load of a listener.
- */
-export class HttpRefusal extends Error {
-  override readonly name = 'HttpRefusal';
-  readonly code: ErrorCode;
-  readonly headers: readonly string[];
-  /** Replaces the sentence of the table. */
-  readonly says: string | undefined;
-
-  constructor(code: ErrorCode, headers: readonly string[] = [], says?: string) {
-    super(code);
-    this.code = code;
-    this.headers = headers;
-    this.says = says;
-    this.stack = '';
-  }
 }
 
 const SLOW_SECONDS = 1;

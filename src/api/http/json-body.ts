@@ -2,7 +2,8 @@ import type * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
-import { HttpRefusal, type Exchange } from './exchange.ts';
+import { HttpRefusal } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { wordsOfIssue } from './fields.ts';
 import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
 

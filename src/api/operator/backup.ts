@@ -3,7 +3,7 @@ import type { Backups } from '../../domain/backup/backup.ts';
 import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as operations from '../contract/operator/service.ts';
-import { HttpRefusal } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
 import { handle } from './route.ts';
 
 /** GET /operator/v1/backup. */

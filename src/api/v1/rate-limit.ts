@@ -5,7 +5,8 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SECONDS } from '../../metrics/instruments/label-values.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Clock } from '../../time/clock.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Authenticated } from './authenticate.ts';
 
 /** A request was charged, was refused with 429, or could not be decided (502). */

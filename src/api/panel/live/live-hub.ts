@@ -6,7 +6,7 @@ import type { Pulse } from '../../../domain/fleet/pulse.ts';
 import type { SessionUses } from '../../../domain/sessions/session-uses.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Topic } from '../../contract/panel/live.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { judgeByStore, judgeStreams, type StreamPolicy } from './live-rights.ts';
 import { LiveStream, type Follower } from './live-stream.ts';
 import { createRounds } from './rounds.ts';

@@ -4,7 +4,7 @@ import type { Origin } from '../../../domain/mutation/step.ts';
 import type { ProofWay, SessionRecord } from '../../../domain/records/user-records.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { Replacement } from '../../../domain/users/replaced-session.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { setCookie, type CookieNames } from './cookies.ts';
 import type { PanelServices } from './route.ts';
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { generateMarker } from '../../../domain/credentials/random-ids.ts';
 import { isDue } from '../../../domain/sign-ins/networks.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { setCookie } from './cookies.ts';
 import type { OpenRequest, PanelServices } from './route.ts';
 
