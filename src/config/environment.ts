@@ -37,7 +37,7 @@ export const operatorToken = z
   .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
   .max(1024);
 
-const storing = {
+const storeVariables = {
   MUSTER_STORE: store.optional().meta({
     unset: '`sqlite:` in the data directory',
     description:
@@ -66,7 +66,7 @@ const storing = {
   }),
 };
 
-const onEtcd = {
+const etcdVariables = {
   MUSTER_ETCD_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9._/-]{0,199}\/$/, 'must end in / and be at most 200 characters of A-Z a-z 0-9 . _ / -')
@@ -107,7 +107,7 @@ const onEtcd = {
   }),
 };
 
-const listening = {
+const listenerVariables = {
   MUSTER_API_LISTEN: listen.prefault('127.0.0.1:8080').meta({ description: 'The address of the API listener.' }),
   MUSTER_DEVICE_LISTEN: listen.prefault('127.0.0.1:8081').meta({ description: 'The address of the device listener.' }),
   MUSTER_OPS_LISTEN: listen.prefault('127.0.0.1:8082').meta({ description: 'The address of the ops listener.' }),
@@ -133,7 +133,7 @@ const listening = {
   }),
 };
 
-const guarding = {
+const accessVariables = {
   MUSTER_OPERATOR_TOKEN: operatorToken.optional().meta({
     unset: 'embedded: generated as `operator-token` in the data directory; etcd: required',
     description: 'The bearer token of the operator API.',
@@ -175,7 +175,7 @@ const guarding = {
   }),
 };
 
-const working = {
+const processVariables = {
   MUSTER_ROLES: roles.prefault('api,device,controller').meta({
     description:
       'What this process does. Every replica may be a controller; one of them leads. `kubernetes`, beside ' +
@@ -211,7 +211,7 @@ const working = {
     .meta({ description: 'The least severe level that is logged. `npm start` sets `warn` where nothing is set.' }),
 };
 
-const following = {
+const customResourceVariables = {
   MUSTER_KUBERNETES_NAMESPACES: namespaces.optional().meta({
     unset: 'none by name',
     description: 'The namespaces whose custom resources are followed.',
@@ -241,28 +241,28 @@ const following = {
 
 /** The variables in the order and under the headings of docs/CONFIGURATION.md. */
 export const SECTIONS = {
-  'The store': storing,
-  'The store on etcd': onEtcd,
-  Listeners: listening,
-  'Tokens and bounds': guarding,
+  'The store': storeVariables,
+  'The store on etcd': etcdVariables,
+  Listeners: listenerVariables,
+  'Tokens and bounds': accessVariables,
   'OpAMP, for collectors': opampVariables,
   'The panel': panelVariables,
   'Calls to the outside': egressVariables,
-  'What the process does': working,
-  'Custom resources, with the role `kubernetes`': following,
+  'What the process does': processVariables,
+  'Custom resources, with the role `kubernetes`': customResourceVariables,
 } as const;
 
 /** The schema of all variables together. */
 export const environment = z.object({
-  ...storing,
-  ...onEtcd,
-  ...listening,
-  ...guarding,
+  ...storeVariables,
+  ...etcdVariables,
+  ...listenerVariables,
+  ...accessVariables,
   ...opampVariables,
   ...panelVariables,
   ...egressVariables,
-  ...working,
-  ...following,
+  ...processVariables,
+  ...customResourceVariables,
 });
 /** The values of the variables, parsed. */
 export type Environment = z.infer<typeof environment>;
