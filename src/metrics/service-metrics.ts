@@ -17,6 +17,7 @@ import { mutationMetrics } from '../domain/mutation/metrics.ts';
 import { opampMetrics } from '../domain/opamp/metrics.ts';
 import { rateWindowMetrics } from '../domain/rate-window/shared/metrics.ts';
 import { replicaMetrics } from '../domain/replicas/replicas.ts';
+import { clockMetrics } from '../domain/status-history/clock-trust.ts';
 import { detectionMetrics } from '../domain/review-queue/detections.ts';
 import { signInMetrics } from '../domain/sign-ins/metrics.ts';
 import { fileMetrics } from '../service/files/metrics.ts';
@@ -46,6 +47,7 @@ export function createMetrics(version: string) {
     /** Every series of the product, in the order of docs/METRICS.md; those of the client library are not among them. */
     sections: Object.values(sections),
     ...processMetrics(sections, version),
+    ...clockMetrics(sections),
     ...exchangeMetrics(sections),
     ...attemptMetrics(sections),
     ...signInMetrics(sections),

@@ -230,7 +230,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a record of no declared kind is written',
-    file: 'src/domain/fullness/write-class.ts',
+    file: 'src/domain/records/keys.ts',
     search: 'if (!kind) throw',
     replacement: "if (!kind && key === '') throw",
     rule: 'ADR 0063: what is written is of a declared kind.',
