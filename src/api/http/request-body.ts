@@ -58,16 +58,16 @@ export function readBody(
   principal: string | undefined,
   limits: BodyLimits = BODY_LIMITS,
 ): Promise<ReadBody> {
-  const encoding = judgeHead(request, limits);
+  const encoding = checkHead(request, limits);
   if (typeof encoding !== 'string') return Promise.resolve(encoding);
   if (encoding !== 'identity' && principal === undefined) return Promise.resolve(UNKNOWN_ENCODING);
   const sentMax = encoding === 'identity' ? limits.bytesMax : (limits.compressedBytesMax ?? limits.bytesMax);
-  const judge = limits.isBinary ? binary : judgeBytes;
+  const contentOf = limits.isBinary ? binary : utf8;
   const decode = (raw: Buffer): MaybePromise<ReadBody> => {
     if (raw.length > sentMax) return TOO_LARGE;
     if (raw.length === 0) return EMPTY;
-    if (encoding === 'identity' || principal === undefined) return judge(raw);
-    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal, queue: limits.inflating }).then(judge);
+    if (encoding === 'identity' || principal === undefined) return contentOf(raw);
+    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal, queue: limits.inflating }).then(contentOf);
   };
   // Most bodies have arrived when their request is authenticated.
   if (request.complete) return Promise.resolve(decode(readAll(request)));
@@ -87,7 +87,7 @@ export function readBody(
  * @returns the encoding of the body, or the result where it is not to be read. Content-Length comes first (H7); the
  * parser has checked its digits
  */
-function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Encoding {
+function checkHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Encoding {
   const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
   const transferEncoding = headers['transfer-encoding'];
@@ -201,7 +201,7 @@ function binary(bytes: Inflated): ReadBody {
   return bytes.length === 0 ? EMPTY : { kind: 'bytes', bytes };
 }
 
-function judgeBytes(inflated: Inflated): ReadBody {
+function utf8(inflated: Inflated): ReadBody {
   const body = binary(inflated);
   if (body.kind !== 'bytes') return body;
   const { bytes } = body;

@@ -39,7 +39,7 @@ export async function bootstrapAgent(exchange: Exchange, deps: OpampDeps, enroll
   if (!enrolled) throw new HttpRefusal('overloaded');
   const credential = await enrolled;
   const interval = deps.configs.pollIntervalSeconds(appId);
-  const settings = deps.settings.whole(interval, credential.reveal());
+  const settings = deps.settings.complete(interval, credential.reveal());
   deps.metrics.opampMessageEnded('enrolled');
   reply(exchange, message.instanceUid, { connectionSettings: settings.message() });
 }

@@ -36,7 +36,7 @@ export interface ConnectionSettings {
    * All that an agent needs to connect. Without a certificate the supervisor of the collector would switch off the
    * verification of certificates.
    */
-  whole(intervalSeconds: number, bearer: string): Settings;
+  complete(intervalSeconds: number, bearer: string): Settings;
 }
 
 /** The address with its authority, and a name that is another one for another authority: agents then get it. */
@@ -56,7 +56,7 @@ export function connectionSettings({ url, authority }: OfferedConnection): Conne
     return (known = { bytes, pem, name: hash.digest('base64url').slice(0, 12) });
   }
 
-  function whole(intervalSeconds: number, bearer: string): Settings {
+  function complete(intervalSeconds: number, bearer: string): Settings {
     const { bytes, pem, name } = present();
     const hash = `connection-${intervalSeconds}-${name}`;
     return {
@@ -76,10 +76,10 @@ export function connectionSettings({ url, authority }: OfferedConnection): Conne
   }
 
   return {
-    whole,
+    complete,
     poll({ reportsHeartbeat, acceptsSettings }, intervalSeconds, bearer) {
       if (!reportsHeartbeat) return undefined;
-      if (acceptsSettings) return url === undefined ? undefined : whole(intervalSeconds, bearer);
+      if (acceptsSettings) return url === undefined ? undefined : complete(intervalSeconds, bearer);
       const hash = `interval-${intervalSeconds}`;
       const opamp = { heartbeatIntervalSeconds: BigInt(intervalSeconds) };
       return { hash, isWhole: false, message: () => ({ hash: Buffer.from(hash), opamp }) };

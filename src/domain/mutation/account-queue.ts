@@ -113,7 +113,7 @@ async function commitTogether(
     for (let attempt = 1; ; attempt += 1) {
       const handed = attempt === 1 ? sharedReader(left) : undefined;
       const read = await readAccount(deps, accountId, handed, lastCommit);
-      const { planned, deferred } = await planAll(deps, read, left);
+      const { planned, deferred } = await planMembers(deps, read, left);
       waiting.unshift(...deferred);
       const last = planned.at(-1);
       if (!last || !read.counters) return undefined;
@@ -180,7 +180,7 @@ interface Together {
 }
 
 /** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are settled here. */
-async function planAll(
+async function planMembers(
   deps: Pick<MutationDeps, 'clock' | 'store' | 'quotas'>,
   { reader, isCurrent, counters }: AccountRead,
   members: readonly Member[],

@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 2000;
 const LOOK_SELDOM_MS = 60_000;
 
 /** The entries that are there now, oldest first. @throws MusterError */
-export async function* whole(read: ReadPage): AsyncGenerator<AuditEntry, void> {
+export async function* allPages(read: ReadPage): AsyncGenerator<AuditEntry, void> {
   for (let after: string | undefined; ;) {
     const { entries, next } = await read({ limit: PAGE_MAX, after });
     yield* entries;
