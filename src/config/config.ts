@@ -207,7 +207,9 @@ function refuseUnreadable(files: ConfiguredFiles): void {
 
 /** Refuses two listeners that cannot both have their port. Port 0 is another one each time. */
 function refuseSharedPorts({ listen, roles }: Config): void {
-  const open = LISTENER_NAMES.flatMap((name) => {
+  // The ops listener comes first: the variable of the other one is told before its.
+  const names = LISTENER_NAMES.toSorted((one, other) => Number(other === 'ops') - Number(one === 'ops'));
+  const open = names.flatMap((name) => {
     const address = listen[name];
     const isOpen = name === 'ops' || roles.has(name === 'panel' ? 'api' : name);
     return address && isOpen ? [{ name, address }] : [];

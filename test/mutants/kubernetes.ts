@@ -206,8 +206,9 @@ export const KUBERNETES: readonly Mutant[] = [
   {
     name: 'the command believes whatever the authority of the listener issued',
     file: 'src/cli/connection/fetch-to.ts',
-    search: 'files.some(([first]) => first?.ca)',
-    replacement: 'files.flat().some(({ ca }) => ca)',
+    search: `files.some(([first]) => first?.ca);
+    const believed = files.flatMap((file) => (file[0]?.ca ? file : file.filter(({ ca }) => !ca)));`,
+    replacement: 'files.flat().some(({ ca }) => ca), believed = files.flat();',
     rule: 'Command line: beside the service the one certificate of its file is believed.',
     caughtBy: ['test/service/ops-tls.test.ts'],
   },
