@@ -16,14 +16,14 @@ import { guarded } from './provider-fault.ts';
  * RFC 7636). Every call is bounded in time and in bytes.
  */
 
-/** What a sign-in remembers while the browser is at the provider. */
+/** A sign-in remembers these while the browser is at the provider. */
 interface ProviderFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Who signed in, as the provider says. */
+/** The user who signed in, as the provider says. */
 export interface ProviderAnswer {
   readonly issuer: string;
   readonly subject: string;
@@ -48,7 +48,7 @@ export interface ProviderClient {
    * @param identity who it must be; a token that another provider gave is not sent
    */
   renew(refreshToken: Secret, identity: Identity): Promise<ProviderAnswer>;
-  /** Where to sign out at the provider; undefined where it has no such address. */
+  /** The address to sign out at the provider; undefined where it has none. */
   endSessionUrl(): Promise<string | undefined>;
   /** Judges a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). */
   readLogoutToken(token: string): Promise<LoggedOut>;

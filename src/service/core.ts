@@ -31,7 +31,7 @@ import type { StartProgress } from './start-deadline.ts';
 export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Where the log is written, where that may drop lines. */
+  /** The output of the log, where that may drop lines. */
   readonly logOutput?: Pick<LogOutput, 'onDropped'>;
   /** The id that the lines of the log have; drawn where it is absent. */
   readonly replicaId?: string;

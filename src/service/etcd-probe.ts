@@ -78,7 +78,7 @@ function tlsSocket(url: string, choice: TlsChoice): TLSSocket {
   return connectTls({ host, port, ALPNProtocols: ['h2'], ...named, ...choice });
 }
 
-/** Where a URL is connected to. */
+/** The host and port of a URL. */
 export function placeOf(url: string): { readonly host: string; readonly port: number } {
   const { protocol, hostname, port } = new URL(url);
   // A URL leaves out the port that its scheme implies.

@@ -38,7 +38,7 @@ export interface ListenerBounds {
   readonly concurrencyMax: number;
   /** Open connections; for a further one, the one that has been idle longest is closed. */
   readonly connectionsMax: number;
-  /** Those of one address that have not authenticated; 0 is no bound. */
+  /** The connections of one address that have not authenticated; 0 is no bound. */
   readonly strangersPerAddressMax?: number;
   /** How long, in milliseconds, a connection stays open without a request. */
   readonly keepAliveMs?: number;

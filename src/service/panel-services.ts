@@ -34,7 +34,7 @@ import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
 
-/** Where `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package. */
+/** The folder in which `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package. */
 const PAGES = new URL('../../web/dist/', import.meta.url);
 
 /**
@@ -63,7 +63,7 @@ export async function firstLink(
   return made && new Secret(linkBody(made, panelUrlOf(core, port)).url);
 }
 
-/** What the panel's listener is made of. */
+/** The parts of the panel's listener. */
 interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'isTls' | 'rate'> {
   /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;

@@ -75,7 +75,7 @@ export class StartDeadline implements StartProgress {
 const tookTooLong = (cause: Error | undefined): string =>
   `it does not come to listen within ${START_MS_MAX / 1000} s: ${cause?.message ?? 'its log says how far it came'}`;
 
-/** What closes within it, closes by itself. */
+/** Whatever closes within it closes by itself. */
 const LINGERS_MS_MAX = 2000;
 
 /**

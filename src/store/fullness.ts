@@ -1,4 +1,4 @@
-/** What one look at a store tells. */
+/** One look at a store tells this. */
 export interface Look {
   readonly inUseBytes: number;
   readonly capacityBytes: number;

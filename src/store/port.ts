@@ -33,7 +33,7 @@ export interface Put {
 /** One effect of a commit. `removeAll` removes every key that starts with the prefix and counts as one operation. */
 export type Write = Put | { readonly remove: Key } | { readonly removeAll: KeyPrefix };
 
-/** What a commit relies on and what it does; a change may be put together from several. */
+/** The records that a commit relies on, and its effects; a change may be put together from several. */
 export interface ChangeParts {
   readonly expect: readonly Expectation[];
   readonly write: readonly Write[];
@@ -49,12 +49,12 @@ export interface Change extends ChangeParts {
   readonly quiet?: true;
   /** The instant of what the change tells, in milliseconds since 1970: `head` keeps the newest one (head-value.ts). */
   readonly at?: number;
-  /** What the change is for; `vital` may use what the store keeps in reserve for a full disk. */
+  /** The purpose of the change; `vital` may use what the store keeps in reserve for a full disk. */
   readonly writeClass?: WriteClass;
 }
 
 /**
- * What a commit is for. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
+ * The purpose of a commit. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
  * `vital`: what takes access away or frees space, what lets in whoever has access, and what replicas need to go on
  * serving at all.
  */

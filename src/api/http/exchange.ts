@@ -70,7 +70,7 @@ export class Exchange {
   readonly #startedAt: number;
   #storeMs = 0;
   #principal: string | undefined;
-  /** What was tried, for the log. */
+  /** The attempt, for the log. */
   #attempt: object | undefined;
   /** Why the answer is 502, for the log. */
   #unavailable: string | undefined;
@@ -115,7 +115,7 @@ export class Exchange {
     return new Busy('queue_full', 'No slot is free now that the body is there.');
   }
 
-  /** Who sends the request; undefined until authentication has ended. */
+  /** The sender of the request; undefined until authentication has ended. */
   get principal(): string | undefined {
     return this.#principal;
   }
@@ -232,7 +232,7 @@ export class Exchange {
     this.#attempt = countAttempt(attempt, this.client, this.#deps);
   }
 
-  /** What each line of the log says of a request. */
+  /** Each line of the log says this of a request. */
   #fields() {
     const { requestId, route, client, request } = this;
     const traceId = traceIdOf(request);

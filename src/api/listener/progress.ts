@@ -23,7 +23,7 @@ export class Progress {
   readonly #graceMs: number;
   /** Undefined where nothing was to be taken. */
   #taken: number | undefined;
-  /** What is left of the client's time for what the kernel took. */
+  /** The rest of the client's time for what the kernel took. */
   #leftMs = 0;
   /** How long it has been over. */
   #overMs = 0;

@@ -20,7 +20,7 @@ const INSTANCES = 2 ** 21;
 export class Sequences {
   /** Which instance sent the last message of a connection. */
   readonly #instances = new WeakMap<Socket, string>();
-  /** By app, its last instance and the last number that this replica has taken of it, on whatever connection. */
+  /** The last instance of each app and the last number that this replica has taken of it, on whatever connection. */
   #last: ForgetfulNumbers;
   readonly #apps: () => number;
   readonly #isAlone: () => boolean;

@@ -23,7 +23,7 @@ export interface Api {
   readonly server: { readonly url: string; readonly description: string };
   readonly credential: {
     readonly name: string;
-    /** Of a bearer; absent for a cookie. */
+    /** The format of a bearer; absent for a cookie. */
     readonly format?: string;
     readonly description: string;
   };

@@ -81,7 +81,7 @@ class Daemon {
   #config: DeviceConfig | undefined;
   /** The acknowledgement of the configuration; undefined while its outcome is not known. */
   #outcome: AcknowledgeConfigRequest | undefined;
-  /** What the service was told last. */
+  /** The facts that the service was told last. */
   #told: AcknowledgeConfigRequest | undefined;
   /** The last acknowledgement was not taken, and is sent again. */
   #isTellingLate = false;

@@ -69,7 +69,7 @@ export function collectorFile(
   ].join('');
 }
 
-/** What there is while nothing is to be exported. */
+/** The file while nothing is to be exported. */
 export const idleFile = (pipelines: readonly Pipeline[] = DEFAULT_PIPELINES): string =>
   [HEADING, 'exporters:\n', '  nop/muster: {}\n', ...service(pipelines, 'nop/muster')].join('');
 

@@ -26,7 +26,7 @@ const OTHERS = 0o077;
 export const makeCredential = (randomBytes: (count: number) => Buffer): string =>
   `mst_dev_${randomBytes(CREDENTIAL_BYTES).toString('base64url')}`;
 
-/** What the service keeps of it: SHA-256 in 64 hex digits. */
+/** The service keeps this of it: SHA-256 in 64 hex digits. */
 export const credentialHash = (credential: string): string => hash('sha256', credential);
 
 export const identityText = ({ appId, credential, enrolled }: Identity): string =>

@@ -23,7 +23,7 @@ export function operatorOf(call: Invocation, patience: Patience = {}): OperatorC
   return new OperatorClient({ ...optionsOf(call, connection, patience), token: () => connection.token.reveal() });
 }
 
-/** What every request of a command takes. */
+/** Every request of a command takes these. */
 export const requestOf = ({ globals }: Invocation): { readonly requestId: string | undefined } => ({
   requestId: globals.requestId,
 });

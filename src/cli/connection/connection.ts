@@ -24,7 +24,7 @@ interface Sources {
   readonly fileVariable: typeof CLIENT.apiKeyFile | typeof CLIENT.operatorTokenFile;
   readonly inContext: 'apiKeyFile' | 'operatorTokenFile';
   readonly option: string;
-  /** What the file is, in words. */
+  /** The purpose of the file, in words. */
   readonly kept: string;
   /** Returns the secret in the text of a variable or a file. @throws ConfigError that names the rule */
   readonly parse: (text: string, name: string) => string;

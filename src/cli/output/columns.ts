@@ -2,7 +2,7 @@ import { isBlank } from '../../text/shown-name.ts';
 import { printableName } from './printable-name.ts';
 import { relativeTime } from './relative-time.ts';
 
-/** What stands in one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */
+/** The content of one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */
 export type Cell = string | number | boolean | null | undefined;
 
 /** One column of a list, or one line of a single object. */

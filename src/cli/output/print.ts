@@ -12,7 +12,7 @@ interface Shape<Item> {
   readonly columns: readonly Column<Item>[];
   /** Without it, `-o id` is refused: the thing has no id. */
   readonly id?: (item: Item) => string;
-  /** What json and jsonl show of an item; without it the item itself. */
+  /** The form of an item in json and jsonl; without it the item itself. */
   readonly json?: (item: Item) => unknown;
 }
 

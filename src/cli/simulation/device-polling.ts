@@ -3,7 +3,7 @@ import { changedMs, unchangedMs } from '../agent/pace.ts';
 import { isFinal } from '../agent/verdicts.ts';
 import type { DaemonSurroundings, Polling, PollingDaemon } from './surroundings.ts';
 
-/** What every simulated daemon reports as its platform. */
+/** The platform that every simulated daemon reports. */
 export const PLATFORM = 'linux/amd64';
 
 /** Polls on the device plane, each time with the tag of what it has. The service may hold a poll. */

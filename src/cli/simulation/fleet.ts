@@ -3,7 +3,7 @@ import { allEnded, inParallel } from '../../concurrency/in-parallel.ts';
 import { SimulatedDaemon, type Enrollment } from './daemon.ts';
 import type { DaemonSurroundings } from './surroundings.ts';
 
-/** What a simulated fleet does beside polling; what is undefined it never does. */
+/** A simulated fleet does these beside polling; what is undefined it never does. */
 interface FleetPlan {
   readonly count: number;
   /** Its apps have this name and a number. */

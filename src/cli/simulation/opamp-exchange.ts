@@ -2,7 +2,7 @@ import { MusterError } from '#client';
 import { ServerErrorResponseType, type ServerToAgent } from '../../opamp/generated/opamp_pb.ts';
 import { OPAMP_TYPE, readAnswer } from '../../opamp/messages.ts';
 
-/** Where messages go, as whom, and how. */
+/** The target of messages, their credential, and their form. */
 interface Endpoint {
   /** The whole URL. */
   readonly url: string;

@@ -22,7 +22,7 @@ export class OpampPolling implements Polling {
   readonly #opamp: OpampSurroundings;
   readonly #credential: string;
   #instanceUid: Uint8Array;
-  /** Of the last message that was answered: one that was not is sent again under its number. */
+  /** The number of the last message that was answered: one that was not is sent again under its number. */
   #sequenceNum = 0n;
   /** The hash of the configuration that it has; undefined where it has none. */
   #configHash: Uint8Array | undefined;

@@ -29,7 +29,7 @@ interface Creation<T> {
   read(kept: string): T;
 }
 
-/** What was created, now or before. */
+/** The created thing, made now or before. */
 export type Created<T> = T & {
   /** The answer was given before, for the same Idempotency-Key. */
   readonly replayed: boolean;

@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { isEmptied, offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';
 
-/** What an agent can do, as far as it concerns Muster. */
+/** The abilities of an agent, as far as they concern Muster. */
 export interface AgentAbilities {
   readonly acceptsConfig: boolean;
   readonly reportsConfig: boolean;
@@ -33,7 +33,7 @@ export interface AgentReport {
   readonly gap: boolean;
 }
 
-/** What follows from a report: the record that is to be written, and what the agent is answered. */
+/** A report leads to these: the record that is to be written, and what the agent is answered. */
 export interface Outcome {
   /** The record as it is to be; the same object where nothing has changed. */
   readonly record: OpampAgentRecord;
@@ -46,7 +46,7 @@ export interface Outcome {
   readonly askFullState: boolean;
   /** Two instances use the credential in turn, and the audit is to tell. */
   readonly isShared: boolean;
-  /** What it did with the current configuration, for the rollout. */
+  /** The agent's result with the current configuration, for the rollout. */
   readonly acknowledged: { readonly status: 'applied' | 'failed'; readonly error: string | undefined } | undefined;
   /** It keeps what a replica with a newer template gave it, for as long as replicas may have two. */
   readonly isWaiting: boolean;

@@ -10,7 +10,7 @@ import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import { hasMoved, keepReport, wantedBy, type AgentsDeps, type Kept, type WantedSettings } from './keep-report.ts';
 import type { RemoteConfig } from './remote-config.ts';
 
-/** What an agent is answered. */
+/** The answer to an agent. */
 export type Attended = Pick<Outcome, 'offer' | 'settings' | 'askFullState'> & {
   /** Whether the report had to be looked at; otherwise it was answered from memory. */
   readonly isNews: boolean;
@@ -47,14 +47,14 @@ const NOTHING_NEW: Attended = {
 export function createAgents(deps: AgentsDeps): Agents {
   const apps = (): number => deps.fleet.memory.appCount;
   /**
-   * By app, the situation in which the store had all that it needs and the agent what it should. The store is read
+   * The situation of each app in which the store had all that it needs and the agent what it should. The store is read
    * again in any other one: other replicas hear of the agent, too.
    */
   const settled = new ForgetfulNumbers(apps);
-  /** By app, the hashes of the configuration and of the interval that this replica offered last. */
+  /** The hashes of the configuration and of the interval that this replica offered each app last. */
   const offered = new ForgetfulNumbers(apps);
   const intervals = new ForgetfulNumbers(apps);
-  /** By app, when it was asked for its full state and that could not be kept, on the monotonic clock. */
+  /** The time, by app, at which it was asked for its full state and that could not be kept, on the monotonic clock. */
   const asked = new ForgetfulNumbers(apps);
 
   /** What could not be kept is asked for again in the next ten minutes. */

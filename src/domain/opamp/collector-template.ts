@@ -25,7 +25,7 @@ type Placeholder = (typeof PLACEHOLDERS)[number];
 const REQUIRED: readonly Placeholder[] = ['$(MUSTER_ENDPOINT)', '$(MUSTER_HEADERS)'];
 const MARK = '$(MUSTER_';
 
-/** Where a placeholder stands in the text. */
+/** The place of a placeholder in the text. */
 interface Place {
   readonly placeholder: Placeholder;
   readonly start: number;

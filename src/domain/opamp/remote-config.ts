@@ -79,7 +79,7 @@ const TEMPLATE_ROLLS_MS = 15 * 60_000;
 /** Whether it is the empty one for an agent that could not load it. */
 export const isEmptied = ({ hash }: RemoteConfig): boolean => parseHash(hash)?.isEmptied === true;
 
-/** What is known of the configuration that an agent has. */
+/** The facts of the configuration that an agent has. */
 export interface KnownConfig {
   /** The hash that it reported, or was offered; `''` where it has said that it has none. */
   readonly hash: string | undefined;

@@ -23,7 +23,7 @@ export interface DeviceConfig {
 
 /** What a daemon exports, and where to: the header in clear, so it is kept no longer than it is needed. */
 export interface DeliveredSettings extends Omit<typeof NEVER_STORED, 'authHeaderSet'> {
-  /** By name; empty where no header is stored. */
+  /** The headers by name; empty where none is stored. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

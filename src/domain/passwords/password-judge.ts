@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { lengthFault, type About } from './password-rules.ts';
 
-/** What the thread is given. */
+/** The thread is given this. */
 export interface Judged {
   readonly password: string;
   readonly about: About;

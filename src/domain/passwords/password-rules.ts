@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts';
 /** The form in which passwords are compared and hashed: what looks alike on two keyboards is one password. */
 export const comparablePassword = (password: string): string => password.normalize('NFKC');
 
-/** What a password must not consist of. */
+/** A password must not consist of these. */
 export interface About {
   readonly login: string;
   readonly name: string;

@@ -77,7 +77,7 @@ export class Places {
   }
 }
 
-/** What a guest is counted under, and the most of each. The widest network of an address has a tenth of all places. */
+/** A guest is counted under these, each with its bound. The widest network of an address has a tenth of all places. */
 function sharesOf(guest: Guest): readonly (readonly [of: string, most: number])[] {
   if ('known' in guest) return [[`known ${guest.known}`, LIMITS.passwordsPerKnownMax]];
   const widest = guest.networks.length - 1;

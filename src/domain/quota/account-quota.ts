@@ -35,7 +35,7 @@ export function quotaBytesOf({ quotaMb }: Pick<AccountRecord, 'quotaMb'>, accoun
 export const storedBytesOf = (stored: Pick<StoredRecord, 'audit' | 'records'> | undefined): number =>
   stored === undefined ? 0 : stored.audit + stored.records;
 
-/** What an account stores, against its quota. */
+/** The bytes that an account stores, against its quota. */
 export interface AccountStorage {
   readonly storedBytes: number;
   /** In MiB; 0 is none. */

@@ -18,14 +18,14 @@ interface EndingAccount extends GrowingAccount {
   readonly secondsToQuota: number;
 }
 
-/** What all accounts store of their own. */
+/** The bytes that all accounts store of their own. */
 export interface QuotaState {
   /** Accounts at 80 % of their quota or more, those at it among them. */
   readonly near: number;
   readonly atQuota: number;
   /** The fastest first. */
   readonly growing: readonly GrowingAccount[];
-  /** Those with a quota that is used up first. */
+  /** The accounts whose quota is used up first. */
   readonly ending: readonly EndingAccount[];
 }
 

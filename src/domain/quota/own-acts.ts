@@ -35,7 +35,7 @@ interface Used {
 /** Counts what persons do, in this replica: a bound on the bytes that one of them adds to the audit of the service. */
 export class OwnActs {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By action and person; who did something last is the last. */
+  /** The acts by action and person; whoever did something last is the last. */
   readonly #used = new RecentMap<string, Used>(LIMITS.usersMax * 2);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {

@@ -41,9 +41,9 @@ const rowsOf = (length: number, unitsAt: number) =>
 const agesSchema = z.looseObject({
   /** The revision that the numbers below count from: 1 is `base` itself, 0 the revision of this record. */
   base: z.int().min(0),
-  /** By replica: revision, age in ms at its commit, units, and the bucket as the number of buckets since `from`. */
+  /** The spends by replica: revision, age in ms at its commit, units, and the bucket as the number of buckets since `from`. */
   spent: z.record(z.string(), rowsOf(4, 2)),
-  /** By replica: the end of its lease, as revision and age. */
+  /** The end of each replica's lease, as revision and age. */
   holds: z.record(z.string(), z.tuple([z.int().min(0), z.int()])),
 });
 /**

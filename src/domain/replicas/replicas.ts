@@ -36,7 +36,7 @@ export interface Replicas {
    * question and answer: far more exact than its announcements are. It holds for a minute.
    */
   clockHeard(replicaId: string, skewMs: number): void;
-  /** What `clockHeard` took within the last minute; undefined where it took nothing. */
+  /** The skew that `clockHeard` took within the last minute; undefined where it took none. */
   skewOf(replicaId: string): number | undefined;
   /**
    * Adds fields to every announcement of this replica, so that the leader learns within one pause what this replica has
@@ -116,7 +116,7 @@ class Registry implements Replicas {
   #others: number | undefined;
   readonly #tokens: ComparedTokens;
   #announcedTokens: AnnouncedTokens | undefined;
-  /** What was learnt by question and answer: the skew of each replica, and when, on the monotonic clock. */
+  /** Question and answer have told these: the skew of each replica, and when, on the monotonic clock. */
   readonly #heard = new Map<string, { readonly skewMs: number; readonly at: number }>();
   readonly #observed: (() => Partial<ReplicaRecord>)[] = [];
 

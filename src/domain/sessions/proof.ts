@@ -34,7 +34,7 @@ export function refuseStaleSignIn(session: SessionRecord, user: UserRecord, pass
   if (canProve || signedInAt === undefined || !isFresh(signedInAt, now)) refuseStaleProof(session, now);
 }
 
-/** Whose sessions need a second factor. */
+/** The users whose sessions need a second factor. */
 export type SecondFactorPolicy = 'off' | 'operators' | 'all';
 
 /**

@@ -21,7 +21,7 @@ export interface SignedIn extends LiveSession {
   readonly reader: FleetReader;
 }
 
-/** What a session is beside its times. */
+/** The facts of a session beside its times. */
 type SessionTraits = Pick<
   SessionRecord,
   'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'

@@ -100,7 +100,7 @@ export function createSharingWatch(
 ): SharingWatch {
   /** The last sender here and its instant, by app. */
   const last = new ForgetfulNumbers(appCount);
-  /** By app. One that no longer polls makes room after as long as turns count, or twice that. */
+  /** The suspects by app. One that no longer polls makes room after as long as turns count, or twice that. */
   const suspects = new RecentlyUsed<Suspect>(suspectsMax, LIMITS.sharingWindowMs);
 
   return {

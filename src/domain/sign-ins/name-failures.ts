@@ -74,7 +74,7 @@ class SharedCounts implements NameFailures {
   readonly #seen: Records = new Map();
   /** No more than may wait for a password to be compared (`passwordRoomsPerPlace`): an attempt is one of them here. */
   #waiting: Waiting[] = [];
-  /** What is to be taken back, by name. */
+  /** The counts that are to be taken back, by name. */
   #returned = new Map<number, number>();
   #isRunning = false;
   #nextAt = Number.NEGATIVE_INFINITY;

@@ -17,10 +17,10 @@ import { refuseTaken } from './logins.ts';
 import { canSignIn, crowdOf, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
-/** What a person gave who opened a link. */
+/** A person who opened a link gave these. */
 interface LinkAnswer {
   readonly token: string;
-  /** Who is signed in, and accepts an invitation as himself. */
+  /** The user who is signed in, and accepts an invitation with that user's own record. */
   readonly signedIn: UserEntry | undefined;
   readonly name: string | undefined;
   readonly login: string | undefined;

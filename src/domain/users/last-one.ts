@@ -11,7 +11,7 @@ import { operatorsAfter, whoCanSignIn, type SignInWays } from './user-state.ts';
 
 /** The places that a change takes a user from, or in which the user cannot sign in any more. */
 interface Loss {
-  /** Those of an operator, where the user is one. */
+  /** The place of an operator, where the user has one. */
   readonly operator: boolean;
   /** The accounts of which the user is an owner by invitation: one of them, or all. */
   readonly owned?: AccountReader | 'all' | undefined;

@@ -150,7 +150,7 @@ interface MadeKey {
   readonly lastUsedAt: number | undefined;
 }
 
-/** What the dialogs and commands show before somebody goes. */
+/** The dialogs and commands show this before a user goes. */
 export interface MadeKeyList {
   readonly apiKeys: readonly MadeKey[];
   /**

@@ -68,10 +68,10 @@ export async function accountRight(
   return byMembers?.role === 'owner' ? byMembers : { role: mapped, isOperator: false, expect: [] };
 }
 
-/** What a request needs of its user. */
+/** A request needs this of its user. */
 export type Need = 'signed-in' | 'operator' | { readonly accountId: string; readonly role: MemberRole };
 
-/** What a request needs of its user, by the access of its operation. */
+/** A request needs this of its user, by the access of its operation. */
 export function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId: string): Need {
   return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
 }

@@ -83,7 +83,7 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
   };
 }
 
-/** What removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
+/** Removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
 export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<ChangeParts> {
   const login = await loginRemoval(deps, user);
   return {

@@ -111,7 +111,7 @@ const isInUse = ({ passkeys, identities }: UserRecord, { kind, at }: Addition): 
   (kind === 'passkey' && passkeys.some(({ createdAt }) => createdAt === at)) ||
   (kind === 'identity' && identities.some(({ linkedAt }) => linkedAt === at));
 
-/** What is known of a user when he is made. */
+/** The facts of a user at the creation. */
 interface NewUser {
   readonly name: string;
   /** `''` for a user who has none. */

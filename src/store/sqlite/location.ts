@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreUnavailable } from '../port.ts';
 
-/* Where a database lies, as SQLite sees it. */
+/* The place of a database, as SQLite sees it. */
 
 /** A store that ends with its disposal, for tests; no configuration can name it. */
 export const MEMORY = ':memory:';

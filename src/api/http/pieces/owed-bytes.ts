@@ -16,9 +16,9 @@ interface OwedBounds {
  * whoever reads, and whoever holds little, is not felt.
  */
 export class OwedBytes {
-  /** Those of clients without a credential. They have no names, and are one principal. */
+  /** The bytes of clients without a credential, which have no names and are one principal. */
   readonly strangers: OwedPool;
-  /** Those of clients with a credential, by principal. */
+  /** The bytes of clients with a credential, by principal. */
   readonly known: OwedPool;
   readonly #bodies = new SharedBodies();
 

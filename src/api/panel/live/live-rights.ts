@@ -8,7 +8,7 @@ import { lacksSecondFactor, type SecondFactorPolicy } from '../../../domain/sess
 import { neededRight, operatorRight } from '../../../domain/users/roles.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** What the streams of an installation are judged by, beside the rights of their users. */
+/** The rules of an installation for its streams, beside the rights of their users. */
 export interface StreamPolicy {
   readonly secondFactor: SecondFactorPolicy;
 }

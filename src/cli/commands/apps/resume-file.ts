@@ -22,7 +22,7 @@ const schema = z.strictObject({
   keyId: z.string().min(1).max(100),
   /** The file of codes, as an absolute path. */
   codes: z.string().min(1).max(4096),
-  /** What the Idempotency-Keys begin with. */
+  /** The beginning of the Idempotency-Keys. */
   key: z.string().regex(/^[\w-]{16,64}$/),
   names: z.array(z.string()).min(1).max(NAMES_MAX),
   /** The apps of these names, where they are there, and codes are issued for them. */

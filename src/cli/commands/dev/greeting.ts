@@ -54,7 +54,7 @@ export interface Greeted {
 const FLEET = (count: number): string =>
   `\n${count} simulated daemons enroll and poll; their owner changes the configuration, and replaces one now and then.\n`;
 
-/** What a newcomer sees first: where everything is, and the next commands to type. */
+/** A newcomer sees this first: where everything is, and the next commands to type. */
 export function greeting(greeted: Greeted): string {
   const { urls, apiKey, dataDir, steps, agents, panel } = greeted;
   const withCurl = steps === 'curl';

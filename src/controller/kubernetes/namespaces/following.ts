@@ -42,7 +42,7 @@ export class Following {
   readonly #add: (key: string) => void;
   readonly #members = new Map<string, Member>();
   readonly #names: ReadonlySet<string>;
-  /** Those of the whole cluster. */
+  /** The informers of the whole cluster. */
   readonly #kinds: KindInformers | undefined;
   readonly #leases: Informer | undefined;
   readonly #namespaces: readonly Informer[];

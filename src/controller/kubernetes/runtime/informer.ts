@@ -55,7 +55,7 @@ const BACK_OFF = { firstMs: 500, maxMs: 30_000 };
 export class Informer {
   readonly #deps: InformerDeps;
   readonly #options: InformerOptions;
-  /** By namespace and name. */
+  /** The objects by namespace and name. */
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   #resourceVersion: string | undefined;
   #relistAt = 0;
@@ -102,7 +102,7 @@ export class Informer {
     return this.#objects.get(namespace)?.values() ?? [];
   }
 
-  /** Those of every namespace. */
+  /** The objects of every namespace. */
   *everywhere(): Iterable<KubeObject> {
     for (const named of this.#objects.values()) yield* named.values();
   }

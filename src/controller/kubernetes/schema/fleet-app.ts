@@ -25,7 +25,7 @@ const storagePath = z
   .max(512)
   .regex(/^[/][ -9;-~]+$/);
 
-/** Where the image of the collector has its program, and where a supervisor keeps its state. */
+/** The path of the program in the collector's image, and the one at which a supervisor keeps its state. */
 export const SUPERVISOR_DEFAULTS = {
   executable: '/otelcol-contrib',
   storageDirectory: '/var/lib/otelcol/supervisor',

@@ -61,7 +61,7 @@ export class AgeExchange {
   #doubt: PromiseWithResolvers<void> | undefined;
   /** The last question, and when it was sent, on the monotonic clock. */
   #question = { key: '', sentAt: 0 };
-  /** Those who have not answered yet. */
+  /** The replicas that have not answered yet. */
   #awaited = new Set<string>();
   #answered = Promise.withResolvers<void>();
 
