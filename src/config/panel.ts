@@ -9,7 +9,9 @@ export type GroupRule =
   | { readonly group: string; readonly role: 'operator' }
   | { readonly group: string; readonly role: 'owner' | 'viewer'; readonly accountId: string };
 
-/** The OpenID Connect provider by which people sign in, but for its secret and the rules of groups: they are in files. */
+/**
+ * The OpenID Connect provider by which people sign in, but for its secret and the rules of groups: they are in files.
+ */
 export interface ProviderConfig {
   readonly issuer: string;
   readonly clientId: string;

@@ -210,7 +210,9 @@ export const LIMITS = {
   storeUpkeepFullnessMax: 0.95,
   /** The largest quota of an account, in MiB. */
   accountQuotaMbMax: 1_000_000,
-  /** What a person changes of themselves, or exports, of each kind in a replica: so many at once, and so many an hour. */
+  /**
+   * What a person changes of themselves, or exports, of each kind in a replica: so many at once, and so many an hour.
+   */
   ownChangesBurst: 50,
   ownChangesPerHour: 2,
   /** The same of sign-ins that succeed. */

@@ -12,8 +12,8 @@ const ANSWER_BYTES_MAX = 1_048_576;
 /**
  * A fetch for the libraries that speak to the provider: bounded in time and in bytes, without redirects, and by https
  * unless the provider is on this machine.
- * @throws TypeError for an address that must not be asked; RangeError for an answer that is too large; whatever `egress`
- * throws
+ * @throws TypeError for an address that must not be asked; RangeError for an answer that is too large; whatever
+ * `egress` throws
  */
 export const boundedFetch =
   (issuer: URL, egress: Egress) =>

@@ -12,8 +12,8 @@ import { LogoutTokens, type LoggedOut } from './logout-tokens.ts';
 import { guarded } from './provider-fault.ts';
 
 /*
- * The OpenID Connect provider, by openid-client: authorization code with PKCE, nonce and state (OpenID Connect Core 1.0,
- * RFC 7636). Every call is bounded in time and in bytes.
+ * The OpenID Connect provider, by openid-client: authorization code with PKCE, nonce and state (OpenID Connect Core
+ * 1.0, RFC 7636). Every call is bounded in time and in bytes.
  */
 
 /** A sign-in remembers these while the browser is at the provider. */
@@ -142,8 +142,8 @@ export function createProviderClient({ provider, panelUrl, clock, egress }: Prov
 type Tokens = Pick<Awaited<ReturnType<typeof oidc.refreshTokenGrant>>, 'claims' | 'id_token'>;
 
 /**
- * The claims of an ID token. The library has judged them, but for its signature, which it leaves to TLS, and for a clock
- * that is ahead.
+ * The claims of an ID token. The library has judged them, but for its signature, which it leaves to TLS, and for a
+ * clock that is ahead.
  * @param now milliseconds since 1970
  */
 async function signedClaims({ id_token: token, claims: claimsOf }: Tokens, { keys }: Discovered, now: number) {

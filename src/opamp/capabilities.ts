@@ -11,7 +11,9 @@ export const AGENT_CAN = {
   reportHeartbeat: 0x2000n,
 } as const;
 
-/** Muster can do these (`ServerToAgent.capabilities`). It takes no effective configuration, which has secrets in clear. */
+/**
+ * Muster can do these (`ServerToAgent.capabilities`). It takes no effective configuration, which has secrets in clear.
+ */
 export const SERVER_CAPABILITIES: bigint =
   0x1n /* status */ | 0x2n /* remote configuration */ | 0x20n; /* connection settings */
 

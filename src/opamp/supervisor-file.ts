@@ -41,8 +41,8 @@ export function supervisorFile(settings: SupervisorSettings): string {
     '  reports_own_metrics: false',
     'agent:',
     `  executable: ${collectorScalar(executable)}`,
-    // A collector that is not healthy by then counts as one that cannot load its configuration: a busy machine needs more
-    // than the supervisor's own 5 s.
+    // A collector that is not healthy by then counts as one that cannot load its configuration: a busy machine needs
+    // more than the supervisor's own 5 s.
     '  config_apply_timeout: 15s',
     ...(configFiles.length === 0
       ? []

@@ -75,8 +75,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   await refuseUnfitStore(store, { identity });
   readable.resolve(store);
   const { dataDir, ownOperatorTokens, operatorTokens } = config;
-  // With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
-  // them. A key file is only made for a store that is new.
+  // With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration
+  // requires them. A key file is only made for a store that is new.
   const tokenFile = operatorTokens
     ? config.files.MUSTER_OPERATOR_TOKEN_FILE
     : await generatedTokenFile(dataDir, random);

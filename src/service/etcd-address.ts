@@ -17,8 +17,8 @@ export class UnusableAddress extends StoreUnavailable {
 
 /**
  * Asks each address of an etcd that cannot be reached for what is wrong with it. Never rejects.
- * @returns the fault of the first address, or of the first that will not pass by waiting; undefined where nothing can be
- * told
+ * @returns the fault of the first address, or of the first that will not pass by waiting; undefined where nothing can
+ * be told
  */
 export async function faultOfAddresses(
   urls: readonly string[],

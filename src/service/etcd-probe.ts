@@ -2,13 +2,14 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 /*
- * Looks at an address as gRPC would use it, and tells what gRPC's own words leave open: TCP, TLS, and the first bytes of
- * HTTP/2, each with the error of the system.
+ * Looks at an address as gRPC would use it, and tells what gRPC's own words leave open: TCP, TLS, and the first bytes
+ * of HTTP/2, each with the error of the system.
  */
 
 /**
- * How far a peer came: `unnamed` has a name that nobody looks up, `unconnected` has no answer to the connection, `silent`
- * accepts it and sends nothing, `closed` ends it without a byte, `failed` has an error of the system or of TLS.
+ * How far a peer came: `unnamed` has a name that nobody looks up, `unconnected` has no answer to the connection,
+ * `silent` accepts it and sends nothing, `closed` ends it without a byte, `failed` has an error of the system or of
+ * TLS.
  */
 export type Look =
   | { readonly outcome: 'unnamed' | 'unconnected' | 'silent' | 'closed' }
@@ -54,7 +55,9 @@ export async function askOverTls(url: string, tls: Tls | undefined, answerMs: nu
   return await lookAt(socket, { url, answerMs, isEnough: (bytes) => bytes.length >= FRAME_HEADER_BYTES });
 }
 
-/** Whether TLS is spoken there. Nothing is sent but the handshake's own messages, so the certificate does not matter. */
+/**
+ * Whether TLS is spoken there. Nothing is sent but the handshake's own messages, so the certificate does not matter.
+ */
 export async function speaksTls(url: string, answerMs: number): Promise<boolean> {
   const socket = tlsSocket(url, { rejectUnauthorized: false });
   socket.once('secureConnect', () => socket.destroy());

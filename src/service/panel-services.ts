@@ -34,7 +34,9 @@ import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
 
-/** The folder in which `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package. */
+/**
+ * The folder in which `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package.
+ */
 const PAGES = new URL('../../web/dist/', import.meta.url);
 
 /**

@@ -164,7 +164,9 @@ async function finish(background: readonly Background[], ended: Promise<unknown>
   for (const work of background) await work.finish?.();
 }
 
-/** The loops of a replica, whatever its roles. @param outdated is called with a format that a newer Muster has raised */
+/**
+ * The loops of a replica, whatever its roles. @param outdated is called with a format that a newer Muster has raised
+ */
 function backgroundLoops(
   core: Core,
   domain: DomainServices,

@@ -21,7 +21,9 @@ export class StartTookTooLong extends Error {
   override readonly name = 'StartTookTooLong';
 }
 
-/** How long this process has waited in its event loop: not while it computes, nor while it has no processor for that. */
+/**
+ * How long this process has waited in its event loop: not while it computes, nor while it has no processor for that.
+ */
 const waitedByThisProcess = (): number => performance.eventLoopUtilization().idle;
 
 /**

@@ -5,7 +5,9 @@ import type { StoreTrouble, StoreUnavailable } from './port.ts';
 /** H15: an outage is known by then. What is shorter (a leader change of etcd) needs nobody to act. */
 export const OUTAGE_MS = 2_000;
 
-/** Writes that have not failed for so long are no trouble any more where reads are answered: nobody may write for hours. */
+/**
+ * Writes that have not failed for so long are no trouble any more where reads are answered: nobody may write for hours.
+ */
 const WRITE_FORGOTTEN_MS = 10_000;
 
 /** With these the store answers; what is wrong with it, `StoreHealth` tells. */

@@ -91,9 +91,9 @@ export interface Page {
 
 /**
  * The last commit that was not quiet: the revision of the key `head`, and the epoch id written there, 64 random bits
- * in hexadecimal, which tell this store's history from another one's, with the newest instant of commits (head-value.ts). A store that was never committed to has revision
- * 0 and an empty epoch id. Commits issued together may share an epoch id; where all of them conflict, `head` may move
- * without a commit.
+ * in hexadecimal, which tell this store's history from another one's, with the newest instant of commits
+ * (head-value.ts). A store that was never committed to has revision 0 and an empty epoch id. Commits issued together
+ * may share an epoch id; where all of them conflict, `head` may move without a commit.
  */
 export interface Head {
   readonly revision: number;

@@ -50,9 +50,10 @@ export const pollConfig = handle(
 type PollAnswer = Answered<typeof operation.answers>;
 
 /**
- * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set back.
- * A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it. Where many
- * such polls come at once, as after a change in a fleet that holds none, those above the bound are not looked at.
+ * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set
+ * back. A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it.
+ * Where many such polls come at once, as after a change in a fleet that holds none, those above the bound are not
+ * looked at.
  */
 function showSetBack(
   exchange: Exchange,

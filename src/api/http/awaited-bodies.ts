@@ -15,8 +15,8 @@ interface Awaited {
 
 /**
  * The bodies that requests wait for, without a slot. Whoever sends one slowly decides how long it lies in memory: when
- * they may grow to too many bytes, the principal who has most gives up the one that is waited for longest. An honest body
- * comes with its head, or right behind it.
+ * they may grow to too many bytes, the principal who has most gives up the one that is waited for longest. An honest
+ * body comes with its head, or right behind it.
  */
 export class AwaitedBodies {
   readonly #bytesMax: number;

@@ -109,8 +109,8 @@ export const errorBody = (code: ErrorCode, message: string = ERRORS[code].messag
   JSON.stringify({ error: { code, message } });
 
 /**
- * The `Retry-After` of a row in seconds, at random from its range, so that clients that were refused together do not return
- * together.
+ * The `Retry-After` of a row in seconds, at random from its range, so that clients that were refused together do not
+ * return together.
  * @param random gives a number in [0, 1)
  */
 export function retryAfterOf(code: ErrorCode, random: () => number): number | undefined {

@@ -29,7 +29,8 @@ export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, tota
 
 /**
  * The result of reading a body. `bytes` are inflated, and, but for a binary body, UTF-8 and without a byte order mark;
- * `why` is a sentence for the client. `overloaded`: too many bodies were waited for, or no slot was free when this one was there.
+ * `why` is a sentence for the client. `overloaded`: too many bodies were waited for, or no slot was free when this one
+ * was there.
  */
 type ReadBody =
   | { readonly kind: 'empty' }
@@ -137,7 +138,8 @@ function collect(
     takenAt = systemClock.monotonic();
     if (bytes > reserved) reserve();
     if (settled) return;
-    // Most bodies are one chunk. Others may be chunks of a byte: the room doubles, so that each byte is copied twice at most.
+    // Most bodies are one chunk. Others may be chunks of a byte: the room doubles, so that each byte is copied twice at
+    // most.
     if (before === 0) {
       held = chunk;
       return;

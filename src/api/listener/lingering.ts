@@ -4,8 +4,8 @@ import type { Debt } from '../http/pieces/debt.ts';
 /**
  * The end of a connection on which long answers were sent. A closed socket leaves to the kernel what its client has not
  * read, which lies there for minutes and is counted for nobody. So such a socket is ended, and stays counted until its
- * client has had the time to read: then it is reset, which frees the kernel's part. Whatever closes a connection, node's
- * own code as well, does so by `destroy`.
+ * client has had the time to read: then it is reset, which frees the kernel's part. Whatever closes a connection,
+ * node's own code as well, does so by `destroy`.
  */
 export class Lingering {
   readonly #socket: Socket;

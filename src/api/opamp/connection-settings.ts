@@ -7,8 +7,8 @@ export interface OfferedConnection {
   /** The public URL of the endpoint; undefined where the installation states none. */
   readonly url: string | undefined;
   /**
-   * The authority that signed the endpoint's certificate, as PEM, at present; undefined where the system of the agent knows
-   * it.
+   * The authority that signed the endpoint's certificate, as PEM, at present; undefined where the system of the agent
+   * knows it.
    */
   readonly authority: () => Buffer | undefined;
   /** Whether a code is taken in place of a credential. */
@@ -27,8 +27,8 @@ export interface Settings {
 /** The connection settings of an installation, for each of its agents. */
 export interface ConnectionSettings {
   /**
-   * The settings by which an agent polls at its interval; undefined where it is to be offered none. An agent that accepts
-   * connection settings takes them whole, with its own credential; others take the interval alone.
+   * The settings by which an agent polls at its interval; undefined where it is to be offered none. An agent that
+   * accepts connection settings takes them whole, with its own credential; others take the interval alone.
    * @param bearer the token of the request
    */
   poll(abilities: AgentAbilities, intervalSeconds: number, bearer: string): Settings | undefined;

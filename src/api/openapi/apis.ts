@@ -6,8 +6,8 @@ import { ROUTES as V1_ROUTES } from '../v1/gateway.ts';
 import type { Operation } from '../contract/operation.ts';
 
 /*
- * The APIs as their documents present them, and which errors each of their operations may have. That of the panel is for
- * its own pages: it has a document, and neither clients nor samples.
+ * The APIs as their documents present them, and which errors each of their operations may have. That of the panel is
+ * for its own pages: it has a document, and neither clients nor samples.
  */
 
 /** The APIs for programs. */

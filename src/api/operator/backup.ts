@@ -10,8 +10,8 @@ import { handle } from './route.ts';
 export const readBackup = handle(operations.readBackup)((call, { backups }) => backupOf(call, backups));
 
 /**
- * Streams a backup. With `?count=true` the header says how many entries follow. It is `overloaded` while another backup is
- * under way.
+ * Streams a backup. With `?count=true` the header says how many entries follow. It is `overloaded` while another backup
+ * is under way.
  * @param more further headers, as for a browser that saves it
  * @throws Refusal `invalid_request`
  */

@@ -4,7 +4,9 @@ import { takesGzip } from '../headers/accepted-encoding.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 
-/* What the ops listener serves to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them. */
+/*
+ * What the ops listener serves to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them.
+ */
 
 interface PublicFileSource {
   /** The media type, in full. */

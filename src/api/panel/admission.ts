@@ -100,7 +100,10 @@ function refuseForeign({ request }: Exchange, { origin }: PanelContext, { method
 const signedInAccess = ({ access = 'operator' }: Judged): Exclude<PanelAccess, 'anyone'> =>
   access === 'anyone' ? 'operator' : access;
 
-/** Tells whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session alive. */
+/**
+ * Tells whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session
+ * alive.
+ */
 const isAsked = ({ method }: Judged, { request }: Exchange): boolean =>
   method !== 'get' || request.headers['muster-unattended'] !== '?1';
 

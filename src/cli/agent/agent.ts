@@ -164,7 +164,9 @@ class Daemon {
     return this.#tries === 0 ? WAIT_SECONDS : Math.min(WAIT_SECONDS, 2 ** (this.#tries - 1));
   }
 
-  /** Carries out what is not carried out yet, and tells what is not told yet; what fails is tried again after a poll. */
+  /**
+   * Carries out what is not carried out yet, and tells what is not told yet; what fails is tried again after a poll.
+   */
   async #work(signal: AbortSignal): Promise<void> {
     if (!this.#config) return;
     if (this.#outcome?.status !== 'applied') {

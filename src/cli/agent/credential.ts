@@ -8,7 +8,10 @@ import { AgentFault } from './surroundings.ts';
  */
 
 export interface Identity {
-  /** The app that it enrolls as; undefined for a credential that lies in its file alone, as others may have put it there. */
+  /**
+   * The app that it enrolls as; undefined for a credential that lies in its file alone, as others may have put it
+   * there.
+   */
   readonly appId: string | undefined;
   readonly credential: string;
   /** The service has bound the credential, as far as this file knows. */

@@ -7,7 +7,10 @@ import { BAD_PORT, unreachable } from './unreachable.ts';
 
 /** How a command meets a service that is not there. */
 interface Patience {
-  /** A long command goes on when the service is back; without it, a service that does not listen ends the command at once. */
+  /**
+   * A long command goes on when the service is back; without it, a service that does not listen ends the command at
+   * once.
+   */
   readonly patient?: boolean;
 }
 

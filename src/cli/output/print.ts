@@ -29,8 +29,8 @@ interface Single<Item> extends Shape<Item> {
 }
 
 /**
- * Prints a list in the form of `-o`, and at most `--limit` items of it. jsonl, csv and id are written as the items come,
- * and json as well where it is an array; a table is kept in memory, since its widths are known at the end.
+ * Prints a list in the form of `-o`, and at most `--limit` items of it. jsonl, csv and id are written as the items
+ * come, and json as well where it is an array; a table is kept in memory, since its widths are known at the end.
  * @returns how many items were printed
  * @throws CommandFault with exit code 2 for `-o id` of things without one; what `items` throws
  */
@@ -82,7 +82,10 @@ export function refuseEndlessDocument({ globals }: Invocation, option: string): 
   throw new CommandFault(`${option} has no end, so that it is no one document: choose -o jsonl.`, EXIT.usage);
 }
 
-/** Refuses `-o id` of what has none; a command that works before it prints calls it first. @throws CommandFault with exit code 2 */
+/**
+ * Refuses `-o id` of what has none; a command that works before it prints calls it first. @throws CommandFault with
+ * exit code 2
+ */
 export function refuseId(output: OutputFormat, { id }: Shape<never>): void {
   if (output !== 'id' || id) return;
   throw new CommandFault('This has no id: choose another form than -o id.', EXIT.usage);

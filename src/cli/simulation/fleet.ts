@@ -76,7 +76,10 @@ export class SimulatedFleet {
     return this.#changeIsUncertain;
   }
 
-  /** Follows the plan. When it has rejected, no create is under way, and no change but one that is `changeIsUncertain`. @throws MusterError; whatever ends the work of the signal */
+  /**
+   * Follows the plan. When it has rejected, no create is under way, and no change but one that is `changeIsUncertain`.
+   * @throws MusterError; whatever ends the work of the signal
+   */
   async run(signal: AbortSignal): Promise<never> {
     const { changeEveryMs, upgradeEveryMs, replaceEveryMs } = this.#plan;
     const failing = new AbortController();

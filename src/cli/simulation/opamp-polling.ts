@@ -14,8 +14,8 @@ const CAPABILITIES =
   AGENT_CAN.reportHeartbeat;
 
 /**
- * Polls as an agent of OpAMP over plain HTTP does: all of its state first, then a heartbeat in each interval, and what has
- * changed at once. No heartbeat can be held, so a change arrives up to an interval late.
+ * Polls as an agent of OpAMP over plain HTTP does: all of its state first, then a heartbeat in each interval, and what
+ * has changed at once. No heartbeat can be held, so a change arrives up to an interval late.
  */
 export class OpampPolling implements Polling {
   readonly #surroundings: DaemonSurroundings;

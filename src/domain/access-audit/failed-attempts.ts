@@ -115,7 +115,9 @@ interface Tried {
   readonly kept: string;
 }
 
-/** The failed secrets that this replica has seen, by account, within bounds: the leader reads them, and no 401 waits. */
+/**
+ * The failed secrets that this replica has seen, by account, within bounds: the leader reads them, and no 401 waits.
+ */
 export class FailedAttempts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #secrets: Tried = { counted: new Map(), max: TRIED_ACCOUNTS_MAX, kept: OPERATOR_AUDIT };

@@ -56,8 +56,8 @@ export interface ApiKeys {
   /**
    * Creates a key. Its text is in this result alone: the store keeps a hash, and for an Idempotency-Key the encrypted
    * answer for 24 hours (H19).
-   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past, for
-   * any while a replica does not know of it, and where the Idempotency-Key was used with another content;
+   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past,
+   * for any while a replica does not know of it, and where the Idempotency-Key was used with another content;
    * StoreUnavailable, Busy
    */
   create(
@@ -124,8 +124,8 @@ async function create(
 }
 
 /**
- * A17: a person who makes a key writes the own record as it is. Whoever takes the person's right away expects that record, so
- * that of both at once one conflicts (domain/users/made-keys.ts).
+ * A17: a person who makes a key writes the own record as it is. Whoever takes the person's right away expects that
+ * record, so that of both at once one conflicts (domain/users/made-keys.ts).
  */
 async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>): Promise<Step<T>> {
   const user = actor.startsWith('user:') ? await reader.user(actor.slice('user:'.length)) : undefined;

@@ -34,7 +34,9 @@ export const consentDetail = ({
   ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
 });
 
-/** A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `conflict` */
+/**
+ * A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `conflict`
+ */
 export function refuseUidAlone({
   adoptableBy,
   namespaceUid,

@@ -27,8 +27,8 @@ interface AuditVerification {
    */
   readonly head: { readonly number: number; readonly digest: string; readonly at: number } | undefined;
   /**
-   * The bytes of the sealed entries that the account's own keys and people have written: as they were counted now, and as
-   * the quota goes by them; `noted` is undefined while they are not counted, or the oldest ones are being removed.
+   * The bytes of the sealed entries that the account's own keys and people have written: as they were counted now, and
+   * as the quota goes by them; `noted` is undefined while they are not counted, or the oldest ones are being removed.
    */
   readonly own: { readonly bytes: number; readonly noted: number | undefined };
   /** At most 100, in the order in which they were met. */

@@ -26,8 +26,8 @@ export interface GeneratedCredential {
  * Enrolls the app of a custom resource as `cloud`, without a daemon: a Secret holds the credential for one. The code
  * that this needs is issued and used within the commit, and nobody has its text; so the rules are those of every
  * enrollment (A4, A5, A8). The commit has the caller's precondition, and a repetition is StaleRead by it.
- * @throws Refusal `not_found`, `account_disabled`, or `conflict` where the credential is another app's by now; StaleRead
- * also where the app is another than it was; StoreUnavailable, BadRecord, Busy
+ * @throws Refusal `not_found`, `account_disabled`, or `conflict` where the credential is another app's by now;
+ * StaleRead also where the app is another than it was; StoreUnavailable, BadRecord, Busy
  */
 export async function enrollBound(
   deps: EnrollmentDeps,

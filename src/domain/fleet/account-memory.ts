@@ -117,8 +117,8 @@ export class AccountMemory implements Singles {
 }
 
 /**
- * An account with its record as memory held it when the account was asked for: another record of it is another view. The
- * account's other records are read as memory holds them when they are asked for; each answer is a snapshot, too.
+ * An account with its record as memory held it when the account was asked for: another record of it is another view.
+ * The account's other records are read as memory holds them when they are asked for; each answer is a snapshot, too.
  */
 export class AccountView implements AccountReader {
   declare readonly [made]: 'snapshot';

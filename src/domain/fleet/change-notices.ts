@@ -11,7 +11,9 @@ export type FleetListener = (accountId: string, appId: string | undefined) => vo
 /** A record that changed; `all` when memory was filled anew. */
 export type RecordChange = RecordRef | UserRef | { readonly kind: 'all' };
 
-/** Called after a batch was applied, or memory was filled anew, with each record that changed, last contacts included. */
+/**
+ * Called after a batch was applied, or memory was filled anew, with each record that changed, last contacts included.
+ */
 export type RecordListener = (changes: readonly RecordChange[]) => void;
 
 /** Kinds of records of which daemons are told nothing. */

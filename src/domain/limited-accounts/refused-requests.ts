@@ -40,8 +40,8 @@ interface Limited {
 }
 
 /**
- * The requests that this replica refused in the last 60 s, by account, key and operation: for whoever asks which account
- * is limited, and by what. It is bounded, however many accounts, keys and operations there are.
+ * The requests that this replica refused in the last 60 s, by account, key and operation: for whoever asks which
+ * account is limited, and by what. It is bounded, however many accounts, keys and operations there are.
  */
 export class RefusedRequests {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;

@@ -4,9 +4,9 @@ import type { WriteClass } from '../../store/port.ts';
 type ActionClass = WriteClass | 'by content';
 
 /**
- * The names of the changes, in the audit and in the metrics, each with its class (A12). On a nearly full store only those
- * are taken that take access away or free space, and each of these can be repeated only after one that is refused: so
- * they cannot fill what is left themselves.
+ * The names of the changes, in the audit and in the metrics, each with its class (A12). On a nearly full store only
+ * those are taken that take access away or free space, and each of these can be repeated only after one that is
+ * refused: so they cannot fill what is left themselves.
  */
 const ACTIONS = {
   'account.created': 'growth',

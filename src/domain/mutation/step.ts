@@ -28,8 +28,8 @@ export interface MutationDeps {
 }
 
 /**
- * Judges whether the actor may make the change, as the reader of an attempt has it. Its expectations go into the commit:
- * a session that ends, or a role that is taken away, between this and the commit makes it conflict (A12).
+ * Judges whether the actor may make the change, as the reader of an attempt has it. Its expectations go into the
+ * commit: a session that ends, or a role that is taken away, between this and the commit makes it conflict (A12).
  * @throws Refusal `invalid_session`, `forbidden`, `not_found`; StoreUnavailable
  */
 export type Guard = (reader: FleetReader) => Promise<readonly Expectation[]>;

@@ -108,8 +108,8 @@ export function outcomeOf(
 
 /**
  * Decides what an agent is offered. An offer that it has not answered may have been lost, or its answer may have been:
- * then nobody knows what it has, and the offer is repeated. The empty one in place of a failed one is repeated only to an
- * agent that says something of itself.
+ * then nobody knows what it has, and the offer is repeated. The empty one in place of a failed one is repeated only to
+ * an agent that says something of itself.
  */
 function offerTo(next: Draft, report: AgentReport, wanted: RemoteConfig, now: number): RemoteConfig | undefined {
   const known = knownConfig(next);
@@ -158,9 +158,9 @@ function takeDebt(next: Draft, report: AgentReport, now: number): boolean {
 type Draft = { -readonly [Field in keyof OpampAgentRecord]: OpampAgentRecord[Field] };
 
 /**
- * Keeps the last two instances. A newer one replaces the older, as after a restart, and starts anew: what the former one
- * said does not hold for it, but for what it could not load. Where the older one comes back, both live: two machines use
- * one credential. So do many that come without a word on themselves, which every agent that starts has.
+ * Keeps the last two instances. A newer one replaces the older, as after a restart, and starts anew: what the former
+ * one said does not hold for it, but for what it could not load. Where the older one comes back, both live: two
+ * machines use one credential. So do many that come without a word on themselves, which every agent that starts has.
  * @returns whether the audit is to be told, once an hour at most
  */
 function takeInstance(next: Draft, { instance, described }: AgentReport, now: number): boolean {

@@ -101,7 +101,8 @@ export function createAgents(deps: AgentsDeps): Agents {
     const until = isForNow ? forNow(now) : isSettled ? now : undefined;
     settled.set(fingerprintOf(appId), until === undefined ? NOT_SETTLED : fingerprintOf(until));
     const hadOlder = offer !== undefined && isFirst(offered, appId, offer.hash) && hasOlder;
-    // An interval is offered to whoever may have started anew, and once by each replica, which may have another one now.
+    // An interval is offered to whoever may have started anew, and once by each replica, which may have another one
+    // now.
     const isNewInterval = settings?.isWhole === false && isFirst(intervals, appId, settings.hash);
     const offersInterval = settings?.isWhole === false && (isNewInterval || report.described !== undefined);
     // Whole settings make an agent connect anew: they are offered only where that is remembered.

@@ -41,8 +41,9 @@ const SAMPLE: DeliveredSettings = {
 };
 
 /**
- * Parses the text of a template. The placeholders are found in the parsed document and replaced at their places, so that
- * the rest stays as it was written, and no value can become anything but a value; what comes out is parsed once more.
+ * Parses the text of a template. The placeholders are found in the parsed document and replaced at their places, so
+ * that the rest stays as it was written, and no value can become anything but a value; what comes out is parsed once
+ * more.
  * @throws BadTemplate
  */
 export function collectorTemplate(text: string): CollectorTemplate {

@@ -48,8 +48,8 @@ export interface Kept {
 
 /**
  * Writes what has changed, and decides by what the store has.
- * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record under
- * every attempt
+ * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record
+ * under every attempt
  */
 export async function keepReport(
   deps: AgentsDeps,

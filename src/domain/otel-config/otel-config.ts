@@ -38,7 +38,9 @@ export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHead
 /** A configuration with the tag by which a client says which one it has seen (H22). */
 export interface TaggedConfig {
   readonly config: OtelConfig;
-  /** Names the content, and never another one: not after a purge, nor after a restore. It tells nothing of the header. */
+  /**
+   * Names the content, and never another one: not after a purge, nor after a restore. It tells nothing of the header.
+   */
   readonly tag: string;
 }
 

@@ -3,8 +3,8 @@ import type { AccountRecord, StoredRecord } from '../records/account-records.ts'
 
 /*
  * A16: what an account's own keys and people write is bounded by a quota, so that one account cannot fill the store of
- * all. The leader counts (stored-bytes.ts); a change is judged by what memory holds of that count. It is seconds old, so
- * an account goes over its quota by what it writes in these seconds (docs/adr/0059-a-quota-for-each-account.md).
+ * all. The leader counts (stored-bytes.ts); a change is judged by what memory holds of that count. It is seconds old,
+ * so an account goes over its quota by what it writes in these seconds (docs/adr/0059-a-quota-for-each-account.md).
  */
 
 export const MIB = 1024 * 1024;

@@ -41,7 +41,8 @@ export const replicaRecords = {
       /** The numbers of the key-encryption keys in its key file, ascending. */
       keyNumbers: z.array(z.int().min(1)),
       /**
-       * The fingerprint of each of these keys, by number: it distinguishes two keys of one number and reveals nothing else.
+       * The fingerprint of each of these keys, by number: it distinguishes two keys of one number and reveals nothing
+       * else.
        */
       fingerprints: z.record(z.string(), z.string()),
       /** Its wall clock when it wrote this. */

@@ -20,7 +20,10 @@ export interface Replicas {
    * @throws StoreUnavailable; BadRecord; Busy as `joinSealing`
    */
   announce(): Promise<string | undefined>;
-  /** Announces this replica again, and compares its clock and its operator tokens with those of the others. @throws StoreUnavailable; BadRecord; Busy */
+  /**
+   * Announces this replica again, and compares its clock and its operator tokens with those of the others. @throws
+   * StoreUnavailable; BadRecord; Busy
+   */
   round(): Promise<void>;
   /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
   live(): Promise<readonly ReplicaRecord[]>;
@@ -32,8 +35,8 @@ export interface Replicas {
    */
   everyReplicaKnows(change: string): Promise<boolean>;
   /**
-   * Takes how far another replica's wall clock is ahead at least, in milliseconds (negative: behind), as it was learnt by
-   * question and answer: far more exact than its announcements are. It holds for a minute.
+   * Takes how far another replica's wall clock is ahead at least, in milliseconds (negative: behind), as it was learnt
+   * by question and answer: far more exact than its announcements are. It holds for a minute.
    */
   clockHeard(replicaId: string, skewMs: number): void;
   /** The skew that `clockHeard` took within the last minute; undefined where it took none. */

@@ -22,8 +22,8 @@ export interface BoundAccounts {
   create(origin: Origin, accountId: string, account: BoundAccount, precondition: Precondition): Promise<Account>;
   /**
    * Lets an account follow a resource from now on.
-   * @throws Refusal `not_found` where the account does not exist, or is neither offered to this resource nor was that of
-   * the resource that it replaces
+   * @throws Refusal `not_found` where the account does not exist, or is neither offered to this resource nor was that
+   * of the resource that it replaces
    */
   adopt(origin: Origin, accountId: string, owner: Owner, precondition: Precondition): Promise<void>;
   /**

@@ -24,7 +24,9 @@ export interface OfferedNamespaces {
   missing(): AsyncIterable<NamelessOffer>;
   /** Called when memory learns of such a consent. @returns ends it */
   onMissing(listener: () => void): () => void;
-  /** Writes the UID into a consent; nothing where it is another one by now. @throws StaleRead; StoreUnavailable; Busy */
+  /**
+   * Writes the UID into a consent; nothing where it is another one by now. @throws StaleRead; StoreUnavailable; Busy
+   */
   note(origin: Origin, offer: NamelessOffer, namespaceUid: string, precondition: Precondition): Promise<void>;
 }
 
@@ -42,7 +44,9 @@ export function createOfferedNamespaces(deps: MutationDeps): OfferedNamespaces {
   };
 }
 
-/** Accounts that are read in one turn of the event loop: of 1000 apps each it takes 2 ms, and 500,000 apps take 110 ms. */
+/**
+ * Accounts that are read in one turn of the event loop: of 1000 apps each it takes 2 ms, and 500,000 apps take 110 ms.
+ */
 const ACCOUNTS_PER_TURN = 10;
 
 async function* nameless({ fleet, clock }: MutationDeps): AsyncGenerator<NamelessOffer, void> {

@@ -55,8 +55,8 @@ function networkWait(failures: Failures, now: number): number {
 const FORGOTTEN = 0.5;
 
 /**
- * Whether an attempt was told to wait, and comes back as it was told: as its browser shows by a ticket, or, of a browser
- * that keeps no cookies, its network.
+ * Whether an attempt was told to wait, and comes back as it was told: as its browser shows by a ticket, or, of a
+ * browser that keeps no cookies, its network.
  */
 export type Waited = 'by ticket' | 'by network' | 'no';
 

@@ -65,8 +65,8 @@ async function commit({ store }: NameFailuresDeps, records: Records): Promise<bo
 
 /**
  * On a store that replicas share. An attempt is in the store before its password is compared, so that three replicas
- * compare no more than one does. Those that come within a second share a commit; a name that is slowed down is refused by
- * what this replica saw last, without the store.
+ * compare no more than one does. Those that come within a second share a commit; a name that is slowed down is refused
+ * by what this replica saw last, without the store.
  */
 class SharedCounts implements NameFailures {
   readonly #deps: NameFailuresDeps;
@@ -161,8 +161,8 @@ class SharedCounts implements NameFailures {
 }
 
 /**
- * On a store that no other process has: what is in memory is all there is, and the store has it for the next start. It is
- * written at most once a second, with an attempt that comes after that.
+ * On a store that no other process has: what is in memory is all there is, and the store has it for the next start. It
+ * is written at most once a second, with an attempt that comes after that.
  */
 class OwnCounts implements NameFailures {
   readonly #deps: NameFailuresDeps;

@@ -10,8 +10,8 @@ import type { AccountStatusChangeRecord, StatusChangeRecord } from '../records/m
 /*
  * The status changes, from which a night is rebuilt (M1, M3). Each change of an app's status, and of an account's
  * `disabled`, records the status before it in its own commit: one small record a day and app, which outlives the app.
- * The creation of an app leaves none, since a pending app does not count, and its next change records that it was pending
- * before.
+ * The creation of an app leaves none, since a pending app does not count, and its next change records that it was
+ * pending before.
  */
 
 /** The store and the judgement of the clock that status changes need. */

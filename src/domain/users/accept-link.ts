@@ -86,7 +86,9 @@ async function joining({ reader, link, userId, origin }: Accepting): Promise<Ste
   return await joiningStep(reader, accountId, await existingUser(reader, userId), role, origin.at);
 }
 
-/** The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken */
+/**
+ * The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken
+ */
 async function newcomer(
   { deps, reader, answer, userId, origin }: Accepting,
   of: { readonly operator?: boolean; readonly invitedBy?: string },

@@ -13,8 +13,9 @@ import { accountRight, operatorRight, type Right } from './roles.ts';
 import { canSignIn } from './user-state.ts';
 
 /*
- * The token of a link: `mst_link_<scope>_<43 base62>`. The scope is the account of an invitation, or `operator`: it is no
- * secret, and finds the record; the store has the hash of the whole. The prefix lets a scanner of secrets find a token.
+ * The token of a link: `mst_link_<scope>_<43 base62>`. The scope is the account of an invitation, or `operator`: it is
+ * no secret, and finds the record; the store has the hash of the whole. The prefix lets a scanner of secrets find a
+ * token.
  */
 
 const TOKEN = /^mst_link_([a-z0-9]{16}|operator)_[0-9A-Za-z]{43}$/;

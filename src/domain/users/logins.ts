@@ -29,8 +29,8 @@ export async function userOfLogin(deps: LoginDeps, login: string): Promise<strin
 }
 
 /**
- * Refuses the name of a new user that is somebody's. An earlier user may have one that became equal since, under a key of
- * its own; the commit expects that nobody takes the name meanwhile.
+ * Refuses the name of a new user that is somebody's. An earlier user may have one that became equal since, under a key
+ * of its own; the commit expects that nobody takes the name meanwhile.
  * @throws Refusal `conflict`; StoreUnavailable; BadRecord
  */
 export async function refuseTaken(
@@ -48,7 +48,9 @@ export async function refuseTaken(
   if (isTaken) throw new Refusal('conflict', says);
 }
 
-/** What removes the records that lead from a user's name to the user, and not those of another. @throws StoreUnavailable */
+/**
+ * What removes the records that lead from a user's name to the user, and not those of another. @throws StoreUnavailable
+ */
 export async function loginRemoval(
   deps: LoginDeps,
   { id, record: { login } }: Pick<UserEntry, 'id' | 'record'>,

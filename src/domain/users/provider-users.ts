@@ -45,13 +45,15 @@ interface Welcome {
   readonly invitation: string | undefined;
 }
 
-/** The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7). */
+/**
+ * The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7).
+ */
 export interface ProviderUsers {
   /**
-   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer of the
-   * provider that is overtaken changes no roles, here and below.
-   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users, `changed_meanwhile` for one who
-   * was deleted a moment ago; StoreUnavailable; Busy
+   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer
+   * of the provider that is overtaken changes no roles, here and below.
+   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users, `changed_meanwhile` for
+   * one who was deleted a moment ago; StoreUnavailable; Busy
    * @param welcome what lets somebody in whom nobody knows, and to whom the groups give no role
    * @returns `no_role` where nothing does
    */
@@ -64,8 +66,8 @@ export interface ProviderUsers {
    */
   renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
   /**
-   * Links an identity to a signed-in user, who goes on in another session with the same commit. Its roles last an hour: a
-   * refresh token belongs to a session that began at the provider.
+   * Links an identity to a signed-in user, who goes on in another session with the same commit. Its roles last an hour:
+   * a refresh token belongs to a session that began at the provider.
    * @returns `already_linked` where somebody else has it, `too_many` where the user has too many
    * @throws Refusal of the origin's guard; StoreUnavailable; Busy
    */
@@ -149,8 +151,8 @@ async function admit(
 }
 
 /**
- * What the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them in. Whoever
- * comes with an invitation accepts it once signed in.
+ * What the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them in.
+ * Whoever comes with an invitation accepts it once signed in.
  */
 async function welcomed(
   deps: UserDeps,
@@ -213,8 +215,8 @@ function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<Oper
 }
 
 /**
- * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is merely
- * stricter. The commit is not quiet, since changes of the user expect his record.
+ * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is
+ * merely stricter. The commit is not quiet, since changes of the user expect his record.
  * @returns false where the user was changed meanwhile
  */
 async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: MappedRoles): Promise<boolean> {

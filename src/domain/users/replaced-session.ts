@@ -14,8 +14,8 @@ export interface NewSession {
 }
 
 /**
- * A session that takes the place of the one in use, in the commit that changes a way in: a copy of its cookie is refused from
- * then on (A18).
+ * A session that takes the place of the one in use, in the commit that changes a way in: a copy of its cookie is
+ * refused from then on (A18).
  */
 export interface Replacement {
   readonly session: NewSession;

@@ -9,8 +9,8 @@ import { Refusal } from '../refusal.ts';
  * provider give (the user's own record). They are kept apart and unite here. An operator has an owner's rights on every
  * account, since he can create API keys for it.
  *
- * A right by the groups ends by itself, an hour after the provider was last heard of them: for every session of the user,
- * and also where the loop that renews them is late.
+ * A right by the groups ends by itself, an hour after the provider was last heard of them: for every session of the
+ * user, and also where the loop that renews them is late.
  */
 
 /** A right, with the expectations that a commit adds to rely on it beside the user's record. */

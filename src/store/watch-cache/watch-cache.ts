@@ -89,8 +89,8 @@ export class WatchCache implements AsyncDisposable {
   }
 
   /**
-   * The newest instant that commits have had, up to the revision that memory has reached (head-value.ts): 0 where none is
-   * known. The newest `head` alone would not tell it, since replicas write theirs at once.
+   * The newest instant that commits have had, up to the revision that memory has reached (head-value.ts): 0 where none
+   * is known. The newest `head` alone would not tell it, since replicas write theirs at once.
    */
   get newestInstant(): number {
     return this.#filler.newestInstant;

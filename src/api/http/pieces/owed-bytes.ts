@@ -10,8 +10,8 @@ interface OwedBounds {
 }
 
 /**
- * The bytes of long answers that clients have not taken, over all listeners of a process: whoever does not read costs no
- * more memory than this, in the process and in the kernel together. Above the bound the answer goes whose client has
+ * The bytes of long answers that clients have not taken, over all listeners of a process: whoever does not read costs
+ * no more memory than this, in the process and in the kernel together. Above the bound the answer goes whose client has
  * taken nothing for the longest time: of all strangers', or of those of the account or user that holds most, so that
  * whoever reads, and whoever holds little, is not felt.
  */

@@ -14,9 +14,10 @@ export interface StreamPolicy {
 }
 
 /**
- * Ends the streams whose session has ended or lacks the second factor, or whose user has lost a right, as soon as memory knows (A12). Memory may yet
- * be behind what the stream's own request read of the store: a stream that memory refuses is held until the store itself
- * was asked. Where the store does not answer, the browser comes back and is judged anew. Never throws.
+ * Ends the streams whose session has ended or lacks the second factor, or whose user has lost a right, as soon as
+ * memory knows (A12). Memory may yet be behind what the stream's own request read of the store: a stream that memory
+ * refuses is held until the store itself was asked. Where the store does not answer, the browser comes back and is
+ * judged anew. Never throws.
  */
 export async function judgeStreams(
   { fleet, ...policy }: StreamPolicy & { readonly fleet: Fleet },

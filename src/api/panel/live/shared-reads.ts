@@ -82,8 +82,9 @@ interface SharedReads {
 }
 
 /**
- * Reads what memory does not hold, once for all viewers of an account: those who ask within `LIMITS.watchedReadsEveryMs`
- * get the same outcome, and so do those who ask while a read is under way. A failure is not kept.
+ * Reads what memory does not hold, once for all viewers of an account: those who ask within
+ * `LIMITS.watchedReadsEveryMs` get the same outcome, and so do those who ask while a read is under way. A failure is
+ * not kept.
  */
 export function createSharedReads({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }): SharedReads {
   const byAccount = new RecentMap<string, Map<Watched, Kept>>(ACCOUNTS_KEPT_MAX);

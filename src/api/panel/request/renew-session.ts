@@ -29,8 +29,8 @@ type Gained = Pick<SessionRecord, 'proof' | 'secondFactor'>;
  * Draws a session for the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
  * @param commit begins it, with what makes that necessary; false where nothing was changed
- * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried again;
- * `unchanged` as `commit` says
+ * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried
+ * again; `unchanged` as `commit` says
  * @throws whatever `commit` throws; StoreUnavailable
  */
 async function replaced(
@@ -72,9 +72,10 @@ export async function renewSession(
 }
 
 /**
- * Makes a change of the user's ways in: whoever makes it goes on under another token, and a copy of the cookie is refused
- * from the same commit on (A18).
- * @param change commits it with the session that takes the place of the request's own; false where there was nothing to change
+ * Makes a change of the user's ways in: whoever makes it goes on under another token, and a copy of the cookie is
+ * refused from the same commit on (A18).
+ * @param change commits it with the session that takes the place of the request's own; false where there was nothing to
+ * change
  * @param gained what that one has beside
  * @returns the headers that give the browser the session
  * @throws whatever `change` throws; HttpRefusal `overloaded`; StoreUnavailable

@@ -37,8 +37,8 @@ export interface EnrollOptions extends CodeOptions {
 
 /**
  * `muster agent enroll --opamp`: enrolls on this machine, and writes the configuration of the OpAMP supervisor with the
- * credential. Everything that a person can have mistaken is judged before the code is used. Run again, it goes on where it
- * was killed, and needs no code once it has enrolled.
+ * credential. Everything that a person can have mistaken is judged before the code is used. Run again, it goes on where
+ * it was killed, and needs no code once it has enrolled.
  * @throws CommandFault; ConfigError; the system's error of a file
  */
 export async function agentEnroll(call: Invocation, options: EnrollOptions): Promise<void> {
@@ -170,8 +170,8 @@ function withoutColon(option: '--opamp' | '--storage', path: string): string {
 }
 
 /**
- * Makes the folder for its owner alone where it is missing. One that others can write is refused: they could choose which
- * program the supervisor starts.
+ * Makes the folder for its owner alone where it is missing. One that others can write is refused: they could choose
+ * which program the supervisor starts.
  * @throws CommandFault; the system's error
  */
 function makePrivate(path: string): void {

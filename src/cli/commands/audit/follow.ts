@@ -30,8 +30,8 @@ interface Read {
  * time, so that an entry may come before others that were seen already: the last two pages are read again each time.
  *
  * The service tells each export of an audit in its own one, but not a page that goes on with one: so the first entry is
- * read alone, and all that follows is asked for by where it ends. An audit of one entry has no such place, and is looked
- * at ever more seldom.
+ * read alone, and all that follows is asked for by where it ends. An audit of one entry has no such place, and is
+ * looked at ever more seldom.
  * @throws MusterError
  */
 export async function* followed(read: ReadPage, { clock, signal, say }: Waiting): AsyncGenerator<AuditEntry, void> {

@@ -5,9 +5,9 @@ import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '.
 import type { InformerMetrics } from './metrics.ts';
 
 /*
- * The objects of one type in one namespace, or in all, in memory: listed, then followed by a watch. Nothing ends it but its
- * signal: a list or watch that fails is tried again with back-off, a revision that is gone (410) is listed anew, and
- * every ten minutes all is listed anew in any case, since a watch may have lost an event silently.
+ * The objects of one type in one namespace, or in all, in memory: listed, then followed by a watch. Nothing ends it but
+ * its signal: a list or watch that fails is tried again with back-off, a revision that is gone (410) is listed anew,
+ * and every ten minutes all is listed anew in any case, since a watch may have lost an event silently.
  */
 
 export interface InformerDeps {

@@ -18,7 +18,9 @@ const absolutePath = z
   .max(512)
   .regex(/^[/][ -~]+$/);
 
-/** The supervisor and its collector read the paths of their own configurations as URIs, in which a colon ends a scheme. */
+/**
+ * The supervisor and its collector read the paths of their own configurations as URIs, in which a colon ends a scheme.
+ */
 const storagePath = z
   .string()
   .min(2)

@@ -52,7 +52,7 @@ interface Link {
 const CONNECTING = 1;
 const TROUBLE_MS = 50;
 const HANGS = 'the endpoint accepts connections and does not answer, or drops them silently';
-/** No attempt to connect is shorter: half of the time that is left is spent on each of them, and all of it on the last. */
+/** No attempt to connect is shorter: each has half of the time that is left, and the last one all of it. */
 const ATTEMPT_MS_MIN = 1000;
 /** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};

@@ -236,8 +236,8 @@ export class Endpoints {
   }
 
   /**
-   * Whether etcd takes a user's password: undefined where no endpoint answers. From then on it is tried in its turn, where
-   * etcd refuses the present one.
+   * Whether etcd takes a user's password: undefined where no endpoint answers. From then on it is tried in its turn,
+   * where etcd refuses the present one.
    */
   async takes(user: UserAndPassword): Promise<boolean | undefined> {
     const answers = await Promise.all(this.all.map(async (endpoint) => endpoint.takes(user, this.deadline())));
