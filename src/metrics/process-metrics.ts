@@ -40,7 +40,7 @@ export function processMetrics({ process: own }: Sections, version: string) {
 }
 
 /**
- * What the client library counts by walking over every connection, at each scrape: with 100,000 of them it blocks the
+ * The client library counts these by walking over every connection, at each scrape: with 100,000 of them it blocks the
  * event loop for 0.2 s.
  */
 const COSTLY = [

@@ -57,7 +57,7 @@ async function createRateWindow(core: Core): Promise<RateWindowService> {
   const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(core) : undefined);
   if (isKept) {
     window.restore(await readKeptWindows(core));
-    // What a crash left open is settled once, whatever ends this process.
+    // Units that a crash left open are settled once, whatever ends this process.
     await window.save();
   }
   const forgetting = { name: 'rate-windows', everyMs: LIMITS.rateWindowMs, reconcile: () => window.forget() } as const;

@@ -114,7 +114,7 @@ async function lookAt(socket: Socket, { url, answerMs, isEnough }: LookRequest):
     end({ outcome: 'failed', code, message }),
   );
   socket.once('close', () => end({ outcome: 'closed' }));
-  // What came while this process was kept from looking is heard before it is judged.
+  // Answers that came while this process was kept from looking are heard before it is judged.
   const patience = setTimeout(() => setImmediate(() => end({ outcome: reached })), answerMs);
   try {
     return await look.promise;

@@ -9,9 +9,9 @@ export interface StartProgress {
 }
 
 /**
- * What a start may wait in all until it comes to listen, or ends. A supervisor restarts a process that has ended, and
- * leaves alone one that hangs. It exceeds what the waits of a start take, so that each of them ends with its own words,
- * and leaves time to load the program, and to end, within 40 s.
+ * A start may wait so long in all until it comes to listen, or ends. A supervisor restarts a process that has ended,
+ * and leaves alone one that hangs. It exceeds what the waits of a start take, so that each of them ends with its own
+ * words, and leaves time to load the program, and to end, within 40 s.
  */
 export const START_MS_MAX = 35_000;
 const LOOK_EVERY_MS = 1_000;

@@ -47,7 +47,7 @@ export class Fullness implements Disposable {
     if (this.#refuses) return 1;
     if (this.#seen === undefined) return Number.NaN;
     const { inUseBytes, capacityBytes } = this.#seen;
-    // What a look sees may lag behind what was written just before it.
+    // The sight of a look may lag behind what was written just before it.
     const since = (this.#pending + this.#written - this.#writtenBefore) * BYTES_PER_BYTE;
     return Math.min(ESTIMATE_MAX, (inUseBytes + since) / capacityBytes);
   }

@@ -30,8 +30,8 @@ function fitsContext(part: string): boolean {
 }
 
 /**
- * What is written from right to left: the blocks that Unicode sets aside for it (DerivedBidiClass.txt), but for their
- * marks, their Arabic digits (class AN) and the others that are no letters of that direction (EN).
+ * Text that is written from right to left: the blocks that Unicode sets aside for it (DerivedBidiClass.txt), but for
+ * their marks, their Arabic digits (class AN) and the others that are no letters of that direction (EN).
  */
 const BLOCKS = '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}';
 const RIGHT = `(?:(?![\\p{M}\\u0660-\\u0669\\u06f0-\\u06f9\\u{10d30}-\\u{10d39}\\u{10e60}-\\u{10e7e}])[${BLOCKS}])`;

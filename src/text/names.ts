@@ -6,7 +6,7 @@ import { joinersFit } from './joiners.ts';
  */
 
 /**
- * What is no part of a name: controls, formats (which include every override of direction), separators of lines,
+ * These are no part of a name: controls, formats (which include every override of direction), separators of lines,
  * private characters, halves of pairs, what a renderer ignores, and the empty braille pattern. The joiners are judged
  * apart.
  */

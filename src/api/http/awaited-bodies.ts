@@ -1,4 +1,4 @@
-/** What a body that is waited for costs at least: its connection, its request, and what is kept of both. */
+/** A body that is waited for costs at least this: its connection, its request, and what is kept of both. */
 export const BODY_BYTES_MIN = 16_384;
 
 /** A body that is waited for. */

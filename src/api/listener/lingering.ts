@@ -53,7 +53,7 @@ export class Lingering {
 
 /** Closes a connection of which the kernel keeps nothing. @param raw the TCP socket; the same one without TLS */
 export function reset(socket: Socket, raw: Socket, error?: Error): void {
-  // What the system is about to shut down it does not reset, and node would then keep it open.
+  // The system does not reset what it is about to shut down, and node would then keep it open.
   const isShuttingDown = socket.writableEnded && !socket.writableFinished;
   if (!isShuttingDown && !raw.destroyed) raw.resetAndDestroy();
   socket.destroy(error);

@@ -157,7 +157,7 @@ class Daemon {
     return polled;
   }
 
-  /** What is left to be done is tried again after the next poll, which is held for 1 s, 2 s, 4 s and so on. */
+  /** The rest is tried again after the next poll, which is held for 1 s, 2 s, 4 s and so on. */
   #waitSeconds(): number {
     const isDone = this.#outcome?.status === 'applied' && this.#told === this.#outcome;
     this.#tries = isDone || !this.#config ? 0 : this.#tries + 1;

@@ -21,7 +21,7 @@ export interface Pipeline {
   readonly receivers: readonly string[];
 }
 
-/** Those of a collector as it is packaged: all that its receiver `otlp` takes. */
+/** The pipelines of a collector as it is packaged: all that its receiver `otlp` takes. */
 export const DEFAULT_PIPELINES: readonly Pipeline[] = SIGNALS.map((signal) => ({ signal, receivers: ['otlp'] }));
 
 /** A configuration that no collector takes. Its message has no value of it. */

@@ -87,7 +87,7 @@ function namingAddress(connection: Connection, patient: boolean): typeof fetch {
       const isOfTls = TLS.test(slip);
       const isLasting = slip === '' ? message === BAD_PORT : isOfTls || LASTING.test(slip);
       if (!isLasting && !PASSING.test(slip)) throw error;
-      // What is `network` is sent again; but to such a port nothing ever is.
+      // A call that ends with `network` is sent again; but to such a port nothing ever is.
       const isFinal = isLasting && (!patient || slip === '' || (isOfTls && !wasReached));
       const code = isFinal ? 'unreachable' : 'network';
       throw new MusterError(unreachable(connection, error), { code, cause: error });

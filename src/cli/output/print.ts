@@ -128,7 +128,7 @@ function linesOf<Item>(columns: readonly Column<Item>[], item: Item, now: number
   return lines.join('');
 }
 
-/** What a terminal would obey, JSON leaves as it is from U+007F on; the escape stands for the same text. */
+/** JSON leaves from U+007F on as it is what a terminal would obey; the escape stands for the same text. */
 const safe = (json: string): string =>
   json.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n' ? character : character.split('').map(escapeUnit).join(''),

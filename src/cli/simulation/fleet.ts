@@ -19,7 +19,7 @@ interface FleetPlan {
 /** So many apps are made, or deleted, side by side; the client keeps within the account's rate. */
 const AT_ONCE = 16;
 const NEW_MACHINE_AFTER_MS = 2000;
-/** What is under way at the end has so long: ended earlier, nobody knows whether it is carried out yet. */
+/** Changes that are under way at the end have so long: ended earlier, nobody knows whether they are carried out yet. */
 const CHANGES_END_WITHIN_MS = 5000;
 /** Only somebody else who makes apps of the same names needs so many. */
 const REMOVALS_MAX = 10;

@@ -47,7 +47,7 @@ export class OpampPolling implements Polling {
     const { remoteConfig } = await this.#say(daemon.agentVersion, signal);
     counters.polls += 1;
     if (!remoteConfig) counters.unchanged += 1;
-    // What the answer to this asks for waits for the next turn: nobody can keep the agent busy.
+    // A request in the answer to this waits for the next turn: nobody can keep the agent busy.
     if (this.#isUntold || this.#owesFullState) await this.#say(daemon.agentVersion, signal);
     await clock.sleep(this.#pauseMs(daemon), signal);
   }

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
 
 /*
- * What every start of the command loads of its ends; the words of faults, which know the whole program, stand in
+ * Every start of the command loads these of its ends; the words of faults, which know the whole program, stand in
  * exit.ts.
  */
 

@@ -63,7 +63,7 @@ export interface Accounts {
    * @throws Refusal `not_found`, `conflict`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
-  /** What an account stores of its own, and its quota: seconds behind. */
+  /** The bytes that an account stores of its own, and its quota: seconds behind. */
   storage(account: Pick<Account, 'accountId' | 'quotaMb'>): AccountStorage;
 }
 

@@ -35,7 +35,7 @@ interface NewlyMadeKey extends ApiKey {
 
 /** A key as it is listed. */
 export interface ListedApiKey extends ApiKey {
-  /** Who created it, as the audit names actors; undefined for keys of earlier versions. */
+  /** The creator, as the audit names actors; undefined for keys of earlier versions. */
   readonly createdBy: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
   readonly lastUsedAt: number | undefined;

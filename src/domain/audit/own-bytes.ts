@@ -22,7 +22,8 @@ export const isOwnActor = (actor: string): boolean => OWN_ACTORS.some((kind) => 
 const SEALED_BYTES = 90;
 
 /**
- * What a store needs for each byte, indices and pages that are not filled among it: measured, 500 bytes of its file for
+ * The bytes that a store needs for each byte, indices and pages that are not filled among it: measured, 500 bytes of
+ * its file for
  * 323.
  */
 const BYTES_PER_BYTE = 1.5;

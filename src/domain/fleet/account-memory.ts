@@ -187,7 +187,7 @@ export class AccountView implements AccountReader {
     return this.#memory.members ?? absent(KEYS.members(this.id), NO_MEMBERS);
   }
 
-  /** What it stores, as the leader last wrote it; undefined while that is little, or not counted. */
+  /** The bytes that it stores, as the leader last wrote them; undefined while that is little, or not counted. */
   stored(): Versioned<StoredRecord> | undefined {
     return this.#memory.stored;
   }

@@ -26,7 +26,7 @@ const CHANGES_TOLD_MAX = 1000;
 export class ChangeNotices {
   readonly #listeners = new Set<FleetListener>();
   readonly #recordListeners = new Set<RecordListener>();
-  /** By account, the apps of which the listeners are not told yet; `undefined` among them is the account itself. */
+  /** The apps of each account of which the listeners are not told yet; `undefined` among them is the account itself. */
   #touched = new Map<string, Set<string | undefined>>();
   #changes: RecordChange[] = [];
 

@@ -278,7 +278,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   }
 }
 
-/** What a key of the range stands for; undefined for one that this program does not know. */
+/** Returns what a key of the range stands for; undefined for one that this program does not know. */
 const refOf = (key: string): RecordRef | UserRef | undefined => recordRefOf(key) ?? userRefOf(key);
 
 const memberIds = (account: AccountMemory): readonly string[] =>

@@ -30,7 +30,7 @@ const ACCOUNTS = KEYS.account.under();
 /** Parses a key; undefined for a key that no account has, or of a kind that this program does not know. */
 export function recordRefOf(key: string): RecordRef | undefined {
   if (!key.startsWith(ACCOUNTS)) return undefined;
-  // By hand, without `split`: a start parses a million keys.
+  // The parts are found by hand, without `split`: a start parses a million keys.
   const afterId = endOfPart(key, ACCOUNTS.length);
   const afterKind = endOfPart(key, afterId + 1);
   const accountId = key.slice(ACCOUNTS.length, afterId);

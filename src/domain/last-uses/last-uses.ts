@@ -11,7 +11,7 @@ import { KEYS } from '../records/keys.ts';
 export interface LastUses {
   /** Notes that a request was authenticated by a key or a session. It is on the path of every request. */
   used(ownerId: string, id: string): void;
-  /** By id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
+  /** The last uses by id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
   lastUses(ownerId: string): Promise<ReadonlyMap<string, number>>;
   /**
    * Writes what was noted since, and leaves once what is little later than in the store. What cannot be written is

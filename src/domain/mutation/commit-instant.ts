@@ -9,7 +9,7 @@ import type { MutationDeps } from './step.ts';
  */
 
 /**
- * Where this clock is behind that of another replica, instants go on a millisecond a commit, and run ahead of it by so
+ * Instants go on a millisecond a commit where this clock is behind that of another replica, and run ahead of it by so
  * much at most: beyond it they are equal.
  */
 const AHEAD_MS_MAX = 5000;

@@ -184,7 +184,7 @@ function takeInstance(next: Draft, { instance, described }: AgentReport, now: nu
 /** An instance has its id from its start on, in all networks: whoever comes back has lived beside the other one. */
 const TURNS = 3;
 
-/** What another instance has said does not hold for this one. */
+/** Reports of another instance do not hold for this one. */
 function forget(next: Draft): void {
   for (const field of ['described', 'config', 'offered', 'health', 'settings', 'owes'] as const) delete next[field];
 }

@@ -57,11 +57,11 @@ export function createAgents(deps: AgentsDeps): Agents {
   /** The time, by app, at which it was asked for its full state and that could not be kept, on the monotonic clock. */
   const asked = new ForgetfulNumbers(apps);
 
-  /** What could not be kept is asked for again in the next ten minutes. */
+  /** A report that could not be kept is asked for again in the next ten minutes. */
   const forNow = (situated: string): string =>
     `${situated} ${Math.floor(deps.clock.monotonic() / LIMITS.opampFullStateEveryMs)}`;
 
-  /** What could not be kept is forgotten: it must not be asked for with every poll. */
+  /** A report that could not be kept is forgotten: it must not be asked for with every poll. */
   function mayAskUnkept(appId: string): boolean {
     const [app, now] = [fingerprintOf(appId), deps.clock.monotonic()];
     const last = asked.get(app);

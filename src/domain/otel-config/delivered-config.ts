@@ -21,7 +21,7 @@ export interface DeviceConfig {
   readonly settings: () => DeliveredSettings;
 }
 
-/** What a daemon exports, and where to: the header in clear, so it is kept no longer than it is needed. */
+/** The data that a daemon exports, and the target: the header in clear, so it is kept no longer than it is needed. */
 export interface DeliveredSettings extends Omit<typeof NEVER_STORED, 'authHeaderSet'> {
   /** The headers by name; empty where none is stored. */
   readonly headers: Readonly<Record<string, string>>;

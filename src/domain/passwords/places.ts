@@ -1,8 +1,9 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * Who asks for a place: somebody who is known by a browser or a session; or a stranger, by the networks of the address,
- * the narrowest first. Whoever has a link is a stranger, too, and comes by the one who made it: a tenant makes many.
+ * The one who asks for a place: somebody who is known by a browser or a session; or a stranger, by the networks of the
+ * address, the narrowest first. Whoever has a link is a stranger, too, and comes by the one who made it: a tenant makes
+ * many.
  */
 export type Guest = { readonly known: string } | { readonly networks: readonly string[]; readonly invitedBy?: string };
 

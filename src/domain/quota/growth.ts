@@ -51,7 +51,7 @@ export function marksAfter(
 }
 
 /**
- * What the accounts in memory store, as the leader last wrote it.
+ * Returns what the accounts in memory store, as the leader last wrote it.
  * @param now on the wall clock, in milliseconds since 1970
  * @param namedMax how many of those that grow fastest are told, and of those that reach their quotas first
  */

@@ -13,8 +13,8 @@ const CHANGES: Allowance = { burst: LIMITS.ownChangesBurst, perHour: LIMITS.ownC
 const SIGN_INS: Allowance = { burst: LIMITS.ownSignInsBurst, perHour: LIMITS.ownSignInsPerHour };
 
 /**
- * What a person does of their own that leaves an entry in the audit of the service, where no account is charged with
- * it. What ends something (a session, a passkey) can be repeated only after one of these.
+ * Acts that a person does of their own and that leave an entry in the audit of the service, where no account is charged
+ * with it. What ends something (a session, a passkey) can be repeated only after one of these.
  */
 const ALLOWANCES: ReadonlyMap<string, Allowance> = new Map([
   ['user.changed', CHANGES],

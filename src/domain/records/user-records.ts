@@ -209,7 +209,7 @@ export const userRecords = {
   /** Failed sign-ins by the keyed hash of a name, packed. */
   signInNames: record('sign-in-names/<number>', {
     schema: z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) }),
-    // Of a fixed size. Without it nobody is let in from a browser that is not known.
+    // The size is fixed. Without it nobody is let in from a browser that is not known.
     writeClass: 'vital',
     backup: 'left out',
     holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',

@@ -63,7 +63,7 @@ type ByKind<Value> = Readonly<Record<(typeof KINDS)[number], Value>>;
 
 const instanceOf = (sender: number): number => Math.floor(sender / PART) % PART;
 
-/** Where both show an id, the ids alone decide: a provider gives one machine addresses of several networks. */
+/** The ids alone decide where both show one: a provider gives one machine addresses of several networks. */
 const isSameSender = (one: number, other: number): boolean =>
   one === other || (instanceOf(one) !== 0 && instanceOf(one) === instanceOf(other));
 

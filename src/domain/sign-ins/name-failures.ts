@@ -111,7 +111,7 @@ class SharedCounts implements NameFailures {
       } catch (error) {
         for (const { reject } of waiting) reject(error);
         this.#deps.log.info({ err: error }, 'failed sign-ins could not be counted');
-        // What is to be taken back is taken back with the next commit.
+        // Counts that are to be taken back go with the next commit.
         for (const [name, count] of this.#returned) returned.set(name, (returned.get(name) ?? 0) + count);
         this.#returned = returned;
         if (this.#waiting.length === 0) break;
@@ -194,7 +194,7 @@ class OwnCounts implements NameFailures {
       found?.record.set(name, withoutFailure(found.record.get(name)));
       this.#changed(number);
     };
-    // Where they are being read again and cannot be, whoever asked for that is told.
+    // Whoever asked for them to be read again is told where they cannot be.
     void this.#records?.then(taken, () => undefined);
   }
 

@@ -32,7 +32,7 @@ export function linkKeyOf(token: string): Key<LinkRecord> | undefined {
 
 /** A link that is valid now. */
 export interface ValidLink extends Versioned<LinkRecord> {
-  /** What its validity relies on, beside its own record: whoever made it may still do so. */
+  /** Its validity relies on these, beside its own record: whoever made it may still do so. */
   readonly relied: readonly Expectation[];
 }
 
@@ -80,8 +80,8 @@ async function isBarred(reader: FleetReader, { kind, userId }: LinkRecord): Prom
 }
 
 /**
- * What the right of whoever made a link rests on; undefined where he has lost it: he takes the links with him that he
- * made.
+ * Returns what the right of the maker of a link rests on; undefined where it is lost: the maker takes along the links
+ * that they made.
  */
 async function reliedOn(
   reader: FleetReader,

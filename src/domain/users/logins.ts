@@ -49,7 +49,7 @@ export async function refuseTaken(
 }
 
 /**
- * What removes the records that lead from a user's name to the user, and not those of another. @throws StoreUnavailable
+ * Removes the records that lead from a user's name to the user, and not those of another. @throws StoreUnavailable
  */
 export async function loginRemoval(
   deps: LoginDeps,

@@ -39,7 +39,9 @@ export interface ProviderUser {
   readonly mapped: MappedRoles;
 }
 
-/** Who becomes a user by a first sign-in without a role: everybody, or whoever has the token of an invitation. */
+/**
+ * The rule by which a first sign-in without a role makes a user: everybody, or whoever has the token of an invitation.
+ */
 interface Welcome {
   readonly everybody: boolean;
   readonly invitation: string | undefined;
@@ -151,8 +153,8 @@ async function admit(
 }
 
 /**
- * What the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them in.
- * Whoever comes with an invitation accepts it once signed in.
+ * Returns what the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them
+ * in. Whoever comes with an invitation accepts it once signed in.
  */
 async function welcomed(
   deps: UserDeps,

@@ -20,7 +20,7 @@ export function fileOf(path: string): string {
     return realpathSync(path);
   } catch (error) {
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    // What is not there yet is made under that very name.
+    // A file that is not there yet is made under that very name.
     if (!isLink) return path;
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const words = `${path} is a link that leads to no file (${code}): remove it, or name the file itself`;

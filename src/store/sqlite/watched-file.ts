@@ -85,7 +85,7 @@ export class WatchedFile {
       // A file that cannot be read now has no known content.
       this.#content.forget();
     }
-    // What was written meanwhile is not content that this process left.
+    // Content that was written meanwhile is none that this process left.
     if (!isSame(lookAt(this.#path), this.#left)) this.#content.forget();
   }
 }

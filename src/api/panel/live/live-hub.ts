@@ -106,7 +106,7 @@ class Hub implements LiveHub {
     const stream = new LiveStream(follower, sessions, response);
     const revision = this.#deps.revision();
     stream.begin(revision);
-    // What happened between is not known: only a browser that is as far as memory has missed nothing.
+    // The changes between are not known: only a browser that is as far as memory has missed nothing.
     if (lastEventId !== undefined && lastEventId !== String(revision)) {
       stream.reset();
       stream.flush(revision);

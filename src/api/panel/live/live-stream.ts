@@ -67,8 +67,8 @@ export class LiveStream implements Follower {
   }
 
   /**
-   * What is watched was read. The first time, the page is told as well: it may have changed between the page's own read
-   * and this one.
+   * Takes a value that was read. The first time, the page is told as well: it may have changed between the page's own
+   * read and this one.
    */
   wasRead(account: string, topic: Watched, digest: string): void {
     const key = `${account} ${topic}`;

@@ -19,7 +19,7 @@ interface AdmittedAttempt extends Pick<PasswordPlace, 'matches' | typeof Symbol.
   takeBack(): void;
 }
 
-/** What an address tries; the attempts of one kind leave the others theirs. */
+/** An address tries these; the attempts of one kind leave the others theirs. */
 type Kind = 'password' | 'passkey' | 'link';
 
 /** Counts an attempt of an address. @returns the seconds to wait, and then it is not counted */

@@ -5,9 +5,9 @@ import { FLOW_SECONDS } from './sealed-cookie.ts';
 import type { OpenRequest, PanelServices, SpentOnce } from './route.ts';
 
 /*
- * What a sign-in remembers between two of its requests lies in the browser, sealed (sealed-cookie.ts). The answer to a
- * challenge is spent where the user's record is (known-browsers.ts); that of an addition, with the session that began
- * it.
+ * A sign-in keeps in the browser, sealed, what it remembers between two of its requests (sealed-cookie.ts). The answer
+ * to a challenge is spent where the user's record is (known-browsers.ts); that of an addition, with the session that
+ * began it.
  */
 
 /**

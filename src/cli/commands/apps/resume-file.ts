@@ -9,7 +9,7 @@ import { inputOf } from '../../terminal/input.ts';
 import { NAMES_MAX } from './names.ts';
 
 /*
- * What a command over many codes needs to go on after it ended in any way. It is written once, whole, before the first
+ * A command over many codes needs this to go on after it ended in any way. It is written once, whole, before the first
  * request, and never changed: how far the work has come is in the file of codes. Each request has an Idempotency-Key of
  * its own, so that one that was carried out is answered again, its code included, and never carried out twice.
  */

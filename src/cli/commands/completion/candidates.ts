@@ -41,7 +41,7 @@ export async function candidates(kind: Kind, prefix: string, env: Environment, a
       if (found.length === CANDIDATES_MAX) break;
     }
   } catch {
-    // What was found by then is as good as before.
+    // The candidates that were found by then are as good as before.
   }
   return found;
 }

@@ -67,7 +67,7 @@ export async function dev(
   }
 }
 
-/** Where people of this machine reach the panel; passkeys belong to a name, so it is no address. */
+/** The address at which people of this machine reach the panel; passkeys belong to a name, so it is no address. */
 function panelOf({ panel, tls }: Config, { panel: { port } }: Service): string | undefined {
   if (!panel || port === 0) return undefined;
   return panel.url ?? `http${tls.panel ? 's' : ''}://localhost:${port}`;

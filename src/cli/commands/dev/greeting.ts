@@ -41,7 +41,7 @@ export interface Greeted {
   readonly dataDir: string;
   /** How the command `muster` is called here. */
   readonly muster: string;
-  /** What the next commands are written for: the one that has the command, or any shell with curl. */
+  /** The next commands are written for this: the one that has the command, or any shell with curl. */
   readonly steps: 'muster' | 'curl';
   /** How many simulated daemons the service has to begin with. */
   readonly agents: number;

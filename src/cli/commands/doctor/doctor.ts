@@ -23,7 +23,7 @@ export interface DoctorOptions {
    * The service is known to run elsewhere, as in a cluster: it must respond, and its ports and its data are not here.
    */
   readonly running: boolean;
-  /** What takes as long as the store is large is checked, too. */
+  /** Checks that take the longer, the larger the store is, run as well. */
   readonly deep: boolean;
 }
 

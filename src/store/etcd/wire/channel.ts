@@ -167,7 +167,7 @@ export class Connection implements ICallable<undefined> {
     if (!link || link !== this.#link) return;
     this.#link = undefined;
     this.#opening = undefined;
-    // What has not come to stand carries no call, and would stay open by itself.
+    // A link that has not come to stand carries no call, and would stay open by itself.
     if (stateOf(link) !== READY) link.sockets.end();
     link.pool.close();
   }
