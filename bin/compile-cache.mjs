@@ -21,7 +21,9 @@ function isOwn({ uid, mode }) {
   return process.platform === 'win32' || (uid === process.getuid() && (mode & WRITABLE_BY_OTHERS) === 0);
 }
 
-/** Makes the folder where the nearest one above it is the user's own. @returns whether it is there, and the user's own */
+/**
+ * Makes the folder where the nearest one above it is the user's own. @returns whether it is there, and the user's own
+ */
 function made(path) {
   const status = statSync(path, { throwIfNoEntry: false });
   if (status !== undefined) return isOwn(status);

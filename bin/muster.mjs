@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `muster`. Plain JavaScript for the machine's own Node, 20 or newer: where that is no Node 24, what runs is
- * the Node 24 that is installed with Muster.
+ * The command `muster`. Plain JavaScript for the machine's own Node, 20 or newer: where that is no Node 24, what runs
+ * is the Node 24 that is installed with Muster.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

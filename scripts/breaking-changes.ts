@@ -25,8 +25,8 @@ interface Found {
  * @param oasdiff the path of the program
  * @param before the text of the earlier document
  * @param after the text of the later one
- * @returns each change in words, such as ``GET /v1/apps: removed the required property `name` …``; none where clients of
- * the earlier document go on
+ * @returns each change in words, such as ``GET /v1/apps: removed the required property `name` …``; none where clients
+ * of the earlier document go on
  */
 export function breakingChanges(oasdiff: string, before: string, after: string): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'muster-openapi-'));

@@ -6,7 +6,8 @@ import { build } from 'vite';
 
 /*
  * `npm run build:web` makes the panel's pages: web/dist. The same sources give the same files, byte by byte, and a note
- * beside them says which sources they were made of, so that `npm start` and the tests build them only where they differ.
+ * beside them says which sources they were made of, so that `npm start` and the tests build them only where they
+ * differ.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');

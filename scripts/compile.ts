@@ -5,8 +5,8 @@ import process from 'node:process';
 import * as z from 'zod';
 
 /*
- * `node scripts/compile.ts FOLDER` makes JavaScript of src and of the client, for the image (deploy/Dockerfile): a start
- * would otherwise strip the types of more than 500 files first. `bin/muster.mjs` runs it where there is no src.
+ * `node scripts/compile.ts FOLDER` makes JavaScript of src and of the client, for the image (deploy/Dockerfile): a
+ * start would otherwise strip the types of more than 500 files first. `bin/muster.mjs` runs it where there is no src.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');

@@ -5,7 +5,8 @@
  * then refuses the lock, because the parent lists packages that the lock does not know. Each missing entry is added
  * with its exact version and the platform that its name spells, so that `npm ci` accepts the lock everywhere and still
  * installs only what fits the machine. Then every entry without a checksum gets the one that the registry tells; those
- * that it does not serve are named, and test/repository/supply-chain.test.ts lists them. Run it after every change of dependencies: `node scripts/complete-lock.mjs`.
+ * that it does not serve are named, and test/repository/supply-chain.test.ts lists them. Run it after every change of
+ * dependencies: `node scripts/complete-lock.mjs`.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -91,7 +91,8 @@ export class ContainerTool {
   }
 
   /**
-   * Writes the image with its name to a file that is not there yet, in docker's format, which every loader of images takes.
+   * Writes the image with its name to a file that is not there yet, in docker's format, which every loader of images
+   * takes.
    * @throws ToolError
    */
   save(image: string, file: string): void {

@@ -5,10 +5,10 @@ import { findTool, TOOLS, type ContainerTool } from './container-tool.ts';
 import { exitWith, readToolArguments, UsageError } from './tool-arguments.ts';
 
 /*
- * `npm run image [-- --with docker|podman|buildah] [-- ARGUMENTS]` builds deploy/Dockerfile by the first tool that answers,
- * under the name that the chart's defaults have, saves it to dist-image, and says what to do next. ARGUMENTS, behind
- * another `--`, go to the tool's own `build`. The tools' variables (DOCKER_HOST, CONTAINERS_STORAGE_CONF and their like)
- * say where the image is kept.
+ * `npm run image [-- --with docker|podman|buildah] [-- ARGUMENTS]` builds deploy/Dockerfile by the first tool that
+ * answers, under the name that the chart's defaults have, saves it to dist-image, and says what to do next. ARGUMENTS,
+ * behind another `--`, go to the tool's own `build`. The tools' variables (DOCKER_HOST, CONTAINERS_STORAGE_CONF and
+ * their like) say where the image is kept.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');

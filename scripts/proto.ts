@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 
 /*
- * `npm run proto` writes src/opamp/generated from src/opamp/opamp.proto; test/opamp/messages.test.ts holds them equal. The
- * compiler has 120 MiB and is needed when the file changes, so it is fetched then and is no dependency.
+ * `npm run proto` writes src/opamp/generated from src/opamp/opamp.proto; test/opamp/messages.test.ts holds them equal.
+ * The compiler has 120 MiB and is needed when the file changes, so it is fetched then and is no dependency.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');

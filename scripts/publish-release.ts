@@ -21,12 +21,13 @@ import { exitWith, readToolArguments, UsageError } from './tool-arguments.ts';
 
 /*
  * `npm run publish-release -- REGISTRY[/PATH] [--with docker|podman|buildah] [--base IMAGE] [--key KEY]
- * [--transparency-log] [--plain-http] [-- ARGUMENTS]` builds the image of this commit for linux/amd64 on the base that its
- * registry has now, named by digest; pushes it, pushes the chart with that image's digest in its values, and prints the
- * digests. It writes the package of npm and the bills of materials of package and image to dist-release. With a key it
- * signs image, chart and package by cosign, and attests the image's bill. A version is published once: where the registry
- * has it from another commit nothing is pushed, and where it has it from this one, nothing changes. Credentials are those
- * of the tools' own login (`docker login` and its like, `helm registry login`); ARGUMENTS go to the tool's own `build`.
+ * [--transparency-log] [--plain-http] [-- ARGUMENTS]` builds the image of this commit for linux/amd64 on the base that
+ * its registry has now, named by digest; pushes it, pushes the chart with that image's digest in its values, and prints
+ * the digests. It writes the package of npm and the bills of materials of package and image to dist-release. With a key
+ * it signs image, chart and package by cosign, and attests the image's bill. A version is published once: where the
+ * registry has it from another commit nothing is pushed, and where it has it from this one, nothing changes.
+ * Credentials are those of the tools' own login (`docker login` and its like, `helm registry login`); ARGUMENTS go to
+ * the tool's own `build`.
  */
 
 const ROOT = resolve(import.meta.dirname, '..');

@@ -5,8 +5,8 @@ import * as z from 'zod';
 
 /*
  * The bills of materials (CycloneDX 1.5) of the package of npm and of the image. npm writes the dependencies of the
- * package; what is added here is what npm does not know: the packages whose files the build takes in, and the base of the
- * image. Debian's packages in the base are not listed: a scanner of images reads those.
+ * package; what is added here is what npm does not know: the packages whose files the build takes in, and the base of
+ * the image. Debian's packages in the base are not listed: a scanner of images reads those.
  */
 
 /** Packages of development whose files are in what is published: the pages and the reference page. */

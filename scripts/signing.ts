@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { run, ToolError } from './container-tool.ts';
 
 /*
- * Signatures by cosign, with a key of the operator's: a file, or the address of a key that a service holds. The password
- * of a file is in COSIGN_PASSWORD, which cosign reads itself. What is signed is read back by the public key.
+ * Signatures by cosign, with a key of the operator's: a file, or the address of a key that a service holds. The
+ * password of a file is in COSIGN_PASSWORD, which cosign reads itself. What is signed is read back by the public key.
  */
 
 interface Signing {

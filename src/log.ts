@@ -63,7 +63,7 @@ const ERROR_LEVEL = 50;
 const RETRY_MS = 100;
 /** The time that the end of the process waits for a reader that stands still. */
 const LAST_WORDS_MS = 1000;
-/** Of one system call; Linux takes 1024. */
+/** The most lines of one system call; Linux takes 1024. */
 const LINES_AT_ONCE = 500;
 
 /**

@@ -12,3 +12,13 @@ export type MaybePromise<T> = T | Promise<T>;
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
+
+/** Does work whose error, at once or later, another function turns into the result. */
+export function catching<T>(work: () => MaybePromise<T>, failed: (error: unknown) => T): MaybePromise<T> {
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(failed) : result;
+  } catch (error) {
+    return failed(error);
+  }
+}

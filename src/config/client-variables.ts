@@ -1,7 +1,7 @@
 /*
  * The variables of the command line's client, each of which begins with MUSTER_CLIENT_. The service reads none of them,
- * and the client reads none of the service's (environment.ts): so a shell that is set for one installation may start, or
- * configure, another one.
+ * and the client reads none of the service's (environment.ts): so a shell that is set for one installation may start,
+ * or configure, another one.
  */
 
 export const CLIENT = {

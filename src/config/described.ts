@@ -8,7 +8,7 @@ export interface Described {
   readonly section: string;
   /** As it would stand in the environment; undefined where there is none. */
   readonly default: string | undefined;
-  /** What holds where it is not set, in words; empty where there is a default, or nothing to say. */
+  /** The value where it is not set, in words; empty where there is a default, or nothing to say. */
   readonly unset: string;
   readonly meaning: string;
   readonly rule: string;

@@ -4,7 +4,7 @@ import { egressVariables, listen, ranges, store } from './addresses.ts';
 import { boundVariables } from './listeners.ts';
 import { opampVariables } from './opamp.ts';
 import { panelVariables } from './panel-variables.ts';
-import { DATA_DIR, directory, file, whole, words } from './rules.ts';
+import { DATA_DIR, directory, file, integer, words } from './rules.ts';
 
 /*
  * Every variable that the service reads, with its rule, its default and its description. `npm run docs` writes
@@ -37,7 +37,7 @@ export const operatorToken = z
   .min(TOKEN_CHARACTERS_MIN, `must have at least ${TOKEN_CHARACTERS_MIN} characters`)
   .max(1024);
 
-const storing = {
+const storeVariables = {
   MUSTER_STORE: store.optional().meta({
     unset: '`sqlite:` in the data directory',
     description:
@@ -66,7 +66,7 @@ const storing = {
   }),
 };
 
-const onEtcd = {
+const etcdVariables = {
   MUSTER_ETCD_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9._/-]{0,199}\/$/, 'must end in / and be at most 200 characters of A-Z a-z 0-9 . _ / -')
@@ -80,7 +80,7 @@ const onEtcd = {
         'With `own` Muster compacts the history every 5 minutes and after a purge, for every user of that etcd. With ' +
         '`never` somebody else must.',
     }),
-  MUSTER_ETCD_QUOTA_BYTES: whole(1_000_000, 1_000_000_000_000)
+  MUSTER_ETCD_QUOTA_BYTES: integer(1_000_000, 1_000_000_000_000)
     .prefault('2147483648')
     .meta({
       description:
@@ -107,7 +107,7 @@ const onEtcd = {
   }),
 };
 
-const listening = {
+const listenerVariables = {
   MUSTER_API_LISTEN: listen.prefault('127.0.0.1:8080').meta({ description: 'The address of the API listener.' }),
   MUSTER_DEVICE_LISTEN: listen.prefault('127.0.0.1:8081').meta({ description: 'The address of the device listener.' }),
   MUSTER_OPS_LISTEN: listen.prefault('127.0.0.1:8082').meta({ description: 'The address of the ops listener.' }),
@@ -128,12 +128,12 @@ const listening = {
     description: 'The same for the ops listener, with its probes and `/metrics`.',
   }),
   MUSTER_OPS_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
-  MUSTER_DRAIN_DELAY_SECONDS: whole(0, 300).prefault('0').meta({
+  MUSTER_DRAIN_DELAY_SECONDS: integer(0, 300).prefault('0').meta({
     description: 'How long the service goes on serving after SIGTERM, while `/readyz` says that it drains.',
   }),
 };
 
-const guarding = {
+const accessVariables = {
   MUSTER_OPERATOR_TOKEN: operatorToken.optional().meta({
     unset: 'embedded: generated as `operator-token` in the data directory; etcd: required',
     description: 'The bearer token of the operator API.',
@@ -170,21 +170,21 @@ const guarding = {
         'With `on`, `/metrics` of the leader names by their ids up to 20 accounts that are limited or near it. With ' +
         '`off` it names none; `muster limits` still does.',
     }),
-  MUSTER_DEVICE_RATE_PER_MINUTE: whole(1, 100_000).prefault('60').meta({
+  MUSTER_DEVICE_RATE_PER_MINUTE: integer(1, 100_000).prefault('60').meta({
     description: 'Requests a minute of one device on one replica. Further ones are refused with 429.',
   }),
 };
 
-const working = {
+const processVariables = {
   MUSTER_ROLES: roles.prefault('api,device,controller').meta({
     description:
       'What this process does. Every replica may be a controller; one of them leads. `kubernetes`, beside ' +
       '`controller`, follows custom resources: [KUBERNETES.md](KUBERNETES.md).',
   }),
-  MUSTER_POLL_INTERVAL_SECONDS: whole(1, 86_400).prefault('60').meta({
+  MUSTER_POLL_INTERVAL_SECONDS: integer(1, 86_400).prefault('60').meta({
     description: 'The poll interval that daemons are told, with a spread of 10 % that is fixed for each.',
   }),
-  MUSTER_METERING_DELAY_SECONDS: whole(0, 3_600).prefault('300').meta({
+  MUSTER_METERING_DELAY_SECONDS: integer(0, 3_600).prefault('300').meta({
     description: 'How long after its midnight (UTC) a night is metered.',
   }),
   MUSTER_PRICE_PER_DAEMON_MONTH: z
@@ -195,14 +195,14 @@ const working = {
   MUSTER_CURRENCY: currency.prefault('EUR').meta({
     description: 'The currency of that price. A new one, and the price set with it, holds from the next month on.',
   }),
-  MUSTER_ACCOUNT_QUOTA_MB: whole(0, 1_000_000)
+  MUSTER_ACCOUNT_QUOTA_MB: integer(0, 1_000_000)
     .prefault('1024')
     .meta({
       description:
         "How many MiB an account's own keys and people may store, in records and audit. An account at its quota is " +
         'refused whatever grows; all else goes on. 0 is no quota. An operator sets another one for one account.',
     }),
-  MUSTER_AUDIT_RETENTION_DAYS: whole(1, 36_500).prefault('400').meta({
+  MUSTER_AUDIT_RETENTION_DAYS: integer(1, 36_500).prefault('400').meta({
     description: 'Older audit entries are removed, together with their block of the chain.',
   }),
   MUSTER_LOG_LEVEL: z
@@ -211,7 +211,7 @@ const working = {
     .meta({ description: 'The least severe level that is logged. `npm start` sets `warn` where nothing is set.' }),
 };
 
-const following = {
+const customResourceVariables = {
   MUSTER_KUBERNETES_NAMESPACES: namespaces.optional().meta({
     unset: 'none by name',
     description: 'The namespaces whose custom resources are followed.',
@@ -241,28 +241,28 @@ const following = {
 
 /** The variables in the order and under the headings of docs/CONFIGURATION.md. */
 export const SECTIONS = {
-  'The store': storing,
-  'The store on etcd': onEtcd,
-  Listeners: listening,
-  'Tokens and bounds': guarding,
+  'The store': storeVariables,
+  'The store on etcd': etcdVariables,
+  Listeners: listenerVariables,
+  'Tokens and bounds': accessVariables,
   'OpAMP, for collectors': opampVariables,
   'The panel': panelVariables,
   'Calls to the outside': egressVariables,
-  'What the process does': working,
-  'Custom resources, with the role `kubernetes`': following,
+  'What the process does': processVariables,
+  'Custom resources, with the role `kubernetes`': customResourceVariables,
 } as const;
 
 /** The schema of all variables together. */
 export const environment = z.object({
-  ...storing,
-  ...onEtcd,
-  ...listening,
-  ...guarding,
+  ...storeVariables,
+  ...etcdVariables,
+  ...listenerVariables,
+  ...accessVariables,
   ...opampVariables,
   ...panelVariables,
   ...egressVariables,
-  ...working,
-  ...following,
+  ...processVariables,
+  ...customResourceVariables,
 });
 /** The values of the variables, parsed. */
 export type Environment = z.infer<typeof environment>;

@@ -35,5 +35,5 @@ export const namespacedName = z
   .max(253)
   .regex(new RegExp(`^${NAMESPACE}/[a-z0-9](?:[-a-z0-9.]{0,187}[a-z0-9])?$`), 'must be NAMESPACE/NAME');
 
-/** Where the operator may watch. */
+/** The scope in which the operator may watch. */
 export const scope = z.enum(['cluster', 'namespaces'], 'must be cluster or namespaces');

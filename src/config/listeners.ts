@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { pollIntervalAt } from '../time/poll-interval.ts';
 import { ConfigError } from './files/config-error.ts';
 import type { panelVariables } from './panel-variables.ts';
-import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, whole } from './rules.ts';
+import { IDLE_BEHIND_PROXIES_SECONDS, IDLE_SECONDS, IDLE_UNSET, idleSeconds, integer } from './rules.ts';
 
 /** The listeners of a service, each on an address of its own. */
 export const LISTENER_NAMES = ['api', 'device', 'ops', 'panel'] as const;
@@ -14,20 +14,20 @@ export const listenVariable = (name: ListenerName): string => `MUSTER_${name.toU
 /* The bounds of the listeners; those of the panel's listener stand with its other variables. */
 
 export const boundVariables = {
-  MUSTER_API_CONCURRENCY: whole(1, 1_000_000).prefault('2000').meta({
+  MUSTER_API_CONCURRENCY: integer(1, 1_000_000).prefault('2000').meta({
     description: 'Requests in flight on the API listener. One more is refused with 502 and `Retry-After`.',
   }),
-  MUSTER_DEVICE_CONCURRENCY: whole(1, 1_000_000).prefault('10000').meta({
+  MUSTER_DEVICE_CONCURRENCY: integer(1, 1_000_000).prefault('10000').meta({
     description: 'Requests in flight on the device listener, held polls not counted. One more is refused with 503.',
   }),
-  MUSTER_OPS_CONCURRENCY: whole(1, 1_000_000)
+  MUSTER_OPS_CONCURRENCY: integer(1, 1_000_000)
     .prefault('200')
     .meta({
       description:
         'Requests in flight on the ops listener. One more is refused with 503. Probes and `/metrics` have as many slots ' +
         'of their own.',
     }),
-  MUSTER_API_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+  MUSTER_API_CONNECTIONS_PER_ADDRESS: integer(0, 1_000_000)
     .prefault('5000')
     .meta({
       description:
@@ -35,10 +35,10 @@ export const boundVariables = {
         'bound the one that has been idle longest is closed. 0 is no bound: for a listener whose clients all come from ' +
         'the address of a proxy or a load balancer.',
     }),
-  MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+  MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS: integer(0, 1_000_000)
     .prefault('50000')
     .meta({ description: 'The same for the device listener.' }),
-  MUSTER_OPS_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+  MUSTER_OPS_CONNECTIONS_PER_ADDRESS: integer(0, 1_000_000)
     .prefault('500')
     .meta({ description: 'The same for the ops listener.' }),
   MUSTER_API_IDLE_SECONDS: idleSeconds.optional().meta({

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { listen } from './addresses.ts';
-import { duration, file, IDLE_UNSET, idleSeconds, whole, words } from './rules.ts';
+import { duration, file, IDLE_UNSET, idleSeconds, integer, words } from './rules.ts';
 
 /* The variables of the panel, and of the OpenID Connect provider by which people sign in to it. */
 
@@ -44,10 +44,10 @@ export const panelVariables = {
     description: "PEM: the certificate chain of the panel's listener, as for the API listener.",
   }),
   MUSTER_PANEL_TLS_KEY_FILE: file.optional().meta({ description: 'PEM: the key of that certificate.' }),
-  MUSTER_PANEL_CONCURRENCY: whole(1, 1_000_000).prefault('500').meta({
+  MUSTER_PANEL_CONCURRENCY: integer(1, 1_000_000).prefault('500').meta({
     description: "Requests in flight on the panel's listener. One more is refused with 503.",
   }),
-  MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: whole(0, 1_000_000)
+  MUSTER_PANEL_CONNECTIONS_PER_ADDRESS: integer(0, 1_000_000)
     .prefault('500')
     .meta({ description: "The same as for the API listener, for the panel's." }),
   MUSTER_PANEL_IDLE_SECONDS: idleSeconds.optional().meta({
@@ -58,7 +58,7 @@ export const panelVariables = {
     .enum(['on', 'off'], 'must be on or off')
     .prefault('on')
     .meta({ description: 'With `off`, people sign in by the provider or by passkeys alone.' }),
-  MUSTER_SIGN_INS_PER_ADDRESS: whole(1, 100_000)
+  MUSTER_SIGN_INS_PER_ADDRESS: integer(1, 100_000)
     .prefault('20')
     .meta({
       description:

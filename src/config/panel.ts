@@ -9,7 +9,9 @@ export type GroupRule =
   | { readonly group: string; readonly role: 'operator' }
   | { readonly group: string; readonly role: 'owner' | 'viewer'; readonly accountId: string };
 
-/** The OpenID Connect provider by which people sign in, but for its secret and the rules of groups: they are in files. */
+/**
+ * The OpenID Connect provider by which people sign in, but for its secret and the rules of groups: they are in files.
+ */
 export interface ProviderConfig {
   readonly issuer: string;
   readonly clientId: string;
@@ -17,7 +19,7 @@ export interface ProviderConfig {
   readonly groupsClaim: string;
   /** The values of `amr` that tell of a second factor. */
   readonly secondFactor: readonly string[];
-  /** Who becomes a user by a first sign-in there. */
+  /** The rule by which a first sign-in there makes a user. */
   readonly newcomers: Environment['MUSTER_OIDC_NEWCOMERS'];
   /** Its name on the button of the sign-in page. */
   readonly name: string;
@@ -36,7 +38,7 @@ export interface PanelConfig {
   readonly passwords: boolean;
   /** Attempts to sign in of one address in a minute on one replica. */
   readonly signInsPerAddress: number;
-  /** Whose sessions need a second factor. */
+  /** The users whose sessions need a second factor. */
   readonly secondFactor: Environment['MUSTER_PANEL_SECOND_FACTOR'];
   readonly provider: ProviderConfig | undefined;
 }

@@ -14,7 +14,7 @@ declare module 'zod' {
   }
 }
 
-export const whole = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
+export const integer = (min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> =>
   z.string().transform((value, ctx) => {
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
@@ -32,7 +32,7 @@ export const duration = (min: string, max: string): z.ZodPipe<z.ZodString, z.Zod
   });
 
 /** The seconds that a connection stays open without a request. A stranger's, which is told 5, is never kept longer. */
-export const idleSeconds = whole(5, 604_800);
+export const idleSeconds = integer(5, 604_800);
 
 /** Longer than the 60 s for which most clients and load balancers keep a connection. */
 export const IDLE_SECONDS = 65;

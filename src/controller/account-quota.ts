@@ -22,8 +22,8 @@ const ROUND_EVERY_MS = 5000;
 const NAMED_MAX = 3;
 
 /**
- * Keeps what each account stores of its own (A16), and shows in the metrics which accounts are near their quota. A round
- * throws `StoreUnavailable` and `BadRecord`.
+ * Keeps what each account stores of its own (A16), and shows in the metrics which accounts are near their quota. A
+ * round throws `StoreUnavailable` and `BadRecord`.
  */
 export function accountQuotaReconciler(deps: AccountQuotaDeps, term: Pick<Term, 'signal'>): Reconciler {
   const { storedBytes, fleet, clock, metrics, accountQuotaMb, metricsAccounts } = deps;

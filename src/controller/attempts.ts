@@ -7,7 +7,10 @@ interface AttemptsDeps extends Omit<AuditedAttemptsDeps, 'fence'> {
   readonly replicas: Pick<Replicas, 'live'>;
 }
 
-/** Enters in the audit what the replicas publish of failed secrets. A round throws `StoreUnavailable` and, of a replica's announcement, `BadRecord`. */
+/**
+ * Enters in the audit what the replicas publish of failed secrets. A round throws `StoreUnavailable` and, of a
+ * replica's announcement, `BadRecord`.
+ */
 export function attemptsReconciler({ replicas, ...deps }: AttemptsDeps, { fence }: Pick<Term, 'fence'>): Reconciler {
   const audited = new AuditedAttempts({ ...deps, fence });
   return {

@@ -42,10 +42,10 @@ export async function runLoop(
     try {
       await reconciler.reconcile(signal);
       failures = 0;
-    } catch (err) {
+    } catch (error) {
       if (signal.aborted) return;
       failures += 1;
-      log.warn({ err, loop: name, failures }, 'round failed, will retry');
+      log.warn({ err: error, loop: name, failures }, 'round failed, will retry');
     }
     metrics.loopEnded(name, failures === 0 ? 'ok' : 'failed', (clock.monotonic() - startedAt) / 1000);
     await clock.sleep(pauseMs(failures, everyMs, pauseMaxMs), signal);

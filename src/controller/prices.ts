@@ -27,7 +27,7 @@ export function pricesReconciler({ store, clock, clockWatch, log, price }: Price
     name: 'prices',
     everyMs: CHECK_EVERY_MS,
     async reconcile() {
-      // By a clock that is far ahead the price would begin to hold too late. No night is metered meanwhile either.
+      // A price would begin to hold too late by a clock that is far ahead. No night is metered meanwhile either.
       if (!clockWatch.trusted()) return;
       const outcome = await recordPrice(store, price, clock.now(), fence);
       if (outcome === 'recorded') log.info({ ...price }, 'the price per daemon and month is on record');

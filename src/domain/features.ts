@@ -8,7 +8,11 @@ import { sessions } from './sessions/feature.ts';
 import { signIns } from './sign-ins/feature.ts';
 import { users } from './users/feature.ts';
 
-/** The part of a feature that runs by itself; its `feature.ts` lists it. */
+/**
+ * The part of a feature that runs by itself; its `feature.ts` lists it. The records, actions and series of all features
+ * stand in lists of their own: they are read where no feature is loaded, and the series keep the order of
+ * docs/METRICS.md.
+ */
 interface Feature {
   /** Its sweeps of the clean-up, by the names that the metrics have for what they remove. */
   readonly sweeps: Readonly<Record<string, Sweep>>;

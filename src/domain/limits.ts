@@ -59,7 +59,7 @@ export const LIMITS = {
    * listeners of a replica.
    */
   owedBytesMax: 64 * 1024 * 1024,
-  /** Those of all others. Their bodies are seldom the same, and cost the process twice until they are collected. */
+  /** The bytes of all others. Their bodies are seldom the same, and cost the process twice until they are collected. */
   owedToKnownBytesMax: 32 * 1024 * 1024,
   /** The kernel is taken to hold no more than this of a connection: `net.ipv4.tcp_wmem` has it as its default. */
   kernelBytesPerConnectionMax: 4 * 1024 * 1024,
@@ -117,14 +117,14 @@ export const LIMITS = {
   loginCharactersMax: 254,
   passwordCharactersMin: 12,
   passwordCharactersMax: 512,
-  /** What is behind them is not judged: the work grows with the square of the length, and faster. */
+  /** Characters behind them are not judged: the work grows with the square of the length, and faster. */
   passwordCharactersJudged: 128,
   /** Each holds 19 MiB of memory and a thread while it is hashed. */
   passwordsHashedMax: 2,
   passwordsWaitingMax: 32,
   /** Attempts that wait for the store before it, as a multiple of these places and of their shares. */
   passwordRoomsPerPlace: 4,
-  /** Of the places of both, strangers have so many, and one network of theirs (/32, /64, /56; /24, /48) so many. */
+  /** Strangers have so many of the places of both, and one network of theirs (/32, /64, /56; /24, /48) so many. */
   passwordsOfStrangersMax: 17,
   passwordsPerMachineMax: 2,
   passwordsPerNetworkMax: 3,
@@ -162,7 +162,7 @@ export const LIMITS = {
   passkeyAnswersKeptMax: 100,
   /** No less than a challenge is good for, 10 minutes, by a replica whose clock is as far behind. */
   passkeyAnswerKeptMs: 20 * MINUTE_MS,
-  /** What was added to a user's ways in, of each kind, as the user sees it; no less than the passkeys of a user. */
+  /** The additions of each kind to a user's ways in, as the user sees it; no less than the passkeys of a user. */
   additionsKeptMax: 20,
   identitiesPerUserMax: 5,
   firstLinkMs: 10 * MINUTE_MS,
@@ -190,7 +190,7 @@ export const LIMITS = {
   eventStreamsMax: 1000,
   eventStreamsPerUserMax: 20,
   accountsPerStreamMax: 10,
-  /** What memory does not hold is read once for all viewers of an account, at most this often. */
+  /** Values that memory does not hold are read once for all viewers of an account, at most this often. */
   watchedReadsEveryMs: 5 * SECOND_MS,
   listPageMax: 1000,
   auditPageMax: 200,
@@ -210,7 +210,10 @@ export const LIMITS = {
   storeUpkeepFullnessMax: 0.95,
   /** The largest quota of an account, in MiB. */
   accountQuotaMbMax: 1_000_000,
-  /** What a person changes of themselves, or exports, of each kind in a replica: so many at once, and so many an hour. */
+  /**
+   * The changes that a person makes of themselves, or exports, of each kind in a replica: so many at once, and so many
+   * an hour.
+   */
   ownChangesBurst: 50,
   ownChangesPerHour: 2,
   /** The same of sign-ins that succeed. */

@@ -69,8 +69,8 @@ export class Busy extends Error {
 }
 
 /**
- * This replica is configured wrongly, and a person must act. The HTTP answer is that of an outage (H15), and the log has
- * the sentence.
+ * This replica is configured wrongly, and a person must act. The HTTP answer is that of an outage (H15), and the log
+ * has the sentence.
  */
 export class ConfigurationFault extends Error {
   override readonly name = 'ConfigurationFault';

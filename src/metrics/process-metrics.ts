@@ -8,7 +8,7 @@ import type { Sections } from './instruments/sections.ts';
 const ROLE_LABELS = ['api', 'device', 'controller', 'kubernetes'] as const;
 
 /** @param version of this program */
-export function processMetrics({ process: own, controller }: Sections, version: string) {
+export function processMetrics({ process: own }: Sections, version: string) {
   own
     .labelledGauge({
       name: 'muster_build_info',
@@ -36,27 +36,11 @@ export function processMetrics({ process: own, controller }: Sections, version: 
       help: 'Lines of the log that nobody took from stdout, beyond the 1 MiB that waits.',
       unit: 'lines',
     }),
-    wallClock: controller.callbackGauge(
-      {
-        name: 'muster_wall_clock_seconds',
-        help: "The wall clock of this replica at the scrape; against the time of the sample it tells how far it is from Prometheus'.",
-        unit: 'seconds',
-      },
-      Number.NaN,
-    ),
-    clockTrusted: controller.callbackGauge(
-      {
-        name: 'muster_clock_trusted',
-        help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
-        unit: '0 or 1',
-      },
-      1,
-    ),
   };
 }
 
 /**
- * What the client library counts by walking over every connection, at each scrape: with 100,000 of them it blocks the
+ * The client library counts these by walking over every connection, at each scrape: with 100,000 of them it blocks the
  * event loop for 0.2 s.
  */
 const COSTLY = [

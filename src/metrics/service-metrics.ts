@@ -17,6 +17,7 @@ import { mutationMetrics } from '../domain/mutation/metrics.ts';
 import { opampMetrics } from '../domain/opamp/metrics.ts';
 import { rateWindowMetrics } from '../domain/rate-window/shared/metrics.ts';
 import { replicaMetrics } from '../domain/replicas/replicas.ts';
+import { clockMetrics } from '../domain/status-history/clock-trust.ts';
 import { detectionMetrics } from '../domain/review-queue/detections.ts';
 import { signInMetrics } from '../domain/sign-ins/metrics.ts';
 import { fileMetrics } from '../service/files/metrics.ts';
@@ -27,10 +28,10 @@ import { libraryMetrics, processMetrics } from './process-metrics.ts';
 
 /*
  * Metrics are a module of verbs: a room declares the series that it counts, and has verbs for them. Names, labels and
- * buckets are nobody else's business. Labels come from closed sets (route templates, codes, results); account and app ids
- * go to the log, but for the ids of at most 20 accounts that are limited or near it (docs/adr/0034-limited-accounts.md),
- * and of the 3 that grow fastest and the 3 whose quotas end first (docs/adr/0059-a-quota-for-each-account.md).
- * docs/METRICS.md is made from the definitions.
+ * buckets are nobody else's business. Labels come from closed sets (route templates, codes, results); account and app
+ * ids go to the log, but for the ids of at most 20 accounts that are limited or near it
+ * (docs/adr/0034-limited-accounts.md), and of the 3 that grow fastest and the 3 whose quotas end first
+ * (docs/adr/0059-a-quota-for-each-account.md). docs/METRICS.md is made from the definitions.
  */
 
 /** The verbs of all rooms, and the registry that a scrape reads. */
@@ -46,6 +47,7 @@ export function createMetrics(version: string) {
     /** Every series of the product, in the order of docs/METRICS.md; those of the client library are not among them. */
     sections: Object.values(sections),
     ...processMetrics(sections, version),
+    ...clockMetrics(sections),
     ...exchangeMetrics(sections),
     ...attemptMetrics(sections),
     ...signInMetrics(sections),

@@ -1,7 +1,7 @@
 import { isLoopbackUrl } from '../config/panel-variables.ts';
 import type { Egress } from '../outgoing/egress.ts';
 
-/** What the libraries ask of a fetch. */
+/** The libraries ask this of a fetch. */
 type FetchOptions = Pick<RequestInit, 'method' | 'headers' | 'signal'> & { readonly body?: unknown };
 
 /** The time of one call of the provider, its whole answer included. */
@@ -12,8 +12,8 @@ const ANSWER_BYTES_MAX = 1_048_576;
 /**
  * A fetch for the libraries that speak to the provider: bounded in time and in bytes, without redirects, and by https
  * unless the provider is on this machine.
- * @throws TypeError for an address that must not be asked; RangeError for an answer that is too large; whatever `egress`
- * throws
+ * @throws TypeError for an address that must not be asked; RangeError for an answer that is too large; whatever
+ * `egress` throws
  */
 export const boundedFetch =
   (issuer: URL, egress: Egress) =>

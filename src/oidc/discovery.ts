@@ -15,7 +15,7 @@ export interface Discovered {
   readonly strangersKeys: JWTVerifyGetKey;
 }
 
-/** What the discovery is made with. */
+/** The discovery is made with these. */
 interface DiscoveryDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly egress: Egress;

@@ -2,14 +2,14 @@ import { jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { RecentMap } from '../packed/recent-map.ts';
 import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 
-/** Whose sessions the provider ends. */
+/** The user or session whose sessions the provider ends. */
 export interface LoggedOut {
   readonly issuer: string;
   readonly subject: string | undefined;
   readonly sid: string | undefined;
 }
 
-/** Whom a logout token must be from and for. */
+/** A logout token is checked against these. */
 interface LogoutTerms {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;

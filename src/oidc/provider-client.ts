@@ -12,18 +12,18 @@ import { LogoutTokens, type LoggedOut } from './logout-tokens.ts';
 import { guarded } from './provider-fault.ts';
 
 /*
- * The OpenID Connect provider, by openid-client: authorization code with PKCE, nonce and state (OpenID Connect Core 1.0,
- * RFC 7636). Every call is bounded in time and in bytes.
+ * The OpenID Connect provider, by openid-client: authorization code with PKCE, nonce and state (OpenID Connect Core
+ * 1.0, RFC 7636). Every call is bounded in time and in bytes.
  */
 
-/** What a sign-in remembers while the browser is at the provider. */
+/** A sign-in remembers these while the browser is at the provider. */
 interface ProviderFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Who signed in, as the provider says. */
+/** The user who signed in, as the provider says. */
 export interface ProviderAnswer {
   readonly issuer: string;
   readonly subject: string;
@@ -48,7 +48,7 @@ export interface ProviderClient {
    * @param identity who it must be; a token that another provider gave is not sent
    */
   renew(refreshToken: Secret, identity: Identity): Promise<ProviderAnswer>;
-  /** Where to sign out at the provider; undefined where it has no such address. */
+  /** The address to sign out at the provider; undefined where it has none. */
   endSessionUrl(): Promise<string | undefined>;
   /** Judges a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). */
   readLogoutToken(token: string): Promise<LoggedOut>;
@@ -142,8 +142,8 @@ export function createProviderClient({ provider, panelUrl, clock, egress }: Prov
 type Tokens = Pick<Awaited<ReturnType<typeof oidc.refreshTokenGrant>>, 'claims' | 'id_token'>;
 
 /**
- * The claims of an ID token. The library has judged them, but for its signature, which it leaves to TLS, and for a clock
- * that is ahead.
+ * The claims of an ID token. The library has judged them, but for its signature, which it leaves to TLS, and for a
+ * clock that is ahead.
  * @param now milliseconds since 1970
  */
 async function signedClaims({ id_token: token, claims: claimsOf }: Tokens, { keys }: Discovered, now: number) {

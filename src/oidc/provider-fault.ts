@@ -52,9 +52,9 @@ function codesOf(error: unknown): readonly string[] {
   return codes.filter((code): code is string => typeof code === 'string' && /^[A-Za-z_]{1,60}$/.test(code));
 }
 
-/** Of the keys' address: no answer in time, or one that is no set of keys. */
+/** The keys' address gave no answer in time, or one that is no set of keys. */
 const NO_KEYS: ReadonlySet<string> = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC']);
-/** Of OAuth: the provider says itself that it is in trouble. */
+/** The provider says itself, by OAuth, that it is in trouble. */
 const IN_TROUBLE: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 const isOfTrouble = (status: number): boolean => status >= 500 || status === 429;
 

@@ -1,6 +1,6 @@
 /* Capabilities and flags of the protocol, as bits of a 64-bit number. */
 
-/** What an agent says that it can do (`AgentToServer.capabilities`). */
+/** An agent says by these what it can do (`AgentToServer.capabilities`). */
 export const AGENT_CAN = {
   reportStatus: 0x1n,
   acceptRemoteConfig: 0x2n,
@@ -11,7 +11,9 @@ export const AGENT_CAN = {
   reportHeartbeat: 0x2000n,
 } as const;
 
-/** What Muster can do (`ServerToAgent.capabilities`). It takes no effective configuration, which has secrets in clear. */
+/**
+ * Muster can do these (`ServerToAgent.capabilities`). It takes no effective configuration, which has secrets in clear.
+ */
 export const SERVER_CAPABILITIES: bigint =
   0x1n /* status */ | 0x2n /* remote configuration */ | 0x20n; /* connection settings */
 

@@ -27,14 +27,16 @@ const BYTES_MAX: ReadonlyMap<number, readonly [name: string, bytes: number]> = n
   [7, ['remote_config_status', 16_384]],
   [9, ['agent_disconnect', 64]],
 ]);
-/** `sequence_num`, `capabilities`, `flags`. The parser would read a number where the walk sees a field that is skipped. */
+/**
+ * `sequence_num`, `capabilities`, `flags`. The parser would read a number where the walk sees a field that is skipped.
+ */
 const NUMBERS: ReadonlySet<number> = new Set([2, 4, 10]);
 /** A message has each field once, and there are fifteen. */
 const FIELDS_MAX = 100;
 
 /**
- * Reads a message of an agent. Fields that the schema does not have are skipped, the effective configuration among them:
- * nothing of it is kept for a moment.
+ * Reads a message of an agent. Fields that the schema does not have are skipped, the effective configuration among
+ * them: nothing of it is kept for a moment.
  * @throws BadMessage
  */
 export function readAgentMessage(bytes: Uint8Array): AgentToServer {

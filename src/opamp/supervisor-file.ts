@@ -1,6 +1,6 @@
 import { collectorScalar } from './collector-scalar.ts';
 
-/** What a supervisor of the OpenTelemetry Collector needs to know to be a daemon of the fleet. */
+/** A supervisor of the OpenTelemetry Collector needs to know these to be a daemon of the fleet. */
 interface SupervisorSettings {
   /** The URL of Muster's OpAMP endpoint. */
   readonly endpoint: string;
@@ -8,7 +8,7 @@ interface SupervisorSettings {
   readonly credential: string;
   /** The path of the collector. */
   readonly executable: string;
-  /** Where the supervisor keeps what it has to know after a restart. */
+  /** The directory in which the supervisor keeps what it has to know after a restart. */
   readonly storage: string;
   /** The file of the authority that signed the endpoint's certificate; undefined where the system knows it. */
   readonly authorityFile?: string | undefined;
@@ -41,8 +41,8 @@ export function supervisorFile(settings: SupervisorSettings): string {
     '  reports_own_metrics: false',
     'agent:',
     `  executable: ${collectorScalar(executable)}`,
-    // A collector that is not healthy by then counts as one that cannot load its configuration: a busy machine needs more
-    // than the supervisor's own 5 s.
+    // A collector that is not healthy by then counts as one that cannot load its configuration: a busy machine needs
+    // more than the supervisor's own 5 s.
     '  config_apply_timeout: 15s',
     ...(configFiles.length === 0
       ? []

@@ -9,8 +9,8 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 type Choice = RequestOptions & { readonly agent: Agent };
 
 /**
- * A request as `fetch` makes it, by Node's own HTTP client: over an agent, and with certificates, of the caller's choice.
- * No redirect is followed: it is the answer, or, where the caller says `error`, a failure.
+ * A request as `fetch` makes it, by Node's own HTTP client: over an agent, and with certificates, of the caller's
+ * choice. No redirect is followed: it is the answer, or, where the caller says `error`, a failure.
  * @throws TypeError `fetch failed` with the cause, as `fetch` does; the reason of the signal
  */
 export async function fetchBy(choice: Choice, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {

@@ -1,6 +1,6 @@
 /**
- * A map of so many entries at most, the one that was set last at the end: for a further one, the one that was set longest
- * ago makes room. It is for what a replica may forget.
+ * A map of so many entries at most, the one that was set last at the end: for a further one, the one that was set
+ * longest ago makes room. It is for what a replica may forget.
  */
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #max: number;

@@ -6,7 +6,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
 import { createLocalRateWindow, type RateWindowService } from '../domain/rate-window/local-window.ts';
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
-import type { Foundation } from './domain-services.ts';
+import type { Core } from './domain-services.ts';
 
 /*
  * The part of the composition root by which requests are let in: the rate window, and what this replica notes of those
@@ -14,19 +14,19 @@ import type { Foundation } from './domain-services.ts';
  */
 
 /** Publishes from now on the failed secrets that this replica counts. */
-export function createFailedAttempts({ clock, replicas }: Pick<Foundation, 'clock' | 'replicas'>): FailedAttempts {
+export function createFailedAttempts({ clock, replicas }: Pick<Core, 'clock' | 'replicas'>): FailedAttempts {
   const attempts = new FailedAttempts(clock);
   replicas.publish(() => attempts.published());
   return attempts;
 }
 
 /** The guard of an account against a user of its own who asks without pause. */
-export const createPanelRate = ({ clock }: Pick<Foundation, 'clock'>): DeviceRate =>
+export const createPanelRate = ({ clock }: Pick<Core, 'clock'>): DeviceRate =>
   createDeviceRate(LIMITS.panelRequestsPerMinute, clock);
 
 /** Count what each address tries and asks for on the panel's listener without a session. */
 export const createAddressRates = (
-  { clock }: Pick<Foundation, 'clock'>,
+  { clock }: Pick<Core, 'clock'>,
   { signInsPerAddress }: { readonly signInsPerAddress: number },
 ) => ({
   attempts: createDeviceRate(signInsPerAddress, clock),
@@ -34,11 +34,11 @@ export const createAddressRates = (
 });
 
 /** The rate window, and who is limited by it. @throws StoreUnavailable as `createRateWindow` */
-export async function createRateServices(foundation: Foundation) {
-  const rateWindow = await createRateWindow(foundation);
+export async function createRateServices(core: Core) {
+  const rateWindow = await createRateWindow(core);
   return {
     rateWindow,
-    limitedAccounts: createLimitedAccounts({ ...foundation, fills: () => rateWindow.window.fills() }),
+    limitedAccounts: createLimitedAccounts({ ...core, fills: () => rateWindow.window.fills() }),
   };
 }
 
@@ -47,23 +47,23 @@ export async function createRateServices(foundation: Foundation) {
  * embedded store keeps the windows through a crash.
  * @throws StoreUnavailable when the windows that were kept cannot be read or written anew
  */
-async function createRateWindow(foundation: Foundation): Promise<RateWindowService> {
-  const { config, store, clock, log } = foundation;
+async function createRateWindow(core: Core): Promise<RateWindowService> {
+  const { config, store, clock, log } = core;
   if (store.backend !== 'sqlite' && config.rateWindow === 'shared') {
-    const shared = createSharedRateWindow(foundation);
+    const shared = createSharedRateWindow(core);
     return { window: shared, run: (signal) => shared.run(signal), finish: () => shared.finish() };
   }
   const isKept = store.backend === 'sqlite';
-  const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(foundation) : undefined);
+  const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(core) : undefined);
   if (isKept) {
-    window.restore(await readKeptWindows(foundation));
-    // What a crash left open is settled once, whatever ends this process.
+    window.restore(await readKeptWindows(core));
+    // Units that a crash left open are settled once, whatever ends this process.
     await window.save();
   }
   const forgetting = { name: 'rate-windows', everyMs: LIMITS.rateWindowMs, reconcile: () => window.forget() } as const;
   return {
     window,
-    run: (signal) => runLoop(foundation, forgetting, signal),
+    run: (signal) => runLoop(core, forgetting, signal),
     // A disk that is full must not keep the process from ending.
     finish: () =>
       window.save().catch((error: unknown) => {

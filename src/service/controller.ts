@@ -13,11 +13,11 @@ import { rewrapReconciler } from '../controller/rewrap.ts';
 import { rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
-import { configuredPrice, type Foundation } from './domain-services.ts';
+import { configuredPrice, type Core } from './domain-services.ts';
 import { createTermServices } from './term-services.ts';
 
 /** The parts of the process that the leader's loops use. */
-interface ControllerDeps extends Foundation {
+interface ControllerDeps extends Core {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;
   readonly limitedAccounts: LimitedAccounts;

@@ -6,7 +6,6 @@ import type { KeyRing } from '../domain/keys/key-ring.ts';
 import { DEADLINES, type Deadlines } from '../domain/limits.ts';
 import { refuseNewerFormat, refuseUnfitStore, settleFormat } from '../domain/replicas/format.ts';
 import { guardedWrites } from '../domain/replicas/guarded-writes.ts';
-import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { StoreIdentity } from '../domain/replicas/store-identity.ts';
 import type { Log, LogOutput } from '../log.ts';
 import { createMetrics } from '../metrics/service-metrics.ts';
@@ -17,7 +16,7 @@ import type { Store } from '../store/port.ts';
 import { systemBoot, type Boot } from '../time/boot.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
-import { createFleetServices, createReplicaServices, type Foundation } from './domain-services.ts';
+import { createFleetServices, createReplicaServices, type Core } from './domain-services.ts';
 import { faultOfAddresses } from './etcd-address.ts';
 import { watchedEtcdAccess, type EtcdConnections } from './files/etcd-files.ts';
 import { generatedKeyFile, generatedTokenFile } from './files/generated-secrets.ts';
@@ -32,7 +31,7 @@ import type { StartProgress } from './start-deadline.ts';
 export interface CoreOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Where the log is written, where that may drop lines. */
+  /** The output of the log, where that may drop lines. */
   readonly logOutput?: Pick<LogOutput, 'onDropped'>;
   /** The id that the lines of the log have; drawn where it is absent. */
   readonly replicaId?: string;
@@ -48,14 +47,6 @@ export interface CoreOptions {
   readonly wrapStore?: (store: Store) => Store;
 }
 
-/** The parts that listeners and loops stand on, while the process runs. */
-export interface Core extends Foundation {
-  readonly files: WatchedFiles;
-  /** The tokens that are valid at present; another list whenever they change. */
-  readonly operatorTokens: () => readonly OperatorToken[];
-  readonly storeHealth: StoreHealth;
-}
-
 /**
  * Opens the parts that the whole process stands on: secrets, store, registry of replicas, memory and metrics. They are
  * closed by `opened`.
@@ -68,7 +59,6 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const metrics = createMetrics(VERSION);
   metrics.rolesAre(config.roles);
   options.logOutput?.onDropped((lines) => metrics.logLinesDropped(lines));
-  const warn = (message: string): void => log.warn({}, message);
   const identity = new StoreIdentity(config.storeId);
   const files = new WatchedFiles({ clock, log, metrics });
   // A fault of the configuration is told before the store is waited for.
@@ -76,29 +66,17 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const watchKeys = (file: ConfiguredFile): KeyRing =>
     watchedKeyFile(files, file, async (numbers) => await neededKeys(await readable.promise, numbers));
   const configured = config.files.MUSTER_KEY_FILE && watchKeys(config.files.MUSTER_KEY_FILE);
-  let connections: EtcdConnections | undefined;
-  const access = watchedEtcdAccess(files, config, {
-    clock,
-    log,
-    connections: () => connections,
-    faultOf: async (url, tls, answerMs) => (await faultOfAddresses([url], tls, answerMs))?.fault,
-  });
-  const renewable = (opened: EtcdConnections): void => void (connections = opened);
-  const open = (): Promise<Store> =>
-    openConfiguredStore(config, warn, { ...deadlines, mark: identity, access, renewable });
-  const { signal, progress } = options;
-  const waiting = (cause: Error): void => progress?.waiting(cause);
-  const opening = await openWithRetry(open, { clock, log, signal, waiting });
+  const backend = wrapStore(await openBackend({ ...options, clock, deadlines }, files, identity));
   let registration = (): object | undefined => undefined;
   const storeHealth = new StoreHealth(log);
-  const observed = instrumented(wrapStore(opening), clock, storeHealth.observing(metrics), new Outages({ clock, log }));
+  const observed = instrumented(backend, clock, storeHealth.observing(metrics), new Outages({ clock, log }));
   const store: Store = opened.use({ ...observed, ...guardedWrites(observed, () => registration()) });
   // A lost key is told before anything is written into the store, and a wrong store before a key is made for it.
   await refuseUnfitStore(store, { identity });
   readable.resolve(store);
   const { dataDir, ownOperatorTokens, operatorTokens } = config;
-  // With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration requires
-  // them. A key file is only made for a store that is new.
+  // With an embedded store the secrets that are not configured lie beside its data; with etcd the configuration
+  // requires them. A key file is only made for a store that is new.
   const tokenFile = operatorTokens
     ? config.files.MUSTER_OPERATOR_TOKEN_FILE
     : await generatedTokenFile(dataDir, random);
@@ -119,8 +97,6 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   if (lacking.length > 0) throw new ConfigError(`MUSTER_KEY_FILE: ${inUseInWords(lacking)}`);
   // From here on whoever raises the format waits for this replica; one that was raised before is seen here.
   await refuseNewerFormat(store);
-  metrics.clockTrusted(() => clockWatch.trusted());
-  metrics.wallClock(() => clock.now() / 1000);
   const services = createFleetServices({ store, clock, log, metrics, deadlines, keyRing, random });
   opened.use(services.watchCache);
   services.watchCache.start();
@@ -141,6 +117,29 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
     ...services,
     ...secrets,
   };
+}
+
+/**
+ * Opens the store that the configuration names, once it answers.
+ * @param mark tells it from another one
+ * @throws as `openCore`
+ */
+async function openBackend(
+  { config, log, clock, deadlines, signal, progress }: CoreOptions & Pick<Core, 'clock' | 'deadlines'>,
+  files: WatchedFiles,
+  mark: StoreIdentity,
+): Promise<Store> {
+  let connections: EtcdConnections | undefined;
+  const access = watchedEtcdAccess(files, config, {
+    clock,
+    log,
+    connections: () => connections,
+    faultOf: async (url, tls, answerMs) => (await faultOfAddresses([url], tls, answerMs))?.fault,
+  });
+  const renewable = (opened: EtcdConnections): void => void (connections = opened);
+  const warn = (message: string): void => log.warn({}, message);
+  const open = (): Promise<Store> => openConfiguredStore(config, warn, { ...deadlines, mark, access, renewable });
+  return await openWithRetry(open, { clock, log, signal, waiting: (cause) => progress?.waiting(cause) });
 }
 
 /** @throws Error in words where it cannot be told */

@@ -35,6 +35,7 @@ import { createOtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createRollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { createQuotas } from '../domain/quota/quotas.ts';
+import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
 import { createReplicas } from '../domain/replicas/replicas.ts';
 import { createAppConsents } from '../domain/resource-bindings/app-consents.ts';
 import { createBindings } from '../domain/resource-bindings/bindings.ts';
@@ -49,11 +50,13 @@ import { createSessionUses } from '../domain/sessions/session-uses.ts';
 import { createClockWatch } from '../domain/status-history/clock-trust.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/service-metrics.ts';
+import type { StoreHealth } from '../store/health.ts';
 import type { Expectation, Store } from '../store/port.ts';
 import { WatchCache } from '../store/watch-cache/watch-cache.ts';
 import type { Boot } from '../time/boot.ts';
 import type { Clock } from '../time/clock.ts';
 import { VERSION } from '../version.ts';
+import type { WatchedFiles } from './files/watched-file.ts';
 import { createUserServices } from './user-services.ts';
 
 /*
@@ -62,8 +65,8 @@ import { createUserServices } from './user-services.ts';
  * Each function makes the services of one stage or one part of the process, in the order in which they can be made.
  */
 
-/** The values that every service is made from. */
-export interface Surroundings {
+/** The values that the first services are made from. */
+interface Base {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -74,7 +77,7 @@ export interface Surroundings {
  * The registry of replicas, and the judgement of the clock that rests on it: both are needed before the process serves.
  */
 export function createReplicaServices(
-  deps: Surroundings & Pick<Parameters<typeof createReplicas>[0], 'replicaId' | 'keyRing' | 'operatorTokens'>,
+  deps: Base & Pick<Parameters<typeof createReplicas>[0], 'replicaId' | 'keyRing' | 'operatorTokens'>,
 ) {
   const { clock, log } = deps;
   const replicas = createReplicas({ ...deps, version: VERSION });
@@ -84,7 +87,7 @@ export function createReplicaServices(
 
 /** The fleet in memory, the watch cache that fills it once it is started, and the envelope that seals secrets. */
 export function createFleetServices(
-  deps: Surroundings & {
+  deps: Base & {
     readonly deadlines: Deadlines;
     readonly keyRing: KeyRing;
     readonly random: RandomSource;
@@ -106,9 +109,8 @@ export function createFleetServices(
   };
 }
 
-/** The part of the process that the domain services stand on. */
-export interface Foundation
-  extends Surroundings, ReturnType<typeof createReplicaServices>, ReturnType<typeof createFleetServices> {
+/** The parts that services, listeners and loops stand on, while the process runs. */
+export interface Core extends Base, ReturnType<typeof createReplicaServices>, ReturnType<typeof createFleetServices> {
   readonly config: Config;
   readonly random: RandomSource;
   readonly keyRing: KeyRing;
@@ -116,14 +118,18 @@ export interface Foundation
   /** Identifies this process from start to stop. */
   readonly replicaId: string;
   readonly deadlines: Deadlines;
+  readonly files: WatchedFiles;
+  /** The tokens that are valid at present; another list whenever they change. */
+  readonly operatorTokens: () => readonly OperatorToken[];
+  readonly storeHealth: StoreHealth;
 }
 
 /**
  * Makes the services that every role uses: the API, the operator API and the operator of custom resources share them.
  * None of them starts anything.
  */
-export function createDomainServices(foundation: Foundation) {
-  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config } = foundation;
+export function createDomainServices(core: Core) {
+  const { store, fleet, clock, clockWatch, random, log, metrics, envelope, keyRing, config } = core;
   const quotas = createQuotas({ fleet, clock, accountQuotaMb: config.accountQuotaMb });
   const mutations: MutationDeps = { store, fleet, clock, random, log, metrics, quotas };
   const queues = createAccountQueues(mutations);
@@ -148,7 +154,7 @@ export function createDomainServices(foundation: Foundation) {
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
     auditVerifier: createAuditVerifier({ store, fleet }),
     reviewQueue: createReviewQueue(mutations),
-    keyRotation: createKeyRotation(foundation),
+    keyRotation: createKeyRotation(core),
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
@@ -177,7 +183,7 @@ interface DeviceServiceOptions {
 
 /** The services that only the device plane uses, and the loops that serve it. */
 export function createDeviceServices(
-  { store, fleet, clock, log, metrics, envelope, config }: Foundation,
+  { store, fleet, clock, log, metrics, envelope, config }: Core,
   { mutations }: Pick<DomainServices, 'mutations'>,
   { turnsMax, connections, stopping }: DeviceServiceOptions,
 ) {
@@ -206,7 +212,7 @@ export function createDeviceServices(
 export type DeviceServices = ReturnType<typeof createDeviceServices>;
 
 /** The services that only the operator of custom resources uses. */
-export function createBindingServices({ store, clockWatch }: Foundation, { mutations, queues }: DomainServices) {
+export function createBindingServices({ store, clockWatch }: Core, { mutations, queues }: DomainServices) {
   return {
     boundAccounts: createBoundAccounts({ ...mutations, clockWatch }),
     boundKeys: createBoundKeys(mutations),

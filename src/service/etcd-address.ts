@@ -17,8 +17,8 @@ export class UnusableAddress extends StoreUnavailable {
 
 /**
  * Asks each address of an etcd that cannot be reached for what is wrong with it. Never rejects.
- * @returns the fault of the first address, or of the first that will not pass by waiting; undefined where nothing can be
- * told
+ * @returns the fault of the first address, or of the first that will not pass by waiting; undefined where nothing can
+ * be told
  */
 export async function faultOfAddresses(
   urls: readonly string[],
@@ -103,7 +103,7 @@ async function faultOverTls(
   return new UnusableAddress(look.outcome === 'closed' ? closes(url) : silent(url));
 }
 
-/** What OpenSSL calls a chain that ends in no authority of the client. */
+/** OpenSSL names a chain that ends in no authority of the client by these. */
 const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

@@ -2,13 +2,14 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 /*
- * Looks at an address as gRPC would use it, and tells what gRPC's own words leave open: TCP, TLS, and the first bytes of
- * HTTP/2, each with the error of the system.
+ * Looks at an address as gRPC would use it, and tells what gRPC's own words leave open: TCP, TLS, and the first bytes
+ * of HTTP/2, each with the error of the system.
  */
 
 /**
- * How far a peer came: `unnamed` has a name that nobody looks up, `unconnected` has no answer to the connection, `silent`
- * accepts it and sends nothing, `closed` ends it without a byte, `failed` has an error of the system or of TLS.
+ * How far a peer came: `unnamed` has a name that nobody looks up, `unconnected` has no answer to the connection,
+ * `silent` accepts it and sends nothing, `closed` ends it without a byte, `failed` has an error of the system or of
+ * TLS.
  */
 export type Look =
   | { readonly outcome: 'unnamed' | 'unconnected' | 'silent' | 'closed' }
@@ -54,7 +55,9 @@ export async function askOverTls(url: string, tls: Tls | undefined, answerMs: nu
   return await lookAt(socket, { url, answerMs, isEnough: (bytes) => bytes.length >= FRAME_HEADER_BYTES });
 }
 
-/** Whether TLS is spoken there. Nothing is sent but the handshake's own messages, so the certificate does not matter. */
+/**
+ * Whether TLS is spoken there. Nothing is sent but the handshake's own messages, so the certificate does not matter.
+ */
 export async function speaksTls(url: string, answerMs: number): Promise<boolean> {
   const socket = tlsSocket(url, { rejectUnauthorized: false });
   socket.once('secureConnect', () => socket.destroy());
@@ -78,7 +81,7 @@ function tlsSocket(url: string, choice: TlsChoice): TLSSocket {
   return connectTls({ host, port, ALPNProtocols: ['h2'], ...named, ...choice });
 }
 
-/** Where a URL is connected to. */
+/** The host and port of a URL. */
 export function placeOf(url: string): { readonly host: string; readonly port: number } {
   const { protocol, hostname, port } = new URL(url);
   // A URL leaves out the port that its scheme implies.
@@ -111,7 +114,7 @@ async function lookAt(socket: Socket, { url, answerMs, isEnough }: LookRequest):
     end({ outcome: 'failed', code, message }),
   );
   socket.once('close', () => end({ outcome: 'closed' }));
-  // What came while this process was kept from looking is heard before it is judged.
+  // Answers that came while this process was kept from looking are heard before it is judged.
   const patience = setTimeout(() => setImmediate(() => end({ outcome: reached })), answerMs);
   try {
     return await look.promise;

@@ -2,8 +2,7 @@ import type { KubeApi } from '../controller/kubernetes/client/kube-api.ts';
 import { operatorHealth, type OperatorDeps } from '../controller/kubernetes/operator.ts';
 import { enrollBound } from '../domain/devices/bound-enrollment.ts';
 import { jitter } from '../time/jitter.ts';
-import type { Core } from './core.ts';
-import { createBindingServices, type DomainServices } from './domain-services.ts';
+import { createBindingServices, type Core, type DomainServices } from './domain-services.ts';
 
 /**
  * Makes the dependencies of the operator of custom resources, where this replica has the role. The client of Kubernetes

@@ -25,8 +25,7 @@ import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { jitter } from '../time/jitter.ts';
 import { createFailedAttempts } from './admission-services.ts';
-import type { Core } from './core.ts';
-import type { DeviceServices, DomainServices } from './domain-services.ts';
+import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
 import { opampRoute, type OpampFiles } from './opamp-services.ts';
 import { panelDeps, panelUrlOf } from './panel-services.ts';
 import { referenceFiles } from './reference.ts';
@@ -39,7 +38,7 @@ export interface ListenerBounds {
   readonly concurrencyMax: number;
   /** Open connections; for a further one, the one that has been idle longest is closed. */
   readonly connectionsMax: number;
-  /** Those of one address that have not authenticated; 0 is no bound. */
+  /** The connections of one address that have not authenticated; 0 is no bound. */
   readonly strangersPerAddressMax?: number;
   /** How long, in milliseconds, a connection stays open without a request. */
   readonly keepAliveMs?: number;

@@ -7,7 +7,7 @@ import { createOpampEndpoint, OPAMP_ROUTE } from '../api/opamp/opamp-endpoint.ts
 import { LIMITS } from '../domain/limits.ts';
 import { createAgents } from '../domain/opamp/agents.ts';
 import type { TemplateInUse } from '../domain/opamp/remote-config.ts';
-import type { Core } from './core.ts';
+import type { Core } from './domain-services.ts';
 import { watchedTemplate } from './files/collector-template.ts';
 import { authoritiesUse } from './files/tls-certificate.ts';
 

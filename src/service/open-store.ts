@@ -34,8 +34,8 @@ const RETRY_FOR_MS = 30_000;
 const PAUSE_MS = 1000;
 
 /**
- * Opens a store. What speaks to etcd is loaded with the first etcd that is opened: gRPC and protobuf would be a sixth of
- * the processor time of an embedded start.
+ * Opens a store. What speaks to etcd is loaded with the first etcd that is opened: gRPC and protobuf would be a sixth
+ * of the processor time of an embedded start.
  * @throws StoreUnavailable, or Error in words when the store is there but cannot be used
  */
 export async function openStore(choice: StoreChoice): Promise<Store> {

@@ -28,14 +28,15 @@ import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createEgress } from '../outgoing/egress.ts';
 import { createAddressRates, createPanelRate } from './admission-services.ts';
-import type { Core } from './core.ts';
-import type { DeviceServices, DomainServices } from './domain-services.ts';
+import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedProvider } from './files/provider-files.ts';
 import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
 
-/** Where `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package. */
+/**
+ * The folder in which `npm run build:web` puts the pages, beside `src` in a checkout, in the image and in the package.
+ */
 const PAGES = new URL('../../web/dist/', import.meta.url);
 
 /**
@@ -64,7 +65,7 @@ export async function firstLink(
   return made && new Secret(linkBody(made, panelUrlOf(core, port)).url);
 }
 
-/** What the panel's listener is made of. */
+/** The parts of the panel's listener. */
 interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'isTls' | 'rate'> {
   /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;

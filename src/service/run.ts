@@ -63,8 +63,8 @@ export async function run(config: Config, work?: Work, { inWords = false }: RunO
     ending.abort();
   };
   const failed = (what: string, error: unknown): undefined => end(what, { err: error });
-  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already. A terminal that is
-  // closed sends SIGHUP.
+  // A repeated signal changes nothing, since npm passes on the one that the terminal has sent already. A terminal that
+  // is closed sends SIGHUP.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => ending.abort());
   // As in bin/muster.mjs, however the service is started.
   process.on('SIGUSR1', () => undefined);

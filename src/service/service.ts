@@ -20,9 +20,9 @@ import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts
 import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
-import { openCore, type Core, type CoreOptions } from './core.ts';
+import { openCore, type CoreOptions } from './core.ts';
 import { createRateServices } from './admission-services.ts';
-import { createDeviceServices, createDomainServices } from './domain-services.ts';
+import { createDeviceServices, createDomainServices, type Core, type DomainServices } from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
 import { ROUNDS_PAUSE_MS } from './files/watched-file.ts';
 import { opampFiles } from './opamp-services.ts';
@@ -81,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const core = await openCore(options, opened);
   // The process may have been asked to end while it waited for the store.
   options.signal?.throwIfAborted();
-  const { config, log, clock, store, watchCache, files, replicas } = core;
+  const { config, log, store } = core;
   const leaving = new AbortController();
   const stopping = new AbortController();
   const { rateWindow, limitedAccounts } = await createRateServices(core);
@@ -110,63 +110,31 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   );
   registerGauges(core, device.heldPolls, listeners);
   const outdated = Promise.withResolvers<number>();
-  const { renewRoles } = listeners;
-  const background: readonly Background[] = [
+  const background = [
     device.heartbeats,
-    kept(core, 'key-uses', KEY_USES_EVERY_MS, domain.keyUses),
-    kept(core, 'session-uses', LIMITS.sessionUsesEveryMs, domain.sessionLastUses),
     rateWindow,
-    ...(renewRoles
-      ? [loop(core, { name: 'mapped-roles', everyMs: MAPPED_ROLES_EVERY_MS, reconcile: renewRoles })]
-      : []),
-    loop(core, { name: 'files', everyMs: ROUNDS_PAUSE_MS, reconcile: () => files.round() }),
-    // Once the store is back, a rotation relies on the registry.
-    steady(core, 'replicas', ANNOUNCE_EVERY_MS, () => replicas.round()),
-    // The format is read and not watched: a watch that is silent would go unnoticed.
-    steady(core, 'format', FORMAT_CHECK_EVERY_MS, async () => {
-      const newer = await newerFormat(store);
-      if (newer !== undefined) outdated.resolve(newer);
-    }),
-  ];
-  const loops = Promise.all([
-    ...background.map((work) => work.run(stopping.signal)),
-    // Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded store no
-    // replica stays, and purges until the end must leave the history in time (O10).
+    ...backgroundLoops(core, domain, listeners, outdated.resolve),
     ...(config.roles.has('controller')
-      ? [
-          runController(
-            { ...core, operator, limitedAccounts, election: options.election ?? true },
-            store.backend === 'sqlite' ? stopping.signal : leaving.signal,
-          ),
-        ]
+      ? [leadership({ ...core, operator, limitedAccounts, election: options.election ?? true }, leaving.signal)]
       : []),
-  ]);
-  const whole = opened.move();
+  ];
+  const ended = Promise.all(background.map((work) => work.run(stopping.signal)));
+  // A stop does these from the last to the first, and then closes what was opened before them.
+  opened.defer(() => finish(background, ended));
+  opened.defer(() => drain(listeners));
+  opened.defer(() => stopping.abort());
+  const running = opened.move();
   log.info(
     { version: VERSION, store: store.backend, ...addressesOf(listeners), openFilesMax: openMax, connections },
     'muster is listening',
   );
   tellFewer(core, connections, openMax);
 
-  async function leave(): Promise<void> {
-    log.info({ delayMs: config.drainDelayMs }, 'muster leaves the rotation');
-    for (const listener of [listeners.api, listeners.device, listeners.panel]) listener?.leave();
-    await clock.sleep(config.drainDelayMs);
-  }
-
   async function close(atOnce: boolean): Promise<void> {
     leaving.abort();
-    if (config.drainDelayMs > 0 && !atOnce) await leave();
+    if (config.drainDelayMs > 0 && !atOnce) await leave(core, listeners);
     log.info({}, 'muster is stopping');
-    stopping.abort();
-    // The ops listener closes last: until then /readyz says that the replica drains, and /livez that it lives.
-    const { api, device, panel } = listeners;
-    await Promise.all([api?.drain(DRAIN_MS), device?.drain(DRAIN_MS), panel?.drain(DRAIN_MS)]);
-    await listeners.ops.drain(DRAIN_MS);
-    await loops;
-    for (const work of background) await work.finish?.();
-    await watchCache[Symbol.asyncDispose]();
-    await whole.disposeAsync();
+    await running.disposeAsync();
     log.info({}, 'muster has stopped');
   }
   let closing: Promise<void> | undefined;
@@ -177,6 +145,59 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stop: (atOnce = false) => (closing ??= close(atOnce)),
   };
 }
+
+/** Serves on until the clients have found other replicas. */
+async function leave({ clock, log, config }: Core, { api, device, panel }: Listeners): Promise<void> {
+  log.info({ delayMs: config.drainDelayMs }, 'muster leaves the rotation');
+  for (const listener of [api, device, panel]) listener?.leave();
+  await clock.sleep(config.drainDelayMs);
+}
+
+/** The ops listener closes last: until then /readyz says that the replica drains, and /livez that it lives. */
+async function drain({ api, device, panel, ops }: Listeners): Promise<void> {
+  await Promise.all([api?.drain(DRAIN_MS), device?.drain(DRAIN_MS), panel?.drain(DRAIN_MS)]);
+  await ops.drain(DRAIN_MS);
+}
+
+async function finish(background: readonly Background[], ended: Promise<unknown>): Promise<void> {
+  await ended;
+  for (const work of background) await work.finish?.();
+}
+
+/**
+ * The loops of a replica, whatever its roles. @param outdated is called with a format that a newer Muster has raised
+ */
+function backgroundLoops(
+  core: Core,
+  domain: DomainServices,
+  { renewRoles }: Listeners,
+  outdated: (format: number) => void,
+): readonly Background[] {
+  const { store, files, replicas } = core;
+  return [
+    kept(core, 'key-uses', KEY_USES_EVERY_MS, domain.keyUses),
+    kept(core, 'session-uses', LIMITS.sessionUsesEveryMs, domain.sessionLastUses),
+    ...(renewRoles
+      ? [loop(core, { name: 'mapped-roles', everyMs: MAPPED_ROLES_EVERY_MS, reconcile: renewRoles })]
+      : []),
+    loop(core, { name: 'files', everyMs: ROUNDS_PAUSE_MS, reconcile: () => files.round() }),
+    // Once the store is back, a rotation relies on the registry.
+    steady(core, 'replicas', ANNOUNCE_EVERY_MS, () => replicas.round()),
+    // The format is read and not watched: a watch that is silent would go unnoticed.
+    steady(core, 'format', FORMAT_CHECK_EVERY_MS, async () => {
+      const newer = await newerFormat(store);
+      if (newer !== undefined) outdated(newer);
+    }),
+  ];
+}
+
+/**
+ * The leader's loops. Leadership ends at once, and not after the delay: a replica that stays may lead. With an embedded
+ * store no replica stays, and purges until the end must leave the history in time (O10).
+ */
+const leadership = (deps: Parameters<typeof runController>[0], leaving: AbortSignal): Background => ({
+  run: (stopping) => runController(deps, deps.store.backend === 'sqlite' ? stopping : leaving),
+});
 
 function tellFewer({ log }: Core, connections: ConnectionBounds, openMax: number | undefined): void {
   const fewer = fewerInWords(connections);
@@ -189,8 +210,10 @@ function tellFewer({ log }: Core, connections: ConnectionBounds, openMax: number
 }
 
 function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners): void {
+  const { metrics, store, watchCache, clock, clockWatch } = core;
   const { memory } = core.fleet;
-  const { metrics, store, watchCache } = core;
+  metrics.clockTrusted(() => clockWatch.trusted());
+  metrics.wallClock(() => clock.now() / 1000);
   metrics.accountCount(() => memory.accountCount);
   metrics.appCount(() => memory.appCount);
   metrics.heldPolls(() => heldPolls.count);
@@ -203,7 +226,7 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
 /** Roles that the provider's groups give are looked at so often. */
 const MAPPED_ROLES_EVERY_MS = 60_000;
 
-/** Work that a replica does until it stops, whatever its roles. */
+/** Work that a replica does until it stops. */
 interface Background {
   run(signal: AbortSignal): Promise<void>;
   /** Writes what it still has in memory. Never throws. */

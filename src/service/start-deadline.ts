@@ -9,9 +9,9 @@ export interface StartProgress {
 }
 
 /**
- * What a start may wait in all until it comes to listen, or ends. A supervisor restarts a process that has ended, and
- * leaves alone one that hangs. It exceeds what the waits of a start take, so that each of them ends with its own words,
- * and leaves time to load the program, and to end, within 40 s.
+ * A start may wait so long in all until it comes to listen, or ends. A supervisor restarts a process that has ended,
+ * and leaves alone one that hangs. It exceeds what the waits of a start take, so that each of them ends with its own
+ * words, and leaves time to load the program, and to end, within 40 s.
  */
 export const START_MS_MAX = 35_000;
 const LOOK_EVERY_MS = 1_000;
@@ -21,7 +21,9 @@ export class StartTookTooLong extends Error {
   override readonly name = 'StartTookTooLong';
 }
 
-/** How long this process has waited in its event loop: not while it computes, nor while it has no processor for that. */
+/**
+ * How long this process has waited in its event loop: not while it computes, nor while it has no processor for that.
+ */
 const waitedByThisProcess = (): number => performance.eventLoopUtilization().idle;
 
 /**
@@ -75,7 +77,7 @@ export class StartDeadline implements StartProgress {
 const tookTooLong = (cause: Error | undefined): string =>
   `it does not come to listen within ${START_MS_MAX / 1000} s: ${cause?.message ?? 'its log says how far it came'}`;
 
-/** What closes within it, closes by itself. */
+/** Whatever closes within it closes by itself. */
 const LINGERS_MS_MAX = 2000;
 
 /**

@@ -4,17 +4,14 @@ import { createRevisionPins } from '../domain/history/revision-pins.ts';
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createStoredBytes } from '../domain/quota/stored-bytes.ts';
 import type { Expectation } from '../store/port.ts';
-import type { Foundation, Surroundings } from './domain-services.ts';
+import type { Core } from './domain-services.ts';
 
 /**
  * The services of one term of leadership; the loops that are handed them end them with the term.
  * @param fence the expectations of every commit of the term
  */
-export function createTermServices(
-  foundation: Pick<Foundation, keyof Surroundings | 'fleet' | 'envelope' | 'config'>,
-  fence: readonly Expectation[],
-) {
-  const { store, fleet, envelope, clock, log, metrics, config } = foundation;
+export function createTermServices(core: Core, fence: readonly Expectation[]) {
+  const { store, fleet, envelope, clock, log, metrics, config } = core;
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: createUnsealed(store, clock),

@@ -1,8 +1,9 @@
 declare const named: unique symbol;
 declare const begins: unique symbol;
 /**
- * The key of a record, and the type of what it holds. Only a declared kind of record makes one (domain/records/registry.ts),
- * or a read of the store: so that nothing is written that no part of the service knows of.
+ * The key of a record, and the type of what it holds. Only a declared kind of record makes one
+ * (domain/records/registry.ts), or a read of the store: so that nothing is written that no part of the service knows
+ * of.
  */
 export type Key<T = unknown> = string & { readonly [named]: T };
 /** The beginning of the keys of several records; it ends with a whole part of them. */
@@ -25,8 +26,9 @@ export const ABSENT = 0;
 export declare const made: unique symbol;
 
 /**
- * One read of a key: the revision that it found, or `ABSENT`. It never changes. A decision is made by one snapshot, and its
- * commit expects the same one: a revision that is read later may belong to a newer value than the one that was judged.
+ * One read of a key: the revision that it found, or `ABSENT`. It never changes. A decision is made by one snapshot, and
+ * its commit expects the same one: a revision that is read later may belong to a newer value than the one that was
+ * judged.
  */
 export interface Snapshot {
   readonly key: Key;

@@ -1,8 +1,9 @@
 import type { Change } from './port.ts';
 
 /*
- * The value of `head`: 64 random bits in hexadecimal, and after a dot the newest instant (milliseconds since 1970) of the
- * changes that were committed with it, in base 36. Programs that do not know the instant compare the value as a whole.
+ * The value of `head`: 64 random bits in hexadecimal, and after a dot the newest instant (milliseconds since 1970) of
+ * the changes that were committed with it, in base 36. Programs that do not know the instant compare the value as a
+ * whole.
  */
 
 /** The epoch id of changes that are committed together. @param random 64 bits in hexadecimal */

@@ -27,7 +27,7 @@ export class StoreHealth {
     this.#log = log;
   }
 
-  /** What a person must mend, in words; undefined where nothing is known. */
+  /** The trouble that a person must mend, in words; undefined where none is known. */
   get trouble(): string | undefined {
     return this.#trouble && SENTENCES[this.#trouble];
   }

@@ -5,13 +5,15 @@ import type { StoreTrouble, StoreUnavailable } from './port.ts';
 /** H15: an outage is known by then. What is shorter (a leader change of etcd) needs nobody to act. */
 export const OUTAGE_MS = 2_000;
 
-/** Writes that have not failed for so long are no trouble any more where reads are answered: nobody may write for hours. */
+/**
+ * Writes that have not failed for so long are no trouble any more where reads are answered: nobody may write for hours.
+ */
 const WRITE_FORGOTTEN_MS = 10_000;
 
 /** With these the store answers; what is wrong with it, `StoreHealth` tells. */
 const ANSWERS: ReadonlySet<StoreTrouble> = new Set(['full', 'replaced', 'readonly', 'corrupt']);
 
-/** What a call does: a store whose disk hangs or fails may answer reads from memory, and take no writes. */
+/** The kind of a call: a store whose disk hangs or fails may answer reads from memory, and take no writes. */
 export type CallKind = 'read' | 'write';
 
 /** The calls of a kind that have failed since one was answered. */

@@ -33,23 +33,28 @@ export interface Put {
 /** One effect of a commit. `removeAll` removes every key that starts with the prefix and counts as one operation. */
 export type Write = Put | { readonly remove: Key } | { readonly removeAll: KeyPrefix };
 
+/** The records that a commit relies on, and its effects; a change may be put together from several. */
+export interface ChangeParts {
+  readonly expect: readonly Expectation[];
+  readonly write: readonly Write[];
+}
+
 /**
  * All or nothing: the writes happen if every expectation holds. A blind write cannot be expressed. No two writes of a
  * change touch the same key. At most `COMMIT_OPERATIONS_MAX` expectations, and as many writes (one is kept for `head`).
  */
-export interface Change {
+export interface Change extends ChangeParts {
   readonly expect: readonly [Expectation, ...Expectation[]];
-  readonly write: readonly Write[];
   /** Leaves `head` alone, as heartbeats, rate records and leadership do: no consistent read depends on them. */
   readonly quiet?: true;
   /** The instant of what the change tells, in milliseconds since 1970: `head` keeps the newest one (head-value.ts). */
   readonly at?: number;
-  /** What the change is for; `vital` may use what the store keeps in reserve for a full disk. */
+  /** The purpose of the change; `vital` may use what the store keeps in reserve for a full disk. */
   readonly writeClass?: WriteClass;
 }
 
 /**
- * What a commit is for. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
+ * The purpose of a commit. `growth`: what callers add or change. `upkeep`: the bounded records of the service itself.
  * `vital`: what takes access away or frees space, what lets in whoever has access, and what replicas need to go on
  * serving at all.
  */
@@ -86,9 +91,9 @@ export interface Page {
 
 /**
  * The last commit that was not quiet: the revision of the key `head`, and the epoch id written there, 64 random bits
- * in hexadecimal, which tell this store's history from another one's, with the newest instant of commits (head-value.ts). A store that was never committed to has revision
- * 0 and an empty epoch id. Commits issued together may share an epoch id; where all of them conflict, `head` may move
- * without a commit.
+ * in hexadecimal, which tell this store's history from another one's, with the newest instant of commits
+ * (head-value.ts). A store that was never committed to has revision 0 and an empty epoch id. Commits issued together
+ * may share an epoch id; where all of them conflict, `head` may move without a commit.
  */
 export interface Head {
   readonly revision: number;

@@ -2,15 +2,15 @@ import type { Retained } from './port.ts';
 
 /** The revisions that listings still read, and which compactions therefore leave alone. */
 export class RetainedRevisions {
-  private readonly retained = new Set<{ readonly revision: number }>();
+  readonly #retained = new Set<{ readonly revision: number }>();
 
   /** @param onRelease is called once, when the revision is no longer retained */
   retain(revision: number, onRelease: () => void = () => undefined): Retained {
     const retention = { revision };
-    this.retained.add(retention);
+    this.#retained.add(retention);
     return {
       [Symbol.dispose]: () => {
-        if (this.retained.delete(retention)) onRelease();
+        if (this.#retained.delete(retention)) onRelease();
       },
     };
   }
@@ -20,7 +20,8 @@ export class RetainedRevisions {
    */
   bound(revision: number, floor = 0): number {
     let bound = revision;
-    for (const retention of this.retained) if (retention.revision >= floor) bound = Math.min(bound, retention.revision);
+    for (const retention of this.#retained)
+      if (retention.revision >= floor) bound = Math.min(bound, retention.revision);
     return bound;
   }
 }

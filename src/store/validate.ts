@@ -1,6 +1,7 @@
-/** Both back-ends refuse the requests that the port's contract rules out here, before anything is sent. */
 import type { Change, Key, PageRequest, Write } from './port.ts';
 import { COMMIT_OPERATIONS_MAX, expectAbsent, HEAD_KEY, HOLD_TTL_MS_MAX, PAGE_ENTRIES_MAX } from './port.ts';
+
+/* Both back-ends refuse the requests that the port's contract rules out here, before anything is sent. */
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 

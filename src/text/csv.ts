@@ -1,7 +1,7 @@
 /*
  * RFC 4180, for what is opened in a spreadsheet and may hold words that anybody has chosen. The package `csv-stringify`
- * passes a formula after blanks or an invisible character, and keeps controls, so that those rules would stay here; what
- * it would take over is the quoting. Its 81 kB would go to the browser with it.
+ * passes a formula after blanks or an invisible character, and keeps controls, so that those rules would stay here;
+ * what it would take over is the quoting. Its 81 kB would go to the browser with it.
  */
 
 /** One row without its end, which is `\r\n`. Every field is quoted. */

@@ -1,9 +1,10 @@
 import ipaddr from 'ipaddr.js';
 
 /*
- * Addresses of the internet protocol by a package that needs no Node: the panel's pages judge an endpoint in the browser
- * with the same code. test/text/ip-addresses.test.ts compares it with Node's own. The package reads more than the
- * specification (O4) and RFC 4291 have: octal and short addresses of IPv4, zones, and `::a.b.c.d` as a mapped address.
+ * Addresses of the internet protocol by a package that needs no Node: the panel's pages judge an endpoint in the
+ * browser with the same code. test/text/ip-addresses.test.ts compares it with Node's own. The package reads more than
+ * the specification (O4) and RFC 4291 have: octal and short addresses of IPv4, zones, and `::a.b.c.d` as a mapped
+ * address.
  */
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;

@@ -1,7 +1,7 @@
 /*
- * Where the two joiners may stand, which are not seen themselves: RFC 5892, Appendix A.1 and A.2. The RegExp engine knows
- * neither joining types nor combining classes. The former are a table (Unicode 16, ArabicShaping.txt), the latter are
- * seen by the order into which normalization brings two marks.
+ * The places where the two joiners may stand, which are not seen themselves: RFC 5892, Appendix A.1 and A.2. The RegExp
+ * engine knows neither joining types nor combining classes. The former are a table (Unicode 16, ArabicShaping.txt), the
+ * latter are seen by the order into which normalization brings two marks.
  */
 
 /** Letters that join to the next one: Joining_Type L and D, in hexadecimal. */

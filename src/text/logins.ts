@@ -1,8 +1,9 @@
 import { hasUnseen } from './names.ts';
 
 /*
- * Names to sign in with are compared by the profile UsernameCaseMapped of PRECIS (RFC 8265, 3.3; RFC 8264): width, case and
- * composition make no difference. The parts of a name, such as those of an address of e-mail, are judged each for itself.
+ * Names to sign in with are compared by the profile UsernameCaseMapped of PRECIS (RFC 8265, 3.3; RFC 8264): width, case
+ * and composition make no difference. The parts of a name, such as those of an address of e-mail, are judged each for
+ * itself.
  */
 
 /** RFC 8264, 9.6, 9.10 and 9.11, beside the letters and digits of 9.1: what is allowed and refused by name. */
@@ -29,8 +30,8 @@ function fitsContext(part: string): boolean {
 }
 
 /**
- * What is written from right to left: the blocks that Unicode sets aside for it (DerivedBidiClass.txt), but for their marks,
- * their Arabic digits (class AN) and the others that are no letters of that direction (EN).
+ * Text that is written from right to left: the blocks that Unicode sets aside for it (DerivedBidiClass.txt), but for
+ * their marks, their Arabic digits (class AN) and the others that are no letters of that direction (EN).
  */
 const BLOCKS = '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}';
 const RIGHT = `(?:(?![\\p{M}\\u0660-\\u0669\\u06f0-\\u06f9\\u{10d30}-\\u{10d39}\\u{10e60}-\\u{10e7e}])[${BLOCKS}])`;

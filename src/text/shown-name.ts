@@ -6,8 +6,8 @@ import { cleanedName } from './names.ts';
 const DIRECTIONS = /\p{Bidi_Control}/gu;
 
 /**
- * A name that turns the direction of nothing beside it: isolated (UAX 9: U+2068, U+2069) where it has letters from right to
- * left, and without controls of direction of its own, which could end that.
+ * A name that turns the direction of nothing beside it: isolated (UAX 9: U+2068, U+2069) where it has letters from
+ * right to left, and without controls of direction of its own, which could end that.
  */
 export function isolated(name: string): string {
   const plain = name.replaceAll(DIRECTIONS, '');

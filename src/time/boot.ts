@@ -5,7 +5,7 @@ import { machineMonotonic, systemClock } from './clock.ts';
 export interface Boot {
   /** Tells this boot, and the clock of this container, from others; undefined where the system does not say. */
   readonly id: string | undefined;
-  /** What the machine's monotonic clock showed, in milliseconds, when `Clock.monotonic` of this process was 0. */
+  /** The machine's monotonic clock showed this, in milliseconds, when `Clock.monotonic` of this process was 0. */
   readonly origin: number;
 }
 

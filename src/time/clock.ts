@@ -9,8 +9,8 @@ export interface Clock {
   /** Milliseconds from an arbitrary start; never goes back. */
   monotonic(): number;
   /**
-   * Milliseconds since the machine started, in which it counts also the time while it was suspended; the monotonic clock
-   * may stand still then. Undefined where it is not known.
+   * Milliseconds since the machine started, in which it counts also the time while it was suspended; the monotonic
+   * clock may stand still then. Undefined where it is not known.
    */
   uptime?(): number;
   /** Resolves after the pause, or at once when the signal aborts or the pause is over already; never rejects. */

@@ -10,7 +10,7 @@ import type {
 
 const library = () => import('@simplewebauthn/server');
 
-/** Where passkeys belong to: the host of the panel, and its origin. */
+/** Passkeys belong to these: the host of the panel, and its origin. */
 interface Place {
   readonly origin: string;
   readonly host: string;
@@ -67,8 +67,8 @@ export async function beginRegistration(
 }
 
 /**
- * Whether a page of another origin has framed the one that asked (WebAuthn 3, 5.8.1). The panel is framed by nobody; the
- * library does not look at this for a new passkey, and for a sign-in only where the browser names the other origin.
+ * Whether a page of another origin has framed the one that asked (WebAuthn 3, 5.8.1). The panel is framed by nobody;
+ * the library does not look at this for a new passkey, and for a sign-in only where the browser names the other origin.
  * @throws SyntaxError for what is no JSON
  */
 function isFramed(response: object): boolean {

@@ -4,7 +4,10 @@ import { muster } from '../../src/cli/program.ts';
 import { everyCommand, wordsOf } from '../support/cli/every-command.ts';
 import { musterHere } from '../support/service/muster-command.ts';
 
-/* Every duration of the command line has its unit: `--stale 7` would be 7 seconds for one reader, and 7 days for another. */
+/*
+ * Every duration of the command line has its unit: `--stale 7` would be 7 seconds for one reader, and 7 days for
+ * another.
+ */
 
 interface Taken {
   readonly command: Command;

@@ -3,7 +3,10 @@ import { muster } from '../../src/cli/program.ts';
 import { everyCommand, surplusCall, wordsOf } from '../support/cli/every-command.ts';
 import { musterHere } from '../support/service/muster-command.ts';
 
-/* A script gives every command the same options; one that would be told another thing than it does refuses them in words. */
+/*
+ * A script gives every command the same options; one that would be told another thing than it does refuses them in
+ * words.
+ */
 
 const leaves = everyCommand(muster({})).filter(
   (command) => command.commands.length === 0 && command.name() !== 'complete',

@@ -11,7 +11,10 @@ import { everyCommand, surplusCall, takesAll, wordsOf } from '../support/cli/eve
 import { musterHere, type Ended } from '../support/service/muster-command.ts';
 import { OPERATOR_TOKEN } from '../support/service/muster.ts';
 
-/* A word that no command knows is never taken for something else: `muster backup ls` would be a backup in the file `ls`. */
+/*
+ * A word that no command knows is never taken for something else: `muster backup ls` would be a backup in the file
+ * `ls`.
+ */
 
 let server: Server;
 let asked: string[];

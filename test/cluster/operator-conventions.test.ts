@@ -16,8 +16,8 @@ import { describeOn } from './support/control-plane/tools.ts';
 import { Namespace, operating, operatorApi } from './support/operated.ts';
 
 /*
- * The operator keeps the conventions of Kubernetes: every version of a resource, from its creation to its end, is judged
- * as kstatus, Argo CD and Flux judge it; and each write says who wrote.
+ * The operator keeps the conventions of Kubernetes: every version of a resource, from its creation to its end, is
+ * judged as kstatus, Argo CD and Flux judge it; and each write says who wrote.
  */
 
 const observedSchema = z.looseObject({

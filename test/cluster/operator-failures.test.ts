@@ -69,7 +69,10 @@ describeOn('control plane', 'the operator, where a step fails', () => {
     front.seen
       .filter(({ method, path }) => method === 'PATCH' && path.endsWith(`/${plural}/${name}/status`))
       .map(({ body }) => readyOf(JSON.parse(body) as Told)?.reason);
-  /** The same, once the last one has this reason: the front notes a write when it is answered, which others may see before. */
+  /**
+   * The same, once the last one has this reason: the front notes a write when it is answered, which others may see
+   * before.
+   */
   const writtenUpTo = async (plural: string, reason: string): Promise<readonly (string | undefined)[]> => {
     await team.eventually(`the front to note ${reason}`, async () => written(plural).at(-1) === reason);
     return written(plural);

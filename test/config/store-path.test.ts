@@ -7,7 +7,9 @@ import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import { MainProgram } from '../support/service/main-program.ts';
 import { musterHere } from '../support/service/muster-command.ts';
 
-/* A store keeps what it acknowledged in a file that is found again; other forms of a path are refused, not guessed at. */
+/*
+ * A store keeps what it acknowledged in a file that is found again; other forms of a path are refused, not guessed at.
+ */
 
 const place = scratchDirectory('store-path');
 afterAll(() => rmSync(place, { recursive: true }));

@@ -190,8 +190,8 @@ export const KUBERNETES: readonly Mutant[] = [
   {
     name: 'the credential is registered without its binding',
     file: 'src/domain/devices/bound-enrollment.ts',
-    search: 'write: [...step.write, ...write]',
-    replacement: 'write: step.write',
+    search: 'withParts(step, { expect, write })',
+    replacement: 'withParts(step, { expect })',
     rule: 'Kubernetes: a credential is bound in one commit with the binding that names it.',
     caughtBy: ['test/domain/devices/bound-enrollment.test.ts'],
   },

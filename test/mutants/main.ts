@@ -62,7 +62,8 @@ function run(
     maxBuffer: 1 << 28,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A run that hangs is ended, and counts as a failure: the slip was noticed. One that somebody else ended says nothing.
+  // A run that hangs is ended, and counts as a failure: the slip was noticed. One that somebody else ended says
+  // nothing.
   const hung = error && 'code' in error && error.code === 'ETIMEDOUT';
   if (error && !hung) throw error;
   if (!hung && (signal !== null || (status ?? 0) > SIGNALLED)) throw new Error(`${command} was ended from outside.`);

@@ -295,7 +295,7 @@ export const SECRETS: readonly Mutant[] = [
     name: 'a connection to etcd that stands is never replaced',
     file: 'src/store/etcd/wire/channel.ts',
     search: 'if (!this.isReady) return this.renew();',
-    replacement: 'if (!this.isReady) return this.renew();\n    if (this.options === options) return;',
+    replacement: 'if (!this.isReady) return this.renew();\n    if (this.#options === options) return;',
     rule: 'ADR 0060: a connection to etcd is replaced once the new one stands.',
     caughtBy: ['test/service/files/etcd-replacement.test.ts'],
   },
@@ -310,17 +310,17 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a call keeps the connection from before while it waits for its token',
     file: 'src/store/etcd/wire/channel.ts',
-    search: `const metadata = this.session && (await this.session.metadata(options));
-    const link = this.usable ?? (await this.open());`,
-    replacement: `const link = this.usable ?? (await this.open());
-    const metadata = this.session && (await this.session.metadata(options));`,
+    search: `const metadata = this.#session && (await this.#session.metadata(options));
+    const link = this.#usable ?? (await this.#open());`,
+    replacement: `const link = this.#usable ?? (await this.#open());
+    const metadata = this.#session && (await this.#session.metadata(options));`,
     rule: 'ADR 0060: no request fails while the connection to etcd is replaced.',
     caughtBy: ['test/store/etcd/access.test.ts'],
   },
   {
     name: 'a new password of etcd is never used',
     file: 'src/store/etcd/wire/endpoints.ts',
-    search: 'if (user) this.session?.renew(user);',
+    search: 'if (user) this.#session?.renew(user);',
     replacement: '',
     rule: 'ADR 0060: what etcd asks of its clients may change while they run.',
     caughtBy: ['test/service/files/etcd-rotation.test.ts'],
@@ -328,7 +328,7 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a new authority of etcd is never used',
     file: 'src/store/etcd/wire/channel.ts',
-    search: 'this.options = options;\n    if',
+    search: 'this.#options = options;\n    if',
     replacement: 'if',
     rule: 'ADR 0060: what etcd asks of its clients may change while they run.',
     caughtBy: ['test/service/files/etcd-rotation.test.ts'],

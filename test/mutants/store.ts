@@ -94,8 +94,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a commit that writes what another one expects shares its request',
     file: 'src/store/etcd/conflicts.ts',
-    search: 'return this.expected.has(key) || this.writes(key);',
-    replacement: 'return this.writes(key);',
+    search: 'return this.#expected.has(key) || this.#writes(key);',
+    replacement: 'return this.#writes(key);',
     rule: 'Group commit: of two commits that each rely on what the other writes, one conflicts.',
     caughtBy: ['test/store/etcd/group-commit.test.ts', 'test/store/etcd/batch.test.ts'],
   },
@@ -187,8 +187,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a hold does not watch its expiry',
     file: 'src/store/etcd/lease/hold.ts',
-    search: '    this.watchExpiry();\n    void this.keep();',
-    replacement: '    void this.keep();',
+    search: '    this.#watchExpiry();\n    void this.#keep();',
+    replacement: '    void this.#keep();',
     rule: 'Leader lease: a holder that is cut off takes its hold for lost by itself.',
     caughtBy: ['test/store/etcd/lease/holds.test.ts'],
   },
@@ -230,7 +230,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'a record of no declared kind is written',
-    file: 'src/domain/fullness/write-class.ts',
+    file: 'src/domain/records/keys.ts',
     search: 'if (!kind) throw',
     replacement: "if (!kind && key === '') throw",
     rule: 'ADR 0063: what is written is of a declared kind.',
@@ -263,8 +263,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'what is written between two looks at the store does not count',
     file: 'src/store/fullness.ts',
-    search: 'this.written += bytes;',
-    replacement: 'this.written = 0 * bytes;',
+    search: 'this.#written += bytes;',
+    replacement: 'this.#written = 0 * bytes;',
     rule: 'A12: between two looks no client writes past the reserve.',
     caughtBy: ['test/store/fullness.test.ts'],
   },

@@ -9,8 +9,9 @@ import { call, createApp, enroll, KEY_FILE_TEXT, Muster, OPERATOR_TOKEN, tenant 
 import { until } from '../support/time/until.ts';
 
 /*
- * After a restore every open code is void. An account with 600 pending apps gets others by one command, through a proxy that
- * loses one answer in twenty after the request was carried out, killed once, and beyond its rate of 600 requests a minute.
+ * After a restore every open code is void. An account with 600 pending apps gets others by one command, through a proxy
+ * that loses one answer in twenty after the request was carried out, killed once, and beyond its rate of 600 requests a
+ * minute.
  */
 
 const COUNT = 600;

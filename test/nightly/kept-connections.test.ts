@@ -5,7 +5,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_ANSWERED, aroundProxies, findPrograms, sideBySide, toldIntervals } from '../support/kept/side-by-side.ts';
 import { MusterProcess } from '../support/service/muster-process.ts';
 
-/* The idle times of the service as they are, in seven minutes; test/system/kept/kept-connections.test.ts has a twentieth. */
+/*
+ * The idle times of the service as they are, in seven minutes; test/system/kept/kept-connections.test.ts has a
+ * twentieth.
+ */
 
 const programs = findPrograms();
 const TITLE = 'connections that clients keep over a link with a delay, at the real times';

@@ -8,8 +8,8 @@ import { Muster, tenant } from '../support/service/muster.ts';
 import { until } from '../support/time/until.ts';
 
 /*
- * Behind a balancer no replica sees two messages of an agent in a row, so none of them knows whether one is missing. The
- * state of the agent lies in the store.
+ * Behind a balancer no replica sees two messages of an agent in a row, so none of them knows whether one is missing.
+ * The state of the agent lies in the store.
  */
 
 const url = inject('etcd');

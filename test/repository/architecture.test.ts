@@ -18,8 +18,8 @@ import {
 const tree = sourceTree();
 
 /**
- * From the ground up: a file imports files of its own layer or of a lower one; `import type` counts. A room is of the layer
- * that has it, or else the folder around it.
+ * From the ground up: a file imports files of its own layer or of a lower one; `import type` counts. A room is of the
+ * layer that has it, or else the folder around it.
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ground: [
@@ -276,7 +276,10 @@ const VENDORS: Readonly<Record<string, { readonly from: readonly string[]; reado
   'zod-openapi': { from: ['api/openapi'] },
   'prom-client': { from: ['metrics', 'metrics/instruments'], types: ['api/operator/ops-server.ts'] },
 };
-/** The client of the three APIs, by its name in `imports` of package.json: of all of `src` only the command line uses it. */
+/**
+ * The client of the three APIs, by its name in `imports` of package.json: of all of `src` only the command line uses
+ * it.
+ */
 const CLIENT = '#client';
 /** One schema language for all that comes in: any room may use it. */
 const EVERYWHERE = new Set(['zod']);

@@ -8,7 +8,10 @@ const CALL = /\.toMatchObject\((?<expected>[^;]*?)\);/gs;
 const OTHER_SLASHES = /stringMatching\(\s*\/.*?\/[a-z]*,?\s*\)|'[^'\n]*'|`[^`]*`|\/\/[^\n]*/gs;
 const BARE = /[:,[(]\s*\/[^/*]/;
 
-/** The assertions of a test that compare a field with a regular expression: `toMatchObject` takes it as an object without fields. */
+/**
+ * The assertions of a test that compare a field with a regular expression: `toMatchObject` takes it as an object
+ * without fields.
+ */
 const bareIn = (text: string): readonly string[] =>
   [...text.matchAll(CALL)]
     .map(({ groups }) => groups?.['expected'] ?? '')

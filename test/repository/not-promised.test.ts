@@ -5,8 +5,8 @@ import { SECRETS } from '../support/security/not-promised/secrets.ts';
 import { sectionOf, tablesOf, threatModel } from '../support/security/threat-model.ts';
 
 /*
- * The things that SECURITY.md does not promise are indeed not there. A check fails where Muster does what its sentence denies: then
- * the sentence goes, and the promise gets its row.
+ * The things that SECURITY.md does not promise are indeed not there. A check fails where Muster does what its sentence
+ * denies: then the sentence goes, and the promise gets its row.
  */
 
 const CHECKS = { ...SECRETS, ...REACH, ...OTHERS };

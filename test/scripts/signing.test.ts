@@ -7,8 +7,8 @@ import { Cosign } from '../../scripts/signing.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 
 /*
- * What cosign is asked by `npm run publish-release`, noted by a program in its place. test/cluster/image/publish-release.test.ts
- * signs by cosign itself where it is there.
+ * What cosign is asked by `npm run publish-release`, noted by a program in its place.
+ * test/cluster/image/publish-release.test.ts signs by cosign itself where it is there.
  */
 
 const folder = scratchDirectory('signing');

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { findSchemathesis, fuzz, NO_SCHEMATHESIS } from '../support/fuzz/fuzz.ts';
 import { API_NAMES, pathOf } from '../support/openapi/documents.ts';
 
-/* The documents, and the service behind them, seen by programs that are not ours. test/nightly/fuzz.test.ts is longer. */
+/*
+ * The documents, and the service behind them, seen by programs that are not ours. test/nightly/fuzz.test.ts is longer.
+ */
 
 const SECONDS = 20;
 const SEED = 1;

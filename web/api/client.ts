@@ -69,7 +69,8 @@ export async function ask<One extends AskedRoute>(route: One, ...[said]: Asking<
   const asked: AnyAsked = said ?? {};
   let answer = await answered(route, asked);
   if (answer.code === 'invalid_session') {
-    // A proof, and a change of the ways in, give the browser another token, which may be on its way here or to another tab.
+    // A proof, and a change of the ways in, give the browser another token, which may be on its way here or to another
+    // tab.
     await proving;
     await new Promise((resolve) => setTimeout(resolve, TOKEN_ON_ITS_WAY_MS));
     const again = route === 'GET /me' || (await answered('GET /me', {})).response.ok;

@@ -2,8 +2,8 @@ import type { Topic, Watched } from '../../src/api/contract/panel/live.ts';
 import { addressOf } from './client.ts';
 
 /*
- * Live changes: one stream of events a browser. The tab that holds the lock has the stream, and tells the others what it
- * hears; each tab says what it follows. Where a browser lacks the lock, each tab has a stream of its own.
+ * Live changes: one stream of events a browser. The tab that holds the lock has the stream, and tells the others what
+ * it hears; each tab says what it follows. Where a browser lacks the lock, each tab has a stream of its own.
  */
 
 export type { Topic, Watched };

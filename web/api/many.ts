@@ -14,8 +14,8 @@ interface Outcome<Item, Result> {
 }
 
 /**
- * Runs the work for each item. One that is refused because there are too many requests is tried again after the time that
- * the service gives.
+ * Runs the work for each item. One that is refused because there are too many requests is tried again after the time
+ * that the service gives.
  * @param onProgress is called with the number of items that are through
  * @param signal stops it: what is under way comes to its end, and nothing more is begun
  */
@@ -48,7 +48,8 @@ export async function forMany<Item, Result>(
 }
 
 /**
- * Runs the work, and again after the time that the service gives where it is refused because there are too many requests.
+ * Runs the work, and again after the time that the service gives where it is refused because there are too many
+ * requests.
  * @param onWait is called with the seconds before each wait; one that it does not want ends the work with the refusal
  */
 export async function patiently<Result>(

@@ -31,7 +31,9 @@ interface KeptKeysProps {
 
 type Told = Pick<MadeApiKeys['apiKeys'][number], 'keyId' | 'name' | 'accountName'>;
 
-/** The API keys that end with the right of who made them: each may be kept, but by nobody who goes by their own deed. */
+/**
+ * The API keys that end with the right of who made them: each may be kept, but by nobody who goes by their own deed.
+ */
 export function EndingKeys({ userId, of, read, kept, showAccounts = false }: KeptKeysProps) {
   const isOwn = useSession().me.userId === userId;
   const made = useResource(`keys of ${userId}`, read, { of, topics: ['keys'] });

@@ -36,7 +36,9 @@ interface NewPasswordProps {
   readonly fault: string | undefined;
 }
 
-/** The field for a new password. It says what is wrong while one types. A password manager finds the login beside it. */
+/**
+ * The field for a new password. It says what is wrong while one types. A password manager finds the login beside it.
+ */
 export const NewPasswordField = (props: NewPasswordProps) => (
   <TextField {...props} type="password" autocomplete="new-password" maxLength={512} />
 );

@@ -52,7 +52,10 @@ export class Connection {
   }
 }
 
-/** @throws MusterError `invalid_argument`: a header with a bad character would be repeated in the words of `fetch`, the secret with it. */
+/**
+ * @throws MusterError `invalid_argument`: a header with a bad character would be repeated in the words of `fetch`, the
+ * secret with it.
+ */
 export function checked<S extends SecretSource | undefined>(secret: S, what: string): S {
   if (secret === undefined || typeof secret === 'function') return secret;
   if (typeof secret !== 'string') throw invalidArgument(`The ${what} is no text.`);

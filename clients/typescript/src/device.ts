@@ -40,7 +40,8 @@ export interface PollOptions extends CallOptions {
 
 /**
  * The answer to a poll: the configuration where it is another one than the daemon has. `etag` is for the next poll, and
- * undefined where a proxy has dropped it; `retryAfterSeconds`, the pause before it, is there where this one was not held.
+ * undefined where a proxy has dropped it; `retryAfterSeconds`, the pause before it, is there where this one was not
+ * held.
  */
 export type Poll =
   | {

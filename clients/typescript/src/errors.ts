@@ -24,15 +24,17 @@ export class MusterError extends Error {
   /** The status of the last answer; 0 where there was none. */
   readonly status: number;
   /**
-   * The id under which the service logs the request: as its answer names it, else as it was sent. `''` where nothing was
-   * sent, and for pages that lead in a circle, which are several requests.
+   * The id under which the service logs the request: as its answer names it, else as it was sent. `''` where nothing
+   * was sent, and for pages that lead in a circle, which are several requests.
    */
   readonly requestId: string;
   /** The key of a create: sent again with it, the request is carried out once. Undefined where it had none. */
   readonly idempotencyKey: string | undefined;
   /** Seconds after which the service asks for the next try, where it told them. */
   readonly retryAfterSeconds: number | undefined;
-  /** The request, or one of its attempts, may have been carried out all the same: an answer was lost, or came too late. */
+  /**
+   * The request, or one of its attempts, may have been carried out all the same: an answer was lost, or came too late.
+   */
   readonly mayBeDone: boolean;
 
   constructor(message: string, trouble: Trouble) {

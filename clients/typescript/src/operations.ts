@@ -4,7 +4,10 @@ import { freshId, type Operation } from './transport.ts';
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** An operation that creates something, and may be sent again since it bears a key. @throws MusterError `invalid_argument` */
+/**
+ * An operation that creates something, and may be sent again since it bears a key. @throws MusterError
+ * `invalid_argument`
+ */
 export function keyed(
   operation: Pick<Operation, 'method' | 'path' | 'body'>,
   { idempotencyKey = freshId(Math.random) }: CreateOptions,

@@ -21,8 +21,8 @@ export interface ClientOptions {
   /** The address of the listener, such as `http://127.0.0.1:8080`; a path before the API's own is kept. */
   readonly url: string;
   /**
-   * Milliseconds that a call may take, retries included, once it has its first turn within the rate (60,000). Of a stream
-   * it bounds what comes before the body, and then the wait for each next piece.
+   * Milliseconds that a call may take, retries included, once it has its first turn within the rate (60,000). Of a
+   * stream it bounds what comes before the body, and then the wait for each next piece.
    */
   readonly timeoutMs?: number | undefined;
   /** Milliseconds that one attempt may take (15,000); operations that the service takes longer for have more. */
@@ -55,8 +55,8 @@ export interface CreateOptions extends CallOptions {
 /** What a call takes that changes what somebody else may have changed meanwhile. */
 export interface ConditionalOptions extends CallOptions {
   /**
-   * The `etag` over which alone the change is made: it is refused with `precondition_failed` where another one is stored.
-   * A change whose own answer was lost is refused so as well; `mayBeDone` of the error tells of it.
+   * The `etag` over which alone the change is made: it is refused with `precondition_failed` where another one is
+   * stored. A change whose own answer was lost is refused so as well; `mayBeDone` of the error tells of it.
    */
   readonly ifMatch?: string | undefined;
 }

@@ -20,7 +20,9 @@ export interface TaggedOtelConfig {
 /** Each further attempt of a change follows upon a change that somebody else has made. */
 const CHANGE_ATTEMPTS_MAX = 50;
 
-/** The API of an account's owner, `/v1`. Its calls keep within the rate of the account. Every method throws MusterError. */
+/**
+ * The API of an account's owner, `/v1`. Its calls keep within the rate of the account. Every method throws MusterError.
+ */
 export class OwnerClient extends OwnerOperations {
   readonly #timing: Timing;
 

@@ -5,7 +5,8 @@ import { onAbort, type Timing } from './timing.ts';
 /*
  * Keeps the calls of an owner within the rate of the account. What is known comes with each answer: the requests that
  * are left (`r`), and the seconds until the next one is free (`t`). While more than four fifths of the quota are left,
- * calls go on at once; then they are spread evenly, so that what was spent first is free again when the rest is used up.
+ * calls go on at once; then they are spread evenly, so that what was spent first is free again when the rest is used
+ * up.
  */
 
 /** A call that may be sent. */
@@ -150,7 +151,8 @@ export class Pacer {
     const { left, freesInSeconds, quota = this.#quota, windowSeconds = this.#windowMs / 1000 } = told;
     [this.#quota, this.#windowMs] = [quota, windowSeconds * 1000];
     this.#left = Math.min(left, Math.max(left - beside, this.#left ?? 0));
-    // A first turn waits without a time limit of its own: no answer makes that longer than what was spent is remembered.
+    // A first turn waits without a time limit of its own: no answer makes that longer than what was spent is
+    // remembered.
     this.#freesAt = now + Math.min(freesInSeconds * 1000, this.#windowMs + WINDOW_SLACK_MS);
     this.#learntAt = now;
   }

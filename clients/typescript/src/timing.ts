@@ -29,8 +29,8 @@ interface Runs {
 const RUNS = new WeakMap<AbortSignal, Runs>();
 
 /**
- * Runs something when the signal aborts; not where it has aborted already. A signal has one listener, however many calls
- * share it: from the eleventh on, Node warns of a leak.
+ * Runs something when the signal aborts; not where it has aborted already. A signal has one listener, however many
+ * calls share it: from the eleventh on, Node warns of a leak.
  * @returns what takes it back
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {

@@ -36,8 +36,8 @@ export const described = <Schema extends z.ZodType>(schema: Schema, description:
   });
 
 /**
- * The same with a name of its own in the document, as enums and objects have: generated clients make one type of it, and
- * name each other one after the place where it stands.
+ * The same with a name of its own in the document, as enums and objects have: generated clients make one type of it,
+ * and name each other one after the place where it stands.
  */
 export const named = <Schema extends z.ZodType>(
   id: string,

@@ -91,8 +91,8 @@ export interface Operation<
   readonly access?: PanelAccess;
   /**
    * Makes a further way in, or shows all secrets (A18): the session must have proved who its user is within
-   * `LIMITS.freshProofMs`. `or-new-sign-in`: a user who has neither a password nor a passkey may have signed in so lately
-   * instead. A list names fields of the body: a proof is needed where one of them is given.
+   * `LIMITS.freshProofMs`. `or-new-sign-in`: a user who has neither a password nor a passkey may have signed in so
+   * lately instead. A list names fields of the body: a proof is needed where one of them is given.
    * `by-state`: the handler judges it, by what the request would change.
    */
   readonly freshProof?: true | 'or-new-sign-in' | 'by-state' | readonly ProofField<keyof Shape & string>[];
@@ -100,7 +100,9 @@ export interface Operation<
   readonly beforeSecondFactor?: true;
   /** Works without a credential; `optional` where a bearer changes what it does. */
   readonly credential?: 'optional';
-  /** Optional fields of the body that its example and the samples leave out: with the others they would do harm, or lie. */
+  /**
+   * Optional fields of the body that its example and the samples leave out: with the others they would do harm, or lie.
+   */
   readonly exampleWithout?: readonly string[];
   readonly answers: A;
   /** Its errors, beside those that follow from the API, the path, the body and the entitlement. */

@@ -4,8 +4,8 @@ import { confirmed } from '../../domain/devices/credential-binding.ts';
 import type { FleetReader, FoundApp } from '../../domain/fleet/reader.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { bearerOf } from '../http/request-headers.ts';
-import { NotAuthenticated } from '../http/errors.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal, NotAuthenticated } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { DeviceDeps } from './deps.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { andThen, catching, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { otherListener } from '../http/other-listener.ts';
 import { Exchange } from '../http/exchange.ts';
 import { acknowledgeConfig } from './acknowledge-config.ts';
@@ -59,16 +59,11 @@ export function createDevicePlane(deps: DeviceDeps, others: readonly OtherRoute[
     if (request.method !== method && !(request.method === 'HEAD' && method === 'GET')) {
       return exchange.refuse('not_found', undefined, ['Allow', method === 'GET' ? 'GET, HEAD' : method]);
     }
-    const fail = (error: unknown): void => {
+    const failed = (error: unknown): void => {
       refused?.(error, deps);
       exchange.fail(error);
     };
-    try {
-      const ended = handle(exchange, deps);
-      if (ended instanceof Promise) ended.catch(fail);
-    } catch (error) {
-      fail(error);
-    }
+    void catching(() => handle(exchange, deps), failed);
   };
 }
 

@@ -2,7 +2,7 @@ import { hashFromHex } from '../../domain/credentials/tokens.ts';
 import { enroll } from '../../domain/devices/enrollment.ts';
 import { enrollDevice as operation } from '../contract/device/enrollment.ts';
 import { APP_ID } from '../contract/fields.ts';
-import { HttpRefusal } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
 import { bearerOf } from '../http/request-headers.ts';
 import { readJson } from '../http/json-body.ts';
 import { handle } from './route.ts';

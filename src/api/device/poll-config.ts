@@ -10,7 +10,8 @@ import { StoreUnavailable } from '../../store/port.ts';
 import type { Answered } from '../contract/answers.ts';
 import { pollConfig as operation } from '../contract/device/config.ts';
 import { entityTags, namesTag } from '../headers/entity-tags.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { fieldsOf } from '../http/request-headers.ts';
 import { authenticated, authenticatedAgain } from './authenticate.ts';
 import type { DeviceDeps } from './deps.ts';
@@ -49,9 +50,10 @@ export const pollConfig = handle(
 type PollAnswer = Answered<typeof operation.answers>;
 
 /**
- * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set back.
- * A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it. Where many
- * such polls come at once, as after a change in a fleet that holds none, those above the bound are not looked at.
+ * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set
+ * back. A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it.
+ * Where many such polls come at once, as after a change in a fleet that holds none, those above the bound are not
+ * looked at.
  */
 function showSetBack(
   exchange: Exchange,

@@ -2,8 +2,8 @@ import { LIMITS } from '../../domain/limits.ts';
 
 /*
  * The entity tags of If-None-Match and If-Match (RFC 9110, 8.8.3 and 13.1). A tag of this service names what is stored,
- * not the bytes of an answer, so a tag that a proxy has changed with its compression still names the same: nginx makes it
- * weak (`W/"a"`), Apache's mod_deflate and mod_brotli, Caddy and Jetty add a suffix to it (`"a-gzip"`).
+ * not the bytes of an answer, so a tag that a proxy has changed with its compression still names the same: nginx makes
+ * it weak (`W/"a"`), Apache's mod_deflate and mod_brotli, Caddy and Jetty add a suffix to it (`"a-gzip"`).
  */
 
 /** One tag of a list, with the comma behind it. */

@@ -13,7 +13,8 @@ export interface SafeHeaders {
 }
 
 /**
- * RFC 6797: a year. Neither `includeSubDomains` nor `preload`: which other names the installation has is not known here.
+ * RFC 6797: a year. Neither `includeSubDomains` nor `preload`: which other names the installation has is not known
+ * here.
  */
 const HSTS = ['Strict-Transport-Security', 'max-age=31536000'] as const;
 
@@ -26,7 +27,10 @@ function safeHeaders(policy: string, more: readonly string[] = []): SafeHeaders 
 /** The headers of answers for programs, errors included. */
 export const DATA_HEADERS = safeHeaders("default-src 'none'; frame-ancestors 'none'");
 
-/** Prepares the headers of pages and their files, which name what they load, and tell nobody where a link was followed from. */
+/**
+ * Prepares the headers of pages and their files, which name what they load, and tell nobody where a link was followed
+ * from.
+ */
 export const pageHeaders = (policy: readonly string[], more: readonly string[] = []): SafeHeaders =>
   safeHeaders(policy.join('; '), [
     'Referrer-Policy',

@@ -1,4 +1,4 @@
-/** What a body that is waited for costs at least: its connection, its request, and what is kept of both. */
+/** A body that is waited for costs at least this: its connection, its request, and what is kept of both. */
 export const BODY_BYTES_MIN = 16_384;
 
 /** A body that is waited for. */
@@ -15,8 +15,8 @@ interface Awaited {
 
 /**
  * The bodies that requests wait for, without a slot. Whoever sends one slowly decides how long it lies in memory: when
- * they may grow to too many bytes, the principal who has most gives up the one that is waited for longest. An honest body
- * comes with its head, or right behind it.
+ * they may grow to too many bytes, the principal who has most gives up the one that is waited for longest. An honest
+ * body comes with its head, or right behind it.
  */
 export class AwaitedBodies {
   readonly #bytesMax: number;

@@ -116,8 +116,8 @@ const withoutZone = (address: string): string => address.replace(/%.*/, '');
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /**
- * Some proxies add the port, and some write the IPv4 in an address of IPv6 as two groups: otherwise all of their clients
- * would count as one /64.
+ * Some proxies add the port, and some write the IPv4 in an address of IPv6 as two groups: otherwise all of their
+ * clients would count as one /64.
  */
 function addressIn(hop: string): string | undefined {
   const text = hop.trim();

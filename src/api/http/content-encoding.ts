@@ -63,7 +63,8 @@ const inflating = new InflateQueue(INFLATING_MAX, Number.POSITIVE_INFINITY);
  * @param principal whom the body is inflated for; each has its turn
  * @returns `corrupt` for a body that is truncated, malformed, or followed by anything else; `too_many` where the bodies
  * that wait have as many bytes as they may
- * @throws Busy `queue_full` where as many bodies of the principal wait as may: `INFLATING_MAX` without a queue of its own
+ * @throws Busy `queue_full` where as many bodies of the principal wait as may: `INFLATING_MAX` without a queue of its
+ * own
  */
 export async function inflate(
   raw: Buffer,

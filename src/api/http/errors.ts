@@ -85,13 +85,32 @@ export class NotAuthenticated extends Refusal {
 /** The codes of all errors that a response may have. */
 export type ErrorCode = keyof typeof ERRORS;
 
+/**
+ * An error that the domain does not know and that has a code of its own: the size of a body, the load of a listener.
+ */
+export class HttpRefusal extends Error {
+  override readonly name = 'HttpRefusal';
+  readonly code: ErrorCode;
+  readonly headers: readonly string[];
+  /** Replaces the sentence of the table. */
+  readonly says: string | undefined;
+
+  constructor(code: ErrorCode, headers: readonly string[] = [], says?: string) {
+    super(code);
+    this.code = code;
+    this.headers = headers;
+    this.says = says;
+    this.stack = '';
+  }
+}
+
 /** The JSON text of an error. @param message replaces the sentence of the table */
 export const errorBody = (code: ErrorCode, message: string = ERRORS[code].message): string =>
   JSON.stringify({ error: { code, message } });
 
 /**
- * The `Retry-After` of a row in seconds, at random from its range, so that clients that were refused together do not return
- * together.
+ * The `Retry-After` of a row in seconds, at random from its range, so that clients that were refused together do not
+ * return together.
  * @param random gives a number in [0, 1)
  */
 export function retryAfterOf(code: ErrorCode, random: () => number): number | undefined {

@@ -1,7 +1,7 @@
 /**
  * Emitted on a response whose answer is there while its end still waits for the client: for the rest of the request's
- * body (H7), or until the client has taken a long answer. A response whose end waits for nothing emits node's `prefinish`
- * instead.
+ * body (H7), or until the client has taken a long answer. A response whose end waits for nothing emits node's
+ * `prefinish` instead.
  */
 export const ANSWER_WRITTEN: unique symbol = Symbol('answer written');
 
@@ -12,8 +12,8 @@ export const ANSWER_WRITTEN: unique symbol = Symbol('answer written');
 export const AUTHENTICATED: unique symbol = Symbol('authenticated');
 
 /**
- * Emitted on a response, with a `BodyWait`, when its request begins to wait for its body: whoever sends that slowly must
- * not hold a slot meanwhile.
+ * Emitted on a response, with a `BodyWait`, when its request begins to wait for its body: whoever sends that slowly
+ * must not hold a slot meanwhile.
  */
 export const BODY_AWAITED: unique symbol = Symbol('body awaited');
 

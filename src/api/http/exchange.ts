@@ -12,6 +12,7 @@ import { AUTHENTICATED } from './exchange-events.ts';
 import {
   errorBody,
   ERRORS,
+  HttpRefusal,
   isAtQuota,
   NotAuthenticated,
   outageOf,
@@ -48,25 +49,6 @@ export interface ExchangeDeps {
   readonly owedBytes: OwedBytes;
 }
 
-/**
- * An error that the domain does not know and that has a code of its own: the size of a body, the load of a listener.
- */
-export class HttpRefusal extends Error {
-  override readonly name = 'HttpRefusal';
-  readonly code: ErrorCode;
-  readonly headers: readonly string[];
-  /** Replaces the sentence of the table. */
-  readonly says: string | undefined;
-
-  constructor(code: ErrorCode, headers: readonly string[] = [], says?: string) {
-    super(code);
-    this.code = code;
-    this.headers = headers;
-    this.says = says;
-    this.stack = '';
-  }
-}
-
 const SLOW_SECONDS = 1;
 
 /**
@@ -88,7 +70,7 @@ export class Exchange {
   readonly #startedAt: number;
   #storeMs = 0;
   #principal: string | undefined;
-  /** What was tried, for the log. */
+  /** The attempt, for the log. */
   #attempt: object | undefined;
   /** Why the answer is 502, for the log. */
   #unavailable: string | undefined;
@@ -133,7 +115,7 @@ export class Exchange {
     return new Busy('queue_full', 'No slot is free now that the body is there.');
   }
 
-  /** Who sends the request; undefined until authentication has ended. */
+  /** The sender of the request; undefined until authentication has ended. */
   get principal(): string | undefined {
     return this.#principal;
   }
@@ -250,7 +232,7 @@ export class Exchange {
     this.#attempt = countAttempt(attempt, this.client, this.#deps);
   }
 
-  /** What each line of the log says of a request. */
+  /** Each line of the log says this of a request. */
   #fields() {
     const { requestId, route, client, request } = this;
     const traceId = traceIdOf(request);

@@ -2,7 +2,8 @@ import type * as z from 'zod';
 import { LIMITS } from '../../domain/limits.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import type { AwaitedBodies } from './awaited-bodies.ts';
-import { HttpRefusal, type Exchange } from './exchange.ts';
+import { HttpRefusal } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { wordsOfIssue } from './fields.ts';
 import { BODY_LIMITS, parseJsonObject, readBody } from './request-body.ts';
 
@@ -31,11 +32,11 @@ export async function readJson<Shape extends z.core.$ZodShape>(
   awaited: AwaitedBodies = exchange.awaitedBodies,
 ): Promise<z.infer<z.ZodObject<Shape>>> {
   const bytes = await readBytes(exchange, broken, awaited);
-  if (!bytes) return judge(schema, codes, broken, {});
+  if (!bytes) return validated(schema, codes, broken, {});
   const parsed = parseJsonObject(bytes);
   if (parsed.kind === 'not_json') throw new Refusal(broken, 'The body is not valid JSON.');
   if (parsed.kind === 'not_object') throw new Refusal(broken, 'The body must be a JSON object.');
-  return judge(schema, codes, broken, parsed.value);
+  return validated(schema, codes, broken, parsed.value);
 }
 
 /**
@@ -65,7 +66,7 @@ export async function readBytes(
   }
 }
 
-function judge<Shape extends z.core.$ZodShape>(
+function validated<Shape extends z.core.$ZodShape>(
   schema: z.ZodObject<Shape>,
   codes: FieldCodes<Shape> | RefusalCode,
   broken: RefusalCode,

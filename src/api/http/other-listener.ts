@@ -9,8 +9,8 @@ const LISTENERS: Readonly<Record<ListenerName, { readonly name: string; readonly
 };
 
 /**
- * The words of `not_found` for a path that is another listener's: a client with the address of the wrong one is told so.
- * Undefined for any other path.
+ * The words of `not_found` for a path that is another listener's: a client with the address of the wrong one is told
+ * so. Undefined for any other path.
  */
 export function otherListener(here: ListenerName, target: string): string | undefined {
   const [path = ''] = target.split('?', 1);

@@ -29,7 +29,8 @@ export const BODY_LIMITS: BodyLimits = { bytesMax: 65_536, stallMs: 10_000, tota
 
 /**
  * The result of reading a body. `bytes` are inflated, and, but for a binary body, UTF-8 and without a byte order mark;
- * `why` is a sentence for the client. `overloaded`: too many bodies were waited for, or no slot was free when this one was there.
+ * `why` is a sentence for the client. `overloaded`: too many bodies were waited for, or no slot was free when this one
+ * was there.
  */
 type ReadBody =
   | { readonly kind: 'empty' }
@@ -58,16 +59,16 @@ export function readBody(
   principal: string | undefined,
   limits: BodyLimits = BODY_LIMITS,
 ): Promise<ReadBody> {
-  const encoding = judgeHead(request, limits);
+  const encoding = checkHead(request, limits);
   if (typeof encoding !== 'string') return Promise.resolve(encoding);
   if (encoding !== 'identity' && principal === undefined) return Promise.resolve(UNKNOWN_ENCODING);
   const sentMax = encoding === 'identity' ? limits.bytesMax : (limits.compressedBytesMax ?? limits.bytesMax);
-  const judge = limits.isBinary ? binary : judgeBytes;
+  const contentOf = limits.isBinary ? binary : utf8;
   const decode = (raw: Buffer): MaybePromise<ReadBody> => {
     if (raw.length > sentMax) return TOO_LARGE;
     if (raw.length === 0) return EMPTY;
-    if (encoding === 'identity' || principal === undefined) return judge(raw);
-    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal, queue: limits.inflating }).then(judge);
+    if (encoding === 'identity' || principal === undefined) return contentOf(raw);
+    return inflate(raw, encoding, { bytesMax: limits.bytesMax, principal, queue: limits.inflating }).then(contentOf);
   };
   // Most bodies have arrived when their request is authenticated.
   if (request.complete) return Promise.resolve(decode(readAll(request)));
@@ -87,7 +88,7 @@ export function readBody(
  * @returns the encoding of the body, or the result where it is not to be read. Content-Length comes first (H7); the
  * parser has checked its digits
  */
-function judgeHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Encoding {
+function checkHead(request: IncomingMessage, limits: BodyLimits): ReadBody | Encoding {
   const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
   const transferEncoding = headers['transfer-encoding'];
@@ -137,7 +138,8 @@ function collect(
     takenAt = systemClock.monotonic();
     if (bytes > reserved) reserve();
     if (settled) return;
-    // Most bodies are one chunk. Others may be chunks of a byte: the room doubles, so that each byte is copied twice at most.
+    // Most bodies are one chunk. Others may be chunks of a byte: the room doubles, so that each byte is copied twice at
+    // most.
     if (before === 0) {
       held = chunk;
       return;
@@ -201,7 +203,7 @@ function binary(bytes: Inflated): ReadBody {
   return bytes.length === 0 ? EMPTY : { kind: 'bytes', bytes };
 }
 
-function judgeBytes(inflated: Inflated): ReadBody {
+function utf8(inflated: Inflated): ReadBody {
   const body = binary(inflated);
   if (body.kind !== 'bytes') return body;
   const { bytes } = body;

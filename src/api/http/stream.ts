@@ -5,8 +5,8 @@ import type { Debt } from './pieces/debt.ts';
 
 /**
  * Sends the pieces and ends the response. A piece is asked for only when the client has taken most of those before, so
- * that memory holds one of them. The iteration ends when the client is gone: the listener gives up one that takes nothing
- * for `LIMITS.untakenMs`.
+ * that memory holds one of them. The iteration ends when the client is gone: the listener gives up one that takes
+ * nothing for `LIMITS.untakenMs`.
  * @param debt counts what the client has not taken
  * @throws whatever the pieces throw; the response is then broken off
  */

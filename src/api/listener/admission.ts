@@ -53,7 +53,7 @@ export class AdmissionSlots {
 export class Slot {
   readonly pool: Pool;
   readonly #slots: AdmissionSlots;
-  /** Where it counts now. */
+  /** The pool in which it counts now. */
   #counted: Pool | undefined;
 
   constructor(slots: AdmissionSlots, pool: Pool) {

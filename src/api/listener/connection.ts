@@ -30,7 +30,7 @@ class Pending {
   }
 }
 
-/** What a connection is made of. */
+/** The parts of a connection. */
 interface ConnectionParts {
   readonly socket: Socket;
   /** The TCP socket; the same without TLS. */

@@ -15,7 +15,7 @@ interface HandshakeSteps {
 
 /** The TLS connections of a server whose handshake is not over. */
 export class Handshakes {
-  /** By the peer's address and port. */
+  /** The handshakes by the peer's address and port. */
   readonly #open = new Map<string, { readonly raw: Socket; readonly seat: Seat }>();
 
   constructor(server: Server, { seat, done, plain }: HandshakeSteps) {

@@ -29,8 +29,8 @@ const HEADER_BYTES_MAX = 16_384;
 /** A backstop for an unread body; a reader has its own, shorter limits (H7, H21). */
 const REQUEST_TIMEOUT_MS = 60_000;
 /**
- * The suites of TLS 1.3, and those of 1.2 that encrypt with authentication and give each connection keys of its own (RFC
- * 9325, 4.2): none with CBC. Node speaks no TLS 1.3 where its suites are not among them.
+ * The suites of TLS 1.3, and those of 1.2 that encrypt with authentication and give each connection keys of its own
+ * (RFC 9325, 4.2): none with CBC. Node speaks no TLS 1.3 where its suites are not among them.
  */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',

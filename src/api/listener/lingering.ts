@@ -4,8 +4,8 @@ import type { Debt } from '../http/pieces/debt.ts';
 /**
  * The end of a connection on which long answers were sent. A closed socket leaves to the kernel what its client has not
  * read, which lies there for minutes and is counted for nobody. So such a socket is ended, and stays counted until its
- * client has had the time to read: then it is reset, which frees the kernel's part. Whatever closes a connection, node's
- * own code as well, does so by `destroy`.
+ * client has had the time to read: then it is reset, which frees the kernel's part. Whatever closes a connection,
+ * node's own code as well, does so by `destroy`.
  */
 export class Lingering {
   readonly #socket: Socket;
@@ -53,7 +53,7 @@ export class Lingering {
 
 /** Closes a connection of which the kernel keeps nothing. @param raw the TCP socket; the same one without TLS */
 export function reset(socket: Socket, raw: Socket, error?: Error): void {
-  // What the system is about to shut down it does not reset, and node would then keep it open.
+  // The system does not reset what it is about to shut down, and node would then keep it open.
   const isShuttingDown = socket.writableEnded && !socket.writableFinished;
   if (!isShuttingDown && !raw.destroyed) raw.resetAndDestroy();
   socket.destroy(error);

@@ -14,8 +14,9 @@ interface Handle {
 
 /**
  * Whether the client of a connection reads at least at the least speed. What it reads is not seen: the kernel takes
- * bytes in steps of up to a third of what it holds, and all of an answer that it has room for. So the client has the time
- * that it needs, at that speed, for what the kernel took, as far as the kernel may still hold it, and `graceMs` beside it.
+ * bytes in steps of up to a third of what it holds, and all of an answer that it has room for. So the client has the
+ * time that it needs, at that speed, for what the kernel took, as far as the kernel may still hold it, and `graceMs`
+ * beside it.
  */
 export class Progress {
   /** The TCP socket: that of TLS does not know what the kernel has taken. */
@@ -23,7 +24,7 @@ export class Progress {
   readonly #graceMs: number;
   /** Undefined where nothing was to be taken. */
   #taken: number | undefined;
-  /** What is left of the client's time for what the kernel took. */
+  /** The rest of the client's time for what the kernel took. */
   #leftMs = 0;
   /** How long it has been over. */
   #overMs = 0;

@@ -20,7 +20,7 @@ const LARGE_PART = 1 / 100;
 /** Connections that have something in common: the strangers of one address, or those that one account has. */
 interface Group {
   members: number;
-  /** Those of them that are at rest, the longest first. */
+  /** The ones of them that are at rest, the longest first. */
   readonly resting: Set<Seat>;
 }
 
@@ -173,7 +173,7 @@ function quit(groups: Map<string, Group>, name: string): void {
 
 /** The seat of one connection. */
 export class Seat {
-  /** Those of the same address, or of the same account; undefined for a trusted proxy. */
+  /** The seats of the same address, or of the same account; undefined for a trusted proxy. */
   group: Group | undefined;
   readonly #seats: Seats;
   /** The address of a stranger; undefined for one that is none, or no longer. */

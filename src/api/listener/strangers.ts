@@ -8,7 +8,7 @@ import type { Seat, SeatOptions, Seats } from './seats.ts';
 export interface StrangerOptions extends SeatOptions {
   /** How long, in milliseconds, the connection of a stranger stays open while it is idle. */
   readonly strangerKeepAliveMs?: number;
-  /** Those who forward the requests of others; none without this. */
+  /** The proxies that forward the requests of others; none without this. */
   readonly trustedProxies?: TrustedProxies;
 }
 
@@ -27,7 +27,7 @@ export class Strangers {
     return this.#options.trustedProxies?.has(peer) === true ? undefined : addressKey(peer);
   }
 
-  /** What is known of the client's connection, which a trusted proxy may tell of. */
+  /** The facts of the client's connection, which a trusted proxy may tell of. */
   connectionOf(request: IncomingMessage): { readonly isEncrypted: boolean } {
     const { trustedProxies } = this.#options;
     return { isEncrypted: trustedProxies?.cameByTls(request) ?? isEncrypted(request.socket) };

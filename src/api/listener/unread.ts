@@ -4,7 +4,7 @@ import { setDebtor, type Debt, type Debtor } from '../http/pieces/debt.ts';
 import { Lingering, reset } from './lingering.ts';
 import { Progress } from './progress.ts';
 
-/** What the client of a connection has not read, and when it is given up for that. */
+/** Notes what the client of a connection has not read, and when it is given up for that. */
 export class Unread implements Debtor {
   readonly #socket: Socket;
   readonly #raw: Socket;

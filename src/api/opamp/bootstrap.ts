@@ -3,7 +3,8 @@ import { bootstrap } from '../../domain/opamp/bootstrap.ts';
 import { can } from '../../opamp/capabilities.ts';
 import { BadMessage } from '../../opamp/messages.ts';
 import { APP_ID } from '../contract/fields.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
 import { describedBy, instanceOf } from './agent-report.ts';
 import { reply } from './answer.ts';
@@ -38,7 +39,7 @@ export async function bootstrapAgent(exchange: Exchange, deps: OpampDeps, enroll
   if (!enrolled) throw new HttpRefusal('overloaded');
   const credential = await enrolled;
   const interval = deps.configs.pollIntervalSeconds(appId);
-  const settings = deps.settings.whole(interval, credential.reveal());
+  const settings = deps.settings.complete(interval, credential.reveal());
   deps.metrics.opampMessageEnded('enrolled');
   reply(exchange, message.instanceUid, { connectionSettings: settings.message() });
 }

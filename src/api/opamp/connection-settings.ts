@@ -7,8 +7,8 @@ export interface OfferedConnection {
   /** The public URL of the endpoint; undefined where the installation states none. */
   readonly url: string | undefined;
   /**
-   * The authority that signed the endpoint's certificate, as PEM, at present; undefined where the system of the agent knows
-   * it.
+   * The authority that signed the endpoint's certificate, as PEM, at present; undefined where the system of the agent
+   * knows it.
    */
   readonly authority: () => Buffer | undefined;
   /** Whether a code is taken in place of a credential. */
@@ -27,8 +27,8 @@ export interface Settings {
 /** The connection settings of an installation, for each of its agents. */
 export interface ConnectionSettings {
   /**
-   * The settings by which an agent polls at its interval; undefined where it is to be offered none. An agent that accepts
-   * connection settings takes them whole, with its own credential; others take the interval alone.
+   * The settings by which an agent polls at its interval; undefined where it is to be offered none. An agent that
+   * accepts connection settings takes them whole, with its own credential; others take the interval alone.
    * @param bearer the token of the request
    */
   poll(abilities: AgentAbilities, intervalSeconds: number, bearer: string): Settings | undefined;
@@ -36,7 +36,7 @@ export interface ConnectionSettings {
    * All that an agent needs to connect. Without a certificate the supervisor of the collector would switch off the
    * verification of certificates.
    */
-  whole(intervalSeconds: number, bearer: string): Settings;
+  complete(intervalSeconds: number, bearer: string): Settings;
 }
 
 /** The address with its authority, and a name that is another one for another authority: agents then get it. */
@@ -56,7 +56,7 @@ export function connectionSettings({ url, authority }: OfferedConnection): Conne
     return (known = { bytes, pem, name: hash.digest('base64url').slice(0, 12) });
   }
 
-  function whole(intervalSeconds: number, bearer: string): Settings {
+  function complete(intervalSeconds: number, bearer: string): Settings {
     const { bytes, pem, name } = present();
     const hash = `connection-${intervalSeconds}-${name}`;
     return {
@@ -76,10 +76,10 @@ export function connectionSettings({ url, authority }: OfferedConnection): Conne
   }
 
   return {
-    whole,
+    complete,
     poll({ reportsHeartbeat, acceptsSettings }, intervalSeconds, bearer) {
       if (!reportsHeartbeat) return undefined;
-      if (acceptsSettings) return url === undefined ? undefined : whole(intervalSeconds, bearer);
+      if (acceptsSettings) return url === undefined ? undefined : complete(intervalSeconds, bearer);
       const hash = `interval-${intervalSeconds}`;
       const opamp = { heartbeatIntervalSeconds: BigInt(intervalSeconds) };
       return { hash, isWhole: false, message: () => ({ hash: Buffer.from(hash), opamp }) };

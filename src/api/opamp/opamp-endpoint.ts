@@ -7,7 +7,8 @@ import { REPORT_FULL_STATE, REQUEST_INSTANCE_UID } from '../../opamp/capabilitie
 import { newInstanceUid } from '../../opamp/instance-uid.ts';
 import { BadMessage, type AnswerFields } from '../../opamp/messages.ts';
 import { authenticated, authenticatedAgain } from '../device/authenticate.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
 import { agentReport, instanceOf } from './agent-report.ts';
 import { reply, replyBadRequest } from './answer.ts';

@@ -3,7 +3,8 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { AgentToServer } from '../../opamp/generated/opamp_pb.ts';
 import { OPAMP_TYPE, readAgentMessage } from '../../opamp/messages.ts';
 import type { AwaitedBodies } from '../http/awaited-bodies.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { BODY_LIMITS, readBody, type BodyLimits } from '../http/request-body.ts';
 import type { OpampDeps } from './deps.ts';
 

@@ -13,14 +13,14 @@ const NUMBERS = 2 ** 32;
 const INSTANCES = 2 ** 21;
 
 /**
- * The sequence numbers of agents. A number that is left out is a message that was lost, where it comes on the connection
- * of an earlier one, or no other replica is there: an agent behind a balancer comes on a new connection each time, and
- * the numbers between are those that other replicas have taken.
+ * The sequence numbers of agents. A number that is left out is a message that was lost, where it comes on the
+ * connection of an earlier one, or no other replica is there: an agent behind a balancer comes on a new connection each
+ * time, and the numbers between are those that other replicas have taken.
  */
 export class Sequences {
   /** Which instance sent the last message of a connection. */
   readonly #instances = new WeakMap<Socket, string>();
-  /** By app, its last instance and the last number that this replica has taken of it, on whatever connection. */
+  /** The last instance of each app and the last number that this replica has taken of it, on whatever connection. */
   #last: ForgetfulNumbers;
   readonly #apps: () => number;
   readonly #isAlone: () => boolean;

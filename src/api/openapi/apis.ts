@@ -6,8 +6,8 @@ import { ROUTES as V1_ROUTES } from '../v1/gateway.ts';
 import type { Operation } from '../contract/operation.ts';
 
 /*
- * The APIs as their documents present them, and which errors each of their operations may have. That of the panel is for
- * its own pages: it has a document, and neither clients nor samples.
+ * The APIs as their documents present them, and which errors each of their operations may have. That of the panel is
+ * for its own pages: it has a document, and neither clients nor samples.
  */
 
 /** The APIs for programs. */
@@ -23,7 +23,7 @@ export interface Api {
   readonly server: { readonly url: string; readonly description: string };
   readonly credential: {
     readonly name: string;
-    /** Of a bearer; absent for a cookie. */
+    /** The format of a bearer; absent for a cookie. */
     readonly format?: string;
     readonly description: string;
   };

@@ -19,7 +19,7 @@ const PEOPLE: Tag = { name: 'People', description: 'Users, members of accounts, 
 const OVERVIEW: Tag = { name: 'Overview', description: 'An account, or the service, at a glance; live changes.' };
 const USAGE: Tag = { name: 'Usage and limits', description: 'Metered nights, and accounts near their rate limit.' };
 
-/** By the last part of a path that has one. */
+/** The tags by the last part of a path that has one. */
 const BY_PART: Readonly<Record<string, Tag>> = {
   apps: APPS,
   'otel-config': CONFIGURATION,

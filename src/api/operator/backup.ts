@@ -3,15 +3,15 @@ import type { Backups } from '../../domain/backup/backup.ts';
 import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import * as operations from '../contract/operator/service.ts';
-import { HttpRefusal } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
 import { handle } from './route.ts';
 
 /** GET /operator/v1/backup. */
 export const readBackup = handle(operations.readBackup)((call, { backups }) => backupOf(call, backups));
 
 /**
- * Streams a backup. With `?count=true` the header says how many entries follow. It is `overloaded` while another backup is
- * under way.
+ * Streams a backup. With `?count=true` the header says how many entries follow. It is `overloaded` while another backup
+ * is under way.
  * @param more further headers, as for a browser that saves it
  * @throws Refusal `invalid_request`
  */

@@ -39,8 +39,8 @@ import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUs
 /** The services and checks that the ops listener uses. */
 interface OpsDeps extends ExchangeDeps {
   /**
-   * The tokens that are valid at present, as another list whenever they change: the old and the new token both work while
-   * they are changed.
+   * The tokens that are valid at present, as another list whenever they change: the old and the new token both work
+   * while they are changed.
    */
   readonly operatorTokens: () => readonly OperatorToken[];
   readonly registry: Registry;

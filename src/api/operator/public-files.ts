@@ -4,7 +4,9 @@ import { takesGzip } from '../headers/accepted-encoding.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { DATA_HEADERS, type SafeHeaders } from '../headers/security-headers.ts';
 
-/* What the ops listener serves to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them. */
+/*
+ * The ops listener serves these to whoever reaches it, beside the probes: the OpenAPI documents, and the page for them.
+ */
 
 interface PublicFileSource {
   /** The media type, in full. */
@@ -49,7 +51,7 @@ export class PublicFile {
   }
 }
 
-/** Those who ask at once share a run, and those who ask later its outcome, unless it failed. */
+/** Requests at once share a run, and later ones its outcome, unless it failed. */
 function kept(make: () => Promise<Buffer>): () => Promise<Buffer> {
   let made: Promise<Buffer> | undefined;
   return async () => {

@@ -51,8 +51,8 @@ export interface OperatorCall {
    */
   readonly accepts: (types: readonly string[]) => string | undefined;
   /**
-   * Tells that data leaves the service (`AuditedExport`); to be awaited before the reply is given. A request for the headers
-   * alone exports nothing.
+   * Tells that data leaves the service (`AuditedExport`); to be awaited before the reply is given. A request for the
+   * headers alone exports nothing.
    * @throws Busy; StoreUnavailable, but not where the store is full
    */
   readonly exporting: (what: Export, detail: Parameters<AuditedExport>[2], page: ExportedPage) => Promise<void>;

@@ -5,7 +5,8 @@ import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
 import type { Method, PanelAccess } from '../contract/operation.ts';
 import { preferredType } from '../headers/preferred-type.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { AuthorizeRequest } from '../serve/operation-endpoint.ts';
 import type { RouteOptions } from '../serve/route.ts';
 import { readForm } from './request/bodies.ts';
@@ -99,7 +100,10 @@ function refuseForeign({ request }: Exchange, { origin }: PanelContext, { method
 const signedInAccess = ({ access = 'operator' }: Judged): Exclude<PanelAccess, 'anyone'> =>
   access === 'anyone' ? 'operator' : access;
 
-/** Tells whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session alive. */
+/**
+ * Tells whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session
+ * alive.
+ */
 const isAsked = ({ method }: Judged, { request }: Exchange): boolean =>
   method !== 'get' || request.headers['muster-unattended'] !== '?1';
 

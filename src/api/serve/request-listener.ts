@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
-import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { andThen, catching, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { Method } from '../contract/operation.ts';
 import type { ListenerName } from '../../config/listeners.ts';
 import { otherListener } from '../http/other-listener.ts';
@@ -101,12 +101,7 @@ function routerOf<Context>({ beforeRouting, endpoints }: ListenerRoutes<Context>
 
 /** Runs a step, whose error is the answer. */
 function failOnError(exchange: Exchange, step: () => MaybePromise<void>): void {
-  try {
-    const ended = step();
-    if (ended instanceof Promise) ended.catch((error: unknown) => exchange.fail(error));
-  } catch (error) {
-    exchange.fail(error);
-  }
+  void catching(step, (error) => exchange.fail(error));
 }
 
 function notFound<Context>(routes: ListenerRoutes<Context>, exchange: Exchange, target: string): MaybePromise<void> {

@@ -1,11 +1,12 @@
 import { LIMITS } from '../../domain/limits.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import type { RateDecision, RateLeft, RateWindow } from '../../domain/rate-window/local-window.ts';
-import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import { andThen, catching, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SECONDS } from '../../metrics/instruments/label-values.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Clock } from '../../time/clock.ts';
-import { HttpRefusal, type Exchange } from '../http/exchange.ts';
+import { HttpRefusal } from '../http/errors.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Authenticated } from './authenticate.ts';
 
 /** A request was charged, was refused with 429, or could not be decided (502). */
@@ -64,8 +65,7 @@ export function chargeInTime(
     if (exchange.headers.length === 0) exchange.headers = headersOf(deps.rateWindow.known(caller.account.id));
     throw error;
   }
-  const charged = resultOr(failed, () => exchange.inTimeIfLate(chargeAccount(exchange, caller, deps)));
-  return charged instanceof Promise ? charged.catch(failed) : charged;
+  return catching(() => exchange.inTimeIfLate(chargeAccount(exchange, caller, deps)), failed);
 }
 
 function chargeAccount(
@@ -88,14 +88,8 @@ function chargeAccount(
     metrics.rateDecided('unavailable', seconds());
     throw error;
   }
-  const charged = resultOr(undecided, () => rateWindow.charge(account.id));
-  return charged instanceof Promise ? charged.then(decided, undecided) : decided(charged);
-}
-
-function resultOr<T>(failed: (error: unknown) => never, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    return failed(error);
-  }
+  return andThen(
+    catching(() => rateWindow.charge(account.id), undecided),
+    decided,
+  );
 }

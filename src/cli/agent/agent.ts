@@ -81,7 +81,7 @@ class Daemon {
   #config: DeviceConfig | undefined;
   /** The acknowledgement of the configuration; undefined while its outcome is not known. */
   #outcome: AcknowledgeConfigRequest | undefined;
-  /** What the service was told last. */
+  /** The facts that the service was told last. */
   #told: AcknowledgeConfigRequest | undefined;
   /** The last acknowledgement was not taken, and is sent again. */
   #isTellingLate = false;
@@ -157,14 +157,16 @@ class Daemon {
     return polled;
   }
 
-  /** What is left to be done is tried again after the next poll, which is held for 1 s, 2 s, 4 s and so on. */
+  /** The rest is tried again after the next poll, which is held for 1 s, 2 s, 4 s and so on. */
   #waitSeconds(): number {
     const isDone = this.#outcome?.status === 'applied' && this.#told === this.#outcome;
     this.#tries = isDone || !this.#config ? 0 : this.#tries + 1;
     return this.#tries === 0 ? WAIT_SECONDS : Math.min(WAIT_SECONDS, 2 ** (this.#tries - 1));
   }
 
-  /** Carries out what is not carried out yet, and tells what is not told yet; what fails is tried again after a poll. */
+  /**
+   * Carries out what is not carried out yet, and tells what is not told yet; what fails is tried again after a poll.
+   */
   async #work(signal: AbortSignal): Promise<void> {
     if (!this.#config) return;
     if (this.#outcome?.status !== 'applied') {

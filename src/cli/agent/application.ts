@@ -3,9 +3,9 @@ import { runCommand } from './change-command.ts';
 import { BadConfiguration, collectorFile, type Collector } from './collector-file.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** What the daemon does with a configuration. */
+/** The daemon does these with a configuration. */
 export interface Target {
-  /** Where the collector's file is; undefined where none is written. */
+  /** The path of the collector's file; undefined where none is written. */
   readonly configFile: string | undefined;
   readonly collector: Collector;
   /** The program and the arguments to run after a change; empty for none. */

@@ -8,7 +8,7 @@ import type { Surroundings } from './surroundings.ts';
  * word is taken for more than a word, with an environment in which no secret can be, and for a bounded time.
  */
 
-/** What programs need to find themselves; whatever else the daemon was given may be a secret. */
+/** Programs need these to find themselves; whatever else the daemon was given may be a secret. */
 const PASSED_ON =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_RUNTIME_DIR|DBUS_SESSION_BUS_ADDRESS)$/;
 const KILLED_AFTER_MS = 5000;
@@ -83,7 +83,7 @@ async function end(child: ChildProcess, ended: Promise<End>, clock: Surroundings
   const over = new AbortController();
   await Promise.race([ended, clock.sleep(KILLED_AFTER_MS, over.signal)]);
   over.abort();
-  // What is left of the group, whether or not the command itself has ended.
+  // The rest of the group ends, whether or not the command itself has ended.
   signalGroup(child, 'SIGKILL');
   await ended;
 }

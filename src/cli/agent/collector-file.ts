@@ -2,9 +2,9 @@ import type { DeviceConfig } from '#client';
 
 /*
  * The configuration as a file of the OpenTelemetry Collector, which merges it with a file of its owner. Maps are merged
- * and lists are replaced, so the pipelines are the file's own, and what the owner has stays as it is. The collector takes
- * no file without an exporter and no pipeline without one: while nothing is to be exported, the pipelines end in an
- * exporter that drops everything. The collector expands `$NAME` and `${…}` in every value,
+ * and lists are replaced, so the pipelines are the file's own, and what the owner has stays as it is. The collector
+ * takes no file without an exporter and no pipeline without one: while nothing is to be exported, the pipelines end in
+ * an exporter that drops everything. The collector expands `$NAME` and `${…}` in every value,
  * from its environment, files and the network, so each `$` is doubled: what the owner stored arrives as it is.
  */
 
@@ -21,7 +21,7 @@ export interface Pipeline {
   readonly receivers: readonly string[];
 }
 
-/** Those of a collector as it is packaged: all that its receiver `otlp` takes. */
+/** The pipelines of a collector as it is packaged: all that its receiver `otlp` takes. */
 export const DEFAULT_PIPELINES: readonly Pipeline[] = SIGNALS.map((signal) => ({ signal, receivers: ['otlp'] }));
 
 /** A configuration that no collector takes. Its message has no value of it. */
@@ -33,8 +33,8 @@ const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/;
 const VISIBLE = /^[\x20-\x7e]*$/;
 
 /**
- * Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. The service has them
- * in `config/opamp.ts`: the daemon imports nothing of it, as one of another repository could not.
+ * Both names of the collector's exporter of OTLP over HTTP: those from 0.144 on warn of the second. The service has
+ * them in `config/opamp.ts`: the daemon imports nothing of it, as one of another repository could not.
  */
 export type ExporterType = 'otlp_http' | 'otlphttp';
 
@@ -69,7 +69,7 @@ export function collectorFile(
   ].join('');
 }
 
-/** What there is while nothing is to be exported. */
+/** The file while nothing is to be exported. */
 export const idleFile = (pipelines: readonly Pipeline[] = DEFAULT_PIPELINES): string =>
   [HEADING, 'exporters:\n', '  nop/muster: {}\n', ...service(pipelines, 'nop/muster')].join('');
 

@@ -8,7 +8,10 @@ import { AgentFault } from './surroundings.ts';
  */
 
 export interface Identity {
-  /** The app that it enrolls as; undefined for a credential that lies in its file alone, as others may have put it there. */
+  /**
+   * The app that it enrolls as; undefined for a credential that lies in its file alone, as others may have put it
+   * there.
+   */
   readonly appId: string | undefined;
   readonly credential: string;
   /** The service has bound the credential, as far as this file knows. */
@@ -26,7 +29,7 @@ const OTHERS = 0o077;
 export const makeCredential = (randomBytes: (count: number) => Buffer): string =>
   `mst_dev_${randomBytes(CREDENTIAL_BYTES).toString('base64url')}`;
 
-/** What the service keeps of it: SHA-256 in 64 hex digits. */
+/** The service keeps this of it: SHA-256 in 64 hex digits. */
 export const credentialHash = (credential: string): string => hash('sha256', credential);
 
 export const identityText = ({ appId, credential, enrolled }: Identity): string =>

@@ -39,8 +39,9 @@ export function unchangedMs(retryAfterSeconds: number | undefined, tookMs: numbe
 const UNHELD_MS_FIRST = 1000;
 
 /**
- * Milliseconds from a poll that brought a change to the next. The first that is not held is followed at once by one that
- * the service can hold; where something between keeps it from holding any, the pause doubles up to what it asks for.
+ * Milliseconds from a poll that brought a change to the next. The first that is not held is followed at once by one
+ * that the service can hold; where something between keeps it from holding any, the pause doubles up to what it asks
+ * for.
  * @param unheld how many polls in a row brought a change and were not held, this one included
  */
 export function changedMs(retryAfterSeconds: number | undefined, unheld: number): number {

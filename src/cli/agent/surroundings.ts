@@ -3,7 +3,7 @@
  * shares with the command line is handed to it.
  */
 
-/** What the daemon is handed: time, chance, the disk, and the person who reads its words. */
+/** The daemon is handed these: time, chance, the disk, and the person who reads its words. */
 export interface Surroundings {
   /** Tells a person what happens, a line at a time. No text holds a secret. */
   readonly say: (text: string) => void;
@@ -24,15 +24,17 @@ export interface Surroundings {
   readonly commandMs: number;
 }
 
-/** Files that their owner alone can read at first, there whole or not at all, and on the disk when the promise resolves. */
+/**
+ * Files that their owner alone can read at first, there whole or not at all, and on the disk when the promise resolves.
+ */
 export interface AgentFiles {
   /** @throws the system's error, `EEXIST` where the name is taken */
   create(path: string, text: string): Promise<void>;
   /** Puts the text in the place of what is there, by a rename. @throws the system's error */
   replace(path: string, text: string): Promise<void>;
   /**
-   * The same, and where a file of this user's own is there that its group may read, the new one is that group's to read,
-   * too. @throws the system's error, `EPERM` where this user may not give a file to that group
+   * The same, and where a file of this user's own is there that its group may read, the new one is that group's to
+   * read, too. @throws the system's error, `EPERM` where this user may not give a file to that group
    */
   renew(path: string, text: string): Promise<void>;
 }

@@ -33,7 +33,7 @@ export async function checkConfig(call: Invocation): Promise<void> {
 
 interface Value {
   readonly name: string;
-  /** What holds; null where nothing does. Of a secret and of a wrong value it only tells that. */
+  /** The value; null where there is none. It only tells that a secret or a wrong value is there. */
   readonly value: string | null;
   readonly from: 'environment' | 'default' | 'unset';
 }

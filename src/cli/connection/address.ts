@@ -21,7 +21,10 @@ export interface Address {
   readonly from: string;
   /** The listener is one of this machine, so that its data directory may be asked for a secret. */
   readonly isLocal: boolean;
-  /** PEM: whom to trust beside the authorities that Node knows; on this machine in their place (fetch-to.ts). Never empty. */
+  /**
+   * PEM: whom to trust beside the authorities that Node knows; on this machine in their place (fetch-to.ts). Never
+   * empty.
+   */
   readonly caFiles?: readonly string[];
   readonly proxy?: Proxy;
   /** Whether the service listens there still, asked before each request; absent where only an answer tells. */

@@ -4,7 +4,7 @@ import type { Globals } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
 import { readContexts, type Context, type Contexts } from './context-file.ts';
 
-/** What the resolution of an address or a secret depends on; an Invocation is one. */
+/** The resolution of an address or a secret depends on these; an Invocation is one. */
 export interface Asked {
   readonly env: Environment;
   readonly globals: Globals;

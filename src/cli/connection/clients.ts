@@ -7,7 +7,10 @@ import { BAD_PORT, unreachable } from './unreachable.ts';
 
 /** How a command meets a service that is not there. */
 interface Patience {
-  /** A long command goes on when the service is back; without it, a service that does not listen ends the command at once. */
+  /**
+   * A long command goes on when the service is back; without it, a service that does not listen ends the command at
+   * once.
+   */
   readonly patient?: boolean;
 }
 
@@ -23,7 +26,7 @@ export function operatorOf(call: Invocation, patience: Patience = {}): OperatorC
   return new OperatorClient({ ...optionsOf(call, connection, patience), token: () => connection.token.reveal() });
 }
 
-/** What every request of a command takes. */
+/** Every request of a command takes these. */
 export const requestOf = ({ globals }: Invocation): { readonly requestId: string | undefined } => ({
   requestId: globals.requestId,
 });
@@ -84,7 +87,7 @@ function namingAddress(connection: Connection, patient: boolean): typeof fetch {
       const isOfTls = TLS.test(slip);
       const isLasting = slip === '' ? message === BAD_PORT : isOfTls || LASTING.test(slip);
       if (!isLasting && !PASSING.test(slip)) throw error;
-      // What is `network` is sent again; but to such a port nothing ever is.
+      // A call that ends with `network` is sent again; but to such a port nothing ever is.
       const isFinal = isLasting && (!patient || slip === '' || (isOfTls && !wasReached));
       const code = isFinal ? 'unreachable' : 'network';
       throw new MusterError(unreachable(connection, error), { code, cause: error });

@@ -24,7 +24,7 @@ interface Sources {
   readonly fileVariable: typeof CLIENT.apiKeyFile | typeof CLIENT.operatorTokenFile;
   readonly inContext: 'apiKeyFile' | 'operatorTokenFile';
   readonly option: string;
-  /** What the file is, in words. */
+  /** The purpose of the file, in words. */
   readonly kept: string;
   /** Returns the secret in the text of a variable or a file. @throws ConfigError that names the rule */
   readonly parse: (text: string, name: string) => string;
@@ -60,7 +60,8 @@ const SOURCES: Readonly<Record<SecuredPlane, Sources>> = {
 /**
  * Finds a listener and the secret that opens it. A secret is never an argument: others could read it in the list of
  * processes and in the history of the shell. The secret of a context is sent to the services of that context alone, and
- * that of a data directory to this machine alone. A variable of the service is never read: it may be set for another one.
+ * that of a data directory to this machine alone. A variable of the service is never read: it may be set for another
+ * one.
  * @throws ConfigError; CommandFault for an unknown context
  */
 export function connectionTo(plane: SecuredPlane, asked: Asked): Connection {
@@ -105,8 +106,8 @@ function secretFor(
 }
 
 /**
- * Whether a secret may be sent to the address of a command before somebody has said so by Enter: to this machine, and to
- * what the environment or a context names, but to no other address that stands on the line alone.
+ * Whether a secret may be sent to the address of a command before somebody has said so by Enter: to this machine, and
+ * to what the environment or a context names, but to no other address that stands on the line alone.
  * @throws ConfigError; CommandFault for an unknown context
  */
 export function isKnown(plane: SecuredPlane, asked: Asked): boolean {

@@ -5,7 +5,7 @@ import { shellWord } from '../../text/shell-words.ts';
 import { onInterruption } from '../terminal/signals.ts';
 
 interface Once {
-  /** What is created, with its article: `The app`. */
+  /** The thing that is created, with its article: `The app`. */
   readonly what: string;
   /** That of the command line; without it a fresh one. */
   readonly idempotencyKey?: string | undefined;

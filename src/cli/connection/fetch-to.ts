@@ -31,8 +31,8 @@ interface Asked {
 const TUNNEL_MS = 30_000;
 
 /**
- * `fetch` for an address. One that somebody keeps while a service listens there is asked so long only: once that is over,
- * whoever takes the port would be sent the secret, so it is a refused connection then, until the service is back.
+ * `fetch` for an address. One that somebody keeps while a service listens there is asked so long only: once that is
+ * over, whoever takes the port would be sent the secret, so it is a refused connection then, until the service is back.
  */
 export function fetchTo({ url = '', isThere, isLocal = false, caFiles, proxy }: Asked): typeof fetch {
   const isEncrypted = url.startsWith('https:');
@@ -57,10 +57,10 @@ function fetchThrough(proxy: Proxy | undefined): typeof fetch {
 
 /**
  * `fetch` for a listener of this machine with CA files. It is reached at an address that no certificate may be issued
- * for: so a file that begins with the certificate of a listener, as the service has it, stands for that very certificate,
- * whatever its names are, and for no other one, also not of its chain. A file that begins with an authority stands for
- * what that has issued for the address as well. The files are read for each request, since they are renewed. No redirect
- * is followed.
+ * for: so a file that begins with the certificate of a listener, as the service has it, stands for that very
+ * certificate, whatever its names are, and for no other one, also not of its chain. A file that begins with an
+ * authority stands for what that has issued for the address as well. The files are read for each request, since they
+ * are renewed. No redirect is followed.
  * @throws ConfigError, at a request, where a file has no certificate
  */
 export function fetchHere(caFiles: readonly string[]): typeof fetch {

@@ -10,9 +10,10 @@ import { isLoopback, type Urls } from './service-urls.ts';
 
 /*
  * The addresses of the service that `muster dev` runs, in a file beside its data while it runs: its ports may be others
- * than the variables of another terminal say. Whoever writes this file chooses where secrets are sent, so it is believed
- * only about this machine, and only where it is this user's own. Whoever takes a port that became free would be sent them
- * as well: so it is believed only while the process runs that wrote it, which may have been killed and left it there.
+ * than the variables of another terminal say. Whoever writes this file chooses where secrets are sent, so it is
+ * believed only about this machine, and only where it is this user's own. Whoever takes a port that became free would
+ * be sent them as well: so it is believed only while the process runs that wrote it, which may have been killed and
+ * left it there.
  */
 
 /** The name of the file in the data directory. */

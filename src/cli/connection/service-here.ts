@@ -12,8 +12,8 @@ import { localUrl } from './service-urls.ts';
 
 /*
  * From the variables of a service on this machine to those of a client that asks it. Nothing else that asks a service
- * reads the former: `muster env` prints the latter, and `muster doctor`, which judges a service by its variables, asks by
- * them.
+ * reads the former: `muster env` prints the latter, and `muster doctor`, which judges a service by its variables, asks
+ * by them.
  */
 
 export const PLANES = ['api', 'ops', 'device'] as const satisfies readonly Plane[];

@@ -13,7 +13,7 @@ const REACHED: ReadonlyMap<string, string> = new Map([
   ['::', '::1'],
 ]);
 
-/** Where a listener of this machine is reached, as in `http://[::1]:8080`. */
+/** The URL of a listener of this machine, as in `http://[::1]:8080`. */
 export function localUrl(scheme: 'http' | 'https', host: string, port: number | string): string {
   const name = REACHED.get(host) ?? host;
   return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;

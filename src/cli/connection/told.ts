@@ -2,13 +2,13 @@ import type { Address } from './address.ts';
 import { samplesOf, type Sample } from './exposition.ts';
 import { fetchTo } from './fetch-to.ts';
 
-/** What a service tells of itself by `/metrics`, which takes no secret. */
+/** A service tells this of itself by `/metrics`, which takes no secret. */
 export interface Told {
   readonly version: string;
   readonly node: string;
   /**
-   * When the store was as the last backup has it, in milliseconds since 1970; undefined where the replica that was asked
-   * does not lead, and 0 where there is no backup.
+   * When the store was as the last backup has it, in milliseconds since 1970; undefined where the replica that was
+   * asked does not lead, and 0 where there is no backup.
    */
   readonly lastBackupAt: number | undefined;
   /** Files and connections that its process may have open at once; undefined where its system does not tell. */
@@ -61,7 +61,7 @@ export async function answerText({ body }: Response): Promise<string | undefined
   return text + decoder.decode();
 }
 
-/** What the JSON of such an answer says; undefined where it is too large, broken off, or none. */
+/** The content of the JSON of such an answer; undefined where it is too large, broken off, or none. */
 export async function answerJson(response: Response): Promise<unknown> {
   try {
     return JSON.parse((await answerText(response)) ?? '') as unknown;

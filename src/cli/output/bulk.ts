@@ -42,7 +42,8 @@ export const isRefusedAsAWhole = (failures: readonly Failure[]): boolean =>
 /**
  * Ends a command over many things: prints those that are done, says how many they are, and which failed and why.
  * @param print writes to stdout; where nobody reads that to its end, which failed is told all the same
- * @throws CommandFault where one failed, with exit code 5 where the service did not take the key; the table is on stderr by then, also with `--quiet`
+ * @throws CommandFault where one failed, with exit code 5 where the service did not take the key; the table is on
+ * stderr by then, also with `--quiet`
  */
 export async function endBulk(
   { terminal, say, clock }: Invocation,

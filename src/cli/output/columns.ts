@@ -2,7 +2,7 @@ import { isBlank } from '../../text/shown-name.ts';
 import { printableName } from './printable-name.ts';
 import { relativeTime } from './relative-time.ts';
 
-/** What stands in one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */
+/** The content of one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */
 export type Cell = string | number | boolean | null | undefined;
 
 /** One column of a list, or one line of a single object. */
@@ -14,8 +14,8 @@ export interface Column<Item> {
   readonly of: (item: Item) => Cell;
   /**
    * `text`: words of any length, which are cut where the terminal is too narrow. `number`: stands to the right. `time`:
-   * an instant, as ISO 8601 or in milliseconds since 1970, which people see as `3 min ago`. Without a kind it is an id or
-   * a word, and never cut.
+   * an instant, as ISO 8601 or in milliseconds since 1970, which people see as `3 min ago`. Without a kind it is an id
+   * or a word, and never cut.
    */
   readonly kind?: 'text' | 'number' | 'time';
   /** Is left out of a table that is too wide for the terminal, before anything is cut; the last one first. */

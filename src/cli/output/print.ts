@@ -12,7 +12,7 @@ interface Shape<Item> {
   readonly columns: readonly Column<Item>[];
   /** Without it, `-o id` is refused: the thing has no id. */
   readonly id?: (item: Item) => string;
-  /** What json and jsonl show of an item; without it the item itself. */
+  /** The form of an item in json and jsonl; without it the item itself. */
   readonly json?: (item: Item) => unknown;
 }
 
@@ -29,8 +29,8 @@ interface Single<Item> extends Shape<Item> {
 }
 
 /**
- * Prints a list in the form of `-o`, and at most `--limit` items of it. jsonl, csv and id are written as the items come,
- * and json as well where it is an array; a table is kept in memory, since its widths are known at the end.
+ * Prints a list in the form of `-o`, and at most `--limit` items of it. jsonl, csv and id are written as the items
+ * come, and json as well where it is an array; a table is kept in memory, since its widths are known at the end.
  * @returns how many items were printed
  * @throws CommandFault with exit code 2 for `-o id` of things without one; what `items` throws
  */
@@ -82,7 +82,10 @@ export function refuseEndlessDocument({ globals }: Invocation, option: string): 
   throw new CommandFault(`${option} has no end, so that it is no one document: choose -o jsonl.`, EXIT.usage);
 }
 
-/** Refuses `-o id` of what has none; a command that works before it prints calls it first. @throws CommandFault with exit code 2 */
+/**
+ * Refuses `-o id` of what has none; a command that works before it prints calls it first. @throws CommandFault with
+ * exit code 2
+ */
 export function refuseId(output: OutputFormat, { id }: Shape<never>): void {
   if (output !== 'id' || id) return;
   throw new CommandFault('This has no id: choose another form than -o id.', EXIT.usage);
@@ -125,7 +128,7 @@ function linesOf<Item>(columns: readonly Column<Item>[], item: Item, now: number
   return lines.join('');
 }
 
-/** What a terminal would obey, JSON leaves as it is from U+007F on; the escape stands for the same text. */
+/** JSON leaves from U+007F on as it is what a terminal would obey; the escape stands for the same text. */
 const safe = (json: string): string =>
   json.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n' ? character : character.split('').map(escapeUnit).join(''),

@@ -14,7 +14,7 @@ export function cutTo(text: string, columns: number): string {
     if (width > columns - 1) break;
     kept += segment;
   }
-  // What was isolated stays so.
+  // Isolated text stays so.
   return `${kept}…${kept.startsWith('\u2068') ? '\u2069' : ''}`;
 }
 

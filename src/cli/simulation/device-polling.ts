@@ -3,7 +3,7 @@ import { changedMs, unchangedMs } from '../agent/pace.ts';
 import { isFinal } from '../agent/verdicts.ts';
 import type { DaemonSurroundings, Polling, PollingDaemon } from './surroundings.ts';
 
-/** What every simulated daemon reports as its platform. */
+/** The platform that every simulated daemon reports. */
 export const PLATFORM = 'linux/amd64';
 
 /** Polls on the device plane, each time with the tag of what it has. The service may hold a poll. */
@@ -50,14 +50,14 @@ export class DevicePolling implements Polling {
   #take({ config, etag }: Extract<Poll, { changed: true }>): void {
     const { clock, counters } = this.#surroundings;
     counters.received += 1;
-    // What it finds at its enrollment has not just been changed.
+    // The configuration at its enrollment has not just been changed.
     if (this.#config) counters.receivedChange(config.otel.endpoint, config.revision, clock.monotonic());
     this.#etag = etag;
     this.#config = config;
     this.#untold = config.revision;
   }
 
-  /** What an outage leaves untold is told after the next poll. */
+  /** An acknowledgement that an outage swallows is sent after the next poll. */
   async #acknowledge(revision: number, signal: AbortSignal): Promise<void> {
     try {
       await this.#device.acknowledgeConfig({ revision, status: 'applied' }, { signal });

@@ -3,7 +3,7 @@ import { allEnded, inParallel } from '../../concurrency/in-parallel.ts';
 import { SimulatedDaemon, type Enrollment } from './daemon.ts';
 import type { DaemonSurroundings } from './surroundings.ts';
 
-/** What a simulated fleet does beside polling; what is undefined it never does. */
+/** A simulated fleet does these beside polling; what is undefined it never does. */
 interface FleetPlan {
   readonly count: number;
   /** Its apps have this name and a number. */
@@ -19,7 +19,7 @@ interface FleetPlan {
 /** So many apps are made, or deleted, side by side; the client keeps within the account's rate. */
 const AT_ONCE = 16;
 const NEW_MACHINE_AFTER_MS = 2000;
-/** What is under way at the end has so long: ended earlier, nobody knows whether it is carried out yet. */
+/** Changes that are under way at the end have so long: ended earlier, nobody knows whether they are carried out yet. */
 const CHANGES_END_WITHIN_MS = 5000;
 /** Only somebody else who makes apps of the same names needs so many. */
 const REMOVALS_MAX = 10;
@@ -76,7 +76,10 @@ export class SimulatedFleet {
     return this.#changeIsUncertain;
   }
 
-  /** Follows the plan. When it has rejected, no create is under way, and no change but one that is `changeIsUncertain`. @throws MusterError; whatever ends the work of the signal */
+  /**
+   * Follows the plan. When it has rejected, no create is under way, and no change but one that is `changeIsUncertain`.
+   * @throws MusterError; whatever ends the work of the signal
+   */
   async run(signal: AbortSignal): Promise<never> {
     const { changeEveryMs, upgradeEveryMs, replaceEveryMs } = this.#plan;
     const failing = new AbortController();

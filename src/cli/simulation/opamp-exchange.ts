@@ -2,7 +2,7 @@ import { MusterError } from '#client';
 import { ServerErrorResponseType, type ServerToAgent } from '../../opamp/generated/opamp_pb.ts';
 import { OPAMP_TYPE, readAnswer } from '../../opamp/messages.ts';
 
-/** Where messages go, as whom, and how. */
+/** The target of messages, their credential, and their form. */
 interface Endpoint {
   /** The whole URL. */
   readonly url: string;
@@ -16,8 +16,8 @@ const ANSWER_MS = 15_000;
 
 /**
  * Sends a message once over the plain HTTP transport of OpAMP, and reads the answer.
- * @throws MusterError `network`, `timeout`, `aborted`; with the status of an answer that refuses, and its Retry-After in
- * seconds; `bad_answer` for an answer that is no message, `bad_request` or `unavailable` for one that says so
+ * @throws MusterError `network`, `timeout`, `aborted`; with the status of an answer that refuses, and its Retry-After
+ * in seconds; `bad_answer` for an answer that is no message, `bad_request` or `unavailable` for one that says so
  */
 export async function exchange(endpoint: Endpoint, message: Uint8Array, signal: AbortSignal): Promise<ServerToAgent> {
   const { url, credential, fetch } = endpoint;

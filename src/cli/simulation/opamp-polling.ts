@@ -14,15 +14,15 @@ const CAPABILITIES =
   AGENT_CAN.reportHeartbeat;
 
 /**
- * Polls as an agent of OpAMP over plain HTTP does: all of its state first, then a heartbeat in each interval, and what has
- * changed at once. No heartbeat can be held, so a change arrives up to an interval late.
+ * Polls as an agent of OpAMP over plain HTTP does: all of its state first, then a heartbeat in each interval, and what
+ * has changed at once. No heartbeat can be held, so a change arrives up to an interval late.
  */
 export class OpampPolling implements Polling {
   readonly #surroundings: DaemonSurroundings;
   readonly #opamp: OpampSurroundings;
   readonly #credential: string;
   #instanceUid: Uint8Array;
-  /** Of the last message that was answered: one that was not is sent again under its number. */
+  /** The number of the last message that was answered: one that was not is sent again under its number. */
   #sequenceNum = 0n;
   /** The hash of the configuration that it has; undefined where it has none. */
   #configHash: Uint8Array | undefined;
@@ -47,7 +47,7 @@ export class OpampPolling implements Polling {
     const { remoteConfig } = await this.#say(daemon.agentVersion, signal);
     counters.polls += 1;
     if (!remoteConfig) counters.unchanged += 1;
-    // What the answer to this asks for waits for the next turn: nobody can keep the agent busy.
+    // A request in the answer to this waits for the next turn: nobody can keep the agent busy.
     if (this.#isUntold || this.#owesFullState) await this.#say(daemon.agentVersion, signal);
     await clock.sleep(this.#pauseMs(daemon), signal);
   }

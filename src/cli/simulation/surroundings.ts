@@ -1,7 +1,7 @@
 import type { Slots } from '../../concurrency/slots.ts';
 import type { FleetCounters } from './counters.ts';
 
-/** What simulated daemons share. */
+/** Simulated daemons share these. */
 export interface DaemonSurroundings {
   /** The address of the device listener. */
   readonly url: string;
@@ -24,7 +24,7 @@ export interface DaemonSurroundings {
   readonly opamp?: OpampSurroundings | undefined;
 }
 
-/** What simulated agents of OpAMP share beside it. */
+/** Simulated agents of OpAMP share these beside it. */
 export interface OpampSurroundings {
   /** The whole URL of the endpoint. */
   readonly endpoint: string;
@@ -45,7 +45,7 @@ export interface Polling {
   turn(daemon: PollingDaemon, signal: AbortSignal): Promise<void>;
 }
 
-/** What a poll tells of its daemon. */
+/** A poll tells this of its daemon. */
 export interface PollingDaemon {
   readonly agentVersion: string;
   /** As the enrollment told it. */

@@ -3,7 +3,7 @@ import { printable } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Question {
-  /** What happens, as a sentence without its end: `Delete 3 apps`. */
+  /** The action, as a sentence without its end: `Delete 3 apps`. */
   readonly what: string;
   /** How many things it concerns; with 0 nothing is asked. */
   readonly count: number;

@@ -3,7 +3,8 @@ import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
 
 /*
- * What every start of the command loads of its ends; the words of faults, which know the whole program, stand in exit.ts.
+ * Every start of the command loads these of its ends; the words of faults, which know the whole program, stand in
+ * exit.ts.
  */
 
 /** Exit codes of the command; docs/CLI.md has the same table. */

@@ -38,7 +38,7 @@ export function exitCodeOf(error: unknown): number {
 
 function exitCodeOfClient({ code, status }: MusterError): number {
   if (code === 'invalid_argument') return EXIT.usage;
-  // What is not from Muster says nothing of its names and keys.
+  // An answer that is not from Muster says nothing of its names and keys.
   return code === 'bad_answer' ? EXIT.failed : exitCodeOfStatus(status);
 }
 

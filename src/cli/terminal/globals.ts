@@ -63,7 +63,9 @@ const MAKE: Readonly<Record<GlobalName, () => Option>> = {
 export const globalOptions = (): readonly Option[] => Object.values(MAKE).map((make) => make());
 export const GLOBAL_NAMES = Object.keys(MAKE) as readonly GlobalName[];
 
-/** Gives a command those of the global options that have an effect on it; its help shows them in a group of their own. */
+/**
+ * Gives a command those of the global options that have an effect on it; its help shows them in a group of their own.
+ */
 export function addGlobals(command: Command, names: readonly GlobalName[]): Command {
   for (const name of names) command.addOption(MAKE[name]().helpGroup('Global options:'));
   return command;
@@ -136,7 +138,9 @@ export const wholeNumber =
 /** A year, the leap day included. */
 export const DURATION_MAX = '366d';
 
-/** Reads an option's duration with its unit. @param min such as `1s` @param max such as `366d` @returns whole seconds */
+/**
+ * Reads an option's duration with its unit. @param min such as `1s` @param max such as `366d` @returns whole seconds
+ */
 export const durationIn =
   (min = '1s', max = DURATION_MAX) =>
   (text: string): number => {
@@ -156,7 +160,9 @@ export const matching =
     throw new InvalidArgumentError(rule);
   };
 
-/** Reads an option's text by a function that knows what is wrong by returning undefined. @param rule as a whole sentence */
+/**
+ * Reads an option's text by a function that knows what is wrong by returning undefined. @param rule as a whole sentence
+ */
 export const reading =
   <Value>(parse: (text: string) => Value | undefined, rule: string) =>
   (text: string): Value => {

@@ -11,8 +11,8 @@ interface Interruption extends Disposable {
 }
 
 /**
- * Lets a stopped command end by itself, with a message and with the terminal as it was. A second signal, sent on purpose,
- * kills it.
+ * Lets a stopped command end by itself, with a message and with the terminal as it was. A second signal, sent on
+ * purpose, kills it.
  * @param reason the reason of the aborted signal
  */
 export function onInterruption(reason: Error): Interruption {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { isatty } from 'node:tty';
 
-/** What the environment says; passed in. */
+/** The variables of the environment; passed in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One end of the terminal, or of a pipe. */
@@ -15,7 +15,7 @@ export interface Screen {
   write(text: string): Promise<void>;
 }
 
-/** Where a command prints, and whom it can ask. */
+/** A command prints here, and asks a person here. */
 export interface Terminal {
   /** Data, and nothing else. */
   readonly stdout: Screen;

@@ -3,9 +3,9 @@ import { dirname, join, resolve, sep } from 'node:path';
 import process from 'node:process';
 
 /*
- * Who else can write a file with a secret in it could choose that secret: a token that opens the operator API, or a key
- * that seals what the fleet exports. So a file that others can write is refused, as OpenSSH refuses keys. Reading is
- * another matter: Kubernetes mounts Secrets as links to files of root that all of the pod may read.
+ * Whoever else can write a file with a secret in it could choose that secret: a token that opens the operator API, or a
+ * key that seals what the fleet exports. So a file that others can write is refused, as OpenSSH refuses keys. Reading
+ * is another matter: Kubernetes mounts Secrets as links to files of root that all of the pod may read.
  */
 
 const [GROUP, OTHERS, STICKY] = [0o020, 0o002, 0o1000] as const;

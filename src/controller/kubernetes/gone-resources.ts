@@ -64,7 +64,8 @@ export async function sweepGoneResources(deps: GoneResourcesDeps): Promise<void>
 /**
  * Compares a bounded number of bindings with the resources.
  * @param after the UID after which to begin
- * @returns where the next round begins, `''` at the beginning; and whether a namespace was not in memory, or nothing was
+ * @returns where the next round begins, `''` at the beginning; and whether a namespace was not in memory, or nothing
+ * was
  * @throws KubeError, StoreUnavailable, BadRecord, Busy
  */
 export async function sweepRound(

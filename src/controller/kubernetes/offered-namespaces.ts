@@ -9,8 +9,8 @@ import type { DomainTools } from './runtime/kind.ts';
 import { readableNamespaceUid } from './runtime/namespace-uid.ts';
 
 /*
- * A consent names a namespace, and means the one that has the name when Muster first looks: a later one of that name gets
- * nothing. An API replica has no access to the cluster, so the leader looks as soon as it learns of the consent.
+ * A consent names a namespace, and means the one that has the name when Muster first looks: a later one of that name
+ * gets nothing. An API replica has no access to the cluster, so the leader looks as soon as it learns of the consent.
  */
 
 export interface OfferedNamespacesDeps {
@@ -28,7 +28,9 @@ const ROUND_MS = 15_000;
 const PAUSE_MS = 1000;
 /** The most consents that one round notes; the next one goes on, since those have a UID then. */
 const NOTED_MAX = 1000;
-/** The most namespaces that one round asks for. Operators alone name them; others wait until some of these consents end. */
+/**
+ * The most namespaces that one round asks for. Operators alone name them; others wait until some of these consents end.
+ */
 const NAMESPACES_MAX = 1000;
 
 /** Notes the UIDs of namespaces in consents until the term ends. Never rejects. */

@@ -62,8 +62,8 @@ const UNSYNCED_REQUEUE_MS = 500;
 /**
  * Runs the operator of custom resources for one term of the leader: namespaces are taken up and let go as they come and
  * go, informers fill their caches, changes of resources and of Muster's own records fill the queue, and each key of the
- * queue is reconciled. A reconciliation that fails is tried again with back-off. Resolves when the term has ended; never
- * rejects.
+ * queue is reconciled. A reconciliation that fails is tried again with back-off. Resolves when the term has ended;
+ * never rejects.
  */
 export async function runOperator(deps: OperatorDeps, term: Term): Promise<void> {
   const { clock, random, domain, metrics, health } = deps;

@@ -41,7 +41,7 @@ export interface AuditedAttemptsDeps {
 /** Replicas of which a record tells what was entered; those that were heard last are kept. */
 const COUNTED_REPLICAS_MAX = 50;
 
-/** What a replica published of an account, and since when it is so, on the monotonic clock. */
+/** A replica published this of an account; with the time since when it is so, on the monotonic clock. */
 interface Seen {
   readonly replicaId: string;
   readonly one: Attempts;
@@ -64,9 +64,9 @@ interface Fresh {
  */
 export class AuditedAttempts {
   readonly #deps: AuditedAttemptsDeps;
-  /** What replicas published last, by replica and account: one that has ended since publishes nothing any more. */
+  /** The last publications, by replica and account: one that has ended since publishes nothing any more. */
   readonly #published = new Map<string, Seen>();
-  /** What this term knows to be entered, or dropped, with the revision of the record. */
+  /** The attempts that this term knows to be entered, or dropped, with the revision of the record. */
   readonly #known = new Map<string, Versioned<AttemptedRecord>>();
 
   constructor(deps: AuditedAttemptsDeps) {
@@ -104,7 +104,7 @@ export class AuditedAttempts {
     const at = clock.now();
     const fresh = freshOf(published, known.record.counted);
     if (fresh.count === 0 || at < known.record.at + HOUR_MS) return;
-    // Of a user who was deleted meanwhile nothing comes back.
+    // Nothing comes back of a user who was deleted meanwhile.
     const userId = userOfSignIns(of) ?? '';
     const user = userId === '' ? undefined : await store.get(KEYS.user(userId));
     if (userId !== '' && !user) return;
@@ -170,7 +170,7 @@ const some = (names: readonly string[]): readonly string[] => [...new Set(names)
 const clientsOf = ({ tried }: Fresh): readonly string[] => some(tried.flatMap((one) => one.clients));
 const waysOf = ({ tried }: Fresh): readonly string[] => some(tried.flatMap(({ ways = [] }) => ways)).toSorted();
 
-/** What a user sees of failed sign-ins; undefined where they are nobody's, or of other secrets. */
+/** A user sees this of failed sign-ins; undefined where they are nobody's, or of other secrets. */
 function lastOf({ last = [] }: AttemptedRecord, of: string, fresh: Fresh, at: number): EnteredSignIns[] | undefined {
   const userId = userOfSignIns(of);
   if (userId === undefined || userId === '') return undefined;

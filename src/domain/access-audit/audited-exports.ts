@@ -70,8 +70,8 @@ export function createAuditedExport(deps: AuditedExportsDeps): AuditedExport {
 
 /**
  * Writes the entry that somebody takes data away, in the audit of the service, and a line of the log.
- * @throws Refusal `rate_limited` for a person who exports very often; Busy; StoreUnavailable, but not where the store is
- * full: a backup is the way out of that, a full store must not hide its audit, and the log has it
+ * @throws Refusal `rate_limited` for a person who exports very often; Busy; StoreUnavailable, but not where the store
+ * is full: a backup is the way out of that, a full store must not hide its audit, and the log has it
  */
 export async function auditExport(
   deps: AuditedExportsDeps,

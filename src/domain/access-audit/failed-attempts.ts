@@ -9,7 +9,7 @@ import { type Attempts, signInsOf, userOfSignIns } from '../records/attempt-reco
 export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const;
 export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
-/** What a client tries to get in with. */
+/** The kinds of secrets that a client tries to get in with. */
 const CREDENTIAL_KINDS = ['api_key', 'operator_token', 'enroll_code', 'device_credential', ...SIGN_IN_WAYS] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
@@ -32,10 +32,12 @@ export type AttemptReason = (typeof ATTEMPT_REASONS)[number];
 export interface FailedAttempt {
   readonly credential: CredentialKind;
   readonly reason: AttemptReason;
-  /** Of the key that was tried, where there is one. */
+  /** The account of the key that was tried, where there is one. */
   readonly accountId?: string | undefined;
   readonly keyId?: string | undefined;
-  /** Of the user as whom somebody tried to sign in; absent where there is none. What was typed is told nowhere. */
+  /**
+   * The user as whom somebody tried to sign in; absent where there is none. The text that was typed is told nowhere.
+   */
   readonly userId?: string | undefined;
 }
 
@@ -115,7 +117,9 @@ interface Tried {
   readonly kept: string;
 }
 
-/** The failed secrets that this replica has seen, by account, within bounds: the leader reads them, and no 401 waits. */
+/**
+ * The failed secrets that this replica has seen, by account, within bounds: the leader reads them, and no 401 waits.
+ */
 export class FailedAttempts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #secrets: Tried = { counted: new Map(), max: TRIED_ACCOUNTS_MAX, kept: OPERATOR_AUDIT };
@@ -153,7 +157,7 @@ export class FailedAttempts {
     all.set(of, counted);
   }
 
-  /** What is to be published: nothing where nobody has tried for two hours. */
+  /** The attempts that are to be published: nothing where nobody has tried for two hours. */
   published(): { attempts?: Attempts[]; signIns?: Attempts[] } {
     const attempts = this.#published(this.#secrets);
     const signIns = this.#published(this.#signIns);

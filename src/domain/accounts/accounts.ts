@@ -5,11 +5,11 @@ import { generateAccountId } from '../credentials/random-ids.ts';
 import { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { consentDetail, isSameOffer, offerOf, refuseUidAlone } from './offers.ts';
-import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
+import { NO_PRECONDITION, type Precondition } from '../mutation/authority.ts';
 import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step, type Unchanged } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import type { AccountStorage } from '../quota/account-quota.ts';
 import { put } from '../records/codec.ts';
@@ -63,7 +63,7 @@ export interface Accounts {
    * @throws Refusal `not_found`, `conflict`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, patch: AccountPatch, precondition?: Precondition): Promise<Account>;
-  /** What an account stores of its own, and its quota: seconds behind. */
+  /** The bytes that an account stores of its own, and its quota: seconds behind. */
   storage(account: Pick<Account, 'accountId' | 'quotaMb'>): AccountStorage;
 }
 
@@ -195,11 +195,11 @@ async function change(
       },
       ...(changes && { countsAt: changes.at }),
       withdraws: disabled && !before.disabled,
-      expect: [expectUnchanged(account), ...(changes?.expect ?? [])],
-      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
+      expect: [expectUnchanged(account)],
+      write: [put(KEYS.account(accountId), record)],
       result,
     };
-    return relyingOn(precondition, step);
+    return withParts(step, changes, precondition);
   });
 }
 

@@ -4,11 +4,11 @@ import { Secret } from '../credentials/secret.ts';
 import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { NO_PRECONDITION, relyingOn, type Precondition } from '../mutation/authority.ts';
+import { NO_PRECONDITION, type Precondition } from '../mutation/authority.ts';
 import type { IdempotencyKey } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
 import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -35,7 +35,7 @@ interface NewlyMadeKey extends ApiKey {
 
 /** A key as it is listed. */
 export interface ListedApiKey extends ApiKey {
-  /** Who created it, as the audit names actors; undefined for keys of earlier versions. */
+  /** The creator, as the audit names actors; undefined for keys of earlier versions. */
   readonly createdBy: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
   readonly lastUsedAt: number | undefined;
@@ -56,8 +56,8 @@ export interface ApiKeys {
   /**
    * Creates a key. Its text is in this result alone: the store keeps a hash, and for an Idempotency-Key the encrypted
    * answer for 24 hours (H19).
-   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past, for
-   * any while a replica does not know of it, and where the Idempotency-Key was used with another content;
+   * @throws Refusal `not_found`, `invalid_request` beyond `LIMITS.apiKeysPerAccountMax`, for an expiry that is past,
+   * for any while a replica does not know of it, and where the Idempotency-Key was used with another content;
    * StoreUnavailable, Busy
    */
   create(
@@ -124,17 +124,13 @@ async function create(
 }
 
 /**
- * A17: a person who makes a key writes the own record as it is. Whoever takes the person's right away expects that record, so
- * that of both at once one conflicts (domain/users/made-keys.ts).
+ * A17: a person who makes a key writes the own record as it is. Whoever takes the person's right away expects that
+ * record, so that of both at once one conflicts (domain/users/made-keys.ts).
  */
 async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>): Promise<Step<T>> {
   const user = actor.startsWith('user:') ? await reader.user(actor.slice('user:'.length)) : undefined;
   if (!user) return step;
-  return {
-    ...step,
-    expect: [...step.expect, expectUnchanged(user)],
-    write: [...step.write, put(KEYS.user(user.id), user.record)],
-  };
+  return withParts(step, { expect: [expectUnchanged(user)], write: [put(KEYS.user(user.id), user.record)] });
 }
 
 const keptKey = z.object({
@@ -195,13 +191,14 @@ async function revoke(
     await precondition.recheck();
     const key = await (await existing(reader, accountId)).apiKey(keyId);
     if (!key) throw new Refusal('not_found');
-    return relyingOn<void>(precondition, {
+    const step: Step<void> = {
       accountId,
       action: 'key.revoked',
       detail: { keyId },
       expect: [expectUnchanged(key)],
       write: [{ remove: KEYS.apiKey(accountId, keyId) }],
       result: undefined,
-    });
+    };
+    return withParts(step, precondition);
   });
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../refusal.ts';
 
 /* The consents of an operator that a custom resource adopts an account or an app. */
 
-/** What an operator has consented to. */
+/** An operator has consented to this. */
 export type Offer = Pick<AccountRecord, 'adoptableBy' | 'consent'>;
 
 /** A consent that is given now. @param namespaceUid undefined where only the name of the namespace is known */
@@ -21,7 +21,7 @@ export interface Consent {
   readonly namespaceUid?: string | undefined;
 }
 
-/** What a record has of a consent; nothing where it is withdrawn. */
+/** The fields of a consent in a record; nothing where it is withdrawn. */
 export const offerOf = ({ adoptableBy, namespaceUid }: Consent, at: number): Offer =>
   adoptableBy === null ? {} : { adoptableBy, consent: consentAt(at, namespaceUid) };
 
@@ -34,7 +34,9 @@ export const consentDetail = ({
   ...(consent?.namespaceUid !== undefined && { namespaceUid: consent.namespaceUid }),
 });
 
-/** A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `conflict` */
+/**
+ * A18 judges a change by `adoptableBy`: a UID without it would change whom a consent means. @throws Refusal `conflict`
+ */
 export function refuseUidAlone({
   adoptableBy,
   namespaceUid,

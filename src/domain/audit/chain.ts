@@ -15,7 +15,7 @@ export interface UnsealedEntry {
   readonly revision: number;
   /** The `entryDigest` of its stored value. */
   readonly digest: string;
-  /** What its account is charged with (`ownBytesOf`). */
+  /** The bytes that its account is charged with (`ownBytesOf`). */
   readonly ownBytes: number;
 }
 

@@ -10,7 +10,8 @@ import { listInOrder } from './store-order.ts';
 /** The audit of an account, entry by entry. */
 export interface AuditEntries {
   /**
-   * Lists entries in the order of their commits, oldest first; `after` is the `next` of the page before. `OPERATOR_AUDIT` is the audit of the service.
+   * Lists entries in the order of their commits, oldest first; `after` is the `next` of the page before.
+   * `OPERATOR_AUDIT` is the audit of the service.
    * @throws Refusal `not_found` where the account does not exist; StoreUnavailable, BadRecord
    */
   list(accountId: string, page: PageOf): Promise<Listed<AuditRecord>>;

@@ -30,8 +30,8 @@ interface NewestEntries {
 /** Reads audits from the newest entry on. */
 export interface NewestAudit {
   /**
-   * Lists entries in the order of their commits, newest first. A page may be shorter than asked for, and have a next one all the same, since the
-   * entries that one request reads are bounded.
+   * Lists entries in the order of their commits, newest first. A page may be shorter than asked for, and have a next
+   * one all the same, since the entries that one request reads are bounded.
    * @throws Refusal `not_found` where the account does not exist; StoreUnavailable; BadRecord
    */
   list(accountId: string, question: AuditQuestion): Promise<NewestEntries>;
@@ -169,7 +169,9 @@ async function newestInstant(store: Store, prefix: string, bottom: number, to: n
   return to === undefined ? found : Math.min(found, to - 1);
 }
 
-/** The entries from one place on and before another, oldest first; `whole` is false where one page does not hold them. */
+/**
+ * The entries from one place on and before another, oldest first; `whole` is false where one page does not hold them.
+ */
 async function between(
   store: Store,
   prefix: string,

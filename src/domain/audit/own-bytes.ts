@@ -2,8 +2,8 @@ import type { ChainRecord } from '../records/audit-records.ts';
 
 /*
  * A16: how much of an audit its account has brought about itself. The entries of strangers, daemons, operators and the
- * service have bounds of their own and are not charged to it. The leader adds up while it seals, so that no change of an
- * account waits for a counter (docs/adr/0059-a-quota-for-each-account.md).
+ * service have bounds of their own and are not charged to it. The leader adds up while it seals, so that no change of
+ * an account waits for a counter (docs/adr/0059-a-quota-for-each-account.md).
  */
 
 /** An entry of the store, as far as it is charged. */
@@ -21,14 +21,21 @@ export const isOwnActor = (actor: string): boolean => OWN_ACTORS.some((kind) => 
 /** An entry's line in its block: the last part of its key and a digest, as JSON. */
 const SEALED_BYTES = 90;
 
-/** What a store needs for each byte, indices and pages that are not filled among it: measured, 500 bytes of its file for 323. */
+/**
+ * The bytes that a store needs for each byte, indices and pages that are not filled among it: measured, 500 bytes of
+ * its file for
+ * 323.
+ */
 const BYTES_PER_BYTE = 1.5;
 
 /** The bytes that an entry of the store is charged with. @param more bytes elsewhere that come with it */
 export const chargeOf = ({ key, value }: StoredText, more = 0): number =>
   Math.ceil((Buffer.byteLength(key) + Buffer.byteLength(value) + more) * BYTES_PER_BYTE);
 
-/** The bytes that an entry of the audit is charged with, its line in a block among them; 0 where it is not the account's own. */
+/**
+ * The bytes that an entry of the audit is charged with, its line in a block among them; 0 where it is not the account's
+ * own.
+ */
 export const ownBytesOf = (entry: StoredText): number => (isOwn(entry.value) ? chargeOf(entry, SEALED_BYTES) : 0);
 
 function isOwn(value: string): boolean {

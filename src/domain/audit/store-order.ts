@@ -2,15 +2,15 @@ import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import { instantOf, placeAt } from '../records/audit-records.ts';
 
 /*
- * Lists of an audit follow the store's order: the revision, and within one the key. Keys begin with the instant at which a
- * commit was sent, and commits that are under way together may end in another order. So what is near in time is read
- * together, and then ordered. A cursor names an entry, and stands for its place in that order: whoever follows an audit sees
- * also an entry that was committed late, under a key before the cursor.
+ * Lists of an audit follow the store's order: the revision, and within one the key. Keys begin with the instant at
+ * which a commit was sent, and commits that are under way together may end in another order. So what is near in time is
+ * read together, and then ordered. A cursor names an entry, and stands for its place in that order: whoever follows an
+ * audit sees also an entry that was committed late, under a key before the cursor.
  */
 
 /**
- * The instants of two entries are in another order than their commits by so much at most: a commit is sent twice, with 2 s
- * each (H15), and the clocks of replicas may be a few seconds apart.
+ * The instants of two entries are in another order than their commits by so much at most: a commit is sent twice, with
+ * 2 s each (H15), and the clocks of replicas may be a few seconds apart.
  */
 export const SPREAD_MS = 10_000;
 

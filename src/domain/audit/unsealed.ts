@@ -27,7 +27,7 @@ export interface Unsealed extends Disposable {
  * the first that may be unsealed.
  */
 export function createUnsealed(store: Store, clock: Clock): Unsealed {
-  /** By account, the first key (its last part) that may be unsealed. */
+  /** The first key (its last part) of each account that may be unsealed. */
   let first = new Map<string, string>();
   let watch: OpenWatch | undefined;
   /** Every entry up to this revision was brought by the watch, or was there when it began. */

@@ -81,13 +81,13 @@ export class BlockWalk {
       else if (stored.digest !== digest) {
         this.#faults.entry('changed', suffix, block.number, 'its text is not the one that was sealed');
       }
-      this.judgeInstant(suffix, block.number);
+      this.checkInstant(suffix, block.number);
     }
     if (isTrue) this.#floor = Math.max(this.#floor, Math.min(newestOf(block), block.at));
   }
 
   /** Judges the instant of an entry that came into the store after the blocks that were read so far. */
-  judgeInstant(suffix: string, number: number | undefined): void {
+  checkInstant(suffix: string, number: number | undefined): void {
     const at = instantOf(suffix);
     if (Number.isNaN(at)) this.#faults.entry('added', suffix, number, 'its key is not one that the service makes');
     else if (at < this.#floor - BACKDATED_MS) {

@@ -11,7 +11,7 @@ export interface Stored {
   readonly revision: number;
   /** It tells of the creation of the account. */
   readonly begins: boolean;
-  /** What its account is charged with. */
+  /** The bytes that its account is charged with. */
   readonly ownBytes: number;
   sealed: boolean;
 }

@@ -27,8 +27,8 @@ interface AuditVerification {
    */
   readonly head: { readonly number: number; readonly digest: string; readonly at: number } | undefined;
   /**
-   * The bytes of the sealed entries that the account's own keys and people have written: as they were counted now, and as
-   * the quota goes by them; `noted` is undefined while they are not counted, or the oldest ones are being removed.
+   * The bytes of the sealed entries that the account's own keys and people have written: as they were counted now, and
+   * as the quota goes by them; `noted` is undefined while they are not counted, or the oldest ones are being removed.
    */
   readonly own: { readonly bytes: number; readonly noted: number | undefined };
   /** At most 100, in the order in which they were met. */
@@ -103,9 +103,9 @@ async function walk(
   const blocks = new BlockWalk(store, accountId, chain, faults);
   for await (const window of windowsOf(store, accountId, windowEntries, signal)) {
     await blocks.compare(window, signal);
-    judgeRest(window.stored, blocks, faults, counts);
+    checkRest(window.stored, blocks, faults, counts);
   }
-  if (ofAccount === true && !chain?.base.number) judgeBeginning(counts, faults);
+  if (ofAccount === true && !chain?.base.number) checkBeginning(counts, faults);
   return {
     accountId,
     entries: counts.entries,
@@ -120,7 +120,7 @@ async function walk(
 }
 
 /** Judges the entries that are in no block: they are new, or added. */
-function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
+function checkRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, faults: FaultList, counts: Counts): void {
   for (const [suffix, { revision, begins, ownBytes, sealed }] of stored) {
     counts.begins ||= begins;
     if (sealed) {
@@ -128,7 +128,7 @@ function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, fault
       counts.ownBytes += ownBytes;
     } else if (revision > blocks.through) {
       counts.unsealed += 1;
-      blocks.judgeInstant(suffix, undefined);
+      blocks.checkInstant(suffix, undefined);
     } else if (blocks.isWhole) {
       faults.entry('added', suffix, undefined, 'no block has it, though all of its time are sealed');
     }
@@ -139,7 +139,7 @@ function judgeRest(stored: ReadonlyMap<string, Stored>, blocks: BlockWalk, fault
  * Judges the beginning of a chain that was not cut. So an audit that was removed with its whole chain is found, and one
  * whose chain was begun again without the first entries. It adds nothing where the blocks show a fault already.
  */
-function judgeBeginning({ begins }: Counts, faults: FaultList): void {
+function checkBeginning({ begins }: Counts, faults: FaultList): void {
   if (faults.count > 0 || begins) return;
   faults.chain(1, 'it does not begin with the creation of the account: what came first was removed');
 }

@@ -56,8 +56,8 @@ const LEFT_OUT_RANGES: readonly string[] = [
 ];
 
 /**
- * Whether a key is not part of a backup: it belongs to this store and its processes, or a restore must not bring it back
- * to life, as a session. The header has the `format`.
+ * Whether a key is not part of a backup: it belongs to this store and its processes, or a restore must not bring it
+ * back to life, as a session. The header has the `format`.
  */
 export const isLeftOut = (key: string): boolean =>
   LEFT_OUT.has(key) || LEFT_OUT_RANGES.some((prefix) => key.startsWith(prefix));

@@ -106,7 +106,9 @@ type BackupPiece = { readonly header: BackupHeader } | { readonly entry: Entry }
 export interface Proof {
   /** The keys that a signature is verified with; undefined where there are none. */
   readonly keyRing: KeyRing | undefined;
-  /** The caller compares the whole file with a digest that it trusts: a signature that cannot be verified is then none. */
+  /**
+   * The caller compares the whole file with a digest that it trusts: a signature that cannot be verified is then none.
+   */
   readonly vouched: boolean;
 }
 

@@ -16,7 +16,10 @@ import { isLeftOut } from './backup.ts';
 /** The choices of a restore, and the source of its new tags. */
 export interface RestoreRules {
   readonly random: RandomSource;
-  /** Whether open codes, and the idempotency records of owners, which hold codes, stay valid; otherwise the restore voids them. */
+  /**
+   * Whether open codes, and the idempotency records of owners, which hold codes, stay valid; otherwise the restore
+   * voids them.
+   */
   readonly keepCodes: boolean;
   /** Whether the keys of the restored installation open an account's collector header. */
   readonly opens: (accountId: string, record: OtelRecord) => boolean;

@@ -22,7 +22,7 @@ import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
 import { neverConfigured, newCounters, placementOf, type Counters, type RestoreRules } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 
-/** What the check of a backup depends on. */
+/** The check of a backup depends on these. */
 interface CheckDeps extends RestoreRules {
   /** Undefined where only damage is looked for, and not who made the backup. */
   readonly trust: BackupTrust | undefined;
@@ -36,7 +36,7 @@ interface RestoreDeps extends CheckDeps {
   readonly trust: BackupTrust;
 }
 
-/** What tells who made a backup: its signature, or a person who knows the file. */
+/** The proof of who made a backup: its signature, or a person who knows the file. */
 export interface BackupTrust {
   /** The keys that the signature is verified with; undefined where there are none. */
   readonly keyRing: KeyRing | undefined;
@@ -85,7 +85,7 @@ export async function restore(deps: RestoreDeps, open: OpenBackup): Promise<Rest
   return { header, entries: counters.entries, codesVoided: counters.codesVoided, unopened: counters.unopened };
 }
 
-/** What a restore would do. */
+/** The result that a restore would have. */
 export interface Checked extends Restored {
   /** SHA-256 of the whole file, in hexadecimal. */
   readonly sha256: string;

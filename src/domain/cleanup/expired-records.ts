@@ -1,12 +1,5 @@
 import type * as z from 'zod';
-import {
-  expectUnchanged,
-  type Entry,
-  type Expectation,
-  type KeyPrefix,
-  type Store,
-  type Write,
-} from '../../store/port.ts';
+import { expectUnchanged, type ChangeParts, type Entry, type KeyPrefix, type Store } from '../../store/port.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
 import { kindOfKey } from '../records/keys.ts';
 import type { Declared } from '../records/registry.ts';
@@ -16,13 +9,7 @@ const LISTED_PER_PIECE_MAX = 500;
 /** A record may be removed with another one, and a commit has at most 127 operations. */
 const REMOVED_PER_COMMIT_MAX = 50;
 
-/** Further expectations and writes of the commit that removes a record. */
-interface Companion {
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
-}
-
-const none = async (): Promise<Companion> => ({ expect: [], write: [] });
+const none = async (): Promise<ChangeParts> => ({ expect: [], write: [] });
 
 /**
  * A sweep over records that hold their own time. The commits are quiet: no replica has these records in memory. A
@@ -32,7 +19,7 @@ const none = async (): Promise<Companion> => ({ expect: [], write: [] });
 export function expiredRecords<T>(
   kind: Declared<z.ZodType<T>> & { under(): KeyPrefix },
   isExpired: (record: T, now: number) => boolean,
-  companionOf: (store: Store, entry: Entry) => Promise<Companion> = none,
+  companionOf: (store: Store, entry: Entry) => Promise<ChangeParts> = none,
 ): Sweep {
   function hasExpired(entry: Entry, now: number): boolean {
     try {

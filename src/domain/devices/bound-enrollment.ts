@@ -4,7 +4,7 @@ import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import { appEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import type { LeadingStep } from '../mutation/step.ts';
+import { withParts, type LeadingStep } from '../mutation/step.ts';
 import { withRecord } from '../records/codec.ts';
 import type { AppRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
@@ -26,8 +26,8 @@ export interface GeneratedCredential {
  * Enrolls the app of a custom resource as `cloud`, without a daemon: a Secret holds the credential for one. The code
  * that this needs is issued and used within the commit, and nobody has its text; so the rules are those of every
  * enrollment (A4, A5, A8). The commit has the caller's precondition, and a repetition is StaleRead by it.
- * @throws Refusal `not_found`, `account_disabled`, or `conflict` where the credential is another app's by now; StaleRead
- * also where the app is another than it was; StoreUnavailable, BadRecord, Busy
+ * @throws Refusal `not_found`, `account_disabled`, or `conflict` where the credential is another app's by now;
+ * StaleRead also where the app is another than it was; StoreUnavailable, BadRecord, Busy
  */
 export async function enrollBound(
   deps: EnrollmentDeps,
@@ -55,7 +55,7 @@ export async function enrollBound(
         { code: code.hash, credential: hash, at: origin.at, provisional: false },
       );
       if (!step) throw new Refusal('conflict', 'The credential is bound to another app. Delete the Secret.');
-      return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write] };
+      return withParts(step, { expect, write });
     },
     caller.reader,
   );

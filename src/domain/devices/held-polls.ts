@@ -23,7 +23,7 @@ export interface HeldPolls {
   wake(accountId: string, appId: string | undefined): void;
 }
 
-/** What the bounds look at: whose poll it is. */
+/** The bounds look at this: whose poll it is. */
 interface HeldApp {
   readonly id: string;
   readonly accountId: string;

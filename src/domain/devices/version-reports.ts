@@ -15,8 +15,9 @@ export interface Reported {
 
 /**
  * Writes the platform and version that a poll reports. It runs in the background, at most once per app in
- * `LIMITS.reportedVersionEveryMs`, over all replicas by the app's record: a poll does not wait for it, and a daemon that
- * reports something else at every poll does not fill the audit. A report that cannot be written is logged and dropped.
+ * `LIMITS.reportedVersionEveryMs`, over all replicas by the app's record: a poll does not wait for it, and a daemon
+ * that reports something else at every poll does not fill the audit. A report that cannot be written is logged and
+ * dropped.
  */
 export function createVersionReports(
   deps: MutationDeps,

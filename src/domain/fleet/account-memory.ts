@@ -13,11 +13,19 @@ import type { RecordRef } from './record-ref.ts';
 
 let versions = 0;
 
+/** The records of which an account has one each; `lastSeen` is held as the codec reads it. */
+interface Singles {
+  otel: Versioned<OtelRecord> | undefined;
+  counters: Versioned<CountersRecord> | undefined;
+  members: Versioned<MembersRecord> | undefined;
+  stored: Versioned<StoredRecord> | undefined;
+}
+
 /**
  * The records of one account in memory, which change with every batch of the watch. Other records may come before the
  * account's own. Nobody outside of this folder holds one: requests and plans hold its `view`.
  */
-export class AccountMemory {
+export class AccountMemory implements Singles {
   readonly id: string;
   /** The account's number in the memory, which is the group of its apps in the table. */
   readonly number: number;
@@ -27,14 +35,14 @@ export class AccountMemory {
   /** Changes with every app and last contact. No two states in this process share one, not even after a new listing. */
   appsVersion = (versions += 1);
   appCount = 0;
-  readonly keys = new Map<string, ApiKeyEntry>();
-  otel: Versioned<OtelRecord> | undefined;
-  counters: Versioned<CountersRecord> | undefined;
-  seen: Versioned<Numbers> | undefined;
+  readonly apiKeys = new Map<string, ApiKeyEntry>();
+  otel: Singles['otel'];
+  counters: Singles['counters'];
+  members: Singles['members'];
+  stored: Singles['stored'];
+  lastSeen: Versioned<Numbers> | undefined;
   senders = NO_SENDERS;
-  seenAdded = NOTHING_ADDED;
-  members: Versioned<MembersRecord> | undefined;
-  stored: Versioned<StoredRecord> | undefined;
+  added = NOTHING_ADDED;
   /** Rows of the account's apps in the table, the first `appCount` of them. */
   #rows = NO_ROWS;
 
@@ -46,116 +54,22 @@ export class AccountMemory {
 
   /** @throws BadRecord, and then holds what it held before */
   put({ kind, id }: RecordRef, entry: Entry): void {
-    switch (kind) {
-      case 'account': {
-        this.view = new AccountView(this, parseRecord(KEYS.account, entry));
-        break;
-      }
-      case 'key': {
-        this.keys.set(id, { id, ...parseRecord(KEYS.apiKey, entry) });
-        break;
-      }
-      case 'app': {
-        this.#putApp(id, entry);
-        this.appsVersion = versions += 1;
-        break;
-      }
-      case 'otel': {
-        this.otel = parseRecord(KEYS.otel, entry);
-        break;
-      }
-      case 'tally': {
-        this.counters = parseRecord(KEYS.counters, entry);
-        break;
-      }
-      case 'members': {
-        this.members = parseRecord(KEYS.members, entry);
-        break;
-      }
-      case 'stored': {
-        this.stored = parseRecord(KEYS.stored, entry);
-        break;
-      }
-      case 'seen': {
-        const seen = new PackedNumbers({ expected: this.appCount });
-        const { record } = parseRecord(KEYS.lastSeen, entry);
-        eachLastSeen(record.packed, (slot, at) => seen.set(slot, at));
-        this.senders = sendersOf(record);
-        this.seenAdded = addedTo(record);
-        this.seen = versioned(entry, seen);
-        this.appsVersion = versions += 1;
-        break;
-      }
-    }
+    KINDS[kind].put(this, entry, id);
   }
 
   drop({ kind, id }: RecordRef): void {
-    switch (kind) {
-      case 'account': {
-        this.view = undefined;
-        break;
-      }
-      case 'key': {
-        this.keys.delete(id);
-        break;
-      }
-      case 'app': {
-        this.#dropApp(id);
-        this.appsVersion = versions += 1;
-        break;
-      }
-      case 'otel': {
-        this.otel = undefined;
-        break;
-      }
-      case 'tally': {
-        this.counters = undefined;
-        break;
-      }
-      case 'members': {
-        this.members = undefined;
-        break;
-      }
-      case 'stored': {
-        this.stored = undefined;
-        break;
-      }
-      case 'seen': {
-        this.seen = undefined;
-        this.senders = NO_SENDERS;
-        this.seenAdded = NOTHING_ADDED;
-        this.appsVersion = versions += 1;
-        break;
-      }
-    }
+    KINDS[kind].drop(this, id);
   }
 
   /** The revision at which memory holds the record; 0 where it holds none. */
   revisionOf({ kind, id }: RecordRef): number {
-    switch (kind) {
-      case 'account':
-        return this.view?.revision ?? 0;
-      case 'key':
-        return this.keys.get(id)?.revision ?? 0;
-      case 'app':
-        return this.table.revisionOf(this.table.find(id, this.number));
-      case 'otel':
-        return this.otel?.revision ?? 0;
-      case 'tally':
-        return this.counters?.revision ?? 0;
-      case 'members':
-        return this.members?.revision ?? 0;
-      case 'stored':
-        return this.stored?.revision ?? 0;
-      case 'seen':
-        return this.seen?.revision ?? 0;
-    }
+    return KINDS[kind].revisionOf(this, id);
   }
 
   *held(): Iterable<readonly [key: string, revision: number]> {
     for (const row of this.rows()) yield [KEYS.app(this.id, this.table.idOf(row)), this.table.revisionOf(row)];
-    const { view, otel, counters, members, stored, seen } = this;
-    for (const one of [view, otel, counters, members, stored, seen, ...this.keys.values()]) {
+    const { view, otel, counters, members, stored, lastSeen } = this;
+    for (const one of [view, otel, counters, members, stored, lastSeen, ...this.apiKeys.values()]) {
       if (one) yield [one.key, one.revision];
     }
   }
@@ -164,16 +78,18 @@ export class AccountMemory {
     return this.#rows.subarray(0, this.appCount);
   }
 
-  #putApp(id: string, entry: Entry): void {
+  putApp(id: string, entry: Entry): void {
     const known = this.table.find(id, this.number);
     const row = this.table.put(known, this.number, id, entry);
+    this.appsVersion = versions += 1;
     if (known >= 0) return;
     this.#rows = withRoom(this.#rows, Uint32Array, this.appCount);
     this.#rows[this.appCount] = row;
     this.appCount += 1;
   }
 
-  #dropApp(id: string): void {
+  dropApp(id: string): void {
+    this.appsVersion = versions += 1;
     const row = this.table.find(id, this.number);
     if (row < 0) return;
     this.table.remove(row);
@@ -181,11 +97,28 @@ export class AccountMemory {
     // The last row moves to the gap.
     this.#rows[this.#rows.indexOf(row)] = this.#rows[this.appCount] ?? 0;
   }
+
+  putLastSeen(entry: Entry): void {
+    const seen = new PackedNumbers({ expected: this.appCount });
+    const { record } = parseRecord(KEYS.lastSeen, entry);
+    eachLastSeen(record.packed, (slot, at) => seen.set(slot, at));
+    this.senders = sendersOf(record);
+    this.added = addedTo(record);
+    this.lastSeen = versioned(entry, seen);
+    this.appsVersion = versions += 1;
+  }
+
+  dropLastSeen(): void {
+    this.lastSeen = undefined;
+    this.senders = NO_SENDERS;
+    this.added = NOTHING_ADDED;
+    this.appsVersion = versions += 1;
+  }
 }
 
 /**
- * An account with its record as memory held it when the account was asked for: another record of it is another view. The
- * account's other records are read as memory holds them when they are asked for; each answer is a snapshot, too.
+ * An account with its record as memory held it when the account was asked for: another record of it is another view.
+ * The account's other records are read as memory holds them when they are asked for; each answer is a snapshot, too.
  */
 export class AccountView implements AccountReader {
   declare readonly [made]: 'snapshot';
@@ -235,11 +168,11 @@ export class AccountView implements AccountReader {
   }
 
   apiKey(keyId: string): ApiKeyEntry | undefined {
-    return this.#memory.keys.get(keyId);
+    return this.#memory.apiKeys.get(keyId);
   }
 
   apiKeys(): readonly ApiKeyEntry[] {
-    return [...this.#memory.keys.values()];
+    return [...this.#memory.apiKeys.values()];
   }
 
   otel(): Versioned<OtelRecord> | undefined {
@@ -254,13 +187,13 @@ export class AccountView implements AccountReader {
     return this.#memory.members ?? absent(KEYS.members(this.id), NO_MEMBERS);
   }
 
-  /** What it stores, as the leader last wrote it; undefined while that is little, or not counted. */
+  /** The bytes that it stores, as the leader last wrote them; undefined while that is little, or not counted. */
   stored(): Versioned<StoredRecord> | undefined {
     return this.#memory.stored;
   }
 
   lastSeen(): Versioned<Numbers> {
-    return this.#memory.seen ?? absent(KEYS.lastSeen(this.id), NOTHING_SEEN);
+    return this.#memory.lastSeen ?? absent(KEYS.lastSeen(this.id), NOTHING_SEEN);
   }
 
   /** The senders of some of these contacts, by slot. */
@@ -270,9 +203,57 @@ export class AccountView implements AccountReader {
 
   /** Returns all that the record of the contacts has. */
   contacts(): KnownContacts {
-    return { ...this.lastSeen(), senders: this.#memory.senders, added: this.#memory.seenAdded };
+    return { ...this.lastSeen(), senders: this.#memory.senders, added: this.#memory.added };
   }
 }
 
 const NO_ROWS = new Uint32Array();
 const NOTHING_SEEN: Numbers = new Map();
+
+/** How memory holds the records of one kind. `put` throws BadRecord, and memory then holds what it held before. */
+interface Kind {
+  put(memory: AccountMemory, entry: Entry, id: string): void;
+  drop(memory: AccountMemory, id: string): void;
+  revisionOf(memory: AccountMemory, id: string): number;
+}
+
+const single = <K extends keyof Singles>(name: K, parse: (entry: Entry) => Singles[K]): Kind => ({
+  put(memory: Singles, entry) {
+    memory[name] = parse(entry);
+  },
+  drop(memory: Singles) {
+    memory[name] = undefined;
+  },
+  revisionOf: (memory) => memory[name]?.revision ?? 0,
+});
+
+const KINDS: Readonly<Record<RecordRef['kind'], Kind>> = {
+  account: {
+    put(memory, entry) {
+      memory.view = new AccountView(memory, parseRecord(KEYS.account, entry));
+    },
+    drop(memory) {
+      memory.view = undefined;
+    },
+    revisionOf: ({ view }) => view?.revision ?? 0,
+  },
+  apiKey: {
+    put: ({ apiKeys }, entry, id) => void apiKeys.set(id, { id, ...parseRecord(KEYS.apiKey, entry) }),
+    drop: ({ apiKeys }, id) => void apiKeys.delete(id),
+    revisionOf: ({ apiKeys }, id) => apiKeys.get(id)?.revision ?? 0,
+  },
+  app: {
+    put: (memory, entry, id) => memory.putApp(id, entry),
+    drop: (memory, id) => memory.dropApp(id),
+    revisionOf: ({ table, number }, id) => table.revisionOf(table.find(id, number)),
+  },
+  lastSeen: {
+    put: (memory, entry) => memory.putLastSeen(entry),
+    drop: (memory) => memory.dropLastSeen(),
+    revisionOf: ({ lastSeen }) => lastSeen?.revision ?? 0,
+  },
+  otel: single('otel', (entry) => parseRecord(KEYS.otel, entry)),
+  counters: single('counters', (entry) => parseRecord(KEYS.counters, entry)),
+  members: single('members', (entry) => parseRecord(KEYS.members, entry)),
+  stored: single('stored', (entry) => parseRecord(KEYS.stored, entry)),
+};

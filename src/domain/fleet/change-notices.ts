@@ -11,11 +11,13 @@ export type FleetListener = (accountId: string, appId: string | undefined) => vo
 /** A record that changed; `all` when memory was filled anew. */
 export type RecordChange = RecordRef | UserRef | { readonly kind: 'all' };
 
-/** Called after a batch was applied, or memory was filled anew, with each record that changed, last contacts included. */
+/**
+ * Called after a batch was applied, or memory was filled anew, with each record that changed, last contacts included.
+ */
 export type RecordListener = (changes: readonly RecordChange[]) => void;
 
 /** Kinds of records of which daemons are told nothing. */
-const SILENT: ReadonlySet<RecordRef['kind']> = new Set(['seen', 'tally', 'members', 'stored']);
+const SILENT: ReadonlySet<RecordRef['kind']> = new Set(['lastSeen', 'counters', 'members', 'stored']);
 
 /** Changes of one batch that are told one by one; a batch of more is told as `all`. */
 const CHANGES_TOLD_MAX = 1000;
@@ -24,7 +26,7 @@ const CHANGES_TOLD_MAX = 1000;
 export class ChangeNotices {
   readonly #listeners = new Set<FleetListener>();
   readonly #recordListeners = new Set<RecordListener>();
-  /** By account, the apps of which the listeners are not told yet; `undefined` among them is the account itself. */
+  /** The apps of each account of which the listeners are not told yet; `undefined` among them is the account itself. */
   #touched = new Map<string, Set<string | undefined>>();
   #changes: RecordChange[] = [];
 

@@ -36,7 +36,9 @@ export interface Fleet {
    * @returns whether memory has come that far by the time it is asked, which costs no read
    */
   catchingUp(): () => boolean;
-  /** The newest instant of audit entries that the readers so far can depend on, in milliseconds since 1970; 0 for none. */
+  /**
+   * The newest instant of audit entries that the readers so far can depend on, in milliseconds since 1970; 0 for none.
+   */
   newestInstant(): number;
   readonly memory: FleetMemory;
 }

@@ -265,20 +265,20 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     const account = this.#accountOf(ref.accountId);
     const before = ref.kind === 'members' ? memberIds(account) : [];
     account.put(ref, entry);
-    if (ref.kind === 'key') this.#accountIdOfKey.set(ref.id, account.id);
+    if (ref.kind === 'apiKey') this.#accountIdOfKey.set(ref.id, account.id);
     else if (ref.kind === 'members') this.#users.membersChanged(account.id, before, memberIds(account));
   }
 
   #drop(ref: RecordRef | UserRef): void {
     if (!('accountId' in ref)) return this.#users.drop(ref);
     const account = this.#accounts.get(ref.accountId);
-    if (ref.kind === 'key') this.#accountIdOfKey.delete(ref.id);
+    if (ref.kind === 'apiKey') this.#accountIdOfKey.delete(ref.id);
     else if (ref.kind === 'members' && account) this.#users.membersChanged(account.id, memberIds(account), []);
     account?.drop(ref);
   }
 }
 
-/** What a key of the range stands for; undefined for one that this program does not know. */
+/** Returns what a key of the range stands for; undefined for one that this program does not know. */
 const refOf = (key: string): RecordRef | UserRef | undefined => recordRefOf(key) ?? userRefOf(key);
 
 const memberIds = (account: AccountMemory): readonly string[] =>

@@ -32,8 +32,8 @@ async function firstsOf<T extends Snapshot>(once: Once, reads: Iterable<T>): Pro
 }
 
 /**
- * The reader of one attempt of a plan. It answers a key with the snapshot that it answered first, however memory moves on
- * while the plan waits: what a plan has judged is what it writes upon, and what its commit expects.
+ * The reader of one attempt of a plan. It answers a key with the snapshot that it answered first, however memory moves
+ * on while the plan waits: what a plan has judged is what it writes upon, and what its commit expects.
  */
 export class PlanReader implements FleetReader {
   readonly atOnce = false;

@@ -17,9 +17,9 @@ interface Lasting {
 }
 
 /**
- * Held polls and streams of events are told by the watch of the store that a right or a configuration has changed. As long
- * as there are some, the pulse asks once a second, by one read of `head` for all of them, whether memory is as new as
- * the store. Where it is not, they are judged by the store itself.
+ * Held polls and streams of events are told by the watch of the store that a right or a configuration has changed. As
+ * long as there are some, the pulse asks once a second, by one read of `head` for all of them, whether memory is as new
+ * as the store. Where it is not, they are judged by the store itself.
  */
 export interface Pulse {
   /** @returns begins the pulse, and does nothing while it beats; to be called when there is a first one */

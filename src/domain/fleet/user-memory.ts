@@ -4,7 +4,7 @@ import { KEYS } from '../records/keys.ts';
 import { NO_OPERATORS, type OperatorsRecord } from '../records/user-records.ts';
 import type { SessionEntry, UserEntry } from './reader.ts';
 
-/** What a key of a user's records stands for. */
+/** A key of a user's records stands for one of these. */
 export type UserRef = { readonly kind: 'user' | 'session'; readonly id: string } | { readonly kind: 'operators' };
 
 /** Parses a key; undefined for a key of other records. */

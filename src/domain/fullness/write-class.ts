@@ -1,6 +1,6 @@
 import { StoreUnavailable, type Change, type WriteClass, type Store } from '../../store/port.ts';
 import { LIMITS } from '../limits.ts';
-import { kindOfKey } from '../records/keys.ts';
+import { kindOf } from '../records/keys.ts';
 import type { Declared } from '../records/registry.ts';
 
 /*
@@ -31,13 +31,6 @@ export function writeClassOfChange({ writeClass, write }: Pick<Change, 'writeCla
 /** A record whose commit should have named a class is refused first. */
 const classOfRecord = ({ writeClass }: Declared): WriteClass => (writeClass === 'by commit' ? 'growth' : writeClass);
 
-/** @throws RangeError where no kind is declared for the key */
-export function kindOf(key: string): Declared {
-  const kind = kindOfKey(key);
-  if (!kind) throw new RangeError(`No kind of record is declared for the key ${key}.`);
-  return kind;
-}
-
 /** Whether a store of this fullness takes such a commit. An unknown fullness (NaN) refuses nothing. */
 export function hasRoomFor(writeClass: WriteClass, fullness: number): boolean {
   return writeClass === 'vital' || !(fullness >= REFUSED_FROM[writeClass]);
@@ -53,7 +46,7 @@ export function refuseWithoutRoom(store: Pick<Store, 'fullness'>, writeClass: Wr
   );
 }
 
-/** What a replica tells of its store's fullness, in a sentence; undefined while there is room or nothing is known. */
+/** A replica tells this of its store's fullness, in a sentence; undefined while there is room or nothing is known. */
 export function fullInWords(fullness: number): string | undefined {
   if (fullness >= 1) {
     return 'the store is full and takes no writes at all: reads go on, revocations are 502 (runbook: MusterStoreFull)';

@@ -17,8 +17,8 @@ import { KEYS } from '../records/keys.ts';
  */
 
 /**
- * A revision that stays readable until it is released, for `PINNED_MS_MAX` at most; on a store that was too full for the
- * pin, until another process compacts past it.
+ * A revision that stays readable until it is released, for `PINNED_MS_MAX` at most; on a store that was too full for
+ * the pin, until another process compacts past it.
  */
 interface RevisionPin extends AsyncDisposable {
   readonly revision: number;

@@ -34,7 +34,8 @@ export async function keysInUse(store: Store, numbers: readonly number[]): Promi
 /**
  * The keys that a replica which starts lacks, besides the active one, and that a whole pass would still need: after it,
  * what is left under an older key is what no key of the leader opened. A replica that starts knows of no key from
- * before, so the texts themselves tell their numbers; they are only read while a pass is to come and a number is absent.
+ * before, so the texts themselves tell their numbers; they are only read while a pass is to come and a number is
+ * absent.
  * @throws StoreUnavailable; BadRecord
  */
 export async function keysLacking(store: Store, ring: KeyRing): Promise<readonly number[]> {

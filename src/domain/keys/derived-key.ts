@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 
-/** What a key of the key file is used for beside wrapping data keys. */
+/** The uses of a key of the key file beside wrapping data keys. */
 type KeyPurpose = 'backup' | 'operator tokens' | 'panel cookies' | 'sign-in names';
 
 /**

@@ -5,13 +5,13 @@ import { absent, parseRecord, put, versioned, type Versioned } from '../records/
 import { KEYS } from '../records/keys.ts';
 
 /**
- * The last uses of the API keys of each account (A15), or of the sessions of each user, in milliseconds since 1970. Their
- * owner is the account or the user.
+ * The last uses of the API keys of each account (A15), or of the sessions of each user, in milliseconds since 1970.
+ * Their owner is the account or the user.
  */
 export interface LastUses {
   /** Notes that a request was authenticated by a key or a session. It is on the path of every request. */
   used(ownerId: string, id: string): void;
-  /** By id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
+  /** The last uses by id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
   lastUses(ownerId: string): Promise<ReadonlyMap<string, number>>;
   /**
    * Writes what was noted since, and leaves once what is little later than in the store. What cannot be written is
@@ -39,7 +39,9 @@ interface Opened {
   readonly write: (pairs: Pairs) => Put;
 }
 
-/** The way in which last uses are kept: one small record an owner, by quiet commits, as with last contacts (ADR 0004). */
+/**
+ * The way in which last uses are kept: one small record an owner, by quiet commits, as with last contacts (ADR 0004).
+ */
 interface Keeping {
   /** A use that is later than the one in the store by no more than this is left to the next call, once. */
   readonly leftMs: number;
@@ -48,9 +50,9 @@ interface Keeping {
 }
 
 /**
- * The time between two writes of the last uses of API keys. What is left to the next write another replica that serves the
- * key has written by then, as a rule. So the keys of an account cost one write every 25 to 50 s, and not one every 25 s
- * for each replica; and a use is in the store within a minute (A15).
+ * The time between two writes of the last uses of API keys. What is left to the next write another replica that serves
+ * the key has written by then, as a rule. So the keys of an account cost one write every 25 to 50 s, and not one every
+ * 25 s for each replica; and a use is in the store within a minute (A15).
  */
 export const KEY_USES_EVERY_MS = 25_000;
 

@@ -35,7 +35,7 @@ export interface RateLimits {
   readonly limited: number;
 }
 
-/** What a replica publishes: nothing where no account is limited or near it. */
+/** Returns what a replica publishes: nothing where no account is limited or near it. */
 export function observedLimits(
   refused: Pick<RefusedRequests, 'accounts'>,
   fills: ReadonlyMap<string, number>,

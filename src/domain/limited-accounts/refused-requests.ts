@@ -18,7 +18,7 @@ export interface RefusedRequest {
 export const ACCOUNTS_IN_MEMORY_MAX = 200;
 export const KEYS_PER_ACCOUNT_MAX = 5;
 export const OPERATIONS_PER_KEY_MAX = 5;
-/** What is above these two bounds is counted under this name. */
+/** Everything above these two bounds is counted under this name. */
 export const OTHERS = 'others';
 /** An account that was not refused for this long is limited no longer. */
 const LIMITED_MS = 60_000;
@@ -40,8 +40,8 @@ interface Limited {
 }
 
 /**
- * The requests that this replica refused in the last 60 s, by account, key and operation: for whoever asks which account
- * is limited, and by what. It is bounded, however many accounts, keys and operations there are.
+ * The requests that this replica refused in the last 60 s, by account, key and operation: for whoever asks which
+ * account is limited, and by what. It is bounded, however many accounts, keys and operations there are.
  */
 export class RefusedRequests {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;

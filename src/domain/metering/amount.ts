@@ -29,8 +29,8 @@ export function amountOf(month: string, currency: string, nights: readonly Bille
 }
 
 /**
- * Returns each night's part of its account's amount, in minor units: the rounded sum up to that night less the one before
- * it. The parts add up to `amountOf`, and a night that comes later changes none of them.
+ * Returns each night's part of its account's amount, in minor units: the rounded sum up to that night less the one
+ * before it. The parts add up to `amountOf`, and a night that comes later changes none of them.
  * @param nights as for `amountOf`, in the order of their days. @throws as `amountOf`
  */
 export function amountsOfNights(month: string, currency: string, nights: readonly BilledNight[]): readonly number[] {

@@ -39,7 +39,9 @@ export const isLate = (day: string, at: number): boolean => at > endOfDay(day) +
 const PAUSE_MAX_MS = 1000;
 const FRESH_ATTEMPTS_MAX = 20;
 const FRESH_PAUSE_MS = 50;
-/** After so many apps were read or counted, in a fraction of a millisecond, requests go on; an account is not divided. */
+/**
+ * After so many apps were read or counted, in a fraction of a millisecond, requests go on; an account is not divided.
+ */
 const APPS_PER_TURN = 200;
 const TURN_PAUSE_MS = 1;
 

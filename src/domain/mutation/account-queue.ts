@@ -10,7 +10,7 @@ import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
 import { writeClassOf } from './actions.ts';
-import { isUnchanged, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
+import { isUnchanged, withParts, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
 
 /*
  * Creates and deletes of one account all write its counters, the record that makes the limit of 1000 apps exact (A10).
@@ -113,7 +113,7 @@ async function commitTogether(
     for (let attempt = 1; ; attempt += 1) {
       const handed = attempt === 1 ? sharedReader(left) : undefined;
       const read = await readAccount(deps, accountId, handed, lastCommit);
-      const { planned, deferred } = await planAll(deps, read, left);
+      const { planned, deferred } = await planMembers(deps, read, left);
       waiting.unshift(...deferred);
       const last = planned.at(-1);
       if (!last || !read.counters) return undefined;
@@ -180,7 +180,7 @@ interface Together {
 }
 
 /** Plans each member upon the counters that the one before leaves. Refused and unchanged ones are settled here. */
-async function planAll(
+async function planMembers(
   deps: Pick<MutationDeps, 'clock' | 'store' | 'quotas'>,
   { reader, isCurrent, counters }: AccountRead,
   members: readonly Member[],
@@ -229,7 +229,7 @@ async function guarded(
 ): Promise<CountersStep<unknown> | Unchanged<unknown>> {
   const relied = await origin.guard?.(reader);
   const step = await plan(reader, counters);
-  return relied === undefined || isUnchanged(step) ? step : { ...step, expect: [...step.expect, ...relied] };
+  return relied === undefined || isUnchanged(step) ? step : withParts(step, { expect: relied });
 }
 
 /** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */

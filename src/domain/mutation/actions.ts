@@ -4,9 +4,9 @@ import type { WriteClass } from '../../store/port.ts';
 type ActionClass = WriteClass | 'by content';
 
 /**
- * The names of the changes, in the audit and in the metrics, each with its class (A12). On a nearly full store only those
- * are taken that take access away or free space, and each of these can be repeated only after one that is refused: so
- * they cannot fill what is left themselves.
+ * The names of the changes, in the audit and in the metrics, each with its class (A12). On a nearly full store only
+ * those are taken that take access away or free space, and each of these can be repeated only after one that is
+ * refused: so they cannot fill what is left themselves.
  */
 const ACTIONS = {
   'account.created': 'growth',
@@ -34,11 +34,11 @@ const ACTIONS = {
   'otel.stored': 'by content',
   'otel.purged': 'vital',
   'review.decided': 'growth',
-  // A read of the operator's, and a reason for one.
+  // Each is a read by the operator, and a full store is a reason for one.
   'backup.begun': 'upkeep',
   'usage.exported': 'upkeep',
   'audit.exported': 'upkeep',
-  // Of failed secrets: whoever tries them must not fill the store.
+  // Each tells of failed secrets: whoever tries them must not fill the store.
   'key.refused': 'growth',
   'token.refused': 'growth',
   'sign-in.refused': 'growth',
@@ -58,7 +58,7 @@ const ACTIONS = {
   'member.added': 'growth',
   'member.changed': 'by content',
   'member.removed': 'vital',
-  // Somebody must be able to sign in where the store is nearly full: by the panel he revokes and deletes.
+  // A user must be able to sign in where the store is nearly full, to revoke and delete by the panel.
   'session.created': 'upkeep',
   'session.ended': 'vital',
   'link.created': 'growth',

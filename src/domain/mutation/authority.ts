@@ -1,8 +1,7 @@
-import { expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
+import { expectUnchanged, type ChangeParts } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import type { AppRecord } from '../records/app-records.ts';
 import { Refusal } from '../refusal.ts';
-import type { Step } from './step.ts';
 
 /**
  * The authority for a change of an account's records: an API key, the leader's precondition for a custom resource, or
@@ -22,9 +21,7 @@ interface ResourceAuthority {
  * The expectations that a commit for a custom resource adds (the leader's fence, the binding as it was read) and the
  * writes (the binding as it then is), so that a change and the binding that records it are one commit.
  */
-export interface Precondition {
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
+export interface Precondition extends ChangeParts {
   /**
    * A plan calls this first. A commit that conflicts is planned again; where the precondition itself does not hold, it
    * never will, and the attempts end here. The first call reads nothing.
@@ -35,18 +32,9 @@ export interface Precondition {
 /** The precondition of a change that is not made for a custom resource. */
 export const NO_PRECONDITION: Precondition = { expect: [], write: [], recheck: async () => undefined };
 
-/** The step with the expectations and writes of the precondition. */
-export const relyingOn = <T>(precondition: Precondition, step: Step<T>): Step<T> => ({
-  ...step,
-  expect: [...step.expect, ...precondition.expect],
-  write: [...step.write, ...precondition.write],
-});
-
 /** An account that a change is allowed on, with the expectations and writes that the authority adds to the commit. */
-export interface Authorised {
+export interface Authorised extends ChangeParts {
   readonly account: AccountReader;
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
 }
 
 /**

@@ -2,15 +2,15 @@ import type { Fleet } from '../fleet/fleet.ts';
 import type { MutationDeps } from './step.ts';
 
 /*
- * The instant of an entry of the audit is taken when its commit is sent, anew for each attempt, and is never before those
- * of the entries that its plan can have read: replicas' clocks differ, so each commit tells `head` its instant, and memory
- * keeps the newest (store/head-value.ts). It is a hybrid logical clock (Kulkarni et al., 2014). Entries of one millisecond may
- * have one instant; the lists follow the store's order all the same.
+ * The instant of an entry of the audit is taken when its commit is sent, anew for each attempt, and is never before
+ * those of the entries that its plan can have read: replicas' clocks differ, so each commit tells `head` its instant,
+ * and memory keeps the newest (store/head-value.ts). It is a hybrid logical clock (Kulkarni et al., 2014). Entries of
+ * one millisecond may have one instant; the lists follow the store's order all the same.
  */
 
 /**
- * Where this clock is behind that of another replica, instants go on a millisecond a commit, and run ahead of it by so much
- * at most: beyond it they are equal.
+ * Instants go on a millisecond a commit where this clock is behind that of another replica, and run ahead of it by so
+ * much at most: beyond it they are equal.
  */
 const AHEAD_MS_MAX = 5000;
 
@@ -24,8 +24,8 @@ interface CommitInstants {
   /** The newest one, in milliseconds since 1970. */
   readonly newest: number;
   /**
-   * The instant of an entry. Where nothing was committed since the instant that counts for metering (M1), it is that one:
-   * the audit then has one instant, and not two that are some milliseconds apart.
+   * The instant of an entry. Where nothing was committed since the instant that counts for metering (M1), it is that
+   * one: the audit then has one instant, and not two that are some milliseconds apart.
    */
   of(countsAt: number | undefined): number;
 }

@@ -2,6 +2,7 @@ import {
   expectAbsent,
   StoreUnavailable,
   type Change,
+  type ChangeParts,
   type Expectation,
   type Put,
   type Store,
@@ -18,9 +19,7 @@ import { writeClassOf } from './actions.ts';
 import { commitInstants, type InstantDeps } from './commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from './step.ts';
 
-interface CommitExtra {
-  readonly expect?: readonly Expectation[];
-  readonly write?: readonly Write[];
+interface CommitExtra extends Partial<ChangeParts> {
   /** No consistent read depends on what the steps write. */
   readonly quiet?: true;
 }

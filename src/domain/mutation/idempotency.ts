@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { expectAsFound, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { expectAsFound, type ChangeParts, type Store, type Write } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { sealingKey } from '../keys/active-key.ts';
@@ -41,10 +41,7 @@ export interface IdempotencyRecords {
  * @param number how many records of this scope were made before; the same commit must count this one
  * @throws StoreUnavailable, BadRecord
  */
-export type RecordAnswer = (
-  number: number,
-  answer: Secret,
-) => Promise<{ expect: readonly Expectation[]; write: readonly Write[] }>;
+export type RecordAnswer = (number: number, answer: Secret) => Promise<ChangeParts>;
 
 /** The refusal of a key that was used with another content. */
 interface OtherContent {

@@ -23,8 +23,8 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
       const { accountId, action } = one;
       deps.quotas.refuseAtQuota(origin, { accountId, action, writeClass: writeClassOf(one) });
     }
-    // The change alone counts: a step that it takes along, such as a new session after the removal of a passkey, must not
-    // hold it up.
+    // The change alone counts: a step that it takes along, such as a new session after the removal of a passkey, must
+    // not hold it up.
     if (attempt === 1) deps.quotas.countOwnAct(origin, step);
     const outcome = await commitSteps(
       deps,

@@ -9,7 +9,7 @@ import { Busy } from '../refusal.ts';
 import { refuseLate } from './commit.ts';
 import { createIdempotencyRecords, type IdempotencyKey } from './idempotency.ts';
 import { mutate } from './mutation.ts';
-import { requestFields, type MutationDeps, type Origin, type Plan, type Step } from './step.ts';
+import { requestFields, withParts, type MutationDeps, type Origin, type Plan, type Step } from './step.ts';
 
 /*
  * H19 for what the operator creates. All tokens of the operator are one caller, so that a create may be repeated while
@@ -29,7 +29,7 @@ interface Creation<T> {
   read(kept: string): T;
 }
 
-/** What was created, now or before. */
+/** The created thing, made now or before. */
 export type Created<T> = T & {
   /** The answer was given before, for the same Idempotency-Key. */
   readonly replayed: boolean;
@@ -73,11 +73,12 @@ export function createOperatorCreates(deps: MutationDeps & { readonly envelope: 
       const entry = await store.get(key);
       const ring = entry && parseRecord(KEYS.idempotencyRing, entry);
       const next = ring?.record.next ?? 0;
-      const { expect, write } = await found.record(next, creation.spell(step.result));
+      const recorded = await found.record(next, creation.spell(step.result));
       return {
-        ...step,
-        expect: [...step.expect, ...expect, expectAsFound(key, ring)],
-        write: [...step.write, ...write, put(key, { ...ring?.record, next: next + 1 })],
+        ...withParts(step, recorded, {
+          expect: [expectAsFound(key, ring)],
+          write: [put(key, { ...ring?.record, next: next + 1 })],
+        }),
         result: { ...step.result, replayed: false },
       };
     };

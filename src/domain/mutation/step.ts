@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import type { Expectation, Store, Write } from '../../store/port.ts';
+import type { ChangeParts, Expectation, Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { RandomSource } from '../credentials/random-ids.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -28,8 +28,8 @@ export interface MutationDeps {
 }
 
 /**
- * Judges whether the actor may make the change, as the reader of an attempt has it. Its expectations go into the commit:
- * a session that ends, or a role that is taken away, between this and the commit makes it conflict (A12).
+ * Judges whether the actor may make the change, as the reader of an attempt has it. Its expectations go into the
+ * commit: a session that ends, or a role that is taken away, between this and the commit makes it conflict (A12).
  * @throws Refusal `invalid_session`, `forbidden`, `not_found`; StoreUnavailable
  */
 export type Guard = (reader: FleetReader) => Promise<readonly Expectation[]>;
@@ -66,19 +66,27 @@ export const requestFields = ({ requestId, traceId }: Pick<Origin, 'requestId' |
 });
 
 /** A change to commit, decided from what was read. */
-export interface Step<T> {
+export interface Step<T> extends ChangeParts {
   readonly accountId: string;
   readonly action: MutationAction;
   readonly appId?: string;
   readonly detail?: AuditRecord['detail'];
   /** The instant that counts for metering (M1); the audit holds it where it differs from that of its entry. */
   readonly countsAt?: number;
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
   /** An action whose class depends on its content takes something away: a nearly full store takes it all the same. */
   readonly withdraws?: boolean;
   readonly result: T;
 }
+
+/** The step with the expectations and writes of others. */
+export const withParts = <S extends Step<unknown>>(
+  step: S,
+  ...parts: readonly (Partial<ChangeParts> | undefined)[]
+): S => ({
+  ...step,
+  expect: [...step.expect, ...parts.flatMap((part) => part?.expect ?? [])],
+  write: [...step.write, ...parts.flatMap((part) => part?.write ?? [])],
+});
 
 /** A step that takes others along. */
 export interface LeadingStep<T> extends Step<T> {

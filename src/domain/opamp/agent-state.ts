@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { isEmptied, offerFor, parseHash, type KnownConfig, type RemoteConfig } from './remote-config.ts';
 
-/** What an agent can do, as far as it concerns Muster. */
+/** The abilities of an agent, as far as they concern Muster. */
 export interface AgentAbilities {
   readonly acceptsConfig: boolean;
   readonly reportsConfig: boolean;
@@ -33,7 +33,7 @@ export interface AgentReport {
   readonly gap: boolean;
 }
 
-/** What follows from a report: the record that is to be written, and what the agent is answered. */
+/** A report leads to these: the record that is to be written, and what the agent is answered. */
 export interface Outcome {
   /** The record as it is to be; the same object where nothing has changed. */
   readonly record: OpampAgentRecord;
@@ -46,7 +46,7 @@ export interface Outcome {
   readonly askFullState: boolean;
   /** Two instances use the credential in turn, and the audit is to tell. */
   readonly isShared: boolean;
-  /** What it did with the current configuration, for the rollout. */
+  /** The agent's result with the current configuration, for the rollout. */
   readonly acknowledged: { readonly status: 'applied' | 'failed'; readonly error: string | undefined } | undefined;
   /** It keeps what a replica with a newer template gave it, for as long as replicas may have two. */
   readonly isWaiting: boolean;
@@ -108,8 +108,8 @@ export function outcomeOf(
 
 /**
  * Decides what an agent is offered. An offer that it has not answered may have been lost, or its answer may have been:
- * then nobody knows what it has, and the offer is repeated. The empty one in place of a failed one is repeated only to an
- * agent that says something of itself.
+ * then nobody knows what it has, and the offer is repeated. The empty one in place of a failed one is repeated only to
+ * an agent that says something of itself.
  */
 function offerTo(next: Draft, report: AgentReport, wanted: RemoteConfig, now: number): RemoteConfig | undefined {
   const known = knownConfig(next);
@@ -158,9 +158,9 @@ function takeDebt(next: Draft, report: AgentReport, now: number): boolean {
 type Draft = { -readonly [Field in keyof OpampAgentRecord]: OpampAgentRecord[Field] };
 
 /**
- * Keeps the last two instances. A newer one replaces the older, as after a restart, and starts anew: what the former one
- * said does not hold for it, but for what it could not load. Where the older one comes back, both live: two machines use
- * one credential. So do many that come without a word on themselves, which every agent that starts has.
+ * Keeps the last two instances. A newer one replaces the older, as after a restart, and starts anew: what the former
+ * one said does not hold for it, but for what it could not load. Where the older one comes back, both live: two
+ * machines use one credential. So do many that come without a word on themselves, which every agent that starts has.
  * @returns whether the audit is to be told, once an hour at most
  */
 function takeInstance(next: Draft, { instance, described }: AgentReport, now: number): boolean {
@@ -184,7 +184,7 @@ function takeInstance(next: Draft, { instance, described }: AgentReport, now: nu
 /** An instance has its id from its start on, in all networks: whoever comes back has lived beside the other one. */
 const TURNS = 3;
 
-/** What another instance has said does not hold for this one. */
+/** Reports of another instance do not hold for this one. */
 function forget(next: Draft): void {
   for (const field of ['described', 'config', 'offered', 'health', 'settings', 'owes'] as const) delete next[field];
 }

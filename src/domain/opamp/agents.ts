@@ -10,7 +10,7 @@ import { outcomeOf, type AgentReport, type Outcome } from './agent-state.ts';
 import { hasMoved, keepReport, wantedBy, type AgentsDeps, type Kept, type WantedSettings } from './keep-report.ts';
 import type { RemoteConfig } from './remote-config.ts';
 
-/** What an agent is answered. */
+/** The answer to an agent. */
 export type Attended = Pick<Outcome, 'offer' | 'settings' | 'askFullState'> & {
   /** Whether the report had to be looked at; otherwise it was answered from memory. */
   readonly isNews: boolean;
@@ -47,21 +47,21 @@ const NOTHING_NEW: Attended = {
 export function createAgents(deps: AgentsDeps): Agents {
   const apps = (): number => deps.fleet.memory.appCount;
   /**
-   * By app, the situation in which the store had all that it needs and the agent what it should. The store is read
+   * The situation of each app in which the store had all that it needs and the agent what it should. The store is read
    * again in any other one: other replicas hear of the agent, too.
    */
   const settled = new ForgetfulNumbers(apps);
-  /** By app, the hashes of the configuration and of the interval that this replica offered last. */
+  /** The hashes of the configuration and of the interval that this replica offered each app last. */
   const offered = new ForgetfulNumbers(apps);
   const intervals = new ForgetfulNumbers(apps);
-  /** By app, when it was asked for its full state and that could not be kept, on the monotonic clock. */
+  /** The time, by app, at which it was asked for its full state and that could not be kept, on the monotonic clock. */
   const asked = new ForgetfulNumbers(apps);
 
-  /** What could not be kept is asked for again in the next ten minutes. */
+  /** A report that could not be kept is asked for again in the next ten minutes. */
   const forNow = (situated: string): string =>
     `${situated} ${Math.floor(deps.clock.monotonic() / LIMITS.opampFullStateEveryMs)}`;
 
-  /** What could not be kept is forgotten: it must not be asked for with every poll. */
+  /** A report that could not be kept is forgotten: it must not be asked for with every poll. */
   function mayAskUnkept(appId: string): boolean {
     const [app, now] = [fingerprintOf(appId), deps.clock.monotonic()];
     const last = asked.get(app);
@@ -101,7 +101,8 @@ export function createAgents(deps: AgentsDeps): Agents {
     const until = isForNow ? forNow(now) : isSettled ? now : undefined;
     settled.set(fingerprintOf(appId), until === undefined ? NOT_SETTLED : fingerprintOf(until));
     const hadOlder = offer !== undefined && isFirst(offered, appId, offer.hash) && hasOlder;
-    // An interval is offered to whoever may have started anew, and once by each replica, which may have another one now.
+    // An interval is offered to whoever may have started anew, and once by each replica, which may have another one
+    // now.
     const isNewInterval = settings?.isWhole === false && isFirst(intervals, appId, settings.hash);
     const offersInterval = settings?.isWhole === false && (isNewInterval || report.described !== undefined);
     // Whole settings make an agent connect anew: they are offered only where that is remembered.

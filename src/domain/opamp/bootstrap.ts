@@ -15,7 +15,7 @@ interface BootstrapRequest {
   readonly agentVersion: string;
 }
 
-/** What a bootstrap needs. */
+/** A bootstrap needs these. */
 interface BootstrapDeps extends EnrollmentDeps {
   readonly keyRing: KeyRing;
 }

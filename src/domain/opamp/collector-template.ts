@@ -18,21 +18,21 @@ export interface CollectorTemplate {
   render(settings: DeliveredSettings): string;
 }
 
-/** What a template may have in the place of a value, each as a plain or quoted scalar of its own. */
+/** A template may have these in the place of a value, each as a plain or quoted scalar of its own. */
 const PLACEHOLDERS = ['$(MUSTER_ENDPOINT)', '$(MUSTER_HEADERS)', '$(MUSTER_EVIDENCE_LEVEL)'] as const;
 type Placeholder = (typeof PLACEHOLDERS)[number];
 /** Without these a configuration would go nowhere, or without its credential. */
 const REQUIRED: readonly Placeholder[] = ['$(MUSTER_ENDPOINT)', '$(MUSTER_HEADERS)'];
 const MARK = '$(MUSTER_';
 
-/** Where a placeholder stands in the text. */
+/** The place of a placeholder in the text. */
 interface Place {
   readonly placeholder: Placeholder;
   readonly start: number;
   readonly end: number;
 }
 
-/** What all that can be in a value looks like: the template is tried with it. */
+/** A sample of all that can be in a value: the template is tried with it. */
 const SAMPLE: DeliveredSettings = {
   enabled: true,
   endpoint: 'https://collector.example:4318/a"b\'c#d: {e} ${env:HOME} $$',
@@ -41,8 +41,9 @@ const SAMPLE: DeliveredSettings = {
 };
 
 /**
- * Parses the text of a template. The placeholders are found in the parsed document and replaced at their places, so that
- * the rest stays as it was written, and no value can become anything but a value; what comes out is parsed once more.
+ * Parses the text of a template. The placeholders are found in the parsed document and replaced at their places, so
+ * that the rest stays as it was written, and no value can become anything but a value; what comes out is parsed once
+ * more.
  * @throws BadTemplate
  */
 export function collectorTemplate(text: string): CollectorTemplate {
@@ -181,5 +182,5 @@ service:
 /** The one for collectors of today. */
 export const DEFAULT_TEMPLATE = defaultTemplate('otlp_http');
 
-/** What is offered where nothing is to be exported. A collector that has files of its own goes on with these. */
+/** This is offered where nothing is to be exported. A collector that has files of its own goes on with these. */
 export const EMPTY_CONFIGURATION = '{}\n';

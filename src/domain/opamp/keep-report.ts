@@ -36,7 +36,7 @@ export interface AgentsDeps extends Omit<MutationDeps, 'metrics'> {
 export const wantedBy = ({ configs, template }: AgentsDeps, found: FoundApp): MaybePromise<RemoteConfig> =>
   andThen(configs.contentOf(found), (content) => remoteConfigOf(content, template()));
 
-/** What was decided, and on what. */
+/** The decision, and the facts that it rests on. */
 export interface Kept {
   readonly outcome: Outcome;
   /** The app and the configuration that it should have, as they are now. */
@@ -48,8 +48,8 @@ export interface Kept {
 
 /**
  * Writes what has changed, and decides by what the store has.
- * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record under
- * every attempt
+ * @throws Refusal `invalid_credential`, `account_disabled`; StoreUnavailable; Busy where others changed the record
+ * under every attempt
  */
 export async function keepReport(
   deps: AgentsDeps,

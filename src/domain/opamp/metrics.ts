@@ -7,7 +7,7 @@ import type { SharingMetrics } from '../devices/metrics.ts';
 const OPAMP_RESULTS = [
   /** The agent has what it should, and said nothing new. */
   'unchanged',
-  /** What it said was kept; there was nothing to offer. */
+  /** Its report was kept; there was nothing to offer. */
   'reported',
   'config_offered',
   /** It could not load the configuration, and is offered the empty one. */

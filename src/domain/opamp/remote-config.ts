@@ -3,8 +3,8 @@ import { EMPTY_CONFIGURATION, type CollectorTemplate } from './collector-templat
 
 /*
  * The hash of a configuration is a text: its key, the instant since which its template is in use, and whether the empty
- * one is offered in its place. The key is made of the revision's random tag and of the template's fingerprint, and never
- * of the content, of which a hash would tell who has read an older one whether a secret was in it.
+ * one is offered in its place. The key is made of the revision's random tag and of the template's fingerprint, and
+ * never of the content, of which a hash would tell who has read an older one whether a secret was in it.
  */
 
 /** A template in use, and since when, in milliseconds since 1970: of two templates the newer one wins. */
@@ -73,13 +73,15 @@ export const emptied = (config: RemoteConfig): RemoteConfig => ({
   body: () => EMPTY_CONFIGURATION,
 });
 
-/** Replicas have two templates for so long at most: a rolling update, or a mounted file that reaches them one by one. */
+/**
+ * Replicas have two templates for so long at most: a rolling update, or a mounted file that reaches them one by one.
+ */
 const TEMPLATE_ROLLS_MS = 15 * 60_000;
 
 /** Whether it is the empty one for an agent that could not load it. */
 export const isEmptied = ({ hash }: RemoteConfig): boolean => parseHash(hash)?.isEmptied === true;
 
-/** What is known of the configuration that an agent has. */
+/** The facts of the configuration that an agent has. */
 export interface KnownConfig {
   /** The hash that it reported, or was offered; `''` where it has said that it has none. */
   readonly hash: string | undefined;
@@ -99,8 +101,8 @@ export function offerFor(wanted: RemoteConfig, known: KnownConfig, now: number):
   if (!has) return offer;
   if (has.key === wanted.key) return has.isEmptied === (offer !== wanted) ? undefined : offer;
   const ofTemplate = parseHash(wanted.hash);
-  // Another replica has a newer template already, or this one is the older one of a rolling update. That ends: afterwards
-  // what this replica has is the template, whichever process started last.
+  // Another replica has a newer template already, or this one is the older one of a rolling update. That ends:
+  // afterwards what this replica has is the template, whichever process started last.
   const isRecent = has.templateSince > now - TEMPLATE_ROLLS_MS && has.templateSince <= now + TEMPLATE_ROLLS_MS;
   const isNewerTemplate =
     isRecent && has.content === ofTemplate?.content && has.templateSince > ofTemplate.templateSince;

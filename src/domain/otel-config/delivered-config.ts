@@ -21,9 +21,9 @@ export interface DeviceConfig {
   readonly settings: () => DeliveredSettings;
 }
 
-/** What a daemon exports, and where to: the header in clear, so it is kept no longer than it is needed. */
+/** The data that a daemon exports, and the target: the header in clear, so it is kept no longer than it is needed. */
 export interface DeliveredSettings extends Omit<typeof NEVER_STORED, 'authHeaderSet'> {
-  /** By name; empty where no header is stored. */
+  /** The headers by name; empty where none is stored. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

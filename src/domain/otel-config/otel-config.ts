@@ -38,7 +38,9 @@ export const NEVER_STORED: OtelConfig = { enabled: false, endpoint: '', authHead
 /** A configuration with the tag by which a client says which one it has seen (H22). */
 export interface TaggedConfig {
   readonly config: OtelConfig;
-  /** Names the content, and never another one: not after a purge, nor after a restore. It tells nothing of the header. */
+  /**
+   * Names the content, and never another one: not after a purge, nor after a restore. It tells nothing of the header.
+   */
   readonly tag: string;
 }
 
@@ -117,7 +119,7 @@ export function contentName(record: OtelRecord | undefined, header: Secret | und
 }
 
 /** @throws StaleRead where the change is meant for another configuration than this one */
-function judge(isMeant: IsMeant | undefined, deps: OtelDeps, accountId: string, record: OtelRecord | undefined): void {
+function check(isMeant: IsMeant | undefined, deps: OtelDeps, accountId: string, record: OtelRecord | undefined): void {
   if (!isMeant) return;
   const tag = contentName(record, openHeader(deps.envelope, accountId, record));
   if (!isMeant(tag, record?.config !== undefined)) throw new StaleRead('The configuration is another one by now.');
@@ -146,7 +148,7 @@ async function store(
     const { account, ...authorised } = await authorisedBy(reader, accountId, caller.authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
-    judge(isMeant, deps, accountId, before?.record);
+    check(isMeant, deps, accountId, before?.record);
     if (!mayMoveHeader && movesHeader(before?.record, change)) throw new Refusal('proof_required');
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
     return decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
@@ -244,7 +246,7 @@ async function purge(deps: OtelDeps, caller: Caller, isMeant?: IsMeant): Promise
   const plan = async (reader: FleetReader): Promise<Step<void> | Unchanged<void>> => {
     const { account, expect, write } = await authorisedBy(reader, accountId, caller.authority);
     const before = await account.otel();
-    judge(isMeant, deps, accountId, before?.record);
+    check(isMeant, deps, accountId, before?.record);
     if (!before?.record.config) return { unchanged: undefined };
     const { config, ...rest } = before.record;
     const record: OtelRecord = { ...rest, revision: rest.revision + 1, tag, at: origin.at };

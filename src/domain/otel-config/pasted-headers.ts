@@ -3,9 +3,9 @@ import { authHeaderFault, collectorHeaders } from './collector-header.ts';
 
 /*
  * Vendors of collectors give the header in the form of OTEL_EXPORTER_OTLP_HEADERS (OpenTelemetry's "Protocol Exporter":
- * `name=value` pairs, separated by commas, values percent-encoded as in W3C Baggage). Pasted where one header is meant, it
- * would reach the collector as it stands. `/v1` stores what it is given; the panel and the command line ask. The variable
- * may stand before it, as in a shell, a Dockerfile or a Compose file, and a file may have a pair on each line.
+ * `name=value` pairs, separated by commas, values percent-encoded as in W3C Baggage). Pasted where one header is meant,
+ * it would reach the collector as it stands. `/v1` stores what it is given; the panel and the command line ask. The
+ * variable may stand before it, as in a shell, a Dockerfile or a Compose file, and a file may have a pair on each line.
  */
 
 /** The header that a text in that form stands for. */

@@ -43,7 +43,7 @@ export interface Rollout extends RolloutCounts {
   readonly acknowledged: readonly Acknowledged[];
   /** The agents of OpAMP by their health, as far as they report it. */
   readonly health: { readonly healthy: number; readonly unhealthy: number };
-  /** Those that turned unhealthy last first, at most 20. */
+  /** The apps that turned unhealthy last first, at most 20. */
   readonly unhealthy: readonly Unhealthy[];
 }
 
@@ -76,7 +76,7 @@ export interface RolloutFacts {
   readonly seen: Numbers;
   /** Acknowledgements by app; also of apps that were deleted since. */
   readonly acks: ReadonlyMap<string, AckRecord>;
-  /** What agents of OpAMP said, by app; also of apps that were deleted since. */
+  /** The reports of agents of OpAMP, by app; also of apps that were deleted since. */
   readonly agents?: ReadonlyMap<string, OpampAgentRecord>;
   readonly now: number;
   readonly staleAfterMs: number;

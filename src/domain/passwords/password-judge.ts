@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { lengthFault, type About } from './password-rules.ts';
 
-/** What the thread is given. */
+/** The thread is given this. */
 export interface Judged {
   readonly password: string;
   readonly about: About;
@@ -18,8 +18,8 @@ const HEAP_MIB_MAX = 96;
 const THREAD = new URL(`./strength-thread${extname(import.meta.filename)}`, import.meta.url);
 
 /**
- * Judges a password that somebody chooses. A password can be made for which zxcvbn computes 0.1 s, and its lists take as
- * long to load: a thread of its own does both and ends, so that requests do not wait and nothing stays in memory.
+ * Judges a password that somebody chooses. A password can be made for which zxcvbn computes 0.1 s, and its lists take
+ * as long to load: a thread of its own does both and ends, so that requests do not wait and nothing stays in memory.
  * @throws Error when the thread ends without a word
  */
 export async function judgePassword(password: string, { login, name }: About): Promise<Judgement> {

@@ -2,14 +2,14 @@ import { LIMITS } from '../limits.ts';
 
 /*
  * Which passwords are refused (NIST SP 800-63B, 5.1.1.2): those that are short, and those that an attacker tries first.
- * No mix of kinds of characters is asked for. How soon one is guessed is judged in password-strength.ts, which is loaded
- * where somebody chooses a password. The pages of the panel judge with the same code.
+ * No mix of kinds of characters is asked for. How soon one is guessed is judged in password-strength.ts, which is
+ * loaded where somebody chooses a password. The pages of the panel judge with the same code.
  */
 
 /** The form in which passwords are compared and hashed: what looks alike on two keyboards is one password. */
 export const comparablePassword = (password: string): string => password.normalize('NFKC');
 
-/** What a password must not consist of. */
+/** A password must not consist of these. */
 export interface About {
   readonly login: string;
   readonly name: string;

@@ -24,7 +24,10 @@ export function guessFault(password: string, about: About): string | undefined {
   return isOwn ? PASSWORD_FAULTS.own : PASSWORD_FAULTS.guessable;
 }
 
-/** A login and a name, whole, in their words, and with these together, where they are long enough to be told from chance. */
+/**
+ * A login and a name, whole, in their words, and with these together, where they are long enough to be told from
+ * chance.
+ */
 function ownWords({ login, name }: About): readonly string[] {
   const [local = ''] = login.split('@');
   const words = [login, name, local].flatMap((text) => {

@@ -1,8 +1,9 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * Who asks for a place: somebody who is known by a browser or a session; or a stranger, by the networks of the address, the
- * narrowest first. Whoever has a link is a stranger, too, and comes by the one who made it: a tenant makes many.
+ * The one who asks for a place: somebody who is known by a browser or a session; or a stranger, by the networks of the
+ * address, the narrowest first. Whoever has a link is a stranger, too, and comes by the one who made it: a tenant makes
+ * many.
  */
 export type Guest = { readonly known: string } | { readonly networks: readonly string[]; readonly invitedBy?: string };
 
@@ -77,7 +78,7 @@ export class Places {
   }
 }
 
-/** What a guest is counted under, and the most of each. The widest network of an address has a tenth of all places. */
+/** A guest is counted under these, each with its bound. The widest network of an address has a tenth of all places. */
 function sharesOf(guest: Guest): readonly (readonly [of: string, most: number])[] {
   if ('known' in guest) return [[`known ${guest.known}`, LIMITS.passwordsPerKnownMax]];
   const widest = guest.networks.length - 1;

@@ -3,8 +3,8 @@ import type { AccountRecord, StoredRecord } from '../records/account-records.ts'
 
 /*
  * A16: what an account's own keys and people write is bounded by a quota, so that one account cannot fill the store of
- * all. The leader counts (stored-bytes.ts); a change is judged by what memory holds of that count. It is seconds old, so
- * an account goes over its quota by what it writes in these seconds (docs/adr/0059-a-quota-for-each-account.md).
+ * all. The leader counts (stored-bytes.ts); a change is judged by what memory holds of that count. It is seconds old,
+ * so an account goes over its quota by what it writes in these seconds (docs/adr/0059-a-quota-for-each-account.md).
  */
 
 export const MIB = 1024 * 1024;
@@ -35,7 +35,7 @@ export function quotaBytesOf({ quotaMb }: Pick<AccountRecord, 'quotaMb'>, accoun
 export const storedBytesOf = (stored: Pick<StoredRecord, 'audit' | 'records'> | undefined): number =>
   stored === undefined ? 0 : stored.audit + stored.records;
 
-/** What an account stores, against its quota. */
+/** The bytes that an account stores, against its quota. */
 export interface AccountStorage {
   readonly storedBytes: number;
   /** In MiB; 0 is none. */

@@ -18,14 +18,14 @@ interface EndingAccount extends GrowingAccount {
   readonly secondsToQuota: number;
 }
 
-/** What all accounts store of their own. */
+/** The bytes that all accounts store of their own. */
 export interface QuotaState {
   /** Accounts at 80 % of their quota or more, those at it among them. */
   readonly near: number;
   readonly atQuota: number;
   /** The fastest first. */
   readonly growing: readonly GrowingAccount[];
-  /** Those with a quota that is used up first. */
+  /** The accounts whose quota is used up first. */
   readonly ending: readonly EndingAccount[];
 }
 
@@ -51,7 +51,7 @@ export function marksAfter(
 }
 
 /**
- * What the accounts in memory store, as the leader last wrote it.
+ * Returns what the accounts in memory store, as the leader last wrote it.
  * @param now on the wall clock, in milliseconds since 1970
  * @param namedMax how many of those that grow fastest are told, and of those that reach their quotas first
  */

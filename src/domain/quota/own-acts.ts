@@ -13,8 +13,8 @@ const CHANGES: Allowance = { burst: LIMITS.ownChangesBurst, perHour: LIMITS.ownC
 const SIGN_INS: Allowance = { burst: LIMITS.ownSignInsBurst, perHour: LIMITS.ownSignInsPerHour };
 
 /**
- * What a person does of their own that leaves an entry in the audit of the service, where no account is charged with it.
- * What ends something (a session, a passkey) can be repeated only after one of these.
+ * Acts that a person does of their own and that leave an entry in the audit of the service, where no account is charged
+ * with it. What ends something (a session, a passkey) can be repeated only after one of these.
  */
 const ALLOWANCES: ReadonlyMap<string, Allowance> = new Map([
   ['user.changed', CHANGES],
@@ -35,7 +35,7 @@ interface Used {
 /** Counts what persons do, in this replica: a bound on the bytes that one of them adds to the audit of the service. */
 export class OwnActs {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By action and person; who did something last is the last. */
+  /** The acts by action and person; whoever did something last is the last. */
   readonly #used = new RecentMap<string, Used>(LIMITS.usersMax * 2);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {

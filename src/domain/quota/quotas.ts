@@ -14,7 +14,7 @@ interface Writer {
   readonly asOperator?: boolean;
 }
 
-/** What is about to be committed. */
+/** The change that is about to be committed. */
 interface Growth {
   readonly accountId: string;
   readonly action: string;
@@ -27,7 +27,7 @@ export interface Quotas {
   refuseAtQuota(writer: Writer, growth: Growth): void;
   /** Counts what a person does that stands in the audit of the service. @throws Refusal `rate_limited` */
   countOwnAct(writer: Writer, growth: Pick<Growth, 'accountId' | 'action'>): void;
-  /** What an account stores of its own, as memory has it. */
+  /** The bytes that an account stores of its own, as memory has them. */
   storage(account: Pick<AccountRecord, 'quotaMb'> & { readonly accountId: string }): AccountStorage;
 }
 

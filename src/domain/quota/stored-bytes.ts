@@ -55,7 +55,7 @@ interface StoredBytesDeps extends QuotaDeps {
 /** Creates it for a term. @param fence the expectations of every commit of the term */
 export function createStoredBytes(deps: StoredBytesDeps, fence: readonly Expectation[]): StoredBytes {
   const { store, clock, log, fleet } = deps;
-  /** By account, the bytes of its own entries, as its chain has them. */
+  /** The bytes of each account's own entries, as its chain has them. */
   const counted = new Map<string, number>();
   const uncounted = new Set<string>();
   /** Accounts whose records are to be listed in any case. */

@@ -20,8 +20,8 @@ import type { WindowKeeper } from './local-window.ts';
 
 /*
  * The windows as the embedded store keeps them through a crash. Like all records of the rate window they touch neither
- * `head` nor the audit. Instants are those of the machine's monotonic clock, in milliseconds, rounded up: the wall clock
- * plays no part.
+ * `head` nor the audit. Instants are those of the machine's monotonic clock, in milliseconds, rounded up: the wall
+ * clock plays no part.
  */
 
 interface KeeperDeps {

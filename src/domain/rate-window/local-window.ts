@@ -18,7 +18,9 @@ export interface RateWindow {
    * knows; undefined where it knows nothing of the last minute. It asks nobody.
    */
   known(accountId: string): RateLeft | undefined;
-  /** How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1, by account. */
+  /**
+   * How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1, by account.
+   */
   fills(): ReadonlyMap<string, number>;
 }
 
@@ -53,9 +55,13 @@ const FORGOTTEN_TOGETHER_MAX = 100;
 const NOT_KEPT: WindowKeeper = { keep: async () => undefined };
 
 export interface LocalRateWindow extends RateWindow {
-  /** Adds units that were spent before this process began, by account, oldest first, as `Clock.monotonic` tells time. */
+  /**
+   * Adds units that were spent before this process began, by account, oldest first, as `Clock.monotonic` tells time.
+   */
   restore(spent: ReadonlyMap<string, readonly number[]>): void;
-  /** Keeps every window as it is now, with nothing reserved. Call it while nothing is charged. @throws StoreUnavailable */
+  /**
+   * Keeps every window as it is now, with nothing reserved. Call it while nothing is charged. @throws StoreUnavailable
+   */
   save(): Promise<void>;
   /** Forgets windows that are over, in memory and on disk. @throws StoreUnavailable */
   forget(): Promise<void>;

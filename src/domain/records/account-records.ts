@@ -19,8 +19,8 @@ export const accountRecords = {
       /** The custom resource that the account follows. */
       managedBy: resourceSchema.extend({ namespaceUid: z.string().optional() }).optional(),
       /**
-       * The custom resource that the account followed until it was deleted: the one of that name which comes next in the
-       * same namespace, by its UID, takes the account up again (docs/adr/0041-adoption.md).
+       * The custom resource that the account followed until it was deleted: the one of that name which comes next in
+       * the same namespace, by its UID, takes the account up again (docs/adr/0041-adoption.md).
        */
       releasedBy: resourceSchema.extend({ namespaceUid: z.string(), at: instant }).optional(),
     }),
@@ -55,8 +55,8 @@ export const accountRecords = {
     holds: 'the counters: apps, next slot, next slot of idempotency records',
   }),
   /**
-   * The bytes that an account stores of its own (A16), as the leader last wrote them: where they have changed by a part of
-   * the quota. `marks` are earlier values, the oldest first, by which the growth is told.
+   * The bytes that an account stores of its own (A16), as the leader last wrote them: where they have changed by a part
+   * of the quota. `marks` are earlier values, the oldest first, by which the growth is told.
    */
   stored: record('d/a/<accountId>/stored', {
     schema: z.looseObject({

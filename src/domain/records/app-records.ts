@@ -42,11 +42,14 @@ export const appRecords = {
       /** `namespace/name` of the one custom resource that may adopt the app, once. */
       adoptableBy: z.string().optional(),
       consent: consentSchema.optional(),
-      /** The custom resource that adopted the app; absent where the app was created for the resource that it follows. */
+      /**
+       * The custom resource that adopted the app; absent where the app was created for the resource that it follows.
+       */
       managedBy: resourceSchema.optional(),
       /**
-       * The custom resource that the app followed until it was deleted; one of that name may adopt the app again, unless an
-       * operator has withdrawn that. It stays then: a resource from which the app was taken before does not get it back.
+       * The custom resource that the app followed until it was deleted; one of that name may adopt the app again,
+       * unless an operator has withdrawn that. It stays then: a resource from which the app was taken before does not
+       * get it back.
        */
       releasedBy: resourceSchema.extend({ withdrawn: z.literal(true).optional() }).optional(),
     }),
@@ -56,8 +59,8 @@ export const appRecords = {
     holds: 'an app: status, hash of the credential, open and spent codes by hash',
   }),
   /**
-   * `packed` is read by domain/fleet/last-seen-codec.ts. `senders` has who that was, packed alike, for some of those whom
-   * several replicas hear of (domain/shared-credentials/sharing-watch.ts); absent where there is none.
+   * `packed` is read by domain/fleet/last-seen-codec.ts. `senders` has who that was, packed alike, for some of those
+   * whom several replicas hear of (domain/shared-credentials/sharing-watch.ts); absent where there is none.
    */
   lastSeen: record('d/a/<accountId>/seen', {
     schema: z.looseObject({ packed: z.string(), senders: z.string().optional() }),

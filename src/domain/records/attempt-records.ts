@@ -36,7 +36,10 @@ const enteredSchema = z.looseObject({
 export type EnteredSignIns = z.infer<typeof enteredSchema>;
 
 export const attemptRecords = {
-  /** `owner` is an account, `operator`, or `signInsOf` a user. `counted` has the counts of each replica that have entered it. */
+  /**
+   * `owner` is an account, `operator`, or `signInsOf` a user. `counted` has the counts of each replica that have
+   * entered it.
+   */
   attempted: record('attempted/<owner>', {
     schema: z.looseObject({
       at: z.int().min(0),

@@ -51,7 +51,9 @@ export const auditRecords = {
         previous: digest,
         /** When the block was sealed. */
         at: instant,
-        /** The last part of an entry's key, and the digest of its stored value, in the order of (store revision, key). */
+        /**
+         * The last part of an entry's key, and the digest of its stored value, in the order of (store revision, key).
+         */
         entries: z.array(z.tuple([z.string(), digest])).min(1),
         /** The digest over all of the above (`blockDigest`). */
         digest,
@@ -76,8 +78,8 @@ export const auditRecords = {
       /** The block of `base` is still there: its entries are being removed. */
       cutting: z.boolean(),
       /**
-       * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), for the
-       * chain from this base to the block of this number; absent, or of another stretch, until they are counted.
+       * The bytes of the sealed entries that the account's own keys and people have written (audit/own-bytes.ts), for
+       * the chain from this base to the block of this number; absent, or of another stretch, until they are counted.
        */
       own: z.looseObject({ bytes: z.int().min(0), number: z.int().min(0), base: z.int().min(0) }).optional(),
     }),

@@ -9,7 +9,9 @@ import {
   type Snapshot,
 } from '../../store/port.ts';
 
-/** A record as it was read, with the snapshot of its key: a plan judges the record, and its commit expects the snapshot. */
+/**
+ * A record as it was read, with the snapshot of its key: a plan judges the record, and its commit expects the snapshot.
+ */
 export interface Versioned<T> extends Snapshot {
   readonly record: T;
 }

@@ -73,6 +73,13 @@ export function kindOfKey(key: string): Declared | undefined {
   return part?.kind;
 }
 
+/** As `kindOfKey`. @throws RangeError where no kind is declared for the key */
+export function kindOf(key: string): Declared {
+  const kind = kindOfKey(key);
+  if (!kind) throw new RangeError(`No kind of record is declared for the key ${key}.`);
+  return kind;
+}
+
 const ownedBy = (owner: 'app' | 'user'): readonly Declared[] =>
   Object.values<Declared>(KEYS).filter((kind) => kind.ownedBy === owner);
 const [OF_APPS, OF_USERS] = [ownedBy('app'), ownedBy('user')];

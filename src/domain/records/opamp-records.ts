@@ -4,8 +4,9 @@ import { instant } from './shapes.ts';
 
 export const opampRecords = {
   /**
-   * The state that an agent of OpAMP has told of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed since its last
-   * message, so the service has to remember it, for every replica. It is a daemon's own state, as its acknowledgement is.
+   * The state that an agent of OpAMP has told of itself (docs/CONTRACT.md#opamp). It leaves out what has not changed
+   * since its last message, so the service has to remember it, for every replica. It is a daemon's own state, as its
+   * acknowledgement is.
    */
   opampAgent: record('opamp/<accountId>/<appId>', {
     schema: z.looseObject({
@@ -13,7 +14,9 @@ export const opampRecords = {
       instances: z.array(z.string()).max(2),
       /** As it described itself; absent until it has. */
       described: z.looseObject({ platform: z.string().optional(), agentVersion: z.string().optional() }).optional(),
-      /** The hash of the configuration that it last reported, or was offered where it reports none, and how that went. */
+      /**
+       * The hash of the configuration that it last reported, or was offered where it reports none, and how that went.
+       */
       config: z.looseObject({ hash: z.string(), status: z.string() }).optional(),
       /** The hash of the last offer, until the agent has said what it did with it. */
       offered: z.string().optional(),

@@ -41,14 +41,18 @@ const rowsOf = (length: number, unitsAt: number) =>
 const agesSchema = z.looseObject({
   /** The revision that the numbers below count from: 1 is `base` itself, 0 the revision of this record. */
   base: z.int().min(0),
-  /** By replica: revision, age in ms at its commit, units, and the bucket as the number of buckets since `from`. */
+  /**
+   * The spends by replica: revision, age in ms at its commit, units, and the bucket as the number of buckets since
+   * `from`.
+   */
   spent: z.record(z.string(), rowsOf(4, 2)),
-  /** By replica: the end of its lease, as revision and age. */
+  /** The end of each replica's lease, as revision and age. */
   holds: z.record(z.string(), z.tuple([z.int().min(0), z.int()])),
 });
 /**
  * The window of an account on etcd. `ages` dates each instant by a revision of the store. The names are older than the
- * words of the code: `holds` are leases, `slice` marks an allotment, `wants` is its demand, `wanted` is what is recalled.
+ * words of the code: `holds` are leases, `slice` marks an allotment, `wants` is its demand, `wanted` is what is
+ * recalled.
  */
 const sharedWindowSchema = z.looseObject({
   /** The first bucket, by the wall clock of its spender, in milliseconds since 1970. */

@@ -3,8 +3,8 @@ import type { Key, KeyPrefix, WriteClass, Write } from '../../store/port.ts';
 
 /*
  * A record of the store is declared once, by `record()`, in a file of this folder: its key, its shape and what becomes
- * of it. `keys.ts` folds the declarations, and the classes of a full store, the doctor, backup and restore, the deletion
- * of an app or a user and the table of docs/ARCHITECTURE.md follow from it.
+ * of it. `keys.ts` folds the declarations, and the classes of a full store, the doctor, backup and restore, the
+ * deletion of an app or a user and the table of docs/ARCHITECTURE.md follow from it.
  */
 
 /** The values of a pattern's names. */
@@ -61,11 +61,14 @@ interface Facts<S> {
   /** The shape of the record. Objects are loose: fields of a newer minor version survive a rewrite by this one. */
   readonly schema: S;
   /**
-   * The class of a commit that puts the record and names none. `by commit`: the commit names its class, that of a mutation
-   * (domain/mutation/actions.ts) or of `UNAUDITED_CLASSES`.
+   * The class of a commit that puts the record and names none. `by commit`: the commit names its class, that of a
+   * mutation (domain/mutation/actions.ts) or of `UNAUDITED_CLASSES`.
    */
   readonly writeClass: WriteClass | 'by commit';
-  /** Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they are. */
+  /**
+   * Whether a backup has the record; domain/backup/restore-rules.ts has those that a restore does not write as they
+   * are.
+   */
   readonly backup: 'kept' | 'left out';
   /** Describes the record in docs/ARCHITECTURE.md. */
   readonly holds: string;

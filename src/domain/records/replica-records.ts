@@ -28,7 +28,7 @@ const limitedSchema = z.looseObject({
   /** The accounts whose window is a quarter full or more, the fullest first, each with its fill from 0 to 1. */
   fills: z.array(z.tuple([z.string(), z.number()])),
 });
-/** What one replica knows of limited accounts, within bounds. */
+/** One replica knows this of limited accounts, within bounds. */
 export type Limited = z.infer<typeof limitedSchema>;
 
 export const replicaRecords = {
@@ -41,7 +41,8 @@ export const replicaRecords = {
       /** The numbers of the key-encryption keys in its key file, ascending. */
       keyNumbers: z.array(z.int().min(1)),
       /**
-       * The fingerprint of each of these keys, by number: it distinguishes two keys of one number and reveals nothing else.
+       * The fingerprint of each of these keys, by number: it distinguishes two keys of one number and reveals nothing
+       * else.
        */
       fingerprints: z.record(z.string(), z.string()),
       /** Its wall clock when it wrote this. */

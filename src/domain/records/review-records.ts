@@ -29,8 +29,8 @@ export const reviewRecords = {
     holds: 'an entry of the review queue',
   }),
   /**
-   * The entries that an app has, by digest with the bytes of each, oldest first, and how many were dropped for newer ones.
-   * Whoever adds one writes this record, which keeps their bound exact.
+   * The entries that an app has, by digest with the bytes of each, oldest first, and how many were dropped for newer
+   * ones. Whoever adds one writes this record, which keeps their bound exact.
    */
   reviewIndex: record('reviews/<accountId>/<appId>', {
     schema: z.looseObject({

@@ -14,8 +14,8 @@ export const storeRecords = {
     schema: z.looseObject({
       format: z.int().min(1),
       /**
-       * Tells this store from every other one (A14). Absent in a store that only a version before this field has started
-       * on.
+       * Tells this store from every other one (A14). Absent in a store that only a version before this field has
+       * started on.
        */
       storeId: z.string().min(1).optional(),
     }),

@@ -86,13 +86,13 @@ export const userRecords = {
       /** The account by whose invitation the user came; absent where somebody else made the user. */
       invitedBy: z.string().optional(),
       /**
-       * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there was one.
-       * A week later the user is removed (domain/users/unused-users.ts).
+       * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there
+       * was one. A week later the user is removed (domain/users/unused-users.ts).
        */
       roleless: instant.optional(),
       /**
-       * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave. `asked` is the
-       * store's revision before the provider was asked for them; absent in records of earlier versions.
+       * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave.
+       * `asked` is the store's revision before the provider was asked for them; absent in records of earlier versions.
        */
       mapped: z
         .looseObject({
@@ -196,7 +196,9 @@ export const userRecords = {
       counters: z.record(z.string(), z.int().min(0)),
       /** The browser of the last sign-in is last. */
       known: z.array(knownBrowserSchema).optional(),
-      /** Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`. */
+      /**
+       * Challenges that a passkey has answered, by a hash: each is good once, at most `LIMITS.passkeyAnswersKeptMax`.
+       */
       answered: z.array(z.looseObject({ hash: z.string(), until: instant })).optional(),
     }),
     writeClass: 'upkeep',
@@ -207,7 +209,7 @@ export const userRecords = {
   /** Failed sign-ins by the keyed hash of a name, packed. */
   signInNames: record('sign-in-names/<number>', {
     schema: z.looseObject({ failures: z.string().regex(SIGN_IN_NAMES_TEXT) }),
-    // Of a fixed size. Without it nobody is let in from a browser that is not known.
+    // The size is fixed. Without it nobody is let in from a browser that is not known.
     writeClass: 'vital',
     backup: 'left out',
     holds: 'failed sign-ins by the keyed hashes of 64 names, packed; quiet',

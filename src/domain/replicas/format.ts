@@ -6,9 +6,9 @@ import { FORMAT } from '../records/store-records.ts';
 import { StoreIdentity } from './store-identity.ts';
 
 /*
- * The format of all records together (docs/adr/0023-neighbouring-versions.md). There is one so far. A later one is raised
- * first, before any record is changed: a program that does not know it no longer starts, and one that runs notices
- * within seconds and ends.
+ * The format of all records together (docs/adr/0023-neighbouring-versions.md). There is one so far. A later one is
+ * raised first, before any record is changed: a program that does not know it no longer starts, and one that runs
+ * notices within seconds and ends.
  */
 
 /** Says what to do with a store in which a restore was interrupted. */
@@ -31,8 +31,8 @@ interface Settling {
 
 /**
  * Checks that this program and the store's records fit, before anything else is read: an empty store takes this
- * program's format, and a newer one is refused. A store without an id gets one. Where an id is expected, an empty store,
- * and one with another id or none, is refused (A14).
+ * program's format, and a newer one is refused. A store without an id gets one. Where an id is expected, an empty
+ * store, and one with another id or none, is refused (A14).
  * @returns the id of the store
  * @throws Error in words for the operator, also after an interrupted restore; StoreUnavailable; BadRecord
  */

@@ -1,5 +1,6 @@
 import { StoreUnavailable, type Store } from '../../store/port.ts';
-import { kindOf, refuseWithoutRoom, writeClassOfChange } from '../fullness/write-class.ts';
+import { refuseWithoutRoom, writeClassOfChange } from '../fullness/write-class.ts';
+import { kindOf } from '../records/keys.ts';
 import { newerFormat, newerInWords } from './format.ts';
 
 /**

@@ -20,7 +20,10 @@ export interface Replicas {
    * @throws StoreUnavailable; BadRecord; Busy as `joinSealing`
    */
   announce(): Promise<string | undefined>;
-  /** Announces this replica again, and compares its clock and its operator tokens with those of the others. @throws StoreUnavailable; BadRecord; Busy */
+  /**
+   * Announces this replica again, and compares its clock and its operator tokens with those of the others. @throws
+   * StoreUnavailable; BadRecord; Busy
+   */
   round(): Promise<void>;
   /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
   live(): Promise<readonly ReplicaRecord[]>;
@@ -32,11 +35,11 @@ export interface Replicas {
    */
   everyReplicaKnows(change: string): Promise<boolean>;
   /**
-   * Takes how far another replica's wall clock is ahead at least, in milliseconds (negative: behind), as it was learnt by
-   * question and answer: far more exact than its announcements are. It holds for a minute.
+   * Takes how far another replica's wall clock is ahead at least, in milliseconds (negative: behind), as it was learnt
+   * by question and answer: far more exact than its announcements are. It holds for a minute.
    */
   clockHeard(replicaId: string, skewMs: number): void;
-  /** What `clockHeard` took within the last minute; undefined where it took nothing. */
+  /** The skew that `clockHeard` took within the last minute; undefined where it took none. */
   skewOf(replicaId: string): number | undefined;
   /**
    * Adds fields to every announcement of this replica, so that the leader learns within one pause what this replica has
@@ -116,7 +119,7 @@ class Registry implements Replicas {
   #others: number | undefined;
   readonly #tokens: ComparedTokens;
   #announcedTokens: AnnouncedTokens | undefined;
-  /** What was learnt by question and answer: the skew of each replica, and when, on the monotonic clock. */
+  /** Question and answer have told these: the skew of each replica, and when, on the monotonic clock. */
   readonly #heard = new Map<string, { readonly skewMs: number; readonly at: number }>();
   readonly #observed: (() => Partial<ReplicaRecord>)[] = [];
 

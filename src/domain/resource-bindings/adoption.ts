@@ -30,9 +30,9 @@ const isNamed = (record: Named | undefined, owner: Named): boolean =>
   record !== undefined && record.namespace === owner.namespace && record.name === owner.name;
 
 /**
- * Whether an operator has consented that this resource adopts the account or the app: by its name, not too long ago, and in
- * the namespace that the consent means. A consent without a UID means the namespace that has the name when Muster first
- * looks. A namespace whose UID cannot be read may be a later one of the name: it gets nothing.
+ * Whether an operator has consented that this resource adopts the account or the app: by its name, not too long ago,
+ * and in the namespace that the consent means. A consent without a UID means the namespace that has the name when
+ * Muster first looks. A namespace whose UID cannot be read may be a later one of the name: it gets nothing.
  */
 export const isOfferedTo = ({ adoptableBy, consent }: Offer, owner: InNamespace, now: number): boolean =>
   adoptableBy === resourceNameOf(owner) &&
@@ -42,8 +42,8 @@ export const isOfferedTo = ({ adoptableBy, consent }: Offer, owner: InNamespace,
   owner.namespaceUid === (consent.namespaceUid ?? owner.namespaceUid);
 
 /**
- * How a resource that may adopt nothing is told so. It is the same whether or not there is such an account or app: a writer
- * of resources must not find that out.
+ * How a resource that may adopt nothing is told so. It is the same whether or not there is such an account or app: a
+ * writer of resources must not find that out.
  * @param what such as `the account 4f2a…`
  */
 export const notOffered = (what: string, owner: InNamespace): string =>

@@ -1,8 +1,8 @@
 import { expectUnchanged, type Store } from '../../store/port.ts';
 import { creationStep, existing, type Account, type AccountsDeps, type NewAccount } from '../accounts/accounts.ts';
-import { relyingOn, type Precondition } from '../mutation/authority.ts';
+import type { Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { Origin } from '../mutation/step.ts';
+import { withParts, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AccountRecord } from '../records/account-records.ts';
@@ -22,8 +22,8 @@ export interface BoundAccounts {
   create(origin: Origin, accountId: string, account: BoundAccount, precondition: Precondition): Promise<Account>;
   /**
    * Lets an account follow a resource from now on.
-   * @throws Refusal `not_found` where the account does not exist, or is neither offered to this resource nor was that of
-   * the resource that it replaces
+   * @throws Refusal `not_found` where the account does not exist, or is neither offered to this resource nor was that
+   * of the resource that it replaces
    */
   adopt(origin: Origin, accountId: string, owner: Owner, precondition: Precondition): Promise<void>;
   /**
@@ -56,7 +56,7 @@ export function createBoundAccounts(deps: BoundAccountsDeps): BoundAccounts {
     create: (origin, accountId, account, precondition) =>
       mutate<Account>(deps, origin, async (reader) => {
         await precondition.recheck();
-        return relyingOn(precondition, await creationStep(deps, reader, accountId, account, origin.at));
+        return withParts(await creationStep(deps, reader, accountId, account, origin.at), precondition);
       }),
     adopt: (origin, accountId, owner, precondition) => adopt(deps, origin, accountId, owner, precondition),
     formerOf: (owner) => formerOf(deps, owner),
@@ -78,14 +78,15 @@ async function adopt(
     const { record } = account;
     const again = wasAccountOf(record, owner);
     if (!again && !isOfferedTo(record, owner, deps.clock.now())) throw new Refusal('not_found');
-    return relyingOn<void>(precondition, {
+    const step: Step<void> = {
       accountId,
       action: 'account.adopted',
       detail: { by: resourceNameOf(owner), ...(again && { again }) },
       expect: [expectUnchanged(account)],
       write: [put(KEYS.account(accountId), adoptedBy(record, owner))],
       result: undefined,
-    });
+    };
+    return withParts(step, precondition);
   });
 }
 
@@ -121,14 +122,15 @@ async function release(
       ...(!own && releasedBy && { releasedBy }),
       ...(own && namespaceUid !== undefined && { releasedBy: { uid, namespace, name, namespaceUid, at: origin.at } }),
     };
-    return relyingOn<void>(precondition, {
+    const step: Step<void> = {
       accountId,
       action: 'account.released',
       detail: { disabled: record.disabled },
       ...(changes && { countsAt: changes.at }),
-      expect: [expectUnchanged(account), ...(changes?.expect ?? [])],
-      write: [put(KEYS.account(accountId), record), ...(changes?.write ?? [])],
+      expect: [expectUnchanged(account)],
+      write: [put(KEYS.account(accountId), record)],
       result: undefined,
-    });
+    };
+    return withParts(step, changes, precondition);
   });
 }

@@ -48,8 +48,8 @@ export interface BoundApps {
    */
   adopt(caller: Caller, appId: string, owner: Owner): Promise<void>;
   /**
-   * Ends the relation to a resource that is deleted. The app stays, and remembers the resource; one that follows another
-   * resource keeps doing so.
+   * Ends the relation to a resource that is deleted. The app stays, and remembers the resource; one that follows
+   * another resource keeps doing so.
    * @throws Refusal `not_found`
    */
   release(caller: Caller, appId: string, owner: Owner): Promise<void>;

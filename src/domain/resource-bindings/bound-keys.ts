@@ -1,10 +1,10 @@
 import { expectUnchanged, type Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
 import { keyCreationStep } from '../accounts/api-keys.ts';
-import { relyingOn, type Precondition } from '../mutation/authority.ts';
+import type { Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -48,7 +48,6 @@ async function register(
     if (follows !== undefined && !former) throw new StaleRead(`The key ${follows} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     const step = await keyCreationStep(account, keyId, { name, hash, createdAt: origin.at });
-    const expectFormer = former ? [expectUnchanged(former)] : [];
-    return relyingOn(precondition, { ...step, expect: [...step.expect, ...expectFormer] });
+    return withParts(step, former && { expect: [expectUnchanged(former)] }, precondition);
   });
 }

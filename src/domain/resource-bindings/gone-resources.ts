@@ -1,8 +1,7 @@
 import { expectUnchanged, type Expectation } from '../../store/port.ts';
 import type { FleetReader } from '../fleet/reader.ts';
-import { relyingOn } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AccountRecord } from '../records/account-records.ts';
@@ -33,7 +32,7 @@ async function forget(deps: MutationDeps, origin: Origin, bindings: Bindings, go
   const precondition = bindings.precondition(uid, gone, undefined);
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
-    return relyingOn(precondition, await forgettingStep(reader, gone, origin.at));
+    return withParts(await forgettingStep(reader, gone, origin.at), precondition);
   });
 }
 

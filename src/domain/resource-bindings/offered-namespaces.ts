@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expectUnchanged } from '../../store/port.ts';
 import type { AccountView } from '../fleet/account-memory.ts';
-import { relyingOn, type Precondition } from '../mutation/authority.ts';
+import type { Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step, type Unchanged } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { consentDetail, type Offer } from '../accounts/offers.ts';
@@ -24,7 +24,9 @@ export interface OfferedNamespaces {
   missing(): AsyncIterable<NamelessOffer>;
   /** Called when memory learns of such a consent. @returns ends it */
   onMissing(listener: () => void): () => void;
-  /** Writes the UID into a consent; nothing where it is another one by now. @throws StaleRead; StoreUnavailable; Busy */
+  /**
+   * Writes the UID into a consent; nothing where it is another one by now. @throws StaleRead; StoreUnavailable; Busy
+   */
   note(origin: Origin, offer: NamelessOffer, namespaceUid: string, precondition: Precondition): Promise<void>;
 }
 
@@ -42,7 +44,9 @@ export function createOfferedNamespaces(deps: MutationDeps): OfferedNamespaces {
   };
 }
 
-/** Accounts that are read in one turn of the event loop: of 1000 apps each it takes 2 ms, and 500,000 apps take 110 ms. */
+/**
+ * Accounts that are read in one turn of the event loop: of 1000 apps each it takes 2 ms, and 500,000 apps take 110 ms.
+ */
 const ACCOUNTS_PER_TURN = 10;
 
 async function* nameless({ fleet, clock }: MutationDeps): AsyncGenerator<NamelessOffer, void> {
@@ -85,7 +89,7 @@ async function note(
     const write = app
       ? put(KEYS.app(accountId, app.id), { ...app.record, consent })
       : put(KEYS.account(accountId), { ...account.record, consent });
-    return relyingOn<void>(precondition, {
+    const step: Step<void> = {
       accountId,
       action: appId === undefined ? 'account.changed' : 'app.changed',
       ...(appId !== undefined && { appId }),
@@ -93,6 +97,7 @@ async function note(
       expect: [account, ...(app ? [app] : [])].map(expectUnchanged),
       write: [write],
       result: undefined,
-    });
+    };
+    return withParts(step, precondition);
   });
 }

@@ -67,7 +67,10 @@ function readable<T extends ReviewRecord | { dropped: number }>(read: () => T): 
   }
 }
 
-/** What an app has in the queue: its entries, and how many made room for newer ones. @throws StoreUnavailable; BadRecord */
+/**
+ * The counts of an app in the queue: its entries, and how many made room for newer ones. @throws StoreUnavailable;
+ * BadRecord
+ */
 export async function reviewsOfApp(
   store: Pick<Store, 'get'>,
   accountId: string,

@@ -6,13 +6,13 @@ import type { SignedIn } from './sessions.ts';
 
 /*
  * A stolen cookie must not become a sign-in for ever: what makes a further way in needs a proof of the person that is
- * fresh (A18; ASVS 5.0, V7.5.1). A proof begins another session in the place of the one that asked for it, so that a copy
- * of its cookie does not become fresh as well (V7.2.4).
+ * fresh (A18; ASVS 5.0, V7.5.1). A proof begins another session in the place of the one that asked for it, so that a
+ * copy of its cookie does not become fresh as well (V7.2.4).
  */
 
 /**
- * Whether a proof that was given at an instant is still fresh, by the clock of a provider or a replica. One of the future would be
- * fresh for longer than ten minutes, or for ever. Times are milliseconds since 1970.
+ * Whether a proof that was given at an instant is still fresh, by the clock of a provider or a replica. One of the
+ * future would be fresh for longer than ten minutes, or for ever. Times are milliseconds since 1970.
  */
 export const isFresh = (at: number, now: number): boolean =>
   now - at <= LIMITS.freshProofMs && at - now <= LIMITS.proofAheadMs;
@@ -23,8 +23,8 @@ export function refuseStaleProof({ proof }: SessionRecord, now: number): void {
 }
 
 /**
- * A provider that does not say when somebody signed in proves nothing by itself. Its user, who has neither a password nor
- * a passkey, makes a passkey right after a new sign-in.
+ * A provider that does not say when somebody signed in proves nothing by itself. Its user, who has neither a password
+ * nor a passkey, makes a passkey right after a new sign-in.
  * @param passwords whether anybody signs in by one in this installation
  * @throws Refusal `proof_required`
  */
@@ -34,7 +34,7 @@ export function refuseStaleSignIn(session: SessionRecord, user: UserRecord, pass
   if (canProve || signedInAt === undefined || !isFresh(signedInAt, now)) refuseStaleProof(session, now);
 }
 
-/** Whose sessions need a second factor. */
+/** The users whose sessions need a second factor. */
 export type SecondFactorPolicy = 'off' | 'operators' | 'all';
 
 /**

@@ -8,7 +8,9 @@ import { justCommitted, parseRecord, put, type Versioned } from '../records/code
 import { KEYS } from '../records/keys.ts';
 import type { RefreshRecord } from '../records/user-records.ts';
 
-/** A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it. */
+/**
+ * A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it.
+ */
 interface ClaimedToken {
   readonly token: Secret;
   /** Keeps the token that came in its place. */
@@ -18,9 +20,9 @@ interface ClaimedToken {
 }
 
 /**
- * The provider's refresh tokens of sessions, sealed. A rotation of keys does not wait for them, and does not count them:
- * each renewal seals its token under the active key, so that an hour after a rotation no older key seals one. One whose
- * key was removed sooner is as one that never was, and costs a new sign-in.
+ * The provider's refresh tokens of sessions, sealed. A rotation of keys does not wait for them, and does not count
+ * them: each renewal seals its token under the active key, so that an hour after a rotation no older key seals one. One
+ * whose key was removed sooner is as one that never was, and costs a new sign-in.
  */
 export interface RefreshTokens {
   /** Keeps the token of a session that has begun. @throws StoreUnavailable */

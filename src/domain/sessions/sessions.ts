@@ -5,7 +5,7 @@ import { tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader, SessionEntry, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import type { SessionRecord } from '../records/user-records.ts';
@@ -21,7 +21,7 @@ export interface SignedIn extends LiveSession {
   readonly reader: FleetReader;
 }
 
-/** What a session is beside its times. */
+/** The facts of a session beside its times. */
 type SessionTraits = Pick<
   SessionRecord,
   'userId' | 'method' | 'browser' | 'identity' | 'signedInAt' | 'proof' | 'secondFactor'
@@ -96,7 +96,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return await mutate<UserEntry>(deps, origin, async (reader) => {
         const user = await reader.user(session.record.userId);
         if (!user || user.record.disabled || !holds(user)) throw new Refusal('sign_in_failed');
-        const step = beginningStep(session, origin);
         const ended = await endedBy(reader, user, replaced);
         const addition = { kind: 'browser', name: session.record.browser } as const;
         const used = withUse(user.record, origin.at);
@@ -104,9 +103,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
         // The user's record is written even where it is as it was: a reset, a new password or a disabling at the same
         // instant conflicts with this sign-in, and ends it with the other sessions.
         return {
-          ...step,
-          expect: [...step.expect, expectUnchanged(user)],
-          write: [...step.write, ...ended.flatMap(sessionEnd), put(KEYS.user(user.id), record)],
+          ...withParts(beginningStep(session, origin), {
+            expect: [expectUnchanged(user)],
+            write: [...ended.flatMap(sessionEnd), put(KEYS.user(user.id), record)],
+          }),
           result: user,
         };
       });

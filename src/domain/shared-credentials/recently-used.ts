@@ -1,7 +1,7 @@
 /**
- * Values by key, of which those stay that are used. Two maps are swapped once an interval, and what was in the older one
- * is dropped as a whole: room is made at the same cost however many values there are. (The first entry of one map that
- * is kept in the order of use is found only behind all that were deleted before it.)
+ * Values by key, of which those stay that are used. Two maps are swapped once an interval, and what was in the older
+ * one is dropped as a whole: room is made at the same cost however many values there are. (The first entry of one map
+ * that is kept in the order of use is found only behind all that were deleted before it.)
  */
 export class RecentlyUsed<Value> {
   readonly #max: number;

@@ -33,7 +33,9 @@ export interface SharedCredentials {
 export const isToldOfSharing = ({ sharedAt }: Pick<OpampAgentRecord, 'sharedAt'>, now: number): boolean =>
   sharedAt !== undefined && now < sharedAt + HOUR_MS && now >= sharedAt;
 
-/** For as long as machines share a credential, it is told once an hour: after two hours without that they no longer do. */
+/**
+ * For as long as machines share a credential, it is told once an hour: after two hours without that they no longer do.
+ */
 const SHOWN_MS = 2 * HOUR_MS;
 
 /** The instant at which machines were last found to share the credential, where they may still do so. */

@@ -55,15 +55,15 @@ function packedSender(appId: string, { instance, network }: Sender): number {
 }
 
 /**
- * A sender is compared by each of these with those of the same kind alone: a machine that has an address of both families
- * changes between them as it likes.
+ * A sender is compared by each of these with those of the same kind alone: a machine that has an address of both
+ * families changes between them as it likes.
  */
 const KINDS = ['instance', 'ipv4', 'ipv6'] as const;
 type ByKind<Value> = Readonly<Record<(typeof KINDS)[number], Value>>;
 
 const instanceOf = (sender: number): number => Math.floor(sender / PART) % PART;
 
-/** Where both show an id, the ids alone decide: a provider gives one machine addresses of several networks. */
+/** The ids alone decide where both show one: a provider gives one machine addresses of several networks. */
 const isSameSender = (one: number, other: number): boolean =>
   one === other || (instanceOf(one) !== 0 && instanceOf(one) === instanceOf(other));
 
@@ -89,9 +89,9 @@ const NOTHING: Polled = { isShared: false, toOthers: undefined };
  * Each credential that polls takes one number, of 20 to 30 bytes. Only those whose sender has changed within 10 minutes
  * take more, and of these so many at most.
  *
- * Where another replica has heard of an app since this one did, they tell each other who that was, with the last contacts
- * that they write anyway: machines that stay with one replica each are found, too. A daemon that stays with one replica
- * costs nothing by that.
+ * Where another replica has heard of an app since this one did, they tell each other who that was, with the last
+ * contacts that they write anyway: machines that stay with one replica each are found, too. A daemon that stays with
+ * one replica costs nothing by that.
  * @param appCount how many apps there are
  */
 export function createSharingWatch(
@@ -100,7 +100,7 @@ export function createSharingWatch(
 ): SharingWatch {
   /** The last sender here and its instant, by app. */
   const last = new ForgetfulNumbers(appCount);
-  /** By app. One that no longer polls makes room after as long as turns count, or twice that. */
+  /** The suspects by app. One that no longer polls makes room after as long as turns count, or twice that. */
   const suspects = new RecentlyUsed<Suspect>(suspectsMax, LIMITS.sharingWindowMs);
 
   return {

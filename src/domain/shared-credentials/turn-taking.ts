@@ -1,8 +1,8 @@
 import { LIMITS } from '../limits.ts';
 
 /*
- * The judgement whether machines share one credential, for the device plane and for OpAMP alike: machines that live side
- * by side come in turn. A machine that was replaced, has started anew or has moved does not come back.
+ * The judgement whether machines share one credential, for the device plane and for OpAMP alike: machines that live
+ * side by side come in turn. A machine that was replaced, has started anew or has moved does not come back.
  */
 
 /**

@@ -33,7 +33,7 @@ export const withFailure = (failures: Failures, now: number): Failures => ({
 /** These failures without one that proved to be none. Its turn stays used. */
 export const withoutFailure = ({ count, at }: Failures): Failures => ({ count: Math.max(0, count - 1), at });
 
-/** What a record can hold (`name-records.ts`); steady guessing stays below it. */
+/** The most that a record can hold (`name-records.ts`); steady guessing stays below it. */
 export const FAILURES_MAX = 255;
 
 const isAhead = ({ at }: Failures, now: number): boolean => at - now > CLOCKS_APART_MS;
@@ -55,18 +55,18 @@ function networkWait(failures: Failures, now: number): number {
 const FORGOTTEN = 0.5;
 
 /**
- * Whether an attempt was told to wait, and comes back as it was told: as its browser shows by a ticket, or, of a browser
- * that keeps no cookies, its network.
+ * Whether an attempt was told to wait, and comes back as it was told: as its browser shows by a ticket, or, of a
+ * browser that keeps no cookies, its network.
  */
 export type Waited = 'by ticket' | 'by network' | 'no';
 
-/** What is known of an attempt when it comes. */
+/** The facts of an attempt when it comes. */
 interface Situation {
   /** The failures at its name, from wherever. */
   readonly name: Failures;
-  /** Those from its own network at this name. */
+  /** The failures from its own network at this name. */
   readonly network: Failures;
-  /** Those from the widest network around it. */
+  /** The failures from the widest network around it. */
   readonly site: Failures;
   readonly waited: Waited;
 }

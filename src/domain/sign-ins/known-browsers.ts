@@ -10,9 +10,9 @@ import { KEYS } from '../records/keys.ts';
 import type { KnownBrowser, SignInsRecord } from '../records/user-records.ts';
 
 /**
- * The browsers that a user has signed in from, and what the user's passkeys have answered: one small quiet record a user. A
- * browser has a random mark for each user, of which the store has a hash together with the user's password: another
- * password ends them all.
+ * The browsers that a user has signed in from, and what the user's passkeys have answered: one small quiet record a
+ * user. A browser has a random mark for each user, of which the store has a hash together with the user's password:
+ * another password ends them all.
  */
 export interface KnownBrowsers {
   /**
@@ -34,8 +34,8 @@ export interface KnownBrowsers {
   knows(user: UserEntry | undefined, marks: readonly string[]): Promise<boolean>;
   /**
    * Spends the answer of a passkey, whose signature was right: its challenge is good no more, on any replica.
-   * @returns false where it was spent before, or its counter went back or stood still: a copy of the passkey is in use; where
-   * too many are remembered; and where others change the record at every attempt
+   * @returns false where it was spent before, or its counter went back or stood still: a copy of the passkey is in use;
+   * where too many are remembered; and where others change the record at every attempt
    * @throws StoreUnavailable; BadRecord
    */
   spendAnswer(user: UserEntry, answer: PasskeyAnswer): Promise<boolean>;

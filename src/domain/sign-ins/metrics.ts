@@ -1,6 +1,6 @@
 import type { Sections } from '../../metrics/instruments/sections.ts';
 
-/** What refuses an attempt to sign in with a password before it is compared. */
+/** The bounds that refuse an attempt to sign in with a password before it is compared. */
 const SIGN_IN_BOUNDS = ['name', 'address', 'places'] as const;
 
 export const signInMetrics = ({ requests }: Sections) => ({

@@ -65,8 +65,8 @@ async function commit({ store }: NameFailuresDeps, records: Records): Promise<bo
 
 /**
  * On a store that replicas share. An attempt is in the store before its password is compared, so that three replicas
- * compare no more than one does. Those that come within a second share a commit; a name that is slowed down is refused by
- * what this replica saw last, without the store.
+ * compare no more than one does. Those that come within a second share a commit; a name that is slowed down is refused
+ * by what this replica saw last, without the store.
  */
 class SharedCounts implements NameFailures {
   readonly #deps: NameFailuresDeps;
@@ -74,7 +74,7 @@ class SharedCounts implements NameFailures {
   readonly #seen: Records = new Map();
   /** No more than may wait for a password to be compared (`passwordRoomsPerPlace`): an attempt is one of them here. */
   #waiting: Waiting[] = [];
-  /** What is to be taken back, by name. */
+  /** The counts that are to be taken back, by name. */
   #returned = new Map<number, number>();
   #isRunning = false;
   #nextAt = Number.NEGATIVE_INFINITY;
@@ -111,7 +111,7 @@ class SharedCounts implements NameFailures {
       } catch (error) {
         for (const { reject } of waiting) reject(error);
         this.#deps.log.info({ err: error }, 'failed sign-ins could not be counted');
-        // What is to be taken back is taken back with the next commit.
+        // Counts that are to be taken back go with the next commit.
         for (const [name, count] of this.#returned) returned.set(name, (returned.get(name) ?? 0) + count);
         this.#returned = returned;
         if (this.#waiting.length === 0) break;
@@ -161,8 +161,8 @@ class SharedCounts implements NameFailures {
 }
 
 /**
- * On a store that no other process has: what is in memory is all there is, and the store has it for the next start. It is
- * written at most once a second, with an attempt that comes after that.
+ * On a store that no other process has: what is in memory is all there is, and the store has it for the next start. It
+ * is written at most once a second, with an attempt that comes after that.
  */
 class OwnCounts implements NameFailures {
   readonly #deps: NameFailuresDeps;
@@ -194,7 +194,7 @@ class OwnCounts implements NameFailures {
       found?.record.set(name, withoutFailure(found.record.get(name)));
       this.#changed(number);
     };
-    // Where they are being read again and cannot be, whoever asked for that is told.
+    // Whoever asked for them to be read again is told where they cannot be.
     void this.#records?.then(taken, () => undefined);
   }
 

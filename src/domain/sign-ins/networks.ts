@@ -3,7 +3,7 @@ import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
 import { NO_FAILURES, withFailure, withoutFailure, type Failures } from './failures.ts';
 
-/** What this replica knows of a network's attempts at a name. */
+/** This replica knows this of a network's attempts at a name. */
 interface Known {
   readonly failures: Failures;
   /** When it may try again, as it was told; 0 where it was told nothing since its last attempt was compared. */
@@ -17,7 +17,7 @@ const UNKNOWN: Known = { failures: NO_FAILURES, dueAt: 0 };
  */
 export class Networks {
   readonly #clock: Pick<Clock, 'now'>;
-  /** By name and network; the one that was seen last is last. */
+  /** The attempts by name and network; the ones that were seen last are last. */
   readonly #known = new RecentMap<string, Known>(LIMITS.signInNetworksMax);
 
   constructor(clock: Pick<Clock, 'now'>) {

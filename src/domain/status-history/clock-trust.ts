@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 
@@ -84,3 +85,22 @@ function offsetNow(clock: Clock): Offset {
 }
 
 const near = (one: Offset, other: Offset): boolean => Math.abs(one.ms - other.ms) <= CLOCK_JUMP_MS;
+
+export const clockMetrics = ({ controller }: Sections) => ({
+  wallClock: controller.callbackGauge(
+    {
+      name: 'muster_wall_clock_seconds',
+      help: "The wall clock of this replica at the scrape; against the time of the sample it tells how far it is from Prometheus'.",
+      unit: 'seconds',
+    },
+    Number.NaN,
+  ),
+  clockTrusted: controller.callbackGauge(
+    {
+      name: 'muster_clock_trusted',
+      help: '1 while this replica may end a day by its clock; 0 after a jump of more than 30 s, or against the others.',
+      unit: '0 or 1',
+    },
+    1,
+  ),
+});

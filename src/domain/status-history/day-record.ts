@@ -19,10 +19,10 @@ export interface DayStamp {
 }
 
 /**
- * M1: the day record decides whether a change is before or after a midnight. Every change that counts expects it: once it
- * has moved on, none can be stamped with the day before, however long its commit was under way. The first change by a
- * trusted clock that is in the next day moves it on, also the creation of an app. A clock that is behind, or not trusted,
- * stamps within the record's day.
+ * M1: the day record decides whether a change is before or after a midnight. Every change that counts expects it: once
+ * it has moved on, none can be stamped with the day before, however long its commit was under way. The first change by
+ * a trusted clock that is in the next day moves it on, also the creation of an app. A clock that is behind, or not
+ * trusted, stamps within the record's day.
  * @param at the instant of the request, by this replica's clock, in milliseconds since 1970
  * @param trusted whether that instant may end a day
  */

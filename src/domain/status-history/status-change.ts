@@ -1,4 +1,4 @@
-import { expectAsFound, type Expectation, type Store, type Write } from '../../store/port.ts';
+import { expectAsFound, type ChangeParts, type Expectation, type Store, type Write } from '../../store/port.ts';
 import { endOfDay, startOfDay } from '../../time/utc-days.ts';
 import type { AccountReader, AppEntry, FleetReader } from '../fleet/reader.ts';
 import { parseRecord, put } from '../records/codec.ts';
@@ -10,8 +10,8 @@ import type { AccountStatusChangeRecord, StatusChangeRecord } from '../records/m
 /*
  * The status changes, from which a night is rebuilt (M1, M3). Each change of an app's status, and of an account's
  * `disabled`, records the status before it in its own commit: one small record a day and app, which outlives the app.
- * The creation of an app leaves none, since a pending app does not count, and its next change records that it was pending
- * before.
+ * The creation of an app leaves none, since a pending app does not count, and its next change records that it was
+ * pending before.
  */
 
 /** The store and the judgement of the clock that status changes need. */
@@ -21,10 +21,8 @@ export interface TransitionDeps {
 }
 
 /** The expectations and writes that the commit of a change needs besides its own, and the instant of the change. */
-export interface Transition {
+export interface Transition extends ChangeParts {
   readonly at: number;
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
 }
 
 /**

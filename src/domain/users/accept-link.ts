@@ -3,7 +3,7 @@ import { generateAccountId } from '../credentials/random-ids.ts';
 import type { AccountReader, FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { withParts, type LeadingStep, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -17,10 +17,10 @@ import { refuseTaken } from './logins.ts';
 import { canSignIn, crowdOf, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
-/** What a person gave who opened a link. */
+/** A person who opened a link gave these. */
 interface LinkAnswer {
   readonly token: string;
-  /** Who is signed in, and accepts an invitation as himself. */
+  /** The user who is signed in, and accepts an invitation with that user's own record. */
   readonly signedIn: UserEntry | undefined;
   readonly name: string | undefined;
   readonly login: string | undefined;
@@ -53,9 +53,7 @@ export function createAcceptLink(deps: UserDeps & { readonly links: Pick<Links, 
         const link = await deps.links.read(reader, answer.token);
         const step = await stepOf({ deps, reader, origin, link, answer, userId });
         return {
-          ...step,
-          expect: [...step.expect, expectUnchanged(link), ...link.relied],
-          write: [...step.write, { remove: link.key }],
+          ...withParts(step, { expect: [expectUnchanged(link), ...link.relied], write: [{ remove: link.key }] }),
           detail: { ...step.detail, linkId: link.record.linkId },
           result: { userId, accountId: link.record.accountId },
         };
@@ -88,7 +86,9 @@ async function joining({ reader, link, userId, origin }: Accepting): Promise<Ste
   return await joiningStep(reader, accountId, await existingUser(reader, userId), role, origin.at);
 }
 
-/** The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken */
+/**
+ * The records of a user who is made by the link. @throws Refusal `invalid_request`, `conflict` where the login is taken
+ */
 async function newcomer(
   { deps, reader, answer, userId, origin }: Accepting,
   of: { readonly operator?: boolean; readonly invitedBy?: string },
@@ -113,7 +113,7 @@ async function arriving(accepting: Accepting): Promise<Step<unknown>> {
   if ((await reader.userCount(accountId)) >= LIMITS.invitedUsersPerAccountMax) throw new Refusal('conflict', TOO_MANY);
   const created = await newcomer(accepting, { invitedBy: accountId });
   const step = await newMemberStep(reader, accountId, userId, role, origin.at);
-  return { ...step, expect: [...step.expect, ...created.expect], write: [...step.write, ...created.write] };
+  return withParts(step, created);
 }
 
 /** The first operator. */

@@ -4,14 +4,14 @@ import { Refusal } from '../refusal.ts';
 import { operatorsAfter, whoCanSignIn, type SignInWays } from './user-state.ts';
 
 /*
- * A17: an installation that has operators, and an account that has owners, keep one who can sign in. Whatever takes a user
- * away from among them asks here: a role that ends, a user who is disabled or deleted, a reset that leaves no way to
- * sign in.
+ * A17: an installation that has operators, and an account that has owners, keep one who can sign in. Whatever takes a
+ * user away from among them asks here: a role that ends, a user who is disabled or deleted, a reset that leaves no way
+ * to sign in.
  */
 
 /** The places that a change takes a user from, or in which the user cannot sign in any more. */
 interface Loss {
-  /** Those of an operator, where the user is one. */
+  /** The place of an operator, where the user has one. */
   readonly operator: boolean;
   /** The accounts of which the user is an owner by invitation: one of them, or all. */
   readonly owned?: AccountReader | 'all' | undefined;

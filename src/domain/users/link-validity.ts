@@ -13,8 +13,9 @@ import { accountRight, operatorRight, type Right } from './roles.ts';
 import { canSignIn } from './user-state.ts';
 
 /*
- * The token of a link: `mst_link_<scope>_<43 base62>`. The scope is the account of an invitation, or `operator`: it is no
- * secret, and finds the record; the store has the hash of the whole. The prefix lets a scanner of secrets find a token.
+ * The token of a link: `mst_link_<scope>_<43 base62>`. The scope is the account of an invitation, or `operator`: it is
+ * no secret, and finds the record; the store has the hash of the whole. The prefix lets a scanner of secrets find a
+ * token.
  */
 
 const TOKEN = /^mst_link_([a-z0-9]{16}|operator)_[0-9A-Za-z]{43}$/;
@@ -31,7 +32,7 @@ export function linkKeyOf(token: string): Key<LinkRecord> | undefined {
 
 /** A link that is valid now. */
 export interface ValidLink extends Versioned<LinkRecord> {
-  /** What its validity relies on, beside its own record: whoever made it may still do so. */
+  /** Its validity relies on these, beside its own record: whoever made it may still do so. */
   readonly relied: readonly Expectation[];
 }
 
@@ -79,8 +80,8 @@ async function isBarred(reader: FleetReader, { kind, userId }: LinkRecord): Prom
 }
 
 /**
- * What the right of whoever made a link rests on; undefined where he has lost it: he takes the links with him that he
- * made.
+ * Returns what the right of the maker of a link rests on; undefined where it is lost: the maker takes along the links
+ * that they made.
  */
 async function reliedOn(
   reader: FleetReader,

@@ -3,7 +3,7 @@ import type { Secret } from '../credentials/secret.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { BadRecord, parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -223,17 +223,11 @@ async function forReset(deps: MutationDeps, origin: Origin, userId: string): Pro
   const drawn = draw(deps, origin, { kind: 'reset', userId });
   await mutate<void>(deps, origin, async (reader) => {
     const user = await existingUser(reader, userId);
-    const step = creation(drawn);
-    return {
-      ...step,
-      // The user's record is written as it is: of two resets at once, the one that comes later voids the other one.
-      expect: [...step.expect, expectUnchanged(user)],
-      write: [
-        ...step.write,
-        put(KEYS.user(userId), withUse(user.record, origin.at)),
-        ...(await voidedLinks(deps, userId)),
-      ],
-    };
+    // The user's record is written as it is: of two resets at once, the one that comes later voids the other one.
+    return withParts(creation(drawn), {
+      expect: [expectUnchanged(user)],
+      write: [put(KEYS.user(userId), withUse(user.record, origin.at)), ...(await voidedLinks(deps, userId))],
+    });
   });
   return made(drawn);
 }
@@ -245,13 +239,11 @@ async function forFirstOperator(deps: MutationDeps, origin: Origin): Promise<Mad
     if (await hasOperator(reader, operators.record)) return { unchanged: undefined };
     const isEarlier = ({ record }: Listed): boolean => record.kind === 'first' && record.userId === undefined;
     const earlier = (await linksOf(deps, OPERATOR_AUDIT)).filter(isEarlier).slice(0, VOIDED_MAX);
-    const step = creation(drawn);
-    return {
-      ...step,
-      // The operators are written as they are: of two starts at once, the later one voids the link of the other one.
-      expect: [...step.expect, expectUnchanged(operators)],
-      write: [...step.write, put(KEYS.operators(), operators.record), ...earlier.map(({ key }) => ({ remove: key }))],
-      result: made(drawn),
-    };
+    // The operators are written as they are: of two starts at once, the later one voids the link of the other one.
+    const step = withParts(creation(drawn), {
+      expect: [expectUnchanged(operators)],
+      write: [put(KEYS.operators(), operators.record), ...earlier.map(({ key }) => ({ remove: key }))],
+    });
+    return { ...step, result: made(drawn) };
   });
 }

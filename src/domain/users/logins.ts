@@ -1,10 +1,10 @@
-import { expectUnchanged, type Store } from '../../store/port.ts';
+import { expectUnchanged, type ChangeParts, type Store } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { comparableLogin } from '../../text/logins.ts';
-import { loginKeys, type RecordChangeSet } from './user-state.ts';
+import { loginKeys } from './user-state.ts';
 
 /* Names to sign in with: whose they are, and that no new one is another's (RFC 8265, 3.3). */
 
@@ -29,8 +29,8 @@ export async function userOfLogin(deps: LoginDeps, login: string): Promise<strin
 }
 
 /**
- * Refuses the name of a new user that is somebody's. An earlier user may have one that became equal since, under a key of
- * its own; the commit expects that nobody takes the name meanwhile.
+ * Refuses the name of a new user that is somebody's. An earlier user may have one that became equal since, under a key
+ * of its own; the commit expects that nobody takes the name meanwhile.
  * @throws Refusal `conflict`; StoreUnavailable; BadRecord
  */
 export async function refuseTaken(
@@ -48,11 +48,13 @@ export async function refuseTaken(
   if (isTaken) throw new Refusal('conflict', says);
 }
 
-/** What removes the records that lead from a user's name to the user, and not those of another. @throws StoreUnavailable */
+/**
+ * Removes the records that lead from a user's name to the user, and not those of another. @throws StoreUnavailable
+ */
 export async function loginRemoval(
   deps: LoginDeps,
   { id, record: { login } }: Pick<UserEntry, 'id' | 'record'>,
-): Promise<RecordChangeSet> {
+): Promise<ChangeParts> {
   const own = login === '' ? [] : (await locators(deps, login)).filter(({ record }) => record.userId === id);
   return { expect: own.map(expectUnchanged), write: own.map(({ key }) => ({ remove: key })) };
 }

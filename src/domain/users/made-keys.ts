@@ -2,21 +2,29 @@ import { expectUnchanged } from '../../store/port.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import {
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
 import { isExpiredKey } from '../records/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedNow } from './roles.ts';
 
 /*
- * A17: the API keys that a person made end when somebody takes the right away by which they were made: the role of an owner
- * of the account, or that of an operator. They end in the commit that takes it, and the keys that are too many for one
- * commit end before it: so the right is gone only where the keys are, also where the service stops in between.
+ * A17: the API keys that a person made end when somebody takes the right away by which they were made: the role of an
+ * owner of the account, or that of an operator. They end in the commit that takes it, and the keys that are too many
+ * for one commit end before it: so the right is gone only where the keys are, also where the service stops in between.
  *
- * A person who makes a key writes the own user record, which every such commit expects: a key that is made meanwhile makes it
- * conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by then.
+ * A person who makes a key writes the own user record, which every such commit expects: a key that is made meanwhile
+ * makes it conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by
+ * then.
  *
- * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until a
- * person ends the membership, or disables or deletes the user.
+ * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until
+ * a person ends the membership, or disables or deletes the user.
  */
 
 const KEEPS_OWN =
@@ -45,9 +53,10 @@ interface Kept {
 }
 
 /**
- * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept, which the audit names.
- * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended, and where
- * somebody who goes by their own deed keeps any
+ * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept, which the audit
+ * names.
+ * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended, and
+ * where somebody who goes by their own deed keeps any
  */
 export async function mutateEndingKeys<T>(
   deps: MutationDeps,
@@ -95,7 +104,9 @@ async function endingKeys(
 export const livingOf = (reader: Pick<FleetReader, 'now'>, keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.filter(({ key }) => !isExpiredKey(key.record, reader.now()));
 
-/** A name that is mistyped would end the key that was meant; what is living is state (409). @throws Refusal `conflict` */
+/**
+ * A name that is mistyped would end the key that was meant; what is living is state (409). @throws Refusal `conflict`
+ */
 export function refuseForeign(living: readonly FoundKey[], keep: readonly string[]): void {
   const ids = new Set(living.map(({ key }) => key.id));
   const foreign = keep.find((id) => !ids.has(id));
@@ -116,7 +127,7 @@ const revocation = ({ account, key }: FoundKey, maker: UserEntry): Step<void> =>
 function batchOf(revocations: readonly Step<void>[], maker: UserEntry): LeadingStep<void> {
   const [last, ...first] = revocations.slice(0, BATCH_MAX);
   if (!last) throw new Error('a batch without keys');
-  return { ...last, first, expect: [...last.expect, expectUnchanged(maker)] };
+  return { ...withParts(last, { expect: [expectUnchanged(maker)] }), first };
 }
 
 /** Whether the provider's groups make the user an owner of the account now, as they may beside a membership. */
@@ -143,12 +154,12 @@ interface MadeKey {
   readonly lastUsedAt: number | undefined;
 }
 
-/** What the dialogs and commands show before somebody goes. */
+/** The dialogs and commands show this before a user goes. */
 export interface MadeKeyList {
   readonly apiKeys: readonly MadeKey[];
   /**
-   * Living keys of the accounts that the user owns of which nobody knows who made them: somebody with an operator's token, a
-   * custom resource, or an earlier version.
+   * Living keys of the accounts that the user owns of which nobody knows who made them: somebody with an operator's
+   * token, a custom resource, or an earlier version.
    */
   readonly ofNobodyKnown: readonly MadeKey[];
   /** Whether one of the lists was cut. */

@@ -56,9 +56,9 @@ export function sameRoles(one: MappedRoles | undefined, other: MappedRoles | und
 }
 
 /**
- * Whether an answer of the provider is overtaken: another one that was asked for later told the roles that the user has.
- * Replicas ask at once, so the store's revision tells which one that is, and not a clock. Of two that were asked for at
- * one revision, the one that comes later may take roles, and gives none.
+ * Whether an answer of the provider is overtaken: another one that was asked for later told the roles that the user
+ * has. Replicas ask at once, so the store's revision tells which one that is, and not a clock. Of two that were asked
+ * for at one revision, the one that comes later may take roles, and gives none.
  */
 export function isOvertaken(user: Versioned<UserRecord>, answer: MappedRoles): boolean {
   const known = user.record.mapped;

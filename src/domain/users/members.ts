@@ -39,8 +39,8 @@ export interface Members {
   /** Lists the members, owners first. @throws Refusal `not_found`; StoreUnavailable */
   list(accountId: string): Promise<readonly Member[]>;
   /**
-   * Gives a member another role. The API keys that an owner made end with the role, unless the owner still has the right in
-   * another way, or they are kept (A17).
+   * Gives a member another role. The API keys that an owner made end with the role, unless the owner still has the
+   * right in another way, or they are kept (A17).
    * @param keepKeys ids of keys
    * @throws Refusal `not_found` for who is no member by invitation, `conflict` for the last owner and where
    * a key is named that the member did not make; StoreUnavailable; Busy

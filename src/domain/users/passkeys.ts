@@ -15,8 +15,8 @@ import { replacingStep, type Replacement } from './replaced-session.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /**
- * The passkeys of users: credentials of WebAuthn, each of one user. Whoever changes them goes on in another session, which
- * begins in the same commit.
+ * The passkeys of users: credentials of WebAuthn, each of one user. Whoever changes them goes on in another session,
+ * which begins in the same commit.
  */
 export interface Passkeys {
   /** The user of a passkey; undefined where nobody has it. @throws StoreUnavailable; BadRecord */

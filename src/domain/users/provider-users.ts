@@ -4,7 +4,14 @@ import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { UNAUDITED_CLASSES } from '../fullness/unaudited-classes.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { LeadingStep, MutationDeps, Origin, Step, Unchanged } from '../mutation/step.ts';
+import {
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Step,
+  type Unchanged,
+} from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -32,19 +39,23 @@ export interface ProviderUser {
   readonly mapped: MappedRoles;
 }
 
-/** Who becomes a user by a first sign-in without a role: everybody, or whoever has the token of an invitation. */
+/**
+ * The rule by which a first sign-in without a role makes a user: everybody, or whoever has the token of an invitation.
+ */
 interface Welcome {
   readonly everybody: boolean;
   readonly invitation: string | undefined;
 }
 
-/** The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7). */
+/**
+ * The users who sign in at the provider: (issuer, subject) is the identity, and never an address (OIDC Core 1.0, 5.7).
+ */
 export interface ProviderUsers {
   /**
-   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer of the
-   * provider that is overtaken changes no roles, here and below.
-   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users, `changed_meanwhile` for one who
-   * was deleted a moment ago; StoreUnavailable; Busy
+   * The user of an identity, with the roles that his groups give now; a new one is made where nobody has it. An answer
+   * of the provider that is overtaken changes no roles, here and below.
+   * @throws Refusal `forbidden` for a disabled user, `conflict` where there are too many users, `changed_meanwhile` for
+   * one who was deleted a moment ago; StoreUnavailable; Busy
    * @param welcome what lets somebody in whom nobody knows, and to whom the groups give no role
    * @returns `no_role` where nothing does
    */
@@ -57,8 +68,8 @@ export interface ProviderUsers {
    */
   renew(origin: Origin, userId: string, user: Pick<ProviderUser, 'identity' | 'mapped'>): Promise<void>;
   /**
-   * Links an identity to a signed-in user, who goes on in another session with the same commit. Its roles last an hour: a
-   * refresh token belongs to a session that began at the provider.
+   * Links an identity to a signed-in user, who goes on in another session with the same commit. Its roles last an hour:
+   * a refresh token belongs to a session that began at the provider.
    * @returns `already_linked` where somebody else has it, `too_many` where the user has too many
    * @throws Refusal of the origin's guard; StoreUnavailable; Busy
    */
@@ -124,7 +135,7 @@ async function admit(
       const allowed = await welcomed(deps, reader, user, welcome);
       if (!allowed) return { unchanged: undefined };
       const created = creation(newId, user, crowd, origin.at);
-      return { ...created, expect: [...created.expect, ...allowed], result: newId };
+      return { ...withParts(created, { expect: allowed }), result: newId };
     }
     if (before.record.disabled) throw new Refusal('forbidden', 'The user is disabled.');
     const { mapped } = user;
@@ -142,8 +153,8 @@ async function admit(
 }
 
 /**
- * What the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them in. Whoever
- * comes with an invitation accepts it once signed in.
+ * Returns what the commit expects that makes a user of somebody whom nobody knows; undefined where nothing lets them
+ * in. Whoever comes with an invitation accepts it once signed in.
  */
 async function welcomed(
   deps: UserDeps,
@@ -206,8 +217,8 @@ function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<Oper
 }
 
 /**
- * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is merely
- * stricter. The commit is not quiet, since changes of the user expect his record.
+ * Notes that the roles still are what they were: no entry of the audit, and a replica that has not seen it yet is
+ * merely stricter. The commit is not quiet, since changes of the user expect his record.
  * @returns false where the user was changed meanwhile
  */
 async function confirmed({ store }: MutationDeps, user: UserEntry, mapped: MappedRoles): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { expectAbsent, type Write } from '../../store/port.ts';
 import type { Secret } from '../credentials/secret.ts';
-import type { Origin, Step } from '../mutation/step.ts';
+import { withParts, type Origin, type Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -14,8 +14,8 @@ export interface NewSession {
 }
 
 /**
- * A session that takes the place of the one in use, in the commit that changes a way in: a copy of its cookie is refused from
- * then on (A18).
+ * A session that takes the place of the one in use, in the commit that changes a way in: a copy of its cookie is
+ * refused from then on (A18).
  */
 export interface Replacement {
   readonly session: NewSession;
@@ -41,6 +41,5 @@ export const beginningStep = ({ sessionId, record }: NewSession, { client }: Pic
 
 /** The step by which a session takes the place of another one. */
 export function replacingStep({ session, replaced }: Replacement, origin: Pick<Origin, 'client'>): Step<void> {
-  const step = beginningStep(session, origin);
-  return { ...step, write: [...step.write, ...sessionEnd(replaced)] };
+  return withParts(beginningStep(session, origin), { write: sessionEnd(replaced) });
 }

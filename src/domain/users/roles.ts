@@ -9,8 +9,8 @@ import { Refusal } from '../refusal.ts';
  * provider give (the user's own record). They are kept apart and unite here. An operator has an owner's rights on every
  * account, since he can create API keys for it.
  *
- * A right by the groups ends by itself, an hour after the provider was last heard of them: for every session of the user,
- * and also where the loop that renews them is late.
+ * A right by the groups ends by itself, an hour after the provider was last heard of them: for every session of the
+ * user, and also where the loop that renews them is late.
  */
 
 /** A right, with the expectations that a commit adds to rely on it beside the user's record. */
@@ -68,10 +68,10 @@ export async function accountRight(
   return byMembers?.role === 'owner' ? byMembers : { role: mapped, isOperator: false, expect: [] };
 }
 
-/** What a request needs of its user. */
+/** A request needs this of its user. */
 export type Need = 'signed-in' | 'operator' | { readonly accountId: string; readonly role: MemberRole };
 
-/** What a request needs of its user, by the access of its operation. */
+/** A request needs this of its user, by the access of its operation. */
 export function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId: string): Need {
   return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
 }

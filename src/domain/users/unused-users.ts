@@ -16,8 +16,8 @@ const REMOVED_PER_PIECE_MAX = 50;
 
 /**
  * Removes users who never had a role, and for a week neither a session nor a link nor a living API key: whoever has an
- * identity at the provider, or was made by an operator and never came, would stay for ever. Whatever gives a user one of
- * these writes the user's record, which the commit expects. A damaged record keeps its user.
+ * identity at the provider, or was made by an operator and never came, would stay for ever. Whatever gives a user one
+ * of these writes the user's record, which the commit expects. A damaged record keeps its user.
  */
 export const removeUnusedUsers: Sweep = async (deps, _from, signal) => {
   const now = deps.clock.now();
@@ -47,7 +47,7 @@ async function goes(deps: SweepDeps, user: UserEntry, now: number): Promise<bool
 
 const isLongAgo = (at: number, now: number): boolean => at + LIMITS.rolelessKeptMs + EXPIRY_MARGIN_MS <= now;
 
-/** What memory tells, which may be behind: the commit expects the user's record as it is here. */
+/** Memory tells this, and may be behind: the commit expects the user's record as it is here. */
 function isUnused(memory: FleetMemory, { id, record: { roleless, mapped } }: UserEntry, now: number): boolean {
   if (roleless === undefined || !isLongAgo(roleless, now) || hasRoles(mapped)) return false;
   if (memory.operators().record.members.includes(id)) return false;

@@ -1,4 +1,4 @@
-import { expectUnchanged, type Key } from '../../store/port.ts';
+import { expectUnchanged, type ChangeParts, type Key } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
@@ -10,18 +10,19 @@ import { othersWhoStay } from './last-one.ts';
 import { loginRemoval } from './logins.ts';
 import { livingOf, mutateEndingKeys, refuseForeign } from './made-keys.ts';
 import { endMembership } from './members.ts';
-import { identityKey, operatorsAfter, passkeyKey, type RecordChangeSet } from './user-state.ts';
+import { identityKey, operatorsAfter, passkeyKey } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** Deletes users. */
 export interface UserDeletion {
   /**
-   * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it, and
-   * then removes all that is known of him. What he did stays in the audits, by his id. The API keys that he made end, but for
-   * those that are kept (A17). Repeated after a failure it goes on.
+   * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it,
+   * and then removes all that is known of him. What he did stays in the audits, by his id. The API keys that he made
+   * end, but for those that are kept (A17). Repeated after a failure it goes on.
    * @param keepKeys ids of keys
-   * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself, and where a
-   * key is named that the user did not make; `changed_meanwhile` where he became a member meanwhile; StoreUnavailable; Busy
+   * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself, and
+   * where a key is named that the user did not make; `changed_meanwhile` where he became a member meanwhile;
+   * StoreUnavailable; Busy
    */
   delete(origin: Origin, userId: string, keepKeys?: readonly string[]): Promise<void>;
 }
@@ -83,8 +84,8 @@ async function removal(deps: UserDeps, reader: FleetReader, userId: string): Pro
   };
 }
 
-/** What removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
-export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<RecordChangeSet> {
+/** Removes all that is known of a user but the sessions. @throws StoreUnavailable; BadRecord */
+export async function recordsOf(deps: Pick<UserDeps, 'store'>, user: UserEntry): Promise<ChangeParts> {
   const login = await loginRemoval(deps, user);
   return {
     expect: login.expect,

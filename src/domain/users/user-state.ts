@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { expectAbsent, expectAsFound, expectUnchanged, type Expectation, type Write } from '../../store/port.ts';
+import { expectAbsent, expectAsFound, expectUnchanged, type ChangeParts, type Expectation } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Origin } from '../mutation/step.ts';
@@ -69,8 +69,8 @@ export async function whoCanSignIn(
 }
 
 /**
- * The user's record without some identities. The roles by the provider's groups go with any of them: they may be of that
- * one, and a sign-in by another one brings its own.
+ * The user's record without some identities. The roles by the provider's groups go with any of them: they may be of
+ * that one, and a sign-in by another one brings its own.
  */
 export function withoutIdentities(record: UserRecord, gone: readonly Identity[], at: number): UserRecord {
   if (gone.length === 0) return record;
@@ -91,8 +91,8 @@ export const withUse = (record: UserRecord, at: number): UserRecord =>
 const addressOf = (issuer: string): string | undefined => URL.parse(issuer)?.href;
 
 /**
- * The user's record with one more addition, which the user is shown. Beyond the bound of its kind the oldest goes, but never
- * one by which somebody can sign in now: many others must not push out what a thief has added.
+ * The user's record with one more addition, which the user is shown. Beyond the bound of its kind the oldest goes, but
+ * never one by which somebody can sign in now: many others must not push out what a thief has added.
  */
 export function withAddition(
   record: UserRecord,
@@ -111,13 +111,7 @@ const isInUse = ({ passkeys, identities }: UserRecord, { kind, at }: Addition): 
   (kind === 'passkey' && passkeys.some(({ createdAt }) => createdAt === at)) ||
   (kind === 'identity' && identities.some(({ linkedAt }) => linkedAt === at));
 
-/** Expectations and writes of one record or more. */
-export interface RecordChangeSet {
-  readonly expect: readonly Expectation[];
-  readonly write: readonly Write[];
-}
-
-/** What is known of a user when he is made. */
+/** The facts of a user at the creation. */
 interface NewUser {
   readonly name: string;
   /** `''` for a user who has none. */
@@ -131,7 +125,9 @@ interface NewUser {
   readonly invitedBy?: string;
 }
 
-/** The users as a plan has read them. The newest one is read first, since each creation of a user writes that record. */
+/**
+ * The users as a plan has read them. The newest one is read first, since each creation of a user writes that record.
+ */
 export interface Crowd {
   readonly newest: Expectation;
   readonly count: number;
@@ -156,15 +152,15 @@ export function operatorsAfter({ members }: OperatorsRecord, userId: string, wan
 
 /**
  * Makes the records of a new user; the commit conflicts where the id, the login or the identity is taken. Of two
- * who create the last user that there may be one conflicts, too: both write the newest one. An operator, also one by the
- * groups, writes the operators: the link for the first operator rests on there being none.
+ * who create the last user that there may be one conflicts, too: both write the newest one. An operator, also one by
+ * the groups, writes the operators: the link for the first operator rests on there being none.
  * @throws Refusal `conflict` where there are `LIMITS.usersMax` users, or `LIMITS.operatorsMax` operators
  */
 export function userCreation(
   userId: string,
   user: NewUser,
   { newest, count, operators }: Crowd,
-): RecordChangeSet & { readonly record: UserRecord } {
+): ChangeParts & { readonly record: UserRecord } {
   if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
   const { name, login, createdAt, identity, password, mapped, operator = false, invitedBy } = user;
   const members = operator ? operatorsAfter(operators.record, userId, true) : operators.record.members;

@@ -37,7 +37,9 @@ interface UserPatch {
   readonly name?: string | undefined;
   readonly disabled?: boolean | undefined;
   readonly operator?: boolean | undefined;
-  /** Ids of API keys that the user made, and that go on where the change takes the right away by which they were made. */
+  /**
+   * Ids of API keys that the user made, and that go on where the change takes the right away by which they were made.
+   */
   readonly keepKeys?: readonly string[] | undefined;
 }
 
@@ -84,10 +86,10 @@ export interface Users {
   /** The user with this login; undefined where there is none. @throws StoreUnavailable; BadRecord */
   byLogin(login: string): Promise<UserEntry | undefined>;
   /**
-   * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit; API keys end as
-   * with a membership (A17).
-   * @throws Refusal `not_found`, `conflict` for the last operator, for the last owner of an account who is disabled, and
-   * where a key is named that the user did not make; StoreUnavailable; Busy
+   * Changes the fields that the patch names. Disabling ends every session of the user, in the same commit; API keys end
+   * as with a membership (A17).
+   * @throws Refusal `not_found`, `conflict` for the last operator, for the last owner of an account who is disabled,
+   * and where a key is named that the user did not make; StoreUnavailable; Busy
    */
   change(origin: Origin, userId: string, patch: UserPatch): Promise<User>;
 }

@@ -18,11 +18,11 @@ export const listenersOf = ({ roles, listen }: Pick<Config, 'roles' | 'listen'>)
   ...(listen.panel !== undefined && roles.has('api') ? (['panel'] as const) : []),
 ];
 
-/** Of each listener; none for those that this process does not have. */
+/** The connections of each listener; none for one that this process does not have. */
 export type ConnectionBounds = PerListener;
 
 /**
- * What a process opens beside the connections of its listeners: the store and its logs, its connections to etcd, to
+ * A process opens these beside the connections of its listeners: the store and its logs, its connections to etcd, to
  * Kubernetes and to a provider, and whatever it reads. A replica with an embedded store has 30 of them.
  */
 const OWN_FILES_MIN = 64;

@@ -26,8 +26,9 @@ interface EtcdFilesDeps extends CertificateDeps {
 const ANSWER_MS = 3000;
 
 /**
- * The access to etcd, as its files have it. Of each file that changes etcd itself is asked: content that it refuses while
- * it takes the former one is not used. Where it takes neither, it may have been changed first, and the new one is used.
+ * The access to etcd, as its files have it. Of each file that changes etcd itself is asked: content that it refuses
+ * while it takes the former one is not used. Where it takes neither, it may have been changed first, and the new one is
+ * used.
  * @returns the access at present; undefined with another store
  * @throws ConfigError
  */

@@ -9,8 +9,8 @@ import { naming } from './file-error.ts';
  * @param replace whether a file that has the name already is replaced; otherwise it stays, whoever was first
  * @param keepGroup whether a group that could read the file of that name can read the new one
  * @param write is handed a function that appends bytes
- * @throws the system's error with its code, and with the path or its folder: `EEXIST` where the name is taken and not to
- * be replaced; and what `write` throws
+ * @throws the system's error with its code, and with the path or its folder: `EEXIST` where the name is taken and not
+ * to be replaced; and what `write` throws
  */
 export async function writeNewFile(
   path: string,

@@ -6,8 +6,8 @@ import type { WatchedFiles } from './watched-file.ts';
 
 /**
  * The tokens of the operator that are valid at present, as another list whenever they change. A token that was removed
- * from the file is refused, also where none is left; while the file cannot be used for more than 10 minutes, all of them
- * are: whoever withdraws a token must be able to rely on it.
+ * from the file is refused, also where none is left; while the file cannot be used for more than 10 minutes, all of
+ * them are: whoever withdraws a token must be able to rely on it.
  * @param own those of a variable, which are valid as long as the process runs
  * @throws ConfigError
  */

@@ -10,8 +10,8 @@ import { faultIn, FileFault, trustedContent, type Told } from './file-content.ts
 
 /*
  * Every file of the configuration is read at the start and every 10 s, by the one rule of this file (ADR 0060): a valid
- * content takes effect at once; one that cannot be read or used leaves the content from before in use, and is told by the
- * log, a metric and `degraded` at /readyz. After 10 minutes of that, content that lets somebody in is refused.
+ * content takes effect at once; one that cannot be read or used leaves the content from before in use, and is told by
+ * the log, a metric and `degraded` at /readyz. After 10 minutes of that, content that lets somebody in is refused.
  */
 
 /** From one look at a file to the next at most, unless that file's own read hangs. */
@@ -23,9 +23,9 @@ export const ROUNDS_PAUSE_MS = FILES_EVERY_MS - ROUND_MS_MAX;
 /** How long content that lets somebody in is used while its file cannot be. */
 export const KEPT_MS = 600_000;
 /**
- * A read that hangs is a fault of the file. It holds up the files of its folder, which are read one after the other, and
- * no other one: so a folder that hangs occupies one of the four threads that read files (libuv's), and four such folders
- * would occupy all.
+ * A read that hangs is a fault of the file. It holds up the files of its folder, which are read one after the other,
+ * and no other one: so a folder that hangs occupies one of the four threads that read files (libuv's), and four such
+ * folders would occupy all.
  */
 const READ_MS_MAX = 5000;
 

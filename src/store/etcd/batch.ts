@@ -53,27 +53,27 @@ export function divide<T extends Candidate>(waiting: readonly T[]): { readonly g
 
 /** The room that is left in a request. */
 class Room {
-  private members = 0;
-  private bytes = 0;
-  private operations = 0;
-  private frees = false;
+  #members = 0;
+  #bytes = 0;
+  #operations = 0;
+  #frees = false;
 
   isFor({ change, bytes }: Candidate): boolean {
     // A first change goes alone, whatever its size: etcd judges it.
-    if (this.members === 0) return true;
+    if (this.#members === 0) return true;
     // A full etcd takes changes that only remove, and none that puts: in one request the former would fail with the
     // latter.
-    if (onlyFrees(change) !== this.frees) return false;
-    if (this.bytes + bytes > BYTES_MAX) return false;
+    if (onlyFrees(change) !== this.#frees) return false;
+    if (this.#bytes + bytes > BYTES_MAX) return false;
     // One for the candidate, one for `head`. etcd adds to these the largest of the nested transactions, not their sum.
-    return this.members + 2 + Math.max(this.operations, operationsOf(change)) <= OPERATIONS_MAX;
+    return this.#members + 2 + Math.max(this.#operations, operationsOf(change)) <= OPERATIONS_MAX;
   }
 
   take({ change, bytes }: Candidate): void {
-    this.members += 1;
-    this.bytes += bytes;
-    this.operations = Math.max(this.operations, operationsOf(change));
-    this.frees = onlyFrees(change);
+    this.#members += 1;
+    this.#bytes += bytes;
+    this.#operations = Math.max(this.#operations, operationsOf(change));
+    this.#frees = onlyFrees(change);
   }
 }
 

@@ -22,7 +22,7 @@ interface PageStart {
   readonly first: string;
   readonly before: number;
 }
-/** What a listing has returned up to a cursor, which is its last key. */
+/** The entries that a listing has returned up to a cursor, which is its last key. */
 interface Listed {
   readonly last: string;
   readonly keys: number;

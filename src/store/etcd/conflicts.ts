@@ -7,41 +7,41 @@ import { HEAD_KEY, type Change, type Write } from '../port.ts';
  * on their order. Keys that are only expected may be shared.
  */
 export class Claims {
-  private readonly expected = new Set<string>();
-  private readonly written = new Set<string>();
-  private readonly removed: string[] = [];
-  private movesHead = false;
+  readonly #expected = new Set<string>();
+  readonly #written = new Set<string>();
+  readonly #removed: string[] = [];
+  #movesHead = false;
 
   add({ expect, write, quiet }: Change): void {
-    for (const { key } of expect) this.expected.add(key);
+    for (const { key } of expect) this.#expected.add(key);
     for (const one of write) {
-      if ('removeAll' in one) this.removed.push(one.removeAll);
-      else this.written.add(keyOf(one));
+      if ('removeAll' in one) this.#removed.push(one.removeAll);
+      else this.#written.add(keyOf(one));
     }
-    this.movesHead ||= quiet !== true;
+    this.#movesHead ||= quiet !== true;
   }
 
   clashWith({ expect, write, quiet }: Change): boolean {
     // `head` is put once for all changes that move it: these clash with a change that expects it, not with each other.
-    if (quiet !== true && this.expected.has(HEAD_KEY)) return true;
-    return expect.some(({ key }) => this.writes(key)) || write.some((one) => this.touchedBy(one));
+    if (quiet !== true && this.#expected.has(HEAD_KEY)) return true;
+    return expect.some(({ key }) => this.#writes(key)) || write.some((one) => this.#touchedBy(one));
   }
 
-  private writes(key: string): boolean {
-    if (key === HEAD_KEY) return this.movesHead;
-    return this.written.has(key) || this.removed.some((prefix) => key.startsWith(prefix));
+  #writes(key: string): boolean {
+    if (key === HEAD_KEY) return this.#movesHead;
+    return this.#written.has(key) || this.#removed.some((prefix) => key.startsWith(prefix));
   }
 
-  private touchedBy(write: Write): boolean {
-    if ('removeAll' in write) return this.liesUnder(write.removeAll);
+  #touchedBy(write: Write): boolean {
+    if ('removeAll' in write) return this.#liesUnder(write.removeAll);
     const key = keyOf(write);
-    return this.expected.has(key) || this.writes(key);
+    return this.#expected.has(key) || this.#writes(key);
   }
 
-  private liesUnder(prefix: string): boolean {
+  #liesUnder(prefix: string): boolean {
     const isUnder = (key: string): boolean => key.startsWith(prefix);
-    if (this.removed.some((other) => isUnder(other) || prefix.startsWith(other))) return true;
-    return this.expected.values().some(isUnder) || this.written.values().some(isUnder);
+    if (this.#removed.some((other) => isUnder(other) || prefix.startsWith(other))) return true;
+    return this.#expected.values().some(isUnder) || this.#written.values().some(isUnder);
   }
 }
 

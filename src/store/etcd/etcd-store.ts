@@ -96,43 +96,43 @@ interface EtcdParts {
 
 class EtcdStore implements Store {
   readonly backend = 'etcd';
-  private readonly keys: KeySpace;
-  private readonly endpoints: Endpoints;
-  private readonly fill: Fullness;
-  private readonly deadlineMs: number;
-  private readonly headRequest: IRangeRequest;
-  private readonly marked: Marked;
-  private readonly pages: BoundedPages;
-  private readonly watches = new Set<Watch>();
-  private readonly commits: EtcdCommits;
-  private readonly holds: EtcdHolds;
-  private readonly retained = new RetainedRevisions();
-  private inFlight = 0;
-  private idle: (() => void) | undefined;
-  private closing: Promise<void> | undefined;
+  readonly #keys: KeySpace;
+  readonly #endpoints: Endpoints;
+  readonly #fill: Fullness;
+  readonly #deadlineMs: number;
+  readonly #headRequest: IRangeRequest;
+  readonly #marked: Marked;
+  readonly #pages: BoundedPages;
+  readonly #watches = new Set<Watch>();
+  readonly #commits: EtcdCommits;
+  readonly #holds: EtcdHolds;
+  readonly #retained = new RetainedRevisions();
+  #inFlight = 0;
+  #idle: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor({ keys, endpoints, fill, deadlineMs, marked }: EtcdParts) {
-    this.keys = keys;
-    this.endpoints = endpoints;
-    this.fill = fill;
-    this.deadlineMs = deadlineMs;
-    this.marked = marked;
-    this.pages = new BoundedPages(keys);
-    this.commits = new EtcdCommits({ keys, endpoints, marked, deadlineMs, fullness: fill });
-    this.holds = new EtcdHolds(keys, endpoints, marked);
-    this.headRequest = { key: keys.bytes(HEAD_KEY) };
+    this.#keys = keys;
+    this.#endpoints = endpoints;
+    this.#fill = fill;
+    this.#deadlineMs = deadlineMs;
+    this.#marked = marked;
+    this.#pages = new BoundedPages(keys);
+    this.#commits = new EtcdCommits({ keys, endpoints, marked, deadlineMs, fullness: fill });
+    this.#holds = new EtcdHolds(keys, endpoints, marked);
+    this.#headRequest = { key: keys.bytes(HEAD_KEY) };
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    return (await this.range('get', { key: this.keys.bytes(key) })).entries[0];
+    return (await this.#range('get', { key: this.#keys.bytes(key) })).entries[0];
   }
 
   async list(request: PageRequest): Promise<Page> {
     checkPageRequest(request);
     // However many questions a page takes: they are one call, with one deadline.
-    const found = await this.tracked(async () => {
-      const deadline = this.endpoints.deadline();
-      return this.pages.find(request, async (range) => this.found('list', range, deadline));
+    const found = await this.#tracked(async () => {
+      const deadline = this.#endpoints.deadline();
+      return this.#pages.find(request, async (range) => this.#found('list', range, deadline));
     });
     return pageOf(found, found.revision);
   }
@@ -140,9 +140,9 @@ class EtcdStore implements Store {
   async listAt(request: PageRequest, revision: number): Promise<Page | 'compacted'> {
     checkPageRequest(request);
     assertRevision(revision);
-    const found = await this.tracked(async () => {
-      const deadline = this.endpoints.deadline();
-      return this.pages.find(request, async (range) => this.foundAt('listAt', { ...range, revision }, deadline));
+    const found = await this.#tracked(async () => {
+      const deadline = this.#endpoints.deadline();
+      return this.#pages.find(request, async (range) => this.#foundAt('listAt', { ...range, revision }, deadline));
     });
     if (found === 'future') throw new StoreUnavailable('failed', `listAt: etcd has not reached revision ${revision}`);
     // The revision in the header is the store's newest one, not the one that was read.
@@ -150,51 +150,51 @@ class EtcdStore implements Store {
   }
 
   async head(): Promise<Head> {
-    return headFrom(await this.range('head', this.headRequest));
+    return headFrom(await this.#range('head', this.#headRequest));
   }
 
   async headAt(revision: number): Promise<Head | 'compacted' | 'future'> {
     assertRevision(revision);
-    const pinned = { ...this.headRequest, revision };
-    const found = await this.tracked(async () => this.foundAt('headAt', pinned));
+    const pinned = { ...this.#headRequest, revision };
+    const found = await this.#tracked(async () => this.#foundAt('headAt', pinned));
     return typeof found === 'string' ? found : headFrom(found);
   }
 
   async commit(change: Change): Promise<CommitResult> {
     checkChange(change);
-    return this.tracked(async () => this.commits.commit(change));
+    return this.#tracked(async () => this.#commits.commit(change));
   }
 
   watch(prefix: string, from: number, listener: WatchListener): Watch {
     let endpoint: Endpoint | undefined;
     const watch: Watch = new EtcdWatch({
-      keys: this.keys,
+      keys: this.#keys,
       prefix,
       // For etcd, 0 means "from now on".
       from: Math.max(1, from),
       listener,
-      deadlineMs: this.deadlineMs,
+      deadlineMs: this.#deadlineMs,
       connect: async () => {
-        endpoint = await this.endpoints.standing('watch', this.endpoints.deadline());
+        endpoint = await this.#endpoints.standing('watch', this.#endpoints.deadline());
         return endpoint.watch.watch();
       },
       over: (outcome) => {
-        this.watches.delete(watch);
-        if (endpoint) this.endpoints.watchEnded(endpoint, outcome);
+        this.#watches.delete(watch);
+        if (endpoint) this.#endpoints.watchEnded(endpoint, outcome);
       },
     });
-    this.watches.add(watch);
-    if (this.closing) watch.close();
+    this.#watches.add(watch);
+    if (this.#closing) watch.close();
     return watch;
   }
 
   async compact(asked: number): Promise<number> {
     assertRevision(asked);
-    const revision = this.retained.bound(asked);
+    const revision = this.#retained.bound(asked);
     // etcd compacts without a condition: whether this is the store is read before.
-    await this.range('compact', this.headRequest);
-    await this.tracked(async () =>
-      this.endpoints.repeatedly('compact', async ({ kv }, options) =>
+    await this.#range('compact', this.#headRequest);
+    await this.#tracked(async () =>
+      this.#endpoints.repeatedly('compact', async ({ kv }, options) =>
         kv.compact({ revision }, options).catch((error: unknown) => {
           if (!isCompacted(error)) throw error;
         }),
@@ -205,53 +205,53 @@ class EtcdStore implements Store {
 
   retain(revision: number): Retained {
     assertRevision(revision);
-    return this.retained.retain(revision);
+    return this.#retained.retain(revision);
   }
 
   async hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'> {
     checkHold(key, value, ttlMs);
-    return this.tracked(async () => this.holds.hold(key, value, ttlMs));
+    return this.#tracked(async () => this.#holds.hold(key, value, ttlMs));
   }
 
   fullness(): number {
-    return this.fill.value;
+    return this.#fill.value;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.closing ??= this.close();
-    return this.closing;
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
-  private async close(): Promise<void> {
-    this.fill[Symbol.dispose]();
-    for (const watch of this.watches) watch.close();
-    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.idle = resolve));
-    await this.holds.close();
-    this.endpoints.close();
+  async #close(): Promise<void> {
+    this.#fill[Symbol.dispose]();
+    for (const watch of this.#watches) watch.close();
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    await this.#holds.close();
+    this.#endpoints.close();
   }
 
-  private async range(operation: string, request: IRangeRequest): Promise<FoundRange> {
-    return this.tracked(async () => this.found(operation, request));
+  async #range(operation: string, request: IRangeRequest): Promise<FoundRange> {
+    return this.#tracked(async () => this.#found(operation, request));
   }
 
-  private async found(operation: string, request: IRangeRequest, deadline?: Deadline): Promise<FoundRange> {
-    return this.endpoints.repeatedly(
+  async #found(operation: string, request: IRangeRequest, deadline?: Deadline): Promise<FoundRange> {
+    return this.#endpoints.repeatedly(
       operation,
-      async (endpoint, options) => this.marked.range(endpoint, request, options),
+      async (endpoint, options) => this.#marked.range(endpoint, request, options),
       deadline,
     );
   }
 
   /** Reads at a revision, which may be compacted or still to come. */
-  private async foundAt(
+  async #foundAt(
     operation: string,
     request: IRangeRequest,
     deadline?: Deadline,
   ): Promise<FoundRange | 'compacted' | 'future'> {
-    return this.endpoints.repeatedly(
+    return this.#endpoints.repeatedly(
       operation,
       async (endpoint, options) =>
-        this.marked.range(endpoint, request, options).catch((error: unknown) => {
+        this.#marked.range(endpoint, request, options).catch((error: unknown) => {
           if (isCompacted(error)) return 'compacted';
           if (isFuture(error)) return 'future';
           throw error;
@@ -261,14 +261,14 @@ class EtcdStore implements Store {
   }
 
   /** A call that began before the store was closed ends before the store does. */
-  private async tracked<T>(call: () => Promise<T>): Promise<T> {
-    if (this.closing) throw new StoreUnavailable('closed', 'The store is closed.');
-    this.inFlight += 1;
+  async #tracked<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#closing) throw new StoreUnavailable('closed', 'The store is closed.');
+    this.#inFlight += 1;
     try {
       return await call();
     } finally {
-      this.inFlight -= 1;
-      if (this.inFlight === 0) this.idle?.();
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#idle?.();
     }
   }
 }

@@ -1,10 +1,10 @@
-/** The database file: opening it, the statements on it, and how it forgets. Everything here is synchronous. */
 import { chmodSync, closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Entry, Key, StoreTrouble } from '../port.ts';
-import { ABSENT, StoreUnavailable } from '../port.ts';
+import { ABSENT, StoreUnavailable, type Entry, type Key, type StoreTrouble } from '../port.ts';
 import { MEMORY } from './location.ts';
 import { markingOf, refuseForeign, refuseForeignFile } from './ownership.ts';
+
+/* The database file: opening it, the statements on it, and how it forgets. Everything here is synchronous. */
 
 /** With SQLite's own 2 MiB a store of any size reads the same pages again and again, and a row costs twice as much. */
 const CACHE_KIB = 64 * 1024;
@@ -59,22 +59,22 @@ const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 export const endOf = (prefix: string): string => `${prefix}\x7F`;
 
 export class Database {
-  private readonly database: DatabaseSync;
-  private readonly path: string;
-  private readonly begin: StatementSync;
-  private readonly commit: StatementSync;
-  private readonly selectOne: StatementSync;
-  private readonly selectRevision: StatementSync;
-  private readonly selectRange: StatementSync;
-  private readonly selectKeys: StatementSync;
-  private readonly selectPage: StatementSync;
-  private readonly selectPageOfKeys: StatementSync;
-  private readonly upsert: StatementSync;
-  private readonly deleteOne: StatementSync;
-  private readonly deleteRange: StatementSync;
-  private readonly updateCounter: StatementSync;
-  private readonly upsertHeld: StatementSync;
-  private readonly selectHeld: StatementSync;
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #selectOne: StatementSync;
+  readonly #selectRevision: StatementSync;
+  readonly #selectRange: StatementSync;
+  readonly #selectKeys: StatementSync;
+  readonly #selectPage: StatementSync;
+  readonly #selectPageOfKeys: StatementSync;
+  readonly #upsert: StatementSync;
+  readonly #deleteOne: StatementSync;
+  readonly #deleteRange: StatementSync;
+  readonly #updateCounter: StatementSync;
+  readonly #upsertHeld: StatementSync;
+  readonly #selectHeld: StatementSync;
 
   /**
    * Takes the file for this process alone.
@@ -83,91 +83,91 @@ export class Database {
    *   or `failed` when it cannot be opened
    */
   constructor(path: string, pagesMax: number | undefined, checked: boolean) {
-    this.path = path;
-    this.database = opened(path, pagesMax, checked);
-    this.begin = this.database.prepare('BEGIN IMMEDIATE');
-    this.commit = this.database.prepare('COMMIT');
-    this.selectOne = this.rows('SELECT key, value, revision FROM entries WHERE key = ?');
-    this.selectRevision = this.rows('SELECT revision FROM entries WHERE key = ?');
-    this.selectRange = this.rows(SELECT_RANGE);
-    this.selectKeys = this.rows(SELECT_KEYS);
-    this.selectPage = this.rows(`${SELECT_RANGE} LIMIT ?`);
-    this.selectPageOfKeys = this.rows(`${SELECT_KEYS} LIMIT ?`);
-    this.upsert = this.database.prepare(`INSERT INTO entries (key, value, revision) VALUES (?, ?, ?)
+    this.#path = path;
+    this.#database = opened(path, pagesMax, checked);
+    this.#begin = this.#database.prepare('BEGIN IMMEDIATE');
+    this.#commit = this.#database.prepare('COMMIT');
+    this.#selectOne = this.#rows('SELECT key, value, revision FROM entries WHERE key = ?');
+    this.#selectRevision = this.#rows('SELECT revision FROM entries WHERE key = ?');
+    this.#selectRange = this.#rows(SELECT_RANGE);
+    this.#selectKeys = this.#rows(SELECT_KEYS);
+    this.#selectPage = this.#rows(`${SELECT_RANGE} LIMIT ?`);
+    this.#selectPageOfKeys = this.#rows(`${SELECT_KEYS} LIMIT ?`);
+    this.#upsert = this.#database.prepare(`INSERT INTO entries (key, value, revision) VALUES (?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision`);
-    this.deleteOne = this.database.prepare('DELETE FROM entries WHERE key = ?');
-    this.deleteRange = this.database.prepare('DELETE FROM entries WHERE key >= ? AND key < ?');
-    this.updateCounter = this.database.prepare(`UPDATE counters SET value = ? WHERE name = 'revision'`);
-    this.upsertHeld = this.database.prepare(`INSERT INTO held (key, revision) VALUES (?, ?)
+    this.#deleteOne = this.#database.prepare('DELETE FROM entries WHERE key = ?');
+    this.#deleteRange = this.#database.prepare('DELETE FROM entries WHERE key >= ? AND key < ?');
+    this.#updateCounter = this.#database.prepare(`UPDATE counters SET value = ? WHERE name = 'revision'`);
+    this.#upsertHeld = this.#database.prepare(`INSERT INTO held (key, revision) VALUES (?, ?)
       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision`);
-    this.selectHeld = this.rows('SELECT key, revision FROM held CROSS JOIN entries USING (key, revision)');
+    this.#selectHeld = this.#rows('SELECT key, revision FROM held CROSS JOIN entries USING (key, revision)');
   }
 
   /** The revision of the newest commit on disk. It has a row of its own: the entry that bore it may be gone. */
   revision(): number {
-    return this.number(`SELECT value FROM counters WHERE name = 'revision'`);
+    return this.#number(`SELECT value FROM counters WHERE name = 'revision'`);
   }
 
   get(key: string): Entry | undefined {
-    const row = this.selectOne.get(key) as Row | undefined;
+    const row = this.#selectOne.get(key) as Row | undefined;
     return row && entryOf(row);
   }
 
   revisionOf(key: string): number {
-    const row = this.selectRevision.get(key) as readonly [number] | undefined;
+    const row = this.#selectRevision.get(key) as readonly [number] | undefined;
     return row === undefined ? ABSENT : row[0];
   }
 
   /** Entries from `start` to before `end`. Use the generator up or return it at once: an open cursor pins the WAL. */
   *range(start: string, end: string, keysOnly = false): Generator<Entry, undefined> {
-    const select = keysOnly ? this.selectKeys : this.selectRange;
+    const select = keysOnly ? this.#selectKeys : this.#selectRange;
     for (const row of select.iterate(start, end)) yield entryOf(row as unknown as Row);
   }
 
   /** As `range`, at most `limit` entries at once: it takes half the time. */
   page(start: string, end: string, limit: number, keysOnly = false): Entry[] {
-    const select = keysOnly ? this.selectPageOfKeys : this.selectPage;
+    const select = keysOnly ? this.#selectPageOfKeys : this.#selectPage;
     return (select.all(start, end, limit) as unknown as Row[]).map(entryOf);
   }
 
   put({ key, value, revision }: Entry): void {
-    this.upsert.run(key, value, revision);
+    this.#upsert.run(key, value, revision);
   }
 
   remove(key: string): void {
-    this.deleteOne.run(key);
+    this.#deleteOne.run(key);
   }
 
   /** Notes that the key lives as long as this process, unless it is written again without a note. */
   noteHeld(key: string, revision: number): void {
-    this.upsertHeld.run(key, revision);
+    this.#upsertHeld.run(key, revision);
   }
 
   /** The keys that a holder was the last to write, with their revisions. */
   held(): Map<string, number> {
-    return new Map(this.selectHeld.all() as unknown as [key: string, revision: number][]);
+    return new Map(this.#selectHeld.all() as unknown as [key: string, revision: number][]);
   }
 
   forgetHeld(): void {
-    this.database.exec('DELETE FROM held');
+    this.#database.exec('DELETE FROM held');
   }
 
   removeAll(prefix: string): void {
-    this.deleteRange.run(prefix, endOf(prefix));
+    this.#deleteRange.run(prefix, endOf(prefix));
   }
 
   /** Runs the work in one disk transaction, which leaves the store at the revision that it returns. */
   transaction<T>(work: () => { readonly revision: number; readonly results: T }): T {
-    this.begin.run();
+    this.#begin.run();
     try {
       const { revision, results } = work();
-      this.updateCounter.run(revision);
-      this.commit.run();
+      this.#updateCounter.run(revision);
+      this.#commit.run();
       return results;
-    } catch (err) {
+    } catch (error) {
       // Some errors have rolled back already; then a second time would fail and hide the first error.
-      if (this.database.isTransaction) this.database.exec('ROLLBACK');
-      throw err;
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
     }
   }
 
@@ -180,37 +180,37 @@ export class Database {
    * while as much memory and room in the log as the store is large.
    */
   forget(rebuild: boolean): void {
-    if (rebuild) this.database.exec('VACUUM');
-    const [busy] = this.rows('PRAGMA wal_checkpoint(TRUNCATE)').get() as unknown as readonly [number];
-    if (busy !== 0) throw new StoreUnavailable('failed', `compact: the write-ahead log of ${this.path} is in use`);
+    if (rebuild) this.#database.exec('VACUUM');
+    const [busy] = this.#rows('PRAGMA wal_checkpoint(TRUNCATE)').get() as unknown as readonly [number];
+    if (busy !== 0) throw new StoreUnavailable('failed', `compact: the write-ahead log of ${this.#path} is in use`);
   }
 
   pagesInUse(): number {
-    return this.number('PRAGMA page_count') - this.pagesFree();
+    return this.#number('PRAGMA page_count') - this.pagesFree();
   }
 
   /** Pages of the file that hold nothing, for later writes. */
   pagesFree(): number {
-    return this.number('PRAGMA freelist_count');
+    return this.#number('PRAGMA freelist_count');
   }
 
   /** @throws Error of SQLite */
   pragma(text: string): void {
-    this.database.exec(`PRAGMA ${text}`);
+    this.#database.exec(`PRAGMA ${text}`);
   }
 
   close(): void {
-    this.database.close();
+    this.#database.close();
   }
 
-  private number(sql: string): number {
-    const [value] = this.rows(sql).get() as unknown as readonly [number];
+  #number(sql: string): number {
+    const [value] = this.#rows(sql).get() as unknown as readonly [number];
     return value;
   }
 
   /** A statement whose rows are arrays: cheaper than objects. */
-  private rows(sql: string): StatementSync {
-    const statement = this.database.prepare(sql);
+  #rows(sql: string): StatementSync {
+    const statement = this.#database.prepare(sql);
     statement.setReturnArrays(true);
     return statement;
   }
@@ -247,20 +247,20 @@ function opened(path: string, pagesMax: number | undefined, checked: boolean): D
     database.exec(`BEGIN IMMEDIATE; ${SCHEMA} ${markingOf(database)} COMMIT`);
     if (checked || sizeOf(path) <= CHECKED_BYTES_MAX) check(database);
     return database;
-  } catch (err) {
+  } catch (error) {
     database.close();
-    if (codeOf(err) === BUSY) {
-      throw new StoreUnavailable('refused', `the store ${path} is in use by another process`, { cause: err });
+    if (codeOf(error) === BUSY) {
+      throw new StoreUnavailable('refused', `the store ${path} is in use by another process`, { cause: error });
     }
-    throw unavailable(`open ${path}`, err);
+    throw unavailable(`open ${path}`, error);
   }
 }
 
 function openedFile(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path);
-  } catch (err) {
-    throw unavailable(`open ${path}`, err);
+  } catch (error) {
+    throw unavailable(`open ${path}`, error);
   }
 }
 
@@ -276,25 +276,25 @@ function check(database: DatabaseSync): void {
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
-  } catch (err) {
+  } catch (error) {
     // It is not opened when it exists: closing it would release the locks that a store of this process has on it.
-    if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw unavailable(`create ${path}`, err);
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unavailable(`create ${path}`, error);
     chmodSync(path, 0o600);
   }
 }
 
-function codeOf(err: unknown): number | undefined {
+function codeOf(error: unknown): number | undefined {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
   // The low byte is the result code; the rest says more about it.
-  return err instanceof Error && 'errcode' in err && typeof err.errcode === 'number' ? err.errcode & 0xff : undefined;
+  return typeof code === 'number' ? code & 0xff : undefined;
 }
 
 /** The error of SQLite as one of the port. SQLite's messages name files and constraints, never values. */
-export function unavailable(operation: string, err: unknown): StoreUnavailable {
-  if (err instanceof StoreUnavailable) return err;
-  const code = codeOf(err) ?? (err as NodeJS.ErrnoException).code ?? '';
+export function unavailable(operation: string, error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  const code = codeOf(error) ?? (error as NodeJS.ErrnoException).code ?? '';
   const reason = TROUBLES[code] ?? 'failed';
-  const detail = err instanceof Error ? err.message : String(err);
-  const sentence = SENTENCES[reason];
-  const words = sentence === undefined ? detail : `${sentence} (${detail})`;
-  return new StoreUnavailable(reason, `${operation}: ${words}`, { cause: err });
+  const detail = error instanceof Error ? error.message : String(error);
+  const words = reason in SENTENCES ? `${SENTENCES[reason]} (${detail})` : detail;
+  return new StoreUnavailable(reason, `${operation}: ${words}`, { cause: error });
 }

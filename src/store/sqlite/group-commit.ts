@@ -1,4 +1,3 @@
-/** A disk transaction that is being put together: each change is judged against the state that those before it left. */
 import { randomBytes } from 'node:crypto';
 import { epochIdOf } from '../head-value.ts';
 import type { Change, CommitResult, Entry, Head, StoreUnavailable, Write } from '../port.ts';
@@ -6,6 +5,8 @@ import { ABSENT, HEAD_KEY } from '../port.ts';
 import { type Database, endOf } from './database.ts';
 import type { PastChange } from './history.ts';
 import type { HolderNote } from './holds.ts';
+
+/* A disk transaction that is being put together: each change is judged against the state that those before it left. */
 
 /** The bounds of one disk transaction: it runs in one piece, and nothing else runs meanwhile. */
 const GROUP_COMMITS_MAX = 512;
@@ -29,14 +30,14 @@ export interface Position {
 export class Group {
   position: Position;
   readonly changes: PastChange[] = [];
-  private readonly database: Database;
-  private readonly before: Position;
+  readonly #database: Database;
+  readonly #before: Position;
   /** One epoch id for the whole group: it only has to tell one history of the store from another. */
-  private readonly epoch = randomBytes(8).toString('hex');
+  readonly #epoch = randomBytes(8).toString('hex');
 
   constructor(database: Database, position: Position) {
-    this.database = database;
-    this.before = position;
+    this.#database = database;
+    this.#before = position;
     this.position = position;
   }
 
@@ -45,55 +46,55 @@ export class Group {
    * @param heldKey the key that the change puts on behalf of a holder
    */
   add(change: Change, heldKey?: string): CommitResult {
-    if (!this.holds(change)) return { outcome: 'conflict' };
+    if (!this.#holds(change)) return { outcome: 'conflict' };
     const revision = this.position.revision + 1;
     const created = new Set<string>();
     for (const expected of change.expect) if (expected.revision === ABSENT) created.add(expected.key);
-    for (const write of change.write) this.apply(write, revision, created);
-    if (heldKey !== undefined) this.database.noteHeld(heldKey, revision);
-    this.position = { revision, head: change.quiet === true ? this.position.head : this.moveHead(revision, change) };
+    for (const write of change.write) this.#apply(write, revision, created);
+    if (heldKey !== undefined) this.#database.noteHeld(heldKey, revision);
+    this.position = { revision, head: change.quiet === true ? this.position.head : this.#moveHead(revision, change) };
     return { outcome: 'committed', revision };
   }
 
   /** Writes `head` once, as the last change of the group left it. */
   finish(): void {
     const { head } = this.position;
-    if (head !== this.before.head) this.database.put(entryOf(head));
+    if (head !== this.#before.head) this.#database.put(entryOf(head));
   }
 
-  private holds({ expect }: Change): boolean {
-    return expect.every(({ key, revision }) => this.revisionOf(key) === revision);
+  #holds({ expect }: Change): boolean {
+    return expect.every(({ key, revision }) => this.#revisionOf(key) === revision);
   }
 
-  private revisionOf(key: string): number {
-    return key === HEAD_KEY ? this.position.head.revision : this.database.revisionOf(key);
+  #revisionOf(key: string): number {
+    return key === HEAD_KEY ? this.position.head.revision : this.#database.revisionOf(key);
   }
 
-  private moveHead(revision: number, change: Change): Head {
+  #moveHead(revision: number, change: Change): Head {
     const { head } = this.position;
-    const epochId = epochIdOf(this.epoch, [change]);
+    const epochId = epochIdOf(this.#epoch, [change]);
     const previous = head.revision === ABSENT ? undefined : entryOf(head);
     this.changes.push({ key: HEAD_KEY, revision, value: epochId, previous });
     return { revision, epochId };
   }
 
   /** @param created keys that are known to be absent: no entry that they replace has to be looked up */
-  private apply(write: Write, revision: number, created: ReadonlySet<string>): void {
+  #apply(write: Write, revision: number, created: ReadonlySet<string>): void {
     if ('put' in write) {
       const { put: key, value } = write;
-      const previous = created.has(key) ? undefined : this.database.get(key);
+      const previous = created.has(key) ? undefined : this.#database.get(key);
       this.changes.push({ key, revision, value, previous });
-      this.database.put({ key, value, revision });
+      this.#database.put({ key, value, revision });
     } else if ('remove' in write) {
-      const previous = this.database.get(write.remove);
+      const previous = this.#database.get(write.remove);
       if (previous === undefined) return;
       this.changes.push({ key: write.remove, revision, value: undefined, previous });
-      this.database.remove(write.remove);
+      this.#database.remove(write.remove);
     } else {
-      for (const previous of this.database.range(write.removeAll, endOf(write.removeAll))) {
+      for (const previous of this.#database.range(write.removeAll, endOf(write.removeAll))) {
         this.changes.push({ key: previous.key, revision, value: undefined, previous });
       }
-      this.database.removeAll(write.removeAll);
+      this.#database.removeAll(write.removeAll);
     }
   }
 }

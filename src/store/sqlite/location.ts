@@ -1,7 +1,8 @@
-/** Where a database lies, as SQLite sees it. */
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreUnavailable } from '../port.ts';
+
+/* The place of a database, as SQLite sees it. */
 
 /** A store that ends with its disposal, for tests; no configuration can name it. */
 export const MEMORY = ':memory:';
@@ -19,7 +20,7 @@ export function fileOf(path: string): string {
     return realpathSync(path);
   } catch (error) {
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    // What is not there yet is made under that very name.
+    // A file that is not there yet is made under that very name.
     if (!isLink) return path;
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const words = `${path} is a link that leads to no file (${code}): remove it, or name the file itself`;

@@ -1,8 +1,9 @@
-/** Whose database a file is: only ours are opened for writing. */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { StoreUnavailable } from '../port.ts';
+
+/* Tells whose database a file is: only ours are opened for writing. */
 
 /** `Mstr` as SQLite keeps it in the header of the file (https://sqlite.org/fileformat2.html, Application ID). */
 const APPLICATION_ID = 0x4d_73_74_72;

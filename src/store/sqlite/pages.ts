@@ -1,7 +1,8 @@
-/** Pages of the store as it is, and as it was. */
 import type { Entry, Page, PageRequest } from '../port.ts';
 import { type Database, endOf } from './database.ts';
 import type { History } from './history.ts';
+
+/* Pages of the store as it is, and as it was. */
 
 /** `start` is inclusive, `end` exclusive. */
 interface Bounds {

@@ -1,6 +1,7 @@
-/** The file that keeps room on the disk of an embedded store for what must go through when it is full (A12). */
 import { createCipheriv } from 'node:crypto';
 import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+
+/* The file that keeps room on the disk of an embedded store for what must go through when it is full (A12). */
 
 /** Enough for thousands of revocations: each adds one or two KiB to the file. */
 const BYTES_MAX = 4 * 1024 * 1024;
@@ -12,24 +13,24 @@ const ENOUGH = 3 / 4;
 const ROOM_BESIDE = 1.25;
 
 export class Reserve {
-  private readonly path: string;
+  readonly #path: string;
   /** Never smaller than it was: a disk that others fill up would keep less and less. */
-  private wantedBytes: number;
+  #wantedBytes: number;
 
   /** @param path of the store's file */
   constructor(path: string) {
-    this.path = `${path}-reserve`;
-    this.wantedBytes = this.bytes();
+    this.#path = `${path}-reserve`;
+    this.#wantedBytes = this.bytes();
   }
 
   /** The bytes that the disk has kept for it; 0 where there is none. */
   bytes(): number {
-    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
+    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** The bytes that it lacks, which are no room for others. */
   missingBytes(): number {
-    return Math.max(0, this.wantedBytes - this.bytes());
+    return Math.max(0, this.#wantedBytes - this.bytes());
   }
 
   /**
@@ -40,20 +41,20 @@ export class Reserve {
   keep(fileBytes: number, freeBytes: () => number): void {
     const [bytes, free] = [this.bytes(), freeBytes()];
     const wanted = Math.min(BYTES_MAX, Math.floor((fileBytes + bytes + free) * PART));
-    this.wantedBytes = Math.max(this.wantedBytes, wanted);
-    if (bytes >= this.wantedBytes * ENOUGH || free < this.wantedBytes * ROOM_BESIDE) return;
-    makeFile(this.path, this.wantedBytes);
+    this.#wantedBytes = Math.max(this.#wantedBytes, wanted);
+    if (bytes >= this.#wantedBytes * ENOUGH || free < this.#wantedBytes * ROOM_BESIDE) return;
+    makeFile(this.#path, this.#wantedBytes);
   }
 
   /** Gives its room back to the disk. @throws the system's error */
   giveUp(): void {
-    rmSync(this.path, { force: true });
+    rmSync(this.#path, { force: true });
   }
 
   /** Removes what a process left that was killed while it made the reserve. */
   removeUnfinished(): void {
     try {
-      rmSync(unfinished(this.path), { force: true });
+      rmSync(unfinished(this.#path), { force: true });
     } catch {
       // The next reserve is written over it.
     }

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { FileContent } from './file-content.ts';
 
 /*
- * Less was tried, against test/store/sqlite/files.test.ts (34 tests). Device and inode alone fail 6: a copy over the file
- * and a page that is overwritten pass for the store, and commits are acknowledged into them. With size and time beside
- * them, and without the content, 4 fail: a store that was only touched takes no writes any more.
+ * Less was tried, against test/store/sqlite/files.test.ts (34 tests). Device and inode alone fail 6: a copy over the
+ * file and a page that is overwritten pass for the store, and commits are acknowledged into them. With size and time
+ * beside them, and without the content, 4 fail: a store that was only touched takes no writes any more.
  */
 
 /** A larger file is not read when it has another time: that alone counts as a replacement. */
@@ -85,7 +85,7 @@ export class WatchedFile {
       // A file that cannot be read now has no known content.
       this.#content.forget();
     }
-    // What was written meanwhile is not content that this process left.
+    // Content that was written meanwhile is none that this process left.
     if (!isSame(lookAt(this.#path), this.#left)) this.#content.forget();
   }
 }

@@ -89,8 +89,8 @@ export class WatchCache implements AsyncDisposable {
   }
 
   /**
-   * The newest instant that commits have had, up to the revision that memory has reached (head-value.ts): 0 where none is
-   * known. The newest `head` alone would not tell it, since replicas write theirs at once.
+   * The newest instant that commits have had, up to the revision that memory has reached (head-value.ts): 0 where none
+   * is known. The newest `head` alone would not tell it, since replicas write theirs at once.
    */
   get newestInstant(): number {
     return this.#filler.newestInstant;
@@ -108,9 +108,9 @@ export class WatchCache implements AsyncDisposable {
    */
   fresh(): MaybePromise<Freshness> {
     const { store } = this.#options;
-    if (!store.headNow) return this.#readHead().then((read) => this.#judge(read));
+    if (!store.headNow) return this.#readHead().then((read) => this.#freshnessOf(read));
     const { known: before, generation } = this.#filler;
-    return this.#judge({ head: store.headNow(), before, generation });
+    return this.#freshnessOf({ head: store.headNow(), before, generation });
   }
 
   /**
@@ -120,7 +120,7 @@ export class WatchCache implements AsyncDisposable {
    */
   freshDeferred(): MaybePromise<Freshness> {
     if (this.#options.store.headNow) return this.fresh();
-    return this.#deferred.wait(this.#readHead).then((read) => this.#judge(read));
+    return this.#deferred.wait(this.#readHead).then((read) => this.#freshnessOf(read));
   }
 
   /**
@@ -152,7 +152,7 @@ export class WatchCache implements AsyncDisposable {
     }
   }
 
-  #judge({ head, before, generation }: ReadHead): MaybePromise<Freshness> {
+  #freshnessOf({ head, before, generation }: ReadHead): MaybePromise<Freshness> {
     const filler = this.#filler;
     this.#answeredAt = this.#options.clock.monotonic();
     this.#lastHead = head.revision;

@@ -27,8 +27,8 @@ const at = (...addresses: readonly string[]): readonly Machine[] => addresses.ma
 const [HERE, THERE] = ['192.0.2.7', '198.51.100.7'];
 
 /**
- * Counts and stalls what a finding reads and writes alone. Where memory is behind, as on a slow machine, a poll reads the
- * records of its app, its account and its credential in the store.
+ * Counts and stalls what a finding reads and writes alone. Where memory is behind, as on a slow machine, a poll reads
+ * the records of its app, its account and its credential in the store.
  */
 function ofFindings(store: FaultyStore): FaultyStore {
   const own = [KEYS.opampAgent.under(), KEYS.audit.under()];

@@ -21,7 +21,9 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const bound = (max: number): OwedBytes => new OwedBytes({ strangersMax: max, knownMax: max });
 const UNBOUND = Number.MAX_SAFE_INTEGER;
 
-/** A listener whose clients are strangers, but for those of `/as/NAME`. `small` and `text` in the path ask for those. */
+/**
+ * A listener whose clients are strangers, but for those of `/as/NAME`. `small` and `text` in the path ask for those.
+ */
 const openCounted = (owed: OwedBytes): Promise<TestListener> =>
   openTestListener({
     handle(request, response) {

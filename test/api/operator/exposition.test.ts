@@ -62,7 +62,8 @@ describe('a scrape', () => {
     await scrape('*/*');
     const around = async () => [await scrape('*/*'), await scrape(PROMETHEUS_2), await scrape('*/*')] as const;
     let [text, open, again] = await around();
-    // A series may come between two scrapes, as with the first collection of garbage of a kind: then they are taken anew.
+    // A series may come between two scrapes, as with the first collection of garbage of a kind: then they are taken
+    // anew.
     while (!isDeepStrictEqual(names(again.text), names(text.text))) [text, open, again] = await around();
     expect(text.headers.get('content-type')).toBe(CONTENT_TYPES.text);
     expect(open.headers.get('content-type')).toBe(CONTENT_TYPES.openmetrics);

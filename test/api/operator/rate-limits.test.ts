@@ -117,7 +117,8 @@ onEachBackend('which account is limited', (backend) => {
 
   test('a decision that the store does not let anybody make is counted and timed, with its route', async () => {
     let faulty: FaultyStore | undefined;
-    // The watch cache is filled, so that the key is found; the window is not there, and its first request needs a commit.
+    // The watch cache is filled, so that the key is found; the window is not there, and its first request needs a
+    // commit.
     await using muster = await backend.fresh({ wrapStore: (store) => (faulty = faultyStore(store)) });
     const owner = await tenant(muster);
     faulty?.down.add('commit');

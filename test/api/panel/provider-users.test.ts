@@ -21,7 +21,10 @@ import { until } from '../../support/time/until.ts';
 const MINUTE_MS = 60_000;
 const IDENTITIES = KEYS.identity('');
 
-/** Links the identity that the provider names to the user of a session. @returns where the browser came to, and its token then */
+/**
+ * Links the identity that the provider names to the user of a session. @returns where the browser came to, and its
+ * token then
+ */
 async function linked(it: Signing, token: string): Promise<{ url: URL; token: string }> {
   const cookie = `muster_${it.origin.port}`;
   const asked = await call(`${it.origin.origin}/panel/v1/me/provider`, {

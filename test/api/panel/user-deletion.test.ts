@@ -83,8 +83,8 @@ onEachBackend('a user who is deleted', (backend) => {
     const stays = (key: string): boolean =>
       ['link/', KEYS.signInNames.under()].some((prefix) => key.startsWith(prefix));
     const left = (await keysOf(store)).filter((key) => !before.includes(key) && !stays(key));
-    // Records of the account and of the installation, in which the user does not stand any more. The loops write theirs when
-    // their time comes.
+    // Records of the account and of the installation, in which the user does not stand any more. The loops write theirs
+    // when their time comes.
     const ofOthers = new Set([`d/a/${accountId}/members`, KEYS.newcomer(), KEYS.rewrapped()]);
     expect(left.filter((key) => !ofOthers.has(key))).toEqual([]);
     for (const key of left.filter((one) => one !== KEYS.newcomer())) {

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/api/v1/gateway.ts';
 import { call, createApp, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
-/* Express is the gateway: its router hands over each request, once the check that stands before all routes is passed. */
+/*
+ * Express is the gateway: its router hands over each request, once the check that stands before all routes is passed.
+ */
 
 let muster: Muster;
 let apiKey: string;

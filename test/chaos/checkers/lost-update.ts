@@ -4,9 +4,9 @@ import type { StoredAccount } from '../judgement/state.ts';
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*
- * Every revision of an account's record changes what its own entries of the audit say, and nothing else: a change that was
- * planned upon an older record would bring older values of other fields back. An enrollment is never committed while the
- * account is disabled, whatever the account was when it was judged (A12).
+ * Every revision of an account's record changes what its own entries of the audit say, and nothing else: a change that
+ * was planned upon an older record would bring older values of other fields back. An enrollment is never committed
+ * while the account is disabled, whatever the account was when it was judged (A12).
  */
 
 const rule = 'lost-update';

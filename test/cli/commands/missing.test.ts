@@ -5,7 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectedTo, musterHere, ownedBy, type Ended } from '../../support/service/muster-command.ts';
 import { createApp, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
 
-/* What is not there is told by its kind and its name: a script with many commands says nothing else of which one failed. */
+/*
+ * What is not there is told by its kind and its name: a script with many commands says nothing else of which one
+ * failed.
+ */
 
 let muster: Muster;
 let owner: Tenant;

@@ -17,7 +17,9 @@ import { everyCommand, surplusCall, takesAll, wordsOf } from '../../support/cli/
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { musterHere } from '../../support/service/muster-command.ts';
 
-/* The client and the service have variables of their own, so that a shell for one installation may start another one. */
+/*
+ * The client and the service have variables of their own, so that a shell for one installation may start another one.
+ */
 
 let root: string;
 const before = process.cwd();

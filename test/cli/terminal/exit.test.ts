@@ -6,7 +6,9 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { generateApiKey } from '../../../src/domain/credentials/tokens.ts';
 import { musterHere } from '../../support/service/muster-command.ts';
 
-/* What an answer says about names and keys counts where it is one of Muster's; anybody may listen at a wrong address. */
+/*
+ * What an answer says about names and keys counts where it is one of Muster's; anybody may listen at a wrong address.
+ */
 
 const apiKey = generateApiKey(systemRandom()).token.reveal();
 const missing = JSON.stringify({ error: { code: 'not_found', message: 'There is no such app.' } });

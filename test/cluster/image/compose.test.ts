@@ -14,8 +14,8 @@ import { podman } from '../support/node/container.ts';
 import { buildImage } from '../support/node/image.ts';
 
 /*
- * deploy/compose.yaml as docs/COMPOSE.md starts it: podman-compose reads the settings, the images are built here. Those of
- * Prometheus and Grafana are not, and test/repository/compose.test.ts has the rest of the file.
+ * deploy/compose.yaml as docs/COMPOSE.md starts it: podman-compose reads the settings, the images are built here. Those
+ * of Prometheus and Grafana are not, and test/repository/compose.test.ts has the rest of the file.
  */
 
 const ROOT = resolve(import.meta.dirname, '../../..');

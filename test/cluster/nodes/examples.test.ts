@@ -14,8 +14,9 @@ import { etcdCertificates, imageValues, SMALL } from '../support/release-values.
 import { giveAddress, Release, restrictedNamespace } from '../support/release.ts';
 
 /*
- * Each way to install that docs/INSTALL.md names, with its `helm test`, beside each other on one cluster. What is changed
- * of the values: the image, the addresses of etcd, and what a pod asks for, since all of them share one machine.
+ * Each way to install that docs/INSTALL.md names, with its `helm test`, beside each other on one cluster. What is
+ * changed of the values: the image, the addresses of etcd, and what a pod asks for, since all of them share one
+ * machine.
  */
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples');

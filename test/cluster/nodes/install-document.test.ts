@@ -12,7 +12,10 @@ import { buildImage, type Image } from '../support/node/image.ts';
 import { etcdCertificates } from '../support/release-values.ts';
 import { giveAddress } from '../support/release.ts';
 
-/* docs/INSTALL.md from an empty cluster to a daemon that polls: its commands are run as they stand, one after the other. */
+/*
+ * docs/INSTALL.md from an empty cluster to a daemon that polls: its commands are run as they stand, one after the
+ * other.
+ */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PASSWORD = 'of etcd';

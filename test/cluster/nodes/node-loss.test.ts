@@ -10,8 +10,8 @@ import { Release, type Pod } from '../support/release.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
 
 /*
- * Three replicas on two nodes, spread as in examples/external-etcd, of which one node is drained and then loses its power.
- * The first node has the control plane, so it is always the second one that goes.
+ * Three replicas on two nodes, spread as in examples/external-etcd, of which one node is drained and then loses its
+ * power. The first node has the control plane, so it is always the second one that goes.
  */
 
 const ACCOUNTS = 8;

@@ -13,8 +13,8 @@ import { Release } from '../support/release.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
 
 /*
- * The chart and the image of the last landing, with data in their format, are upgraded to those of this tree under load,
- * and back. `MUSTER_TEST_PREVIOUS` names another commit.
+ * The chart and the image of the last landing, with data in their format, are upgraded to those of this tree under
+ * load, and back. `MUSTER_TEST_PREVIOUS` names another commit.
  */
 
 const { commit, missing } = previousLanding();

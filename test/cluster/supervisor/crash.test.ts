@@ -11,8 +11,8 @@ import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { BindingRecord } from '../../../src/domain/records/binding-records.ts';
 import { createLog } from '../../../src/log.ts';
-import { openCore, type Core } from '../../../src/service/core.ts';
-import { createDomainServices, type DomainServices } from '../../../src/service/domain-services.ts';
+import { openCore } from '../../../src/service/core.ts';
+import { createDomainServices, type Core, type DomainServices } from '../../../src/service/domain-services.ts';
 import { openOperator } from '../../../src/service/kubernetes-operator.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { KEY_FILE_TEXT, OPERATOR_TOKEN, poll } from '../../support/service/muster.ts';
@@ -25,9 +25,9 @@ import { describeOn } from '../support/control-plane/tools.ts';
 import { DEVICE_URL, Namespace, operating } from '../support/operated.ts';
 
 /*
- * The operator ends between any two steps on the way of a credential: there is one in the end, it works, and it is in the
- * Secret. These operators run in this process, stop at that point, and are followed by one that knows nothing; one is a
- * process that is killed.
+ * The operator ends between any two steps on the way of a credential: there is one in the end, it works, and it is in
+ * the Secret. These operators run in this process, stop at that point, and are followed by one that knows nothing; one
+ * is a process that is killed.
  */
 
 class Crash extends Error {
@@ -72,7 +72,8 @@ describeOn('control plane', 'an operator that ends on the way of a credential', 
   });
 
   /**
-   * An operator with nothing in its memory, which ends once the app has reached the point; without one it ends by `end`.
+   * An operator with nothing in its memory, which ends once the app has reached the point; without one it ends by
+   * `end`.
    * @param name of the FleetApp and of its Secret
    */
   function live(

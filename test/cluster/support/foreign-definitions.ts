@@ -9,7 +9,9 @@ const FOREIGN: readonly [kind: string, plural: string, group: string][] = [
   ['TLSRoute', 'tlsroutes', 'gateway.networking.k8s.io'],
 ];
 
-/** Makes the kinds known that the examples use besides Kubernetes' own: with any fields, and nobody who acts on them. */
+/**
+ * Makes the kinds known that the examples use besides Kubernetes' own: with any fields, and nobody who acts on them.
+ */
 export async function makeForeignDefinitions(cluster: Cluster): Promise<void> {
   const items = FOREIGN.map(([kind, plural, group]) => ({
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -6,7 +6,9 @@ interface PanelAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A browser that reaches the panel through a proxy which speaks TLS to it: the Service gets what such a proxy sends on. */
+/**
+ * A browser that reaches the panel through a proxy which speaks TLS to it: the Service gets what such a proxy sends on.
+ */
 export class PanelVisitor {
   readonly #service: string;
   readonly #url: URL;

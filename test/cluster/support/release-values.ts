@@ -10,7 +10,10 @@ export function imageValues({ name }: Image): object {
 
 export const SMALL = { requests: { cpu: '20m', memory: '128Mi' }, limits: { memory: '1Gi' } };
 
-/** An etcd of this machine, by the client certificate in the Secret `etcd-tls`; resources are in the release's namespace. */
+/**
+ * An etcd of this machine, by the client certificate in the Secret `etcd-tls`; resources are in the release's
+ * namespace.
+ */
 export const etcdValues = (etcd: EtcdCluster): object => ({
   ...etcdValuesBefore(etcd),
   operator: { watchReleaseNamespace: true },

@@ -194,7 +194,9 @@ describe('what it could not load', () => {
     expect([record.failed, offer?.hash]).toEqual([kept === 'kept' ? WANTED.key : undefined, offers]);
   });
 
-  /** An agent that fails with one configuration, loads all others, and may lose an answer. @returns how often it tried */
+  /**
+   * An agent that fails with one configuration, loads all others, and may lose an answer. @returns how often it tried
+   */
   function failingAgent(failing: RemoteConfig) {
     let record: OpampAgentRecord = { instances: [A], described };
     let has: AgentReport['config'];

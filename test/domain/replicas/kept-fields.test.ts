@@ -25,8 +25,8 @@ import { rawPut } from '../../support/store/raw-key.ts';
 const ADDED = 'ofALaterVersion';
 
 /**
- * These are written anew as a whole, from what the replica itself has seen or does: no later version can add to them what
- * must outlive that.
+ * These are written anew as a whole, from what the replica itself has seen or does: no later version can add to them
+ * what must outlive that.
  */
 const WRITTEN_ANEW = /^(?:replica|rate|rate-ages|pin|leader|compaction|d\/day$)/;
 

@@ -5,8 +5,8 @@ import { DuringReads } from '../../support/store/during-reads.ts';
 import { until } from '../../support/time/until.ts';
 
 /*
- * A change of an account that waits for a read of the store while another change of the account is committed, and reaches
- * memory. Whichever read it is, both are there in the end.
+ * A change of an account that waits for a read of the store while another change of the account is committed, and
+ * reaches memory. Whichever read it is, both are there in the end.
  */
 
 const APP = 'a'.repeat(20);

@@ -113,7 +113,9 @@ describe('the turns of takers of whom some show an id', () => {
     .tuple(contacts(4, 30_000), fc.infiniteStream(fc.boolean()))
     .map(([all, ids]) => all.map(({ taker, at }) => ({ taker: ids.next().value ? withId(taker) : taker, at })));
 
-  /** By the definition: the last two of four turns are of the two before, and one of the two shows no id in its turns. */
+  /**
+   * By the definition: the last two of four turns are of the two before, and one of the two shows no id in its turns.
+   */
   function areShared(all: readonly Turn[]): boolean {
     const now = all.at(-1);
     if (!now) return false;

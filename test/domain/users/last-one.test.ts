@@ -15,8 +15,8 @@ import { tenant, type Answer } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 
 /*
- * A17: an account that has an owner, and an installation that has operators, keep one who can sign in. Passwords are off
- * here, so that a link may reset a user without one.
+ * A17: an account that has an owner, and an installation that has operators, keep one who can sign in. Passwords are
+ * off here, so that a link may reset a user without one.
  */
 
 const passkey = () => [{ id: `passkey-${randomUUID()}`, publicKey: '', name: 'key', createdAt: 1 }];

@@ -17,8 +17,8 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
 /*
- * An answer of the provider may arrive long after others that were asked for later. The roles are those of the answer that
- * was asked for last, by the store's revision, since the clocks of two replicas could not tell.
+ * An answer of the provider may arrive long after others that were asked for later. The roles are those of the answer
+ * that was asked for last, by the store's revision, since the clocks of two replicas could not tell.
  */
 
 const IDENTITY = { issuer: 'https://id.example.com', subject: 'ann' };

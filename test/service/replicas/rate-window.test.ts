@@ -4,7 +4,7 @@ import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ABSENT, type Store } from '../../../src/store/port.ts';
 import { connectRaw } from '../../support/http/raw-http.ts';
-import { call, Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { call, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, expectRefusal } from '../../support/service/v1.ts';
 import { faultyForRequests, type FaultyStore } from '../../support/store/faulty-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
@@ -104,10 +104,10 @@ const sum = (all: readonly Hammered[], of: (one: Hammered) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
 /** The same replicas, and another account with a fresh window. */
-const withAccount = async ({ clock, replicas }: Fleet): Promise<Pick<Fleet, 'clock' | 'replicas' | 'apiKey'>> => ({
+const withAccount = async ({ clock, replicas }: Fleet): Promise<Pick<Fleet, 'clock' | 'replicas'> & Tenant> => ({
   clock,
   replicas,
-  apiKey: (await tenant(replicas[0].muster)).apiKey,
+  ...(await tenant(replicas[0].muster)),
 });
 
 describe.skipIf(url === undefined)('the rate window of three replicas (H13)', () => {
@@ -222,9 +222,9 @@ describe.skipIf(url === undefined)('the rate window of three replicas (H13)', ()
 
   test('a lost answer is charged once', async () => {
     const running = await withAccount(shared);
-    const { clock, apiKey, replicas } = running;
+    const { clock, accountId, apiKey, replicas } = running;
     const [one, other] = replicas;
-    one.store.isPlanned = ({ expect }) => expect.some(({ key }) => key.startsWith(KEYS.rateWindow.under()));
+    one.store.isPlanned = ({ expect }) => expect.some(({ key }) => key === KEYS.rateWindow(accountId));
     one.store.fates.push('answer lost after commit', 'lost before commit', 'answer lost after commit');
     const hammered = await whileTimePasses(clock, other.store, hammer(one, apiKey, 300));
     expect(hammered.limited).toBe(0);

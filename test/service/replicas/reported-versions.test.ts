@@ -28,7 +28,8 @@ describe.skipIf(url === undefined)('the version that a daemon reports to two rep
     await report(one, '2.0.0');
     await expect.poll(shown).toBe('2.0.0');
     await report(other, '2.0.1');
-    // It is written in the background, and too late once the clock has gone on: what was sent after it is written before.
+    // It is written in the background, and too late once the clock has gone on: what was sent after it is written
+    // before.
     const second = await daemon();
     await second.report(other, '2.0.0');
     await expect.poll(second.shown).toBe('2.0.0');

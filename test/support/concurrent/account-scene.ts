@@ -10,8 +10,9 @@ import { checkedToken, hashOf, newId, plainToken } from './tokens.ts';
 import { rawKey } from '../store/raw-key.ts';
 
 /*
- * A scene is an account in which any two mutations of the list can be made. The first one of a place is made through the
- * front door; its records, with other ids and secrets, are the later ones: that costs one commit instead of 15 requests.
+ * A scene is an account in which any two mutations of the list can be made. The first one of a place is made through
+ * the front door; its records, with other ids and secrets, are the later ones: that costs one commit instead of 15
+ * requests.
  */
 
 /** What tells one scene from another: everything here is in no other scene. */

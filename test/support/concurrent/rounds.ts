@@ -83,7 +83,9 @@ export class Rounds<Scene> {
   }
 }
 
-/** Words of errors that a machine brings about which is busy elsewhere, or stood still: what was given up is counted. */
+/**
+ * Words of errors that a machine brings about which is busy elsewhere, or stood still: what was given up is counted.
+ */
 const OF_THE_MACHINE = ['are refused with 502 until it does', 'the clock jumped', 'the file cannot be read within'];
 
 /** What a place logged as an error: a conflict is none, however often it came, nor is the machine's trouble. */

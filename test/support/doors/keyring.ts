@@ -9,7 +9,10 @@ import type { Got, Method, Sent } from './send.ts';
 import { operationsOf, readDocument } from '../openapi/documents.ts';
 import { forgedKey } from '../records/forged-keys.ts';
 
-/* The secrets that let a client in at each door, wrong ones of the same shape, and the requests that are made with them. */
+/*
+ * The secrets that let a client in at each door, wrong ones of the same shape, and the requests that are made with
+ * them.
+ */
 
 interface Asking {
   readonly muster: Muster;
@@ -184,7 +187,10 @@ function kindOf({ listener, operation, path }: Served): CredentialKind | undefin
   return path === '/device/v1/enroll' ? 'enroll_code' : 'device_credential';
 }
 
-/** The fields of a body that name a person, an account or a key (P13). An app's name is its owner's own (A1), and of a sign-in none is new. */
+/**
+ * The fields of a body that name a person, an account or a key (P13). An app's name is its owner's own (A1), and of a
+ * sign-in none is new.
+ */
 function namesIn({ api, path }: Served, body: object | undefined): readonly string[] {
   if (api === 'v1' || path.startsWith('/panel/v1/sign-in/') || path.endsWith('/apps') || path.endsWith('/apps/:appId'))
     return [];

@@ -7,8 +7,8 @@ import { PATIENT } from '../time/patience.ts';
 
 /*
  * The service as its environment says, but with a rate window that admits everything: a fuzzer sends more than 600
- * requests a minute. Its deadlines are long: to some requests a fuzzer takes no answer but 401, and the 502 of a machine
- * that stood still for two seconds would be a fault.
+ * requests a minute. Its deadlines are long: to some requests a fuzzer takes no answer but 401, and the 502 of a
+ * machine that stood still for two seconds would be a fault.
  */
 
 const config = readConfig(process.env);

@@ -16,7 +16,9 @@ const APPS = 60;
 const ACCOUNTS = 5;
 const REPORTS_MAX = 20;
 
-/** Makes what the fuzzer of each API is told of. The service may be in an outage for moments: what is lost is repeated. */
+/**
+ * Makes what the fuzzer of each API is told of. The service may be in an outage for moments: what is lost is repeated.
+ */
 export async function targets(muster: Addresses): Promise<Readonly<Record<ApiName, Target>>> {
   const owner = await tenant(muster);
   const client = new OwnerClient({ url: muster.api, apiKey: owner.apiKey });

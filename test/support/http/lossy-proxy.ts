@@ -6,8 +6,8 @@ import { seeded } from '../time/timeline.ts';
 
 /**
  * What happens to a request. `lost` carries it out, and breaks the connection in place of the answer; `cut` breaks it
- * within the answer's body; `reset` breaks it before anything is carried out; `hung` carries it out and answers nothing;
- * a number answers with that status in place of the service, without its error body.
+ * within the answer's body; `reset` breaks it before anything is carried out; `hung` carries it out and answers
+ * nothing; a number answers with that status in place of the service, without its error body.
  */
 export type Fate = 'through' | 'lost' | 'cut' | 'reset' | 'hung' | 502 | 503 | 429;
 
@@ -41,7 +41,9 @@ export class LossyProxy implements AsyncDisposable {
   header: ((name: string, value: string) => string | undefined) | undefined;
   /** Told the X-Request-Id of a request that was carried out and is not answered. */
   hung: ((requestId: string) => void) | undefined;
-  /** The Retry-After of the answers that are not the service's; one longer than a call may take ends the call at once. */
+  /**
+   * The Retry-After of the answers that are not the service's; one longer than a call may take ends the call at once.
+   */
   retryAfterSeconds = 0;
   /** Milliseconds by which an answer that goes through comes late. */
   delayMs = 0;

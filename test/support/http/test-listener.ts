@@ -59,7 +59,9 @@ export function echo(request: IncomingMessage, response: ServerResponse): void {
   sendResponse(request, response, 200, ['Content-Type', 'text/plain'], `${request.method} ${request.url}`);
 }
 
-/** Time of the service stands still to the end of the test, until that moves it; sockets and Node's own checks go on. */
+/**
+ * Time of the service stands still to the end of the test, until that moves it; sockets and Node's own checks go on.
+ */
 export function ownTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());

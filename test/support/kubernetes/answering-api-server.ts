@@ -7,7 +7,8 @@ import { vi } from 'vitest';
 
 /**
  * A server in the place of an API server, for answers that a real one cannot be made to give.
- * @param home the folder that its kubeconfig is written to; the environment of this process names that file from then on
+ * @param home the folder that its kubeconfig is written to; the environment of this process names that file from then
+ * on
  */
 export async function answeringApiServer(home: string, answer: RequestListener): Promise<AsyncDisposable> {
   const server = createServer(answer).listen(0, '127.0.0.1');

@@ -17,8 +17,8 @@ const scaledExpr = (expr: string, by: number): string =>
   expr.replaceAll(/\[[^\]]+\]|\boffset \w+/g, (duration) => divided(duration, by));
 
 /**
- * Writes the rule files into a folder with their windows, offsets and `for` divided. Numbers of seconds in an expression
- * stay: an alert that compares with one judges an age, and ages are as they are.
+ * Writes the rule files into a folder with their windows, offsets and `for` divided. Numbers of seconds in an
+ * expression stay: an alert that compares with one judges an age, and ages are as they are.
  * @returns their paths
  */
 export function scaledRules(folder: string, by: number): readonly string[] {

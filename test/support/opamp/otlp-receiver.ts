@@ -106,7 +106,9 @@ const traceOf = (spanName: string): object => ({
   ],
 });
 
-/** Sends a trace to the OTLP receiver of a collector, which may still be about to start. @param url of its HTTP listener */
+/**
+ * Sends a trace to the OTLP receiver of a collector, which may still be about to start. @param url of its HTTP listener
+ */
 export async function sendTrace(url: string, spanName: string): Promise<void> {
   await until(async () => {
     try {

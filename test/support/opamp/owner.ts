@@ -53,7 +53,10 @@ const COLLECTOR_FILE = z.object({
     .optional(),
 });
 
-/** What a collector makes of a configuration of the built-in template: each doubled `$` is one. Undefined if it is empty. */
+/**
+ * What a collector makes of a configuration of the built-in template: each doubled `$` is one. Undefined if it is
+ * empty.
+ */
 export function exporterIn(text: string): { endpoint: string; headers: Record<string, string> } | undefined {
   const exporter = COLLECTOR_FILE.parse(parse(text)).exporters?.['otlp_http/muster'];
   if (!exporter) return undefined;

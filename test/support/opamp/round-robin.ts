@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type Server } from 'node:http';
 
-/** A balancer that sends each request to the next of its targets, on a connection of its own that it keeps for no other. */
+/**
+ * A balancer that sends each request to the next of its targets, on a connection of its own that it keeps for no other.
+ */
 export class RoundRobin implements AsyncDisposable {
   /** How many requests each target has answered. */
   readonly answered: number[];

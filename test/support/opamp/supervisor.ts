@@ -13,7 +13,9 @@ import { musterProcess } from '../service/muster-command.ts';
 import { until } from '../time/until.ts';
 import type { CollectorPrograms } from './peers.ts';
 
-/** The supervisor waits so long for the first word of its collector; its own 3 s are less than a busy machine may take. */
+/**
+ * The supervisor waits so long for the first word of its collector; its own 3 s are less than a busy machine may take.
+ */
 const BOOTSTRAP_TIMEOUT = '60s';
 
 const STATE = z.object({

@@ -31,7 +31,10 @@ export interface JudgedAnswer {
   readonly text: string;
 }
 
-/** Headers of HTTP itself and for proxies, and those of security, which every answer has (ADR 0057): no document lists them. */
+/**
+ * Headers of HTTP itself and for proxies, and those of security, which every answer has (ADR 0057): no document lists
+ * them.
+ */
 const TRANSPORT: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',

@@ -19,7 +19,8 @@ export class Schemas {
   }
 
   /**
-   * What is wrong with a value, in words that never repeat any of it, since it may be a secret; undefined where it fits.
+   * What is wrong with a value, in words that never repeat any of it, since it may be a secret; undefined where it
+   * fits.
    * @param pointer of the schema, from the root of the document: `/components/schemas/App`
    */
   faultOf(pointer: string, value: unknown): string | undefined {

@@ -8,9 +8,9 @@ const { argon2 } = crypto;
 const asked = new Set<Promise<unknown>>();
 
 /**
- * Lets Argon2 cost next to nothing in this process up to the end of the block: a test of what follows from passwords must
- * not depend on how fast the machine hashes them. Only what is stored meanwhile can be compared meanwhile. Every service
- * of a test asks for it; test/domain/passwords has the hash as it is.
+ * Lets Argon2 cost next to nothing in this process up to the end of the block: a test of what follows from passwords
+ * must not depend on how fast the machine hashes them. Only what is stored meanwhile can be compared meanwhile. Every
+ * service of a test asks for it; test/domain/passwords has the hash as it is.
  * @param released no password is hashed before it resolves
  */
 export function cheapPasswords(released: Promise<unknown> = Promise.resolve()): Disposable {

@@ -4,9 +4,9 @@ import process from 'node:process';
 import OpenIdProvider, { type Configuration, type JWK } from 'oidc-provider';
 
 /*
- * An OpenID Connect provider, as a process of its own: what it is asked at `/control` says who signs in, in which groups,
- * and with which keys it signs. Nobody types anything; for a real browser it can show a page with a button. Its settings come by
- * standard input; it prints its address.
+ * An OpenID Connect provider, as a process of its own: what it is asked at `/control` says who signs in, in which
+ * groups, and with which keys it signs. Nobody types anything; for a real browser it can show a page with a button. Its
+ * settings come by standard input; it prints its address.
  */
 
 interface Settings {

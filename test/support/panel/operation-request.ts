@@ -13,7 +13,10 @@ interface Document {
   >;
 }
 
-/** Fields that the examples leave out, since with the others they would do harm, with a value for which a proof is needed. */
+/**
+ * Fields that the examples leave out, since with the others they would do harm, with a value for which a proof is
+ * needed.
+ */
 const LEFT_OUT: Readonly<Record<string, unknown>> = { adoptableBy: 'production/acme', operator: true };
 
 /** The path of an operation below `/panel/v1`, with the account and ids of records that are not there. */

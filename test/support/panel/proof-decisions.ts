@@ -1,7 +1,7 @@
 /*
- * A18: what each operation of the panel that changes something needs, and why. A new operation, and a new field of one that
- * needs a proof for some fields alone, must be decided here. The question is whether a stranger with a copied cookie would
- * have, by it, a way in that outlives the cookie: for themselves or for anybody else.
+ * A18: what each operation of the panel that changes something needs, and why. A new operation, and a new field of one
+ * that needs a proof for some fields alone, must be decided here. The question is whether a stranger with a copied
+ * cookie would have, by it, a way in that outlives the cookie: for themselves or for anybody else.
  */
 
 const TAKES_AWAY = 'it takes away, and must not be held up in an emergency';

@@ -20,8 +20,8 @@ interface Fault {
   readonly until: number;
   readonly replica: string;
   /**
-   * For a minute it does not know how old anything is: its monotonic clock stood still, or it started while nobody could
-   * tell it.
+   * For a minute it does not know how old anything is: its monotonic clock stood still, or it started while nobody
+   * could tell it.
    */
   readonly knowsNoAges: boolean;
 }

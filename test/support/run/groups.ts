@@ -123,6 +123,7 @@ export const QUICK: readonly string[] = [
   'test/packed/table.test.ts',
   'test/repository/architecture.test.ts',
   'test/repository/contract.test.ts',
+  'test/repository/comments.test.ts',
   'test/repository/composition.test.ts',
   'test/repository/docs.test.ts',
   'test/repository/generated-documents.test.ts',

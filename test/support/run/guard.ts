@@ -15,7 +15,9 @@ export function guard(child: ChildProcess): void {
 
 const ending = new Set<ChildProcess>();
 
-/** Kills a child that is left when this process ends by itself. One listener for all: many commands run side by side. */
+/**
+ * Kills a child that is left when this process ends by itself. One listener for all: many commands run side by side.
+ */
 export function killAtExit(child: ChildProcess): void {
   if (ending.size === 0) process.once('exit', killAll);
   ending.add(child);

@@ -4,16 +4,16 @@ import process from 'node:process';
 
 /*
  * Below the ports that Linux gives to outgoing connections by default (from 32,768 on): one of these could take a port
- * between this look and the start of the program that it is for. Apart from the kubelet's (10,248 to 10,259) and those of
- * Kubernetes' node ports (from 30,000 on), which a redirection can hold without a listener.
+ * between this look and the start of the program that it is for. Apart from the kubelet's (10,248 to 10,259) and those
+ * of Kubernetes' node ports (from 30,000 on), which a redirection can hold without a listener.
  */
 const FIRST = 11_000;
 const RANGES = 190;
 const RANGE = 100;
 
 /*
- * Each process has ranges of its own: it listens on the first port of one until it ends. Otherwise another process could
- * take the port of a program that was stopped and is to start again.
+ * Each process has ranges of its own: it listens on the first port of one until it ends. Otherwise another process
+ * could take the port of a program that was stopped and is to start again.
  */
 const ranges: Server[] = [];
 let next = 0;

@@ -13,7 +13,10 @@ interface Exit {
   readonly signal: string | null;
 }
 
-/** `node src/main.ts`, or another program that serves, with all that it says and how it ends, whether it comes to listen or not. */
+/**
+ * `node src/main.ts`, or another program that serves, with all that it says and how it ends, whether it comes to listen
+ * or not.
+ */
 export class MainProgram implements AsyncDisposable {
   readonly stdout: string[] = [];
   /** Rejects where it ends before. */

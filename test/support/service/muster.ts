@@ -22,7 +22,9 @@ import { judgedStore } from '../store/judged-store.ts';
 export const OPERATOR_TOKEN = 'operator-token-for-tests-0123456789';
 export const KEY_FILE_TEXT = `1:${Buffer.alloc(32, 7).toString('base64')}\n`;
 
-/** A start whose store does not answer yet, as on a slow machine, pauses by the test's clock, which nobody moves yet. */
+/**
+ * A start whose store does not answer yet, as on a slow machine, pauses by the test's clock, which nobody moves yet.
+ */
 const passing = (clock: Clock): StartProgress => ({
   waiting: () => {
     if (clock instanceof FakeClock) setImmediate(() => clock.pass(1000));

@@ -30,8 +30,8 @@ export function faultyStore(store: Store, plan: readonly CommitFate[] = []): Fau
 }
 
 /**
- * Wraps the store of a whole service: plans touch only commits of requests. Those of the leader, which expect its lease,
- * and those of heartbeats come at moments of their own, and would take a fate that is meant for a request.
+ * Wraps the store of a whole service: plans touch only commits of requests. Those of the leader, which expect its
+ * lease, and those of heartbeats come at moments of their own, and would take a fate that is meant for a request.
  */
 export function faultyForRequests(store: Store): FaultyStore {
   const faulty = new FaultyStore(store, []);

@@ -12,8 +12,8 @@ import { until } from '../../support/time/until.ts';
 
 /*
  * 300 apps through a proxy that loses one answer in twenty after the request was carried out, as someone does it who
- * automates: by the command with a CSV, by the command that is killed and goes on, and by the client. All at once, on an
- * account each, at the account's own pace.
+ * automates: by the command with a CSV, by the command that is killed and goes on, and by the client. All at once, on
+ * an account each, at the account's own pace.
  */
 
 const COUNT = 300;

@@ -13,8 +13,8 @@ import { MusterProcess } from '../../support/service/muster-process.ts';
 import { until } from '../../support/time/until.ts';
 
 /*
- * Members of etcd by name that come back with other addresses, as pods do. The names are in a hosts file of the service's
- * own, which the system's resolver reads for each lookup.
+ * Members of etcd by name that come back with other addresses, as pods do. The names are in a hosts file of the
+ * service's own, which the system's resolver reads for each lookup.
  */
 
 const binary = findEtcd();

@@ -28,7 +28,9 @@ const ACCOUNTS = 40;
 const REVOCATIONS = 1000;
 const AT_ONCE = 16;
 
-/** A configuration near the bounds of its fields, another one each time: the most that an owner can write by one PUT. */
+/**
+ * A configuration near the bounds of its fields, another one each time: the most that an owner can write by one PUT.
+ */
 const largeConfig = (number: number) => ({
   enabled: true,
   endpoint: `https://otel.example.com/${number}/${'p'.repeat(2000)}`,
@@ -39,8 +41,8 @@ const put = ({ api }: Muster, { apiKey }: Tenant, number: number): Promise<Answe
 
 /**
  * All owners store configurations at once, through every replica, until none is taken for a while. Each uses one of the
- * replicas: conflicts would only slow it down. What the replicas refuse may yet fit: they count more than is written, and
- * the next look at the store corrects them.
+ * replicas: conflicts would only slow it down. What the replicas refuse may yet fit: they count more than is written,
+ * and the next look at the store corrects them.
  */
 async function flood(replicas: readonly Muster[], owners: readonly Tenant[]): Promise<{ taken: number }> {
   let [taken, refusedInTurn] = [0, 0];

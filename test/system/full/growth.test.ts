@@ -33,8 +33,8 @@ async function grow(store: Store, name: string, count: number, bytes: number): P
 }
 
 /**
- * Creates until etcd is near the bound of growth: a replica counts more than it writes until its next look, and so comes
- * closer with each. @returns how many were taken
+ * Creates until etcd is near the bound of growth: a replica counts more than it writes until its next look, and so
+ * comes closer with each. @returns how many were taken
  */
 async function fill(store: Store, etcd: EtcdCluster, name: string, bytes: number): Promise<number> {
   let [taken, round] = [0, 0];

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /*
- * With the packets of 65,536 bytes and the buffers of megabytes of the usual loopback, the kernel takes much of an answer
- * that nobody reads; here the process has it. Where the buffers cannot be set, the packets alone are small.
+ * With the packets of 65,536 bytes and the buffers of megabytes of the usual loopback, the kernel takes much of an
+ * answer that nobody reads; here the process has it. Where the buffers cannot be set, the packets alone are small.
  */
 const SET_UP = [
   'ip link set dev lo mtu 1500 up',
@@ -11,8 +11,8 @@ const SET_UP = [
 ];
 
 /**
- * The words before a command that runs it in a network of its own, which has small packets and small buffers. It takes no
- * privileges, since the network belongs to a user namespace.
+ * The words before a command that runs it in a network of its own, which has small packets and small buffers. It takes
+ * no privileges, since the network belongs to a user namespace.
  */
 export const IN_SMALL_NETWORK: readonly [string, ...string[]] = [
   'unshare',

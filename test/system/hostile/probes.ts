@@ -25,7 +25,9 @@ interface Probe {
   readonly kept: boolean;
 }
 
-/** Valid clients beside an attack: an owner, a daemon and a kubelet, which ask all the time and note how long it takes. */
+/**
+ * Valid clients beside an attack: an owner, a daemon and a kubelet, which ask all the time and note how long it takes.
+ */
 export class Probes {
   readonly #worstMs: Record<string, number> = {};
   readonly #wrong: string[] = [];

@@ -66,8 +66,8 @@ interface AttackFigures extends ProbeFigures {
 
 /**
  * Runs a service, its probes and `attackers/NAME.ts`, each in a process of its own but the probes, and prints the worst
- * times. The verdict is that each probe was answered rightly and within a second throughout. Attacks that ask for the same
- * set-up meet the same service one after the other; whoever calls this disposes of the last one by `leaveStage`.
+ * times. The verdict is that each probe was answered rightly and within a second throughout. Attacks that ask for the
+ * same set-up meet the same service one after the other; whoever calls this disposes of the last one by `leaveStage`.
  */
 export async function withstands(
   name: string,

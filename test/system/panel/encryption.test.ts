@@ -65,8 +65,8 @@ describe.skipIf(chromium === undefined)(title, () => {
       .filter({ has: page.getByRole('rowheader', { name: String(key), exact: true }) });
 
   /**
-   * Adds key 2 to the key file. The replica then announces it and joins anew, and the leader has looked for older keys once:
-   * neither comes between the commits of the rotation.
+   * Adds key 2 to the key file. The replica then announces it and joins anew, and the leader has looked for older keys
+   * once: neither comes between the commits of the rotation.
    */
   async function learnSecondKey(): Promise<void> {
     await expect.poll(() => store.get(KEYS.rewrapped())).toBeDefined();

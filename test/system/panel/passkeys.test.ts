@@ -7,7 +7,9 @@ import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } fro
 import { atPanel, openPage, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
 import { VirtualAuthenticator } from './virtual-authenticator.ts';
 
-/* Passkeys by Chromium's own WebAuthn, through the pages. One user goes through the tests, since sign-ins are counted. */
+/*
+ * Passkeys by Chromium's own WebAuthn, through the pages. One user goes through the tests, since sign-ins are counted.
+ */
 
 const chromium = findChromium();
 const title = chromium === undefined ? `passkeys in a browser (skipped: ${NO_CHROMIUM})` : 'passkeys in a browser';

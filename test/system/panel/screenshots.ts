@@ -9,8 +9,8 @@ import { MusterProcess } from '../../support/service/muster-process.ts';
 import { PAGES } from './panel-pages.ts';
 
 /*
- * `npm run screenshots`: every page of the panel at three widths, light and dark, into docs/panel. They are looked at, and
- * compared with nothing: a font of another machine is no fault.
+ * `npm run screenshots`: every page of the panel at three widths, light and dark, into docs/panel. They are looked at,
+ * and compared with nothing: a font of another machine is no fault.
  */
 
 const FOLDER = resolve(import.meta.dirname, '../../../docs/panel');

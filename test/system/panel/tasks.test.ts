@@ -216,7 +216,8 @@ describe.skipIf(chromium === undefined)(title, () => {
           body: JSON.stringify({ error: { code, message: `The service says ${code}.` } }),
         });
       });
-    // The stream of events stays without an answer: its hints would have the page read again before somebody asks for it.
+    // The stream of events stays without an answer: its hints would have the page read again before somebody asks for
+    // it.
     await page.route('**/panel/v1/events*', () => undefined);
     for (const [status, code, headers] of [
       [429, 'rate_limited', { 'retry-after': '7' }],

@@ -18,7 +18,9 @@ export class VirtualAuthenticator {
     this.#authenticatorId = authenticatorId;
   }
 
-  /** Gives the page an authenticator of the device itself, without a passkey. Whoever is asked is there and proves it. */
+  /**
+   * Gives the page an authenticator of the device itself, without a passkey. Whoever is asked is there and proves it.
+   */
   static async addTo(page: Page): Promise<VirtualAuthenticator> {
     const session = await page.context().newCDPSession(page);
     await session.send('WebAuthn.enable');

@@ -11,7 +11,9 @@ import { setOtel } from '../../support/service/daemon.ts';
 import { createApp, Muster, tenant } from '../../support/service/muster.ts';
 import { until } from '../../support/time/until.ts';
 
-/* The reference daemon behind nginx and Apache, which compress answers, change or drop headers, and wait for a while. */
+/*
+ * The reference daemon behind nginx and Apache, which compress answers, change or drop headers, and wait for a while.
+ */
 
 let muster: Muster;
 let root: string;

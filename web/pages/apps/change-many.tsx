@@ -108,8 +108,8 @@ function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
 }
 
 /**
- * An app that is not there was deleted before: by somebody else, or by a request whose answer was lost. The list tells it
- * from an account that is not there for the user any more.
+ * An app that is not there was deleted before: by somebody else, or by a request whose answer was lost. The list tells
+ * it from an account that is not there for the user any more.
  */
 async function withoutTheGone(accountId: string, failed: readonly Failure[]): Promise<readonly Failure[]> {
   const isMissing = ({ error }: Failure): boolean => error instanceof ApiError && error.status === 404;

@@ -99,7 +99,9 @@ export const isChangedBy = (draft: Draft, stored: Configuration): boolean =>
 export const isHeaderMoved = (draft: Draft, { authHeaderSet, endpoint }: Configuration): boolean =>
   authHeaderSet && draft.header === 'keep' && draft.endpoint !== endpoint && draft.endpoint !== '';
 
-/** The draft on top of what somebody else has stored since: what was typed stays, and nothing else undoes the change. */
+/**
+ * The draft on top of what somebody else has stored since: what was typed stays, and nothing else undoes the change.
+ */
 export const rebased = (draft: Draft, base: Configuration, stored: Configuration): Draft => ({
   enabled: draft.enabled === base.enabled ? stored.enabled : draft.enabled,
   endpoint: draft.endpoint === base.endpoint ? stored.endpoint : draft.endpoint,

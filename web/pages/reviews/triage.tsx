@@ -96,7 +96,10 @@ export function Triage({ accountId, entries, onDecide, onNoted }: TriageProps) {
   );
 }
 
-/** Calls for every single key that is pressed outside of fields and dialogs. `press` tells whether the key was one of its own. */
+/**
+ * Calls for every single key that is pressed outside of fields and dialogs. `press` tells whether the key was one of
+ * its own.
+ */
 function useKeys(press: (key: string) => boolean): void {
   const latest = useRef(press);
   latest.current = press;

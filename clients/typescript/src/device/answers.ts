@@ -2,8 +2,8 @@ import { badAnswer, jsonOf, type Answer } from '../answers.ts';
 import type { DeviceConfig, EnrollDeviceRequest, EnrolledDevice } from '../generated/device.ts';
 
 /*
- * The answers that a daemon lives by. It is in networks that nobody knows, where a portal or a proxy may answer with any
- * object: what is none of the service's must not be carried out, or taken for an enrollment.
+ * The answers that a daemon lives by. It is in networks that nobody knows, where a portal or a proxy may answer with
+ * any object: what is none of the service's must not be carried out, or taken for an enrollment.
  */
 
 /** The configuration in an answer. @throws MusterError `bad_answer` */

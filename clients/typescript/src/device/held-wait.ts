@@ -1,8 +1,8 @@
 import type { MusterError } from '../errors.ts';
 
 /*
- * For how long polls may be held on their way: a proxy between may end what it waits for too long. A poll that it has cut
- * off is sent again at once, and what changes in between comes a moment late; so one an hour is no loss.
+ * For how long polls may be held on their way: a proxy between may end what it waits for too long. A poll that it has
+ * cut off is sent again at once, and what changes in between comes a moment late; so one an hour is no loss.
  */
 
 /** The limit is forgotten after so long, in case that the proxy is gone. */
@@ -13,14 +13,16 @@ const SHARE = 0.8;
 const HELD_SECONDS_MIN = 5;
 /** What fails sooner was not held. */
 const CUT_MS_MIN = 1500;
-/** A proxy that cuts after the very time that is asked for is faster than the service, whose answer has a way to come. */
+/**
+ * A proxy that cuts after the very time that is asked for is faster than the service, whose answer has a way to come.
+ */
 const LATE_MS = 5000;
 /** Two polls were cut after the same time where the times differ by no more than this, or by this part. */
 const ALIKE_MS = 500;
 const ALIKE_PART = 0.1;
 /**
- * By which a proxy that has waited for too long ends a request: 504, 502, 408, and 524 of Cloudflare. 503 is that of one
- * that has found no service, mostly after the same time as well.
+ * By which a proxy that has waited for too long ends a request: 504, 502, 408, and 524 of Cloudflare. 503 is that of
+ * one that has found no service, mostly after the same time as well.
  */
 const CUTTING: ReadonlySet<number> = new Set([408, 502, 504, 524]);
 /** The codes of a connection that was there, and broke: one that could not be made tells nothing of held polls. */

@@ -5,8 +5,8 @@ import { operation } from '../operation.ts';
 import { webAuthnOptions, webAuthnResponse } from './sign-in.ts';
 
 /*
- * The signed-in user proves again who they are (A18): by what a sign-in would ask for. Each proof gives the browser another
- * session, and the one before ends.
+ * The signed-in user proves again who they are (A18): by what a sign-in would ask for. Each proof gives the browser
+ * another session, and the one before ends.
  */
 
 const PROOF = '/panel/v1/me/proof';

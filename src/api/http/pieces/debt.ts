@@ -30,9 +30,10 @@ export function giveUp(socket: Socket): void {
 }
 
 /**
- * The long answers of one connection that its client is not known to have: the body of the one that is being sent, and what
- * was handed to the system, of all of them, since the client last sent a request that nothing waited for. Such a request
- * comes from a client that has read. Pipelined requests tell nothing, and neither does the end of the client's side.
+ * The long answers of one connection that its client is not known to have: the body of the one that is being sent, and
+ * what was handed to the system, of all of them, since the client last sent a request that nothing waited for. Such a
+ * request comes from a client that has read. Pipelined requests tell nothing, and neither does the end of the client's
+ * side.
  */
 export class Debt {
   readonly giveUp: () => void;

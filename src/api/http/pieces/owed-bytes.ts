@@ -10,15 +10,15 @@ interface OwedBounds {
 }
 
 /**
- * The bytes of long answers that clients have not taken, over all listeners of a process: whoever does not read costs no
- * more memory than this, in the process and in the kernel together. Above the bound the answer goes whose client has
+ * The bytes of long answers that clients have not taken, over all listeners of a process: whoever does not read costs
+ * no more memory than this, in the process and in the kernel together. Above the bound the answer goes whose client has
  * taken nothing for the longest time: of all strangers', or of those of the account or user that holds most, so that
  * whoever reads, and whoever holds little, is not felt.
  */
 export class OwedBytes {
-  /** Those of clients without a credential. They have no names, and are one principal. */
+  /** The bytes of clients without a credential, which have no names and are one principal. */
   readonly strangers: OwedPool;
-  /** Those of clients with a credential, by principal. */
+  /** The bytes of clients with a credential, by principal. */
   readonly known: OwedPool;
   readonly #bodies = new SharedBodies();
 

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Debt } from './debt.ts';
 
 /**
- * A longer body is written in pieces of this size, each when the client has taken the one before. Node hands all that it
- * is given to TLS at once, which encrypts it into memory of its own: 1,400 clients that did not read an answer of 1.5 MB
- * took 1.8 GB.
+ * A longer body is written in pieces of this size, each when the client has taken the one before. Node hands all that
+ * it is given to TLS at once, which encrypts it into memory of its own: 1,400 clients that did not read an answer of
+ * 1.5 MB took 1.8 GB.
  */
 export const PIECE_BYTES = 65_536;
 

@@ -6,7 +6,7 @@ import type { Pulse } from '../../../domain/fleet/pulse.ts';
 import type { SessionUses } from '../../../domain/sessions/session-uses.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Topic } from '../../contract/panel/live.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { judgeByStore, judgeStreams, type StreamPolicy } from './live-rights.ts';
 import { LiveStream, type Follower } from './live-stream.ts';
 import { createRounds } from './rounds.ts';
@@ -44,10 +44,10 @@ const BEAT_MS = 15_000;
 const SEEN_EVERY_MS = 5000;
 const EXPIRY_EVERY_MS = 60_000;
 
-const TOPICS: Readonly<Record<string, Topic>> = {
+const TOPICS: Readonly<Partial<Record<Extract<RecordChange, { accountId: string }>['kind'], Topic>>> = {
   account: 'account',
   app: 'apps',
-  key: 'keys',
+  apiKey: 'keys',
   otel: 'config',
   members: 'members',
 };
@@ -106,7 +106,7 @@ class Hub implements LiveHub {
     const stream = new LiveStream(follower, sessions, response);
     const revision = this.#deps.revision();
     stream.begin(revision);
-    // What happened between is not known: only a browser that is as far as memory has missed nothing.
+    // The changes between are not known: only a browser that is as far as memory has missed nothing.
     if (lastEventId !== undefined && lastEventId !== String(revision)) {
       stream.reset();
       stream.flush(revision);
@@ -146,7 +146,7 @@ class Hub implements LiveHub {
     if (!('accountId' in change)) return this.#noteUser(stream, change);
     const { accountId, kind } = change;
     if (!stream.accounts.has(accountId)) return false;
-    if (kind === 'seen') this.#seen.add(accountId);
+    if (kind === 'lastSeen') this.#seen.add(accountId);
     const topic = TOPICS[kind];
     if (topic) stream.hint(accountId, topic);
     const isJudged = kind === 'members' || kind === 'account';

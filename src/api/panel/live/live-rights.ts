@@ -8,15 +8,16 @@ import { lacksSecondFactor, type SecondFactorPolicy } from '../../../domain/sess
 import { neededRight, operatorRight } from '../../../domain/users/roles.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** What the streams of an installation are judged by, beside the rights of their users. */
+/** The rules of an installation for its streams, beside the rights of their users. */
 export interface StreamPolicy {
   readonly secondFactor: SecondFactorPolicy;
 }
 
 /**
- * Ends the streams whose session has ended or lacks the second factor, or whose user has lost a right, as soon as memory knows (A12). Memory may yet
- * be behind what the stream's own request read of the store: a stream that memory refuses is held until the store itself
- * was asked. Where the store does not answer, the browser comes back and is judged anew. Never throws.
+ * Ends the streams whose session has ended or lacks the second factor, or whose user has lost a right, as soon as
+ * memory knows (A12). Memory may yet be behind what the stream's own request read of the store: a stream that memory
+ * refuses is held until the store itself was asked. Where the store does not answer, the browser comes back and is
+ * judged anew. Never throws.
  */
 export async function judgeStreams(
   { fleet, ...policy }: StreamPolicy & { readonly fleet: Fleet },

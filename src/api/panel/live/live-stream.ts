@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { giveUp } from '../../http/pieces/debt.ts';
 import type { Topic, Watched } from '../../contract/panel/live.ts';
 
-/** Who follows what by a stream of events. */
+/** The user and the accounts of a stream of events. */
 export interface Follower {
   readonly userId: string;
   readonly sessionId: string;
@@ -26,10 +26,10 @@ export class LiveStream implements Follower {
   /** The ids of the user's sessions: a session that has ended no longer tells whose it was. */
   readonly #sessions: Set<string>;
   readonly #response: ServerResponse;
-  /** By account and topic; `''` is for what belongs to no account. */
+  /** The hints by account and topic; `''` is for what belongs to no account. */
   #hints = new Map<string, { readonly account: string; readonly topic: Topic }>();
   #reset = false;
-  /** What is watched, as the page was last told of it, by account and topic. */
+  /** The watched values as the page was last told of them, by account and topic. */
   readonly #told = new Map<string, string>();
 
   constructor(
@@ -67,8 +67,8 @@ export class LiveStream implements Follower {
   }
 
   /**
-   * What is watched was read. The first time, the page is told as well: it may have changed between the page's own read
-   * and this one.
+   * Takes a value that was read. The first time, the page is told as well: it may have changed between the page's own
+   * read and this one.
    */
   wasRead(account: string, topic: Watched, digest: string): void {
     const key = `${account} ${topic}`;

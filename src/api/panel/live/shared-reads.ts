@@ -18,7 +18,7 @@ interface Kept {
   isUnderWay: boolean;
 }
 
-/** What is read for all accounts together. */
+/** The reads for all accounts together. */
 const EVERY_ACCOUNT = '';
 
 /** How near an account is to its rate limit. */
@@ -29,7 +29,7 @@ interface AccountLimits {
   readonly limited: RateLimitedAccount | undefined;
 }
 
-/** What memory does not hold of an account: each is at most `LIMITS.watchedReadsEveryMs` old. */
+/** Memory does not hold these of an account: each is at most `LIMITS.watchedReadsEveryMs` old. */
 export interface WatchedReads extends Readonly<Record<Watched, (accountId: string) => Promise<object>>> {
   /** @throws Refusal `not_found`; StoreUnavailable */
   rollout(accountId: string): Promise<Rollout>;
@@ -82,8 +82,9 @@ interface SharedReads {
 }
 
 /**
- * What memory does not hold, read once for all viewers of an account: those who ask within `LIMITS.watchedReadsEveryMs`
- * get the same outcome, and so do those who ask while a read is under way. A failure is not kept.
+ * Reads what memory does not hold, once for all viewers of an account: those who ask within
+ * `LIMITS.watchedReadsEveryMs` get the same outcome, and so do those who ask while a read is under way. A failure is
+ * not kept.
  */
 export function createSharedReads({ clock }: { readonly clock: Pick<Clock, 'monotonic'> }): SharedReads {
   const byAccount = new RecentMap<string, Map<Watched, Kept>>(ACCOUNTS_KEPT_MAX);

@@ -37,8 +37,8 @@ export const readConfiguration = handle(operations.readConfiguration)(async (req
 }));
 
 /**
- * PUT /panel/v1/accounts/{accountId}/otel-config: not over a change that the user has not seen, and without a fresh proof to no
- * other address for a header that the request does not have.
+ * PUT /panel/v1/accounts/{accountId}/otel-config: not over a change that the user has not seen, and without a fresh
+ * proof to no other address for a header that the request does not have.
  */
 export const storeConfiguration = handle(operations.storeConfiguration)(async (request, services) => {
   const { caller, body, accountId, signedIn } = request;

@@ -8,8 +8,8 @@ import { handle } from '../request/route.ts';
 const HEADERS = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
 
 /**
- * GET /panel/v1/events. Whoever has no right on an account that he asks to follow is told so before the stream begins. A
- * browser opens the stream again and again by itself.
+ * GET /panel/v1/events. Whoever has no right on an account that he asks to follow is told so before the stream begins.
+ * A browser opens the stream again and again by itself.
  */
 export const readEvents = handle(operations.readEvents, { unattended: true })(async (
   { signedIn: { session, user, reader }, query, request },

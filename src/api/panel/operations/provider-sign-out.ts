@@ -4,7 +4,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import type { LoggedOut } from '../../../oidc/logout-tokens.ts';
 import { ProviderFault } from '../../../oidc/provider-fault.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { handleOpen, type OpenRequest, type PanelServices, type SignInProvider } from '../request/route.ts';
 
 /** @throws Refusal `not_found` where this installation has none */

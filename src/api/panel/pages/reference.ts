@@ -6,7 +6,7 @@ import type { PublicFile, PublicPath } from '../../operator/public-files.ts';
  * internet, where nothing is to speak of the operator's API, or ask for the operator's token.
  */
 
-/** Where the panel has the reference page. */
+/** The path of the reference page on the panel. */
 export const REFERENCE_PAGE = '/docs';
 /** Leads to it, from the paths by which the panel's other answers to programs begin. */
 export const REFERENCE_ALIAS = '/panel/docs';

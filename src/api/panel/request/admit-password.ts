@@ -3,15 +3,14 @@ import type { Guest } from '../../../domain/passwords/places.ts';
 import type { PasswordPlace } from '../../../domain/passwords/password-hash.ts';
 import { comparableLogin } from '../../../text/logins.ts';
 import { networksOf, type ClientNetworks } from '../../http/client-address.ts';
-import type { NotAuthenticated } from '../../http/errors.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal, type NotAuthenticated } from '../../http/errors.ts';
 import { browserMarks } from './begin-session.ts';
 import type { OpenRequest, PanelServices } from './route.ts';
 import { takeTicket, toldToWait, type TicketFor } from './sign-in-ticket.ts';
 
 /*
- * Which passwords are compared (docs/CONTRACT.md#p5). Whatever is admitted here is counted as a failure already, so that
- * many attempts at once are slowed down as well.
+ * Which passwords are compared (docs/CONTRACT.md#p5). Whatever is admitted here is counted as a failure already, so
+ * that many attempts at once are slowed down as well.
  */
 
 /** An attempt whose password may be compared, until it is disposed of. */
@@ -20,7 +19,7 @@ interface AdmittedAttempt extends Pick<PasswordPlace, 'matches' | typeof Symbol.
   takeBack(): void;
 }
 
-/** What an address tries; the attempts of one kind leave the others theirs. */
+/** An address tries these; the attempts of one kind leave the others theirs. */
 type Kind = 'password' | 'passkey' | 'link';
 
 /** Counts an attempt of an address. @returns the seconds to wait, and then it is not counted */
@@ -100,7 +99,8 @@ function inKnownBrowser(services: PanelServices, user: UserEntry, marks: readonl
 }
 
 /**
- * Admits an attempt of a signed-in user at the user's own password. It is counted under a name that no stranger can try.
+ * Admits an attempt of a signed-in user at the user's own password. It is counted under a name that no stranger can
+ * try.
  * @throws HttpRefusal `rate_limited`, `overloaded`; StoreUnavailable; Busy
  */
 export async function admitOwn(
@@ -113,7 +113,10 @@ export async function admitOwn(
   return await counted(request, services, { guest: { known: `session of ${id}` }, ticket, hasTicket });
 }
 
-/** The network that waits is the widest but one: a /32, or the /56 of one customer. Who goes first is told by the widest. */
+/**
+ * The network that waits is the widest but one: a /32, or the /56 of one customer. Who goes first is told by the
+ * widest.
+ */
 const ticketFor = ({ signIns }: PanelServices, name: string, networks: ClientNetworks): TicketFor => ({
   name: signIns.numberOf(name),
   network: networks.at(-2) ?? networks[0],

@@ -1,6 +1,8 @@
 import { LIMITS } from '../../../domain/limits.ts';
 
-/* The User-Agent in a few words, for the list of one's own sessions. It is a hint for people; nothing is decided by it. */
+/*
+ * The User-Agent in a few words, for the list of one's own sessions. It is a hint for people; nothing is decided by it.
+ */
 
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],

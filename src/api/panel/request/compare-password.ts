@@ -5,9 +5,11 @@ import { admitOwn } from './admit-password.ts';
 import type { OpenRequest, PanelServices } from './route.ts';
 
 /**
- * Compares the password of a signed-in user, as bounded as at a sign-in: a stolen session guesses no more than a stranger.
+ * Compares the password of a signed-in user, as bounded as at a sign-in: a stolen session guesses no more than a
+ * stranger.
  * @param says the sentence of the refusal
- * @throws NotAuthenticated `sign_in_failed`; HttpRefusal `rate_limited`, `overloaded`; StoreUnavailable; BadRecord; Busy
+ * @throws NotAuthenticated `sign_in_failed`; HttpRefusal `rate_limited`, `overloaded`; StoreUnavailable; BadRecord;
+ * Busy
  */
 export async function comparePassword(
   request: OpenRequest<unknown>,

@@ -5,11 +5,14 @@ import { FLOW_SECONDS } from './sealed-cookie.ts';
 import type { OpenRequest, PanelServices, SpentOnce } from './route.ts';
 
 /*
- * What a sign-in remembers between two of its requests lies in the browser, sealed (sealed-cookie.ts). The answer to a
- * challenge is spent where the user's record is (known-browsers.ts); that of an addition, with the session that began it.
+ * A sign-in keeps in the browser, sealed, what it remembers between two of its requests (sealed-cookie.ts). The answer
+ * to a challenge is spent where the user's record is (known-browsers.ts); that of an addition, with the session that
+ * began it.
  */
 
-/** States of the provider, and tickets, that a replica remembers as spent; each is too old after `FLOW_SECONDS` anyway. */
+/**
+ * States of the provider, and tickets, that a replica remembers as spent; each is too old after `FLOW_SECONDS` anyway.
+ */
 const SPENT_MAX = 20_000;
 
 /** Remembers what was used on this replica. */

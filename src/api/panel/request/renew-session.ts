@@ -4,7 +4,7 @@ import type { Origin } from '../../../domain/mutation/step.ts';
 import type { ProofWay, SessionRecord } from '../../../domain/records/user-records.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { Replacement } from '../../../domain/users/replaced-session.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { setCookie, type CookieNames } from './cookies.ts';
 import type { PanelServices } from './route.ts';
 
@@ -29,8 +29,8 @@ type Gained = Pick<SessionRecord, 'proof' | 'secondFactor'>;
  * Draws a session for the place of the request's own, with the same end.
  * @param gained what it has beside what that one has
  * @param commit begins it, with what makes that necessary; false where nothing was changed
- * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried again;
- * `unchanged` as `commit` says
+ * @returns undefined where a replica renews the roles right now, by a token that must not get lost: it may be tried
+ * again; `unchanged` as `commit` says
  * @throws whatever `commit` throws; StoreUnavailable
  */
 async function replaced(
@@ -72,9 +72,10 @@ export async function renewSession(
 }
 
 /**
- * Makes a change of the user's ways in: whoever makes it goes on under another token, and a copy of the cookie is refused
- * from the same commit on (A18).
- * @param change commits it with the session that takes the place of the request's own; false where there was nothing to change
+ * Makes a change of the user's ways in: whoever makes it goes on under another token, and a copy of the cookie is
+ * refused from the same commit on (A18).
+ * @param change commits it with the session that takes the place of the request's own; false where there was nothing to
+ * change
  * @param gained what that one has beside
  * @returns the headers that give the browser the session
  * @throws whatever `change` throws; HttpRefusal `overloaded`; StoreUnavailable

@@ -82,7 +82,7 @@ export interface SignInProvider {
   readonly settings: Pick<WatchedProvider, 'groupsClaim' | 'groups' | 'secondFactor' | 'newcomers'>;
 }
 
-/** What was used, each good once on this replica. */
+/** The values that were used, each good once on this replica. */
 export interface SpentOnce {
   /** @returns whether it was not spent before */
   spend(one: string): boolean;

@@ -6,8 +6,8 @@ import type { Clock } from '../../../time/clock.ts';
 
 /*
  * The state of a sign-in that is under way lies in the browser, sealed: before a sign-in the store keeps nothing, so
- * that nobody fills it. AES-256-GCM under a key that is derived from the newest of the key file, and bound to its purpose;
- * `<number>.<nonce 12 bytes><ciphertext><tag 16 bytes>`, base64url.
+ * that nobody fills it. AES-256-GCM under a key that is derived from the newest of the key file, and bound to its
+ * purpose; `<number>.<nonce 12 bytes><ciphertext><tag 16 bytes>`, base64url.
  */
 
 /** Seals values for the browser, for a bounded time. */

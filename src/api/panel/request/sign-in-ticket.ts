@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { generateMarker } from '../../../domain/credentials/random-ids.ts';
 import { isDue } from '../../../domain/sign-ins/networks.ts';
-import { HttpRefusal } from '../../http/exchange.ts';
+import { HttpRefusal } from '../../http/errors.ts';
 import { setCookie } from './cookies.ts';
 import type { OpenRequest, PanelServices } from './route.ts';
 
 /*
- * An attempt that is told to wait gets a ticket, sealed in its browser: every replica then knows that it has waited, and
- * nobody writes anything. A ticket is for one name and one network, and good once on each replica.
+ * An attempt that is told to wait gets a ticket, sealed in its browser: every replica then knows that it has waited,
+ * and nobody writes anything. A ticket is for one name and one network, and good once on each replica.
  */
 
 const PURPOSE = 'sign-in ticket';

@@ -163,7 +163,9 @@ const KEY_COLUMNS: readonly Column<MadeApiKey>[] = [
   { head: 'LAST USED', name: 'lastUsedAt', of: ({ lastUsedAt }) => lastUsedAt, kind: 'time' },
 ];
 
-/** Lists the living API keys that a user made, and those of nobody known. @throws CommandFault, ConfigError, MusterError */
+/**
+ * Lists the living API keys that a user made, and those of nobody known. @throws CommandFault, ConfigError, MusterError
+ */
 export async function listUserKeys(call: Invocation, user: string): Promise<void> {
   const client = operatorOf(call);
   const userId = await userNamed(client, user, call);
@@ -190,7 +192,8 @@ const USER_ID = /^[a-z0-9]{16}$/;
 
 /**
  * The id of a user by the id, by the login as it is, or as logins are compared at a sign-in.
- * @throws CommandFault with exit code 4 where nobody has it, and 2 where several users of an earlier version have; MusterError
+ * @throws CommandFault with exit code 4 where nobody has it, and 2 where several users of an earlier version have;
+ * MusterError
  */
 async function userNamed(client: OperatorClient, user: string, call: Invocation): Promise<string> {
   const { users } = await client.listUsers(requestOf(call));

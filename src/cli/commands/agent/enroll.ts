@@ -37,8 +37,8 @@ export interface EnrollOptions extends CodeOptions {
 
 /**
  * `muster agent enroll --opamp`: enrolls on this machine, and writes the configuration of the OpAMP supervisor with the
- * credential. Everything that a person can have mistaken is judged before the code is used. Run again, it goes on where it
- * was killed, and needs no code once it has enrolled.
+ * credential. Everything that a person can have mistaken is judged before the code is used. Run again, it goes on where
+ * it was killed, and needs no code once it has enrolled.
  * @throws CommandFault; ConfigError; the system's error of a file
  */
 export async function agentEnroll(call: Invocation, options: EnrollOptions): Promise<void> {
@@ -122,7 +122,7 @@ function serviceOf(call: Invocation, options: EnrollOptions): { readonly address
   return { address, endpoint };
 }
 
-/** Where the packages of the collector's distributions put it, and where people put it who have an archive. */
+/** The paths at which the packages of the collector's distributions put it, and people who have an archive. */
 export const COLLECTORS: readonly string[] = ['/usr/bin', '/usr/local/bin'].flatMap((folder) =>
   // The distribution `otelcol-contrib` has the most components.
   ['otelcol-contrib', 'otelcol'].map((name) => join(folder, name)),
@@ -170,8 +170,8 @@ function withoutColon(option: '--opamp' | '--storage', path: string): string {
 }
 
 /**
- * Makes the folder for its owner alone where it is missing. One that others can write is refused: they could choose which
- * program the supervisor starts.
+ * Makes the folder for its owner alone where it is missing. One that others can write is refused: they could choose
+ * which program the supervisor starts.
  * @throws CommandFault; the system's error
  */
 function makePrivate(path: string): void {

@@ -8,12 +8,12 @@ import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import { valueIn } from '../../terminal/input.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 
-/* What the commands of a daemon hand to it: the service's address, the enrollment code, the disk and the clock. */
+/* The commands of a daemon hand these to it: the service's address, the enrollment code, the disk and the clock. */
 
 const COMMAND_MS = 60_000;
 const CODE_BYTES_MAX = 4096;
 
-/** Where the service serves OpAMP, unless MUSTER_OPAMP_PATH says otherwise. */
+/** The path of OpAMP, unless MUSTER_OPAMP_PATH says otherwise. */
 export const OPAMP_PATH = '/v1/opamp';
 
 /** The device listener; `--device-url` comes before all others. @throws ConfigError; CommandFault */
@@ -23,7 +23,7 @@ export const deviceAddress = (call: Invocation, deviceUrl: string | undefined): 
     globals: { ...call.globals, ...(deviceUrl !== undefined && { url: deviceUrl }) },
   });
 
-/** Where a person says that the enrollment code is. */
+/** The place at which a person says that the enrollment code is. */
 export interface CodeOptions {
   readonly codeFile?: string;
   readonly codeStdin: boolean;
@@ -55,7 +55,7 @@ const FILES: AgentFiles = {
   renew: (path, content) => writeNewFile(path, { replace: true, keepGroup: true }, (put) => put(content)),
 };
 
-/** What this process has for a daemon. */
+/** This process has these for a daemon. */
 export function surroundingsOf({ env, say, clock }: Invocation): Surroundings {
   const random = systemRandom();
   return {

@@ -20,7 +20,9 @@ export interface ApplyOptions {
 
 /** A difference between the apps of an account and those of the file. */
 interface Difference extends Partial<Pick<App, 'appId' | 'status'>> {
-  /** `create`: no app has the name. `surplus`: the file has not the name. `same-name`: one of several apps of a name. */
+  /**
+   * `create`: no app has the name. `surplus`: the file has not the name. `same-name`: one of several apps of a name.
+   */
   readonly action: 'create' | 'surplus' | 'same-name';
   readonly name: string;
 }

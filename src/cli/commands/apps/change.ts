@@ -64,8 +64,8 @@ const COLUMNS: readonly Column<Changed>[] = [
 ];
 
 /**
- * Judges all words before anything is done to the first app: a list of ids that holds something else is another list than was
- * meant.
+ * Judges all words before anything is done to the first app: a list of ids that holds something else is another list
+ * than was meant.
  * @throws CommandFault with exit code 2
  */
 export function refuseOthers(words: readonly string[]): void {

@@ -10,8 +10,8 @@ import type { SavedCode } from './columns.ts';
 import type { Plan } from './resume-file.ts';
 
 /*
- * Many codes: a CSV, a row for each app whose code is known. A row is on the disk before its app counts as done, and a row
- * that was cut off by the end of the process is written anew.
+ * Many codes: a CSV, a row for each app whose code is known. A row is on the disk before its app counts as done, and a
+ * row that was cut off by the end of the process is written anew.
  */
 
 const COLUMNS = ['number', 'name', 'appId', 'enrollCode', 'enrollCodeExpiresAt'] as const;

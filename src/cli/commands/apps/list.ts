@@ -41,7 +41,7 @@ const isStale = ({ status, lastSeenAt, createdAt }: App, since: number): boolean
 export function fits(glob: string, text: string): boolean {
   const [pattern, characters] = [Array.from(glob), Array.from(text)];
   let [at, position] = [0, 0];
-  // Where the last star stood, and how much of the text it has taken.
+  // The place of the last star, and of the end of the text that it has taken.
   let [star, taken] = [-1, 0];
   while (position < characters.length) {
     const sign = pattern[at];

@@ -30,7 +30,10 @@ import {
 } from './resume-file.ts';
 import { lockBeside } from './resume-lock.ts';
 
-/* Many codes at once, each saved before it counts: those of apps that are created, and further ones of apps that are there. */
+/*
+ * Many codes at once, each saved before it counts: those of apps that are created, and further ones of apps that are
+ * there.
+ */
 
 /** The words of each kind, and the refusal that concerns one thing alone. */
 const WORDS = {
@@ -118,7 +121,8 @@ async function resumed(call: Invocation, work: keyof typeof WORDS, resumePath: s
   const plan = await readPlan(path, work);
   refuseOld(plan, call.clock.now());
   await using file = await CodesFile.resume(plan.codes, plan);
-  // A 404 says something of an app only where this address has answered as the API does: other listeners have none at all.
+  // A 404 says something of an app only where this address has answered as the API does: other listeners have none at
+  // all.
   const { apps } = await ownerOf(call)
     .listApps({ ...requestOf(call), signal })
     .catch((error: unknown) => {
@@ -196,7 +200,9 @@ async function carriedOut(
   return { work, apps, failures, interrupted: `interrupted: ${apps.length} of ${plan.names.length} ${done}` };
 }
 
-/** A reader of stdout that stops early ends the process in the middle of this: what must be done by then is done before. */
+/**
+ * A reader of stdout that stops early ends the process in the middle of this: what must be done by then is done before.
+ */
 async function ended(call: Invocation, { work, apps, failures, interrupted }: Outcome): Promise<void> {
   const print = (): Promise<number> => {
     if (work === 'code') return printList(call, { columns: ISSUED_COLUMNS, id: idOf, items: apps });

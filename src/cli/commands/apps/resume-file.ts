@@ -9,9 +9,9 @@ import { inputOf } from '../../terminal/input.ts';
 import { NAMES_MAX } from './names.ts';
 
 /*
- * What a command over many codes needs to go on after it ended in any way. It is written once, whole, before the first
- * request, and never changed: how far the work has come is in the file of codes. Each request has an Idempotency-Key of its
- * own, so that one that was carried out is answered again, its code included, and never carried out twice.
+ * A command over many codes needs this to go on after it ended in any way. It is written once, whole, before the first
+ * request, and never changed: how far the work has come is in the file of codes. Each request has an Idempotency-Key of
+ * its own, so that one that was carried out is answered again, its code included, and never carried out twice.
  */
 
 const schema = z.strictObject({
@@ -22,7 +22,7 @@ const schema = z.strictObject({
   keyId: z.string().min(1).max(100),
   /** The file of codes, as an absolute path. */
   codes: z.string().min(1).max(4096),
-  /** What the Idempotency-Keys begin with. */
+  /** The beginning of the Idempotency-Keys. */
   key: z.string().regex(/^[\w-]{16,64}$/),
   names: z.array(z.string()).min(1).max(NAMES_MAX),
   /** The apps of these names, where they are there, and codes are issued for them. */

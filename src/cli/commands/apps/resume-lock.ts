@@ -8,8 +8,8 @@ import { boundedText } from '../../connection/context-file.ts';
 import { CommandFault } from '../../terminal/exit.ts';
 
 /*
- * Who works on the creates of a resume file: two at once would cut each other's rows out of the file of codes, and the
- * first to end would take the resume file from the other.
+ * Tells who works on the creates of a resume file: two at once would cut each other's rows out of the file of codes,
+ * and the first to end would take the resume file from the other.
  */
 
 const schema = z.strictObject({
@@ -52,7 +52,7 @@ export async function lockBeside(plan: string): Promise<AsyncDisposable> {
 async function takeOver(path: string, mine: string): Promise<void> {
   const other = holderIn(path);
   if (!other || isRunning(other)) throw taken(path, other);
-  // Of many that find the same dead process, one makes this file; nobody else replaces the lock meanwhile.
+  // One of many that find the same dead process makes this file; nobody else replaces the lock meanwhile.
   const claim = `${path}.${other.token}`;
   if (!(await putNew(claim, mine))) throw taken(claim, holderIn(claim));
   try {

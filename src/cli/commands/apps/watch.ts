@@ -8,7 +8,7 @@ import { printableName } from '../../output/printable-name.ts';
 import { printable } from '../../terminal/printable.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 
-/** What became of an app, and when it was noticed. */
+/** The state that an app came to, and when it was noticed. */
 type Noticed = AppEvent & { readonly at: string };
 
 const appOf = ({ app }: Noticed): App => app;

@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 2000;
 const LOOK_SELDOM_MS = 60_000;
 
 /** The entries that are there now, oldest first. @throws MusterError */
-export async function* whole(read: ReadPage): AsyncGenerator<AuditEntry, void> {
+export async function* allPages(read: ReadPage): AsyncGenerator<AuditEntry, void> {
   for (let after: string | undefined; ;) {
     const { entries, next } = await read({ limit: PAGE_MAX, after });
     yield* entries;
@@ -30,8 +30,8 @@ interface Read {
  * time, so that an entry may come before others that were seen already: the last two pages are read again each time.
  *
  * The service tells each export of an audit in its own one, but not a page that goes on with one: so the first entry is
- * read alone, and all that follows is asked for by where it ends. An audit of one entry has no such place, and is looked
- * at ever more seldom.
+ * read alone, and all that follows is asked for by where it ends. An audit of one entry has no such place, and is
+ * looked at ever more seldom.
  * @throws MusterError
  */
 export async function* followed(read: ReadPage, { clock, signal, say }: Waiting): AsyncGenerator<AuditEntry, void> {

@@ -10,7 +10,7 @@ import type { Invocation } from '../../terminal/invocation.ts';
 import { momentBefore, type Moment } from '../../terminal/moment.ts';
 import { printable } from '../../terminal/printable.ts';
 import { onInterruption } from '../../terminal/signals.ts';
-import { followed, whole, type ReadPage } from './follow.ts';
+import { allPages, followed, type ReadPage } from './follow.ts';
 
 const detailsOf = ({ detail }: AuditEntry): readonly string[] =>
   Object.entries(detail).map(([name, value]) => `${name}=${String(value)}`);
@@ -44,7 +44,7 @@ export async function listAudit(call: Invocation, options: ListAuditOptions): Pr
   const operator = operatorOf(call, { patient: follow });
   const read = await readerOf(operator, account, { ...requestOf(call), signal });
   const from = since && momentBefore(since, call.clock.now());
-  const entries = follow ? followed(read, { clock: call.clock, signal, say: call.say }) : whole(read);
+  const entries = follow ? followed(read, { clock: call.clock, signal, say: call.say }) : allPages(read);
   const items = chosen(entries, (entry) => {
     return (from === undefined || Date.parse(entry.at) >= from) && (action === undefined || entry.action === action);
   });

@@ -9,7 +9,7 @@ import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';
 import { openHeader } from '../../../domain/otel-config/otel-config.ts';
 import { naming } from '../../../service/files/file-error.ts';
 
-/* Who made a backup, and what its keys open. */
+/* Tells who made a backup, and what its keys open. */
 
 export interface TrustOptions {
   /** The path of the key file of the time of the backup. */

@@ -5,7 +5,7 @@ import { isKnown } from '../../connection/connection.ts';
 import { readContexts } from '../../connection/context-file.ts';
 import { operatorOf, ownerOf } from '../../connection/clients.ts';
 
-/** What a word can be that the program itself does not know. */
+/** A word can be one of these, which the program itself does not know. */
 export type Kind = 'app' | 'account' | 'context';
 
 export interface Candidate {
@@ -20,7 +20,7 @@ const CANDIDATES_MAX = 50;
 /** Accounts that are looked through; a page of the operator API. */
 const ACCOUNTS_MAX = 1000;
 
-/** Where the line that is completed says that the service is. */
+/** The address of the service as the line that is completed names it. */
 export interface Given {
   readonly url?: string;
   readonly context?: string;
@@ -41,7 +41,7 @@ export async function candidates(kind: Kind, prefix: string, env: Environment, a
       if (found.length === CANDIDATES_MAX) break;
     }
   } catch {
-    // What was found by then is as good as before.
+    // The candidates that were found by then are as good as before.
   }
   return found;
 }

@@ -5,7 +5,7 @@ import { globalOptions } from '../../terminal/globals.ts';
 import type { Environment } from '../../terminal/terminal.ts';
 import { candidates, DEADLINE_MS, type Candidate, type Given, type Kind } from './candidates.ts';
 
-/** What the word is that is to be completed: a file, of which the shell knows, or one of these. */
+/** The kind of the word that is to be completed: a file, of which the shell knows, or one of these. */
 type Wanted = Kind | 'file';
 
 /** Leaves the library, whose handlers cannot wait, before it prints. */

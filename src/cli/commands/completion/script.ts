@@ -5,8 +5,8 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /*
- * Those for bash and zsh are our own. Those of the library hand the line, or a part of it, to `eval`, so that a `$(…)` in
- * it would run at each TAB; that for bash also takes the functions of the package bash-completion.
+ * The scripts for bash and zsh are our own. The ones of the library hand the line, or a part of it, to `eval`, so that
+ * a `$(…)` in it would run at each TAB; that for bash also takes the functions of the package bash-completion.
  */
 
 const BASH = `# bash completion of muster: source <(muster completion bash)

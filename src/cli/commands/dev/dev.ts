@@ -23,7 +23,7 @@ export interface DevOptions {
   readonly dataDir?: string;
 }
 
-/** What the fleet of a newcomer does, often enough to be seen. */
+/** The fleet of a newcomer does these, often enough to be seen. */
 const PLAN = { prefix: 'demo', changeEveryMs: 12_000, upgradeEveryMs: 5000, replaceEveryMs: 10_000 } as const;
 /** How long the service may hold a poll: short, so that there is something to see. */
 const WAIT_SECONDS = 5;
@@ -67,7 +67,7 @@ export async function dev(
   }
 }
 
-/** Where people of this machine reach the panel; passkeys belong to a name, so it is no address. */
+/** The address at which people of this machine reach the panel; passkeys belong to a name, so it is no address. */
 function panelOf({ panel, tls }: Config, { panel: { port } }: Service): string | undefined {
   if (!panel || port === 0) return undefined;
   return panel.url ?? `http${tls.panel ? 's' : ''}://localhost:${port}`;

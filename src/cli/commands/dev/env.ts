@@ -22,8 +22,8 @@ const OF_ANOTHER: readonly ClientVariable[] = [
 ];
 
 /**
- * `muster env`: the lines with which a shell makes every command find the service of this machine that its own variables
- * configure. They have the names of files and never a secret.
+ * `muster env`: the lines with which a shell makes every command find the service of this machine that its own
+ * variables configure. They have the names of files and never a secret.
  * @throws CommandFault where no service has been there yet; ConfigError
  */
 export async function env(call: Invocation, { shell, dataDir }: EnvOptions): Promise<void> {

@@ -19,9 +19,11 @@ import { checkService } from './service.ts';
 import { checkStore } from './store.ts';
 
 export interface DoctorOptions {
-  /** The service is known to run elsewhere, as in a cluster: it must respond, and its ports and its data are not here. */
+  /**
+   * The service is known to run elsewhere, as in a cluster: it must respond, and its ports and its data are not here.
+   */
   readonly running: boolean;
-  /** What takes as long as the store is large is checked, too. */
+  /** Checks that take the longer, the larger the store is, run as well. */
   readonly deep: boolean;
 }
 
@@ -72,7 +74,10 @@ export async function doctor(call: Invocation, { running, deep }: DoctorOptions)
   if (failed > 0) throw new CommandFault(failed === 1 ? '1 check failed.' : `${failed} checks failed.`, EXIT.bad);
 }
 
-/** An option, a variable of the client or a context leads to a service, which may be another one than that of this folder. */
+/**
+ * An option, a variable of the client or a context leads to a service, which may be another one than that of this
+ * folder.
+ */
 function isPointed(call: Invocation): boolean {
   if (call.globals.url !== undefined || given(call.env, CLIENT.opsUrl) !== undefined) return true;
   try {

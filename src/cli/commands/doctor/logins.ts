@@ -5,7 +5,9 @@ import { PAGE_ENTRIES_MAX, type Store } from '../../../store/port.ts';
 import type { OperatorClient } from '#client';
 import { CHECK_MS_MAX, finding, type Report } from './finding.ts';
 
-/* Names to sign in with that became one when their comparison changed: nobody is locked out, and a person must choose. */
+/*
+ * Names to sign in with that became one when their comparison changed: nobody is locked out, and a person must choose.
+ */
 
 /** More would hide the other findings. */
 const NAMED_MAX = 5;

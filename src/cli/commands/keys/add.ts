@@ -39,8 +39,9 @@ export async function addKey(call: Invocation, random: RandomSource = systemRand
 }
 
 /**
- * Puts a file with one key more in the place of the key file, whole or not at all; its mode and its owner stay. The name
- * of the file that is written first is the lock: of two commands at once, the second would lose the key of the first.
+ * Puts a file with one key more in the place of the key file, whole or not at all; its mode and its owner stay. The
+ * name of the file that is written first is the lock: of two commands at once, the second would lose the key of the
+ * first.
  */
 async function appended(path: string, random: RandomSource): Promise<number> {
   const before = await stat(path);

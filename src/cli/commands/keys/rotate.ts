@@ -110,7 +110,7 @@ interface OlderSeals {
   /** How many headers and idempotency records were counted that are sealed under another key than the active one. */
   readonly count: number;
   /**
-   * Of what was not counted, the leader's own pass over everything tells: whether any of it is, by key of the key file.
+   * The leader's own pass over everything tells of what was not counted whether any is there, by key of the key file.
    * It tells nothing where no older key is there.
    */
   readonly uncounted: 'none' | 'some' | 'unknown';

@@ -11,8 +11,8 @@ export interface RbacOptions {
 }
 
 /**
- * `muster kubernetes rbac NAMESPACE`: prints the Role and the RoleBinding that the operator needs in a namespace, as YAML for
- * `kubectl apply -f -`. The chart makes the same for the namespaces that it is told by name.
+ * `muster kubernetes rbac NAMESPACE`: prints the Role and the RoleBinding that the operator needs in a namespace, as
+ * YAML for `kubectl apply -f -`. The chart makes the same for the namespaces that it is told by name.
  * @throws CommandFault with the exit code of wrong usage
  */
 export function printRbac({ env }: Pick<Invocation, 'env'>, namespace: string, options: RbacOptions): void {

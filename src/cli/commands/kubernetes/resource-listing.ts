@@ -24,7 +24,9 @@ const condition = z.object({
   observedGeneration: z.number().optional().catch(undefined),
 });
 
-/** The part of a resource that is read. Its status may be of another version of Muster, so nothing of that is required. */
+/**
+ * The part of a resource that is read. Its status may be of another version of Muster, so nothing of that is required.
+ */
 const listed = z.object({
   metadata: z.object({
     name: z.string(),

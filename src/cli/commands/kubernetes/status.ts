@@ -101,7 +101,7 @@ const NO_DEFINITIONS =
 const mayNot = (forbidden: readonly string[], everywhere: boolean): string =>
   `This user may not list ${forbidden.join(', ')}${everywhere ? ': name the namespaces that it may see by --namespace' : ''}.`;
 
-/** What is not ready comes first. */
+/** Resources that are not ready come first. */
 const byUrgency = (a: Standing, b: Standing): number =>
   Number(a.ready) - Number(b.ready) ||
   compare(a.namespace, b.namespace) ||

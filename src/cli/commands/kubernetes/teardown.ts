@@ -36,8 +36,9 @@ interface Resource {
 }
 
 /**
- * `muster kubernetes teardown`: once a person has agreed, deletes every custom resource and waits until its finalizer has
- * run, while the operator that runs them is still there. To be called before an uninstall that removes the definitions, too.
+ * `muster kubernetes teardown`: once a person has agreed, deletes every custom resource and waits until its finalizer
+ * has run, while the operator that runs them is still there. To be called before an uninstall that removes the
+ * definitions, too.
  * @throws CommandFault, also when the time is over
  */
 export async function teardown({ say, globals, terminal }: Invocation, options: TeardownOptions): Promise<void> {

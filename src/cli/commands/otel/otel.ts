@@ -29,7 +29,10 @@ export interface SetOptions {
   readonly endpoint?: string;
   /** `-` is stdin. */
   readonly authHeaderFile?: string;
-  /** The form of that file: `otlp` is that of OTEL_EXPORTER_OTLP_HEADERS. Without it a person is asked where it looks so. */
+  /**
+   * The form of that file: `otlp` is that of OTEL_EXPORTER_OTLP_HEADERS. Without it a person is asked where it looks
+   * so.
+   */
   readonly authHeaderForm?: 'plain' | 'otlp';
   /** False deletes the stored header; commander sets true where it is not given. */
   readonly authHeader: boolean;

@@ -36,7 +36,7 @@ export async function callApi(call: Invocation, verb: string, path: string, opti
   else await printOne({ ...call, globals: { ...call.globals, output: 'json' } }, { columns: [], item: body });
 }
 
-/** What is made, and whose answer nobody sees, is found again by its ids. */
+/** A thing that is made, and whose answer nobody sees, is found again by its ids. */
 function carriedOut(method: string, body: unknown): string {
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   // Anybody may have answered: what is no id could pretend to be words of the command.

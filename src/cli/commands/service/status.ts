@@ -22,11 +22,11 @@ interface Status {
   readonly version?: string;
   readonly node?: string;
   readonly roles?: readonly string[];
-  /** Of 1. */
+  /** A share of 1. */
   readonly storeFullness?: number;
   readonly accounts?: number;
   readonly apps?: number;
-  /** Those of the account whose API key is set. */
+  /** The apps by status of the account whose API key is set. */
   readonly ownApps?: Readonly<Record<'pending' | 'active' | 'revoked', number>>;
 }
 

@@ -6,7 +6,7 @@ import { KubeError } from './kube-api.ts';
  * objects, rights and quotas.
  */
 
-/** What was to be done with a Secret. */
+/** The action on a Secret. */
 export type SecretVerb = 'write' | 'delete' | 'read';
 
 /** A request for a Secret that failed. Its message has no words that may quote a value, and it has no cause. */

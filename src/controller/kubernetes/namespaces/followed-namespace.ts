@@ -69,7 +69,7 @@ export class FollowedNamespace {
     return this.cache.namespace;
   }
 
-  /** What the API server says where it is not for want of a right that the Lease cannot be taken. */
+  /** The words of the API server where it is not for want of a right that the Lease cannot be taken. */
   get refusal(): string | undefined {
     return this.#state === 'not_granted' ? this.#refusal : undefined;
   }

@@ -9,9 +9,9 @@ import { NAMESPACE_STANDINGS, type NamespaceStanding } from '../runtime/metrics.
 import { NamespaceCache } from '../runtime/namespace-cache.ts';
 
 /*
- * The namespaces that the operator follows, as they come and go. In the scope `cluster` one watch for each kind, one for
- * the Leases and one or two for the namespaces serve them all, and a namespace adds those of its Secrets. In the scope
- * `namespaces`, for an operator without rights in the cluster, each named namespace has its own watches.
+ * The namespaces that the operator follows, as they come and go. In the scope `cluster` one watch for each kind, one
+ * for the Leases and one or two for the namespaces serve them all, and a namespace adds those of its Secrets. In the
+ * scope `namespaces`, for an operator without rights in the cluster, each named namespace has its own watches.
  */
 
 /** Which namespaces are followed. */
@@ -42,7 +42,7 @@ export class Following {
   readonly #add: (key: string) => void;
   readonly #members = new Map<string, Member>();
   readonly #names: ReadonlySet<string>;
-  /** Those of the whole cluster. */
+  /** The informers of the whole cluster. */
   readonly #kinds: KindInformers | undefined;
   readonly #leases: Informer | undefined;
   readonly #namespaces: readonly Informer[];

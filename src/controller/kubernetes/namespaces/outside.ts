@@ -75,7 +75,7 @@ export async function sayOutside(
   object: KubeObject,
   state: ConditionState,
 ): Promise<void> {
-  // Of the status alone: a spec that this version cannot read must not keep the operator from saying it.
+  // The status alone is read: a spec that this version cannot read must not keep the operator from saying it.
   const { generation } = object.metadata;
   const before = conditionsOf(object);
   const known = before.find(({ type }) => type === state.type);

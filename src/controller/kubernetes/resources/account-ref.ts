@@ -74,7 +74,7 @@ export type AccountUsers = readonly string[];
 
 const NAMED_MAX = 3;
 
-/** Those that are being deleted count until their clean-up is done. */
+/** Resources that are being deleted count until their clean-up is done. */
 export function accountUsers(view: Pick<NamespaceView, 'all'>, account: string): AccountUsers {
   return DEPENDANTS.flatMap((kind) =>
     [...view.all(kind)]

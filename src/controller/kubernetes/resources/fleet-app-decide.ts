@@ -180,7 +180,10 @@ function written({ spec }: FleetAppResource, facts: AppFacts, codeWorks: boolean
   return isRight ? undefined : { do: 'write', withoutCode };
 }
 
-/** The decision once the Secret of the spec is right: one of another name goes, the generation is noted, and no step is left. */
+/**
+ * The decision once the Secret of the spec is right: one of another name goes, the generation is noted, and no step is
+ * left.
+ */
 function finished(
   resource: FleetAppResource,
   facts: AppFacts,

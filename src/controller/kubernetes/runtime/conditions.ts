@@ -42,8 +42,8 @@ export function sentence(text: string): string {
 }
 
 /**
- * Reasons of `Ready=False` that no waiting mends: somebody changes the spec, or replaces the resource. `Stalled` is true
- * with them, which kstatus, Flux and Argo CD take for a failure rather than for work that goes on (ADR 0039).
+ * Reasons of `Ready=False` that no waiting mends: somebody changes the spec, or replaces the resource. `Stalled` is
+ * true with them, which kstatus, Flux and Argo CD take for a failure rather than for work that goes on (ADR 0039).
  */
 export const STALLED: ReadonlySet<string> = new Set([
   'InvalidEndpoint',

@@ -5,9 +5,9 @@ import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '.
 import type { InformerMetrics } from './metrics.ts';
 
 /*
- * The objects of one type in one namespace, or in all, in memory: listed, then followed by a watch. Nothing ends it but its
- * signal: a list or watch that fails is tried again with back-off, a revision that is gone (410) is listed anew, and
- * every ten minutes all is listed anew in any case, since a watch may have lost an event silently.
+ * The objects of one type in one namespace, or in all, in memory: listed, then followed by a watch. Nothing ends it but
+ * its signal: a list or watch that fails is tried again with back-off, a revision that is gone (410) is listed anew,
+ * and every ten minutes all is listed anew in any case, since a watch may have lost an event silently.
  */
 
 export interface InformerDeps {
@@ -55,7 +55,7 @@ const BACK_OFF = { firstMs: 500, maxMs: 30_000 };
 export class Informer {
   readonly #deps: InformerDeps;
   readonly #options: InformerOptions;
-  /** By namespace and name. */
+  /** The objects by namespace and name. */
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   #resourceVersion: string | undefined;
   #relistAt = 0;
@@ -102,7 +102,7 @@ export class Informer {
     return this.#objects.get(namespace)?.values() ?? [];
   }
 
-  /** Those of every namespace. */
+  /** The objects of every namespace. */
   *everywhere(): Iterable<KubeObject> {
     for (const named of this.#objects.values()) yield* named.values();
   }

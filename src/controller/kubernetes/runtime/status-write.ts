@@ -74,15 +74,17 @@ export interface FailedAttempt {
   readonly type: ResourceType;
   /** The object as it was read or written last. */
   readonly object: KubeObject;
-  /** The status for this `Ready`, from the facts of the step that failed; undefined where these could not be gathered. */
+  /**
+   * The status for this `Ready`, from the facts of the step that failed; undefined where these could not be gathered.
+   */
   readonly known: ((ready: ConditionState) => Wanted) | undefined;
   /** Whether it was the write of the status that failed: another one would fail as well. */
   readonly atStatus: boolean;
 }
 
 /**
- * Says in the resource's status, and in an event, that an attempt failed. A status that cannot be written is logged, and
- * the caller's error remains the one that counts. The write ends with the deadline of every request. Never rejects.
+ * Says in the resource's status, and in an event, that an attempt failed. A status that cannot be written is logged,
+ * and the caller's error remains the one that counts. The write ends with the deadline of every request. Never rejects.
  */
 export async function tellFailure(frame: StatusFrame, attempt: FailedAttempt, error: unknown): Promise<void> {
   const { context } = frame;

@@ -67,8 +67,8 @@ export function durationMs(text: string): number | undefined {
 const NO_GENERATION = -1;
 
 /**
- * The generation that the status speaks of. The API server fills in -1 before anything is written: without it tools that
- * follow kstatus would take a resource that was just created for one that is ready.
+ * The generation that the status speaks of. The API server fills in -1 before anything is written: without it tools
+ * that follow kstatus would take a resource that was just created for one that is ready.
  */
 export const observedGeneration = z
   .int()

@@ -18,14 +18,16 @@ const absolutePath = z
   .max(512)
   .regex(/^[/][ -~]+$/);
 
-/** The supervisor and its collector read the paths of their own configurations as URIs, in which a colon ends a scheme. */
+/**
+ * The supervisor and its collector read the paths of their own configurations as URIs, in which a colon ends a scheme.
+ */
 const storagePath = z
   .string()
   .min(2)
   .max(512)
   .regex(/^[/][ -9;-~]+$/);
 
-/** Where the image of the collector has its program, and where a supervisor keeps its state. */
+/** The path of the program in the collector's image, and the one at which a supervisor keeps its state. */
 export const SUPERVISOR_DEFAULTS = {
   executable: '/otelcol-contrib',
   storageDirectory: '/var/lib/otelcol/supervisor',

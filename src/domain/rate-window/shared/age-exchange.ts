@@ -61,7 +61,7 @@ export class AgeExchange {
   #doubt: PromiseWithResolvers<void> | undefined;
   /** The last question, and when it was sent, on the monotonic clock. */
   #question = { key: '', sentAt: 0 };
-  /** Those who have not answered yet. */
+  /** The replicas that have not answered yet. */
   #awaited = new Set<string>();
   #answered = Promise.withResolvers<void>();
 
@@ -102,9 +102,9 @@ export class AgeExchange {
       this.#isMissing = false;
       await this.#asked();
       this.#learnt(doubt);
-    } catch (err) {
+    } catch (error) {
       this.#isMissing = true;
-      this.#deps.log.debug({ err }, 'the ages of revisions could not be asked for; they are asked for again');
+      this.#deps.log.debug({ err: error }, 'the ages of revisions could not be asked for; they are asked for again');
     } finally {
       this.#isAsking = false;
     }
@@ -174,7 +174,9 @@ export class AgeExchange {
       clock: Math.round(clock.now()),
     });
     const change = { expect: [expectUnchanged(question)] as const, write: [answer], quiet: true as const };
-    await store.commit(change).catch((err: unknown) => log.debug({ err }, 'a question for ages was not answered'));
+    await store
+      .commit(change)
+      .catch((error: unknown) => log.debug({ err: error }, 'a question for ages was not answered'));
   }
 
   #take(answerer: string, entry: Entry): void {
@@ -192,8 +194,8 @@ export class AgeExchange {
       const isWhole = (record.revisions[0]?.[1] ?? 0) >= rules.allotmentRecordedMs + rules.endedCountsMs;
       if (isWhole) this.#learnt(this.#doubt);
       if (this.#awaited.size === 0) this.#answered.resolve();
-    } catch (err) {
-      this.#deps.log.warn({ err, replica: answerer }, 'the answer of another replica cannot be read');
+    } catch (error) {
+      this.#deps.log.warn({ err: error, replica: answerer }, 'the answer of another replica cannot be read');
     }
   }
 }

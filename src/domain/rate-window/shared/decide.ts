@@ -91,8 +91,8 @@ function takeAllotment(facts: Facts): Decision {
 
 /**
  * While little is left: charges the waiting requests, and recalls the allotments of others. A replica that shares the
- * window with nobody takes an allotment here, too: whoever comes recalls it, and until then no request needs a commit of
- * its own.
+ * window with nobody takes an allotment here, too: whoever comes recalls it, and until then no request needs a commit
+ * of its own.
  */
 function charge(facts: Facts): Decision {
   const { situation, record, rules, allotted } = facts;

@@ -167,7 +167,10 @@ export class KnownWindow {
     return Math.min(1, 1 - this.left(now) / this.#deps.rules.requestsMax);
   }
 
-  /** What is left, also by a record that was forgotten; undefined where none was learnt within the last minute. */
+  /**
+   * The units that are left, also by a record that was forgotten; undefined where none was learnt within the last
+   * minute.
+   */
   remaining(now: number): RateLeft | undefined {
     const isKnown = this.#deps.clock.monotonic() - this.#learntAt < LIMITS.rateWindowMs;
     return isKnown ? this.#remaining.at(now) : undefined;

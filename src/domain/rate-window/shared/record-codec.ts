@@ -16,8 +16,8 @@ import {
 import { LEASE_AHEAD_MS_MAX, type WindowRules } from './rules.ts';
 
 /*
- * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. Builds from before 0.1.0 said the
- * same by their wall clocks, too, and require a place for it: `spent` stays empty, and `until` is 0.
+ * `rate/<accountId>` on etcd: the replicas' shared knowledge of an account's last minute. Builds from before 0.1.0 said
+ * the same by their wall clocks, too, and require a place for it: `spent` stays empty, and `until` is 0.
  */
 
 type StoredAges = StoredWindow['ages'];

@@ -2,7 +2,7 @@ import type { Versioned } from '../../records/codec.ts';
 import type { WindowRules } from './rules.ts';
 
 /*
- * What replicas know of an account's last minute. No instant in it rests on a wall clock: the record in the store
+ * Replicas know this of an account's last minute. No instant in it rests on a wall clock: the record in the store
  * (record-codec.ts) dates each by a revision of the store, and this replica translates that to its own monotonic clock
  * (revision-clock.ts). Every instant below is of that clock.
  */

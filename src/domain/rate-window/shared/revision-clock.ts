@@ -76,7 +76,7 @@ export class RevisionClock {
     return this.#samples[low]?.at ?? this.#now();
   }
 
-  /** What this replica can tell others of the last minute. Each statement stays true. */
+  /** This replica can tell others this of the last minute. Each statement stays true. */
   table(): readonly KnownAge[] {
     const now = this.#now();
     let next = Number.NEGATIVE_INFINITY;

@@ -19,7 +19,9 @@ export interface WindowRules {
   /** How long a lease that was never settled counts after its end, as if all of it had been spent then. */
   readonly endedCountsMs: number;
 
-  /** With more than these left a replica takes an allotment ahead; with fewer, unless alone, it charges what it admits. */
+  /**
+   * With more than these left a replica takes an allotment ahead; with fewer, unless alone, it charges what it admits.
+   */
   readonly allotmentAboveLeft: number;
   /** The most units of one allotment, and of the first one of a replica whose recent use does not call for more. */
   readonly allotmentMax: number;

@@ -5,8 +5,8 @@ const MOVED_MS = 100;
 
 /**
  * Returns a function that tells whether the machine was suspended since it was called before: the monotonic clock then
- * stood still, and a lease seems to last that ends for all others. The wall clock, which is cheap to read, tells when to
- * look at the time since the machine started; where that is unknown, every jump of the wall clock counts.
+ * stood still, and a lease seems to last that ends for all others. The wall clock, which is cheap to read, tells when
+ * to look at the time since the machine started; where that is unknown, every jump of the wall clock counts.
  */
 export function createStandstillCheck(clock: Pick<Clock, 'now' | 'monotonic' | 'uptime'>): () => boolean {
   /** How far the time since the machine started is ahead: its least and its greatest value, as one is read first. */

@@ -66,8 +66,8 @@ export class WindowWatch {
     while (!signal.aborted) {
       try {
         await this.#follow(signal);
-      } catch (err) {
-        if (!signal.aborted) log.debug({ err }, 'the watch on the rate windows ended; it is opened again');
+      } catch (error) {
+        if (!signal.aborted) log.debug({ err: error }, 'the watch on the rate windows ended; it is opened again');
       }
       this.#disconnectedAt ??= clock.monotonic();
       await clock.sleep(REOPEN_AFTER_MS, signal);

@@ -18,21 +18,21 @@ export class EtcdLease {
    */
   readonly id = String((randomBytes(8).readBigUInt64BE() >> 1n) | 1n);
   readonly ttlMs: number;
-  private readonly endpoints: Endpoints;
+  readonly #endpoints: Endpoints;
   /** The time counts from before a request is sent: etcd counts from when it handles the request, which is later. */
-  private validUntil = Number.NEGATIVE_INFINITY;
+  #validUntil = Number.NEGATIVE_INFINITY;
 
   constructor(endpoints: Endpoints, ttlMs: number) {
     this.ttlMs = Math.max(1, Math.ceil(ttlMs / 1000)) * 1000;
-    this.endpoints = endpoints;
+    this.#endpoints = endpoints;
   }
 
   /** @throws StoreUnavailable; the lease may then exist all the same, and the caller revokes it */
   async grant(deadline: Deadline): Promise<void> {
     // etcd may grant more than was asked for, never less.
-    this.renewed(systemClock.monotonic());
+    this.#renewed(systemClock.monotonic());
     const request = { ID: this.id, TTL: this.ttlMs / 1000 };
-    await this.endpoints.repeatedly(
+    await this.#endpoints.repeatedly(
       'hold',
       async ({ lease }, options) =>
         lease.leaseGrant(request, options).catch((error: unknown) => {
@@ -45,20 +45,20 @@ export class EtcdLease {
 
   /** The milliseconds for which the lease certainly exists; 0 or less when it may be gone. */
   get leftMs(): number {
-    return this.validUntil - systemClock.monotonic();
+    return this.#validUntil - systemClock.monotonic();
   }
 
   /** @throws StoreUnavailable when it is unknown whether the lease is renewed */
   async renew(): Promise<'renewed' | 'gone'> {
-    const { sentAt, outcome } = await this.endpoints.repeatedly(
+    const { sentAt, outcome } = await this.#endpoints.repeatedly(
       'renew',
       async (endpoint, { until }) => {
         const sentAt = systemClock.monotonic();
         return { sentAt, outcome: await endpoint.renewLease(this.id, until) };
       },
-      this.endpoints.deadline(this.leftMs),
+      this.#endpoints.deadline(this.leftMs),
     );
-    if (outcome === 'renewed') this.renewed(sentAt);
+    if (outcome === 'renewed') this.#renewed(sentAt);
     return outcome;
   }
 
@@ -66,20 +66,20 @@ export class EtcdLease {
   async revoke(): Promise<void> {
     if (this.leftMs <= 0) return;
     try {
-      await this.endpoints.repeatedly(
+      await this.#endpoints.repeatedly(
         'release',
         async ({ lease }, options) =>
           lease.leaseRevoke({ ID: this.id }, options).catch((error: unknown) => {
             if (!isLeaseGone(error)) throw error;
           }),
-        this.endpoints.deadline(this.leftMs),
+        this.#endpoints.deadline(this.leftMs),
       );
     } catch {
       // The lease expires by itself.
     }
   }
 
-  private renewed(sentAt: number): void {
-    this.validUntil = Math.max(this.validUntil, sentAt + this.ttlMs * COUNTED);
+  #renewed(sentAt: number): void {
+    this.#validUntil = Math.max(this.#validUntil, sentAt + this.ttlMs * COUNTED);
   }
 }

@@ -10,10 +10,10 @@ import { decodeTxn, encodeLeasedPut } from '../wire/txn.ts';
 /** A key of etcd, as far as it lies under one lease. */
 export class LeasedKey {
   readonly name: string;
-  private readonly endpoints: Endpoints;
-  private readonly marked: Marked;
-  private readonly key: Buffer;
-  private readonly leaseId: string;
+  readonly #endpoints: Endpoints;
+  readonly #marked: Marked;
+  readonly #key: Buffer;
+  readonly #leaseId: string;
 
   constructor(
     endpoints: Endpoints,
@@ -21,10 +21,10 @@ export class LeasedKey {
     { name, key, leaseId }: { readonly name: string; readonly key: Buffer; readonly leaseId: string },
   ) {
     this.name = name;
-    this.endpoints = endpoints;
-    this.marked = marked;
-    this.key = key;
-    this.leaseId = leaseId;
+    this.#endpoints = endpoints;
+    this.#marked = marked;
+    this.#key = key;
+    this.#leaseId = leaseId;
   }
 
   /**
@@ -33,13 +33,13 @@ export class LeasedKey {
    * @throws StoreUnavailable
    */
   async find(deadline?: Deadline): Promise<IKeyValue | undefined> {
-    const request = { key: this.key };
-    const { kvs } = await this.endpoints.repeatedly(
+    const request = { key: this.#key };
+    const { kvs } = await this.#endpoints.repeatedly(
       'hold',
       async ({ kv }, options) => kv.range(request, options),
       deadline,
     );
-    return kvs.find(({ lease }) => lease === this.leaseId);
+    return kvs.find(({ lease }) => lease === this.#leaseId);
   }
 
   /**
@@ -48,12 +48,12 @@ export class LeasedKey {
    * @throws StoreUnavailable when it is unknown whether the put happened
    */
   async put(value: string, revision: number, deadline: Deadline): Promise<number | 'conflict' | 'expired'> {
-    const request = encodeLeasedPut(this.key, revision, value, this.leaseId);
+    const request = encodeLeasedPut(this.#key, revision, value, this.#leaseId);
     try {
       // The other half of the time is for reading whether the put happened.
       const until = deadlineIn(leftMs(deadline) / 2);
-      const answer = await this.marked.txn(request, async (marked) =>
-        this.endpoints.once('hold', async (etcd, options) => etcd.txn(marked, options, decodeTxn), until),
+      const answer = await this.#marked.txn(request, async (marked) =>
+        this.#endpoints.once('hold', async (etcd, options) => etcd.txn(marked, options, decodeTxn), until),
       );
       return answer.succeeded ? answer.revision : 'conflict';
     } catch (error) {

@@ -26,26 +26,26 @@ const AUTHENTICATE_MS = 2000;
  * deadline, and leaves a connection open for each token.)
  */
 export class Session {
-  private readonly open: () => AuthChannel;
-  private user: UserAndPassword;
+  readonly #open: () => AuthChannel;
+  #user: UserAndPassword;
   /** The user with a password that etcd may not take yet. */
-  private next: UserAndPassword | undefined;
-  private asking: Promise<Metadata> | undefined;
-  private current: Metadata | undefined;
+  #next: UserAndPassword | undefined;
+  #asking: Promise<Metadata> | undefined;
+  #current: Metadata | undefined;
 
   /** @param open opens a channel to the endpoint's `Auth` service */
   constructor(open: () => AuthChannel, user: UserAndPassword) {
-    this.open = open;
-    this.user = user;
+    this.#open = open;
+    this.#user = user;
   }
 
   /** The metadata that a call has to carry. Rejects with the error of gRPC when etcd does not take the password. */
   async metadata(options: Partial<TimedOptions>): Promise<Metadata> {
-    if (this.current) return this.current;
-    this.asking ??= this.authenticate(options).finally(() => {
-      this.asking = undefined;
+    if (this.#current) return this.#current;
+    this.#asking ??= this.#authenticate(options).finally(() => {
+      this.#asking = undefined;
     });
-    return this.asking;
+    return this.#asking;
   }
 
   /**
@@ -53,8 +53,8 @@ export class Session {
    * it once the password is another one there, whether that is before or after it is known here.
    */
   renew(user: UserAndPassword): void {
-    this.user = user;
-    if (this.next?.password === user.password) this.next = undefined;
+    this.#user = user;
+    if (this.#next?.password === user.password) this.#next = undefined;
   }
 
   /**
@@ -62,8 +62,8 @@ export class Session {
    * etcd refuses the present one.
    */
   async prove(user: UserAndPassword, until: Deadline): Promise<void> {
-    if (user.password !== this.user.password) this.next = user;
-    const connection = this.open();
+    if (user.password !== this.#user.password) this.#next = user;
+    const connection = this.#open();
     try {
       await tokenOf(connection, user, { until });
     } finally {
@@ -72,22 +72,22 @@ export class Session {
   }
 
   /** Drops a token that etcd did not take. A newer one is kept. */
-  forget(refused: Metadata | undefined = this.current): void {
-    if (this.current === refused) this.current = undefined;
+  forget(refused: Metadata | undefined = this.#current): void {
+    if (this.#current === refused) this.#current = undefined;
   }
 
-  private async authenticate(options: Partial<TimedOptions>): Promise<Metadata> {
+  async #authenticate(options: Partial<TimedOptions>): Promise<Metadata> {
     // A token is requested once in five minutes, which does not justify a standing connection.
-    const connection = this.open();
+    const connection = this.#open();
     try {
       const timed: TimedOptions = { until: options.until ?? deadlineIn(AUTHENTICATE_MS) };
-      const { next } = this;
-      const token = await tokenOf(connection, this.user, timed).catch(async (error: unknown) =>
+      const next = this.#next;
+      const token = await tokenOf(connection, this.#user, timed).catch(async (error: unknown) =>
         next && refusesPassword(error) ? tokenOf(connection, next, timed) : Promise.reject(error),
       );
       const metadata = await connection.blankMetadata();
       metadata.set('token', token);
-      this.current = metadata;
+      this.#current = metadata;
       return metadata;
     } finally {
       connection.close();

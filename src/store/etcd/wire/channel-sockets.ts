@@ -33,8 +33,9 @@ export const CHANNEL_OPTIONS: NonNullable<IOptions['grpcOptions']> = {
   'grpc.enable_retries': 0,
   'grpc.enable_channelz': 0,
   'grpc.service_config_disable_resolution': 1,
-  // A member that comes back may have another address, as a pod has. gRPC looks a name up again 30 s after the last time
-  // at the soonest, unless it is told otherwise: a single member was found again after 27 s, and within half a second so.
+  // A member that comes back may have another address, as a pod has. gRPC looks a name up again 30 s after the last
+  // time at the soonest, unless it is told otherwise: a single member was found again after 27 s, and within half a
+  // second so.
   'grpc.dns_min_time_between_resolutions_ms': 1000,
   // The variables `http_proxy`, `https_proxy` and `grpc_proxy` are about calls to the outside; etcd is a part of the
   // installation, and a proxy between would see, hold or break every read and every lease.

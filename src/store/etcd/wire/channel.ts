@@ -52,7 +52,7 @@ interface Link {
 const CONNECTING = 1;
 const TROUBLE_MS = 50;
 const HANGS = 'the endpoint accepts connections and does not answer, or drops them silently';
-/** No attempt to connect is shorter: half of the time that is left is spent on each of them, and all of it on the last. */
+/** No attempt to connect is shorter: each has half of the time that is left, and the last one all of it. */
 const ATTEMPT_MS_MIN = 1000;
 /** gRPC is given no deadline (deadline.ts). */
 const NO_OPTIONS: CallOptions = {};
@@ -64,23 +64,23 @@ const NO_OPTIONS: CallOptions = {};
  */
 export class Connection implements ICallable<undefined> {
   readonly callOptionsFactory = undefined;
-  private readonly service: Service;
-  private readonly endpoint: string;
-  private options: IOptions;
-  private readonly session: Session | undefined;
-  private link: Link | undefined;
-  private opening: Promise<Link> | undefined;
-  private closed = false;
+  readonly #service: Service;
+  readonly #endpoint: string;
+  #options: IOptions;
+  readonly #session: Session | undefined;
+  #link: Link | undefined;
+  #opening: Promise<Link> | undefined;
+  #closed = false;
 
   constructor(service: Service, endpoint: string, tls: Tls | undefined, session?: Session) {
-    this.service = service;
-    this.endpoint = endpoint;
-    this.options = optionsOf(endpoint, tls);
-    this.session = session;
+    this.#service = service;
+    this.#endpoint = endpoint;
+    this.#options = optionsOf(endpoint, tls);
+    this.#session = session;
   }
 
   get isReady(): boolean {
-    return this.link !== undefined && stateOf(this.link) === READY;
+    return this.#link !== undefined && stateOf(this.#link) === READY;
   }
 
   /**
@@ -89,13 +89,13 @@ export class Connection implements ICallable<undefined> {
    */
   async connect(deadline: Deadline): Promise<string | undefined> {
     for (;;) {
-      const link = await this.open();
+      const link = await this.#open();
       if (await isReadyBy(link.client, halfOf(deadline, ATTEMPT_MS_MIN))) return undefined;
       const hangs = stateOf(link) === CONNECTING;
       // gRPC would wait for ever for a peer that accepted the connection and is silent.
       if (hangs) this.renew(link);
-      if (leftMs(deadline) >= ATTEMPT_MS_MIN && !this.closed) continue;
-      return hangs ? HANGS : this.troubleOf(link);
+      if (leftMs(deadline) >= ATTEMPT_MS_MIN && !this.#closed) continue;
+      return hangs ? HANGS : this.#troubleOf(link);
     }
   }
 
@@ -111,16 +111,16 @@ export class Connection implements ICallable<undefined> {
     decode: Decode<T> | undefined,
   ): Promise<T> {
     // The token comes first: while it is waited for, the connection may be replaced.
-    const metadata = this.session && (await this.session.metadata(options));
-    const link = this.usable ?? (await this.open());
-    if (!this.session || !metadata) return this.call<T>(link, method, request, link.blank, options, decode);
+    const metadata = this.#session && (await this.#session.metadata(options));
+    const link = this.#usable ?? (await this.#open());
+    if (!this.#session || !metadata) return this.#call<T>(link, method, request, link.blank, options, decode);
     try {
-      return await this.call<T>(link, method, request, metadata, options, decode);
+      return await this.#call<T>(link, method, request, metadata, options, decode);
     } catch (error) {
       if (!(error instanceof Error && refusesToken(error.message))) throw error;
-      this.session.forget(metadata);
-      const fresh = await this.session.metadata(options);
-      return this.call<T>(this.usable ?? (await this.open()), method, request, fresh, options, decode);
+      this.#session.forget(metadata);
+      const fresh = await this.#session.metadata(options);
+      return this.#call<T>(this.#usable ?? (await this.#open()), method, request, fresh, options, decode);
     }
   }
 
@@ -129,15 +129,15 @@ export class Connection implements ICallable<undefined> {
     _service: string,
     use: (parts: { resource: undefined; client: Client; metadata: Metadata }) => Promise<R> | R,
   ): Promise<R> {
-    const token = this.session && (await this.session.metadata({}));
-    const { client, blank } = this.usable ?? (await this.open());
+    const token = this.#session && (await this.#session.metadata({}));
+    const { client, blank } = this.#usable ?? (await this.#open());
     const metadata = (token ?? blank).clone();
     metadata.set('hasleader', 'true');
     return use({ resource: undefined, client, metadata });
   }
 
   async blankMetadata(): Promise<Metadata> {
-    return (await this.open()).blank.clone();
+    return (await this.#open()).blank.clone();
   }
 
   markFailed(): void {}
@@ -146,75 +146,75 @@ export class Connection implements ICallable<undefined> {
    * Connects by other certificates from now on. A connection that stands carries calls until one by the new ones does.
    */
   async replaceTls(tls: Tls | undefined, deadline: Deadline): Promise<void> {
-    const options = optionsOf(this.endpoint, tls);
-    this.options = options;
+    const options = optionsOf(this.#endpoint, tls);
+    this.#options = options;
     if (!this.isReady) return this.renew();
-    const next = await this.linked(options);
+    const next = await this.#linked(options);
     const isReady = await isReadyBy(next.client, deadline);
-    const before = this.link;
-    if (!isReady || this.closed || this.options !== options) {
+    const before = this.#link;
+    if (!isReady || this.#closed || this.#options !== options) {
       next.sockets.end();
       next.pool.close();
       return;
     }
-    this.link = next;
-    this.opening = Promise.resolve(next);
+    this.#link = next;
+    this.#opening = Promise.resolve(next);
     before?.pool.close();
   }
 
   /** Gives up the connection at hand; calls under way on it run on to their own deadlines. */
-  renew(link: Link | undefined = this.link): void {
-    if (!link || link !== this.link) return;
-    this.link = undefined;
-    this.opening = undefined;
-    // What has not come to stand carries no call, and would stay open by itself.
+  renew(link: Link | undefined = this.#link): void {
+    if (!link || link !== this.#link) return;
+    this.#link = undefined;
+    this.#opening = undefined;
+    // A link that has not come to stand carries no call, and would stay open by itself.
     if (stateOf(link) !== READY) link.sockets.end();
     link.pool.close();
   }
 
   close(): void {
-    this.closed = true;
-    this.link?.sockets.end();
+    this.#closed = true;
+    this.#link?.sockets.end();
     this.renew();
   }
 
-  private async open(): Promise<Link> {
-    if (this.closed) throw new Error('The connection is closed.');
-    if (!this.usable) this.renew();
-    this.opening ??= this.openAnew();
-    return this.opening;
+  async #open(): Promise<Link> {
+    if (this.#closed) throw new Error('The connection is closed.');
+    if (!this.#usable) this.renew();
+    this.#opening ??= this.#openAnew();
+    return this.#opening;
   }
 
   /** A connection by certificates that were replaced is used while it stands, and not connected again. */
-  private get usable(): Link | undefined {
-    const { link } = this;
-    return link && (link.options === this.options || stateOf(link) === READY) ? link : undefined;
+  get #usable(): Link | undefined {
+    const link = this.#link;
+    return link && (link.options === this.#options || stateOf(link) === READY) ? link : undefined;
   }
 
-  private async openAnew(): Promise<Link> {
-    this.link = await this.linked(this.options);
-    if (this.closed) this.close();
-    return this.link ?? Promise.reject(new Error('The connection is closed.'));
+  async #openAnew(): Promise<Link> {
+    this.#link = await this.#linked(this.#options);
+    if (this.#closed) this.close();
+    return this.#link ?? Promise.reject(new Error('The connection is closed.'));
   }
 
-  private async linked(options: IOptions): Promise<Link> {
+  async #linked(options: IOptions): Promise<Link> {
     const sockets = new ChannelSockets();
     const pool = new ConnectionPool({ ...options, grpcOptions: { ...CHANNEL_OPTIONS, [SOCKETS]: sockets } });
-    const { client, metadata } = await pool.withConnection(this.service, (parts) => parts);
+    const { client, metadata } = await pool.withConnection(this.#service, (parts) => parts);
     return { pool, sockets, client, options, blank: metadata, heardAt: systemClock.monotonic() };
   }
 
   /** gRPC gives the reason only to a call: a connection that just failed refuses it at once. */
-  private async troubleOf(link: Link): Promise<string> {
+  async #troubleOf(link: Link): Promise<string> {
     try {
-      await this.call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
+      await this.#call(link, 'range', {}, link.blank, { until: deadlineIn(TROUBLE_MS) });
     } catch (error) {
       if (isGrpcTrouble(error)) return detailsOf(error);
     }
     return 'the connection failed';
   }
 
-  private async call<T>(
+  async #call<T>(
     link: Link,
     method: string,
     request: unknown,

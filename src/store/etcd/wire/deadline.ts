@@ -52,8 +52,8 @@ export class DeadlineExceeded extends Error implements GrpcTrouble {
 export const READY = 2;
 
 /**
- * Whether a connection stands at the deadline. gRPC's own `waitForReady` keeps its deadline on the wall clock, and reads
- * it anew at every change of the connection.
+ * Whether a connection stands at the deadline. gRPC's own `waitForReady` keeps its deadline on the wall clock, and
+ * reads it anew at every change of the connection.
  */
 export async function isReadyBy(client: Client, deadline: Deadline): Promise<boolean> {
   const channel = client.getChannel();

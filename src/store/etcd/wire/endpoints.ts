@@ -19,42 +19,42 @@ export class Endpoint {
   readonly watch: WatchClient;
   readonly lease: LeaseClient;
   readonly maintenance: MaintenanceClient;
-  private readonly watchConnection: Connection;
-  private readonly kvConnection: Connection;
-  private readonly leaseConnection: Connection;
-  private readonly maintenanceConnection: Connection;
-  private readonly session: Session | undefined;
-  private present: Tls | undefined;
+  readonly #watchConnection: Connection;
+  readonly #kvConnection: Connection;
+  readonly #leaseConnection: Connection;
+  readonly #maintenanceConnection: Connection;
+  readonly #session: Session | undefined;
+  #present: Tls | undefined;
 
   constructor(url: string, tls: Tls | undefined, user: UserAndPassword | undefined) {
     this.url = url;
-    this.present = tls;
-    this.session = user && new Session(() => new Connection('Auth', url, this.present), user);
-    this.kvConnection = new Connection('KV', url, tls, this.session);
-    this.watchConnection = new Connection('Watch', url, tls, this.session);
-    this.leaseConnection = new Connection('Lease', url, tls, this.session);
-    this.maintenanceConnection = new Connection('Maintenance', url, tls, this.session);
-    this.kv = new KVClient(this.kvConnection);
-    this.watch = new WatchClient(this.watchConnection);
-    this.lease = new LeaseClient(this.leaseConnection);
-    this.maintenance = new MaintenanceClient(this.maintenanceConnection);
+    this.#present = tls;
+    this.#session = user && new Session(() => new Connection('Auth', url, this.#present), user);
+    this.#kvConnection = new Connection('KV', url, tls, this.#session);
+    this.#watchConnection = new Connection('Watch', url, tls, this.#session);
+    this.#leaseConnection = new Connection('Lease', url, tls, this.#session);
+    this.#maintenanceConnection = new Connection('Maintenance', url, tls, this.#session);
+    this.kv = new KVClient(this.#kvConnection);
+    this.watch = new WatchClient(this.#watchConnection);
+    this.lease = new LeaseClient(this.#leaseConnection);
+    this.maintenance = new MaintenanceClient(this.#maintenanceConnection);
   }
 
   get isReady(): boolean {
-    return this.kvConnection.isReady;
+    return this.#kvConnection.isReady;
   }
 
   /** The certificates at present. */
   get tls(): Tls | undefined {
-    return this.present;
+    return this.#present;
   }
 
   /** Connects and authenticates by other certificates and another password from now on. Never rejects. */
   async renew(tls: Tls | undefined, user: UserAndPassword | undefined, deadline: Deadline): Promise<void> {
-    if (user) this.session?.renew(user);
-    if (areSame(tls, this.present)) return;
-    this.present = tls;
-    const all = [this.kvConnection, this.watchConnection, this.leaseConnection, this.maintenanceConnection];
+    if (user) this.#session?.renew(user);
+    if (areSame(tls, this.#present)) return;
+    this.#present = tls;
+    const all = [this.#kvConnection, this.#watchConnection, this.#leaseConnection, this.#maintenanceConnection];
     // A connection that does not come about is tried again by the next call.
     await Promise.allSettled(all.map(async (connection) => connection.replaceTls(tls, deadline)));
   }
@@ -62,7 +62,7 @@ export class Endpoint {
   /** Whether etcd takes this user's password; undefined where it does not answer. */
   async takes(user: UserAndPassword, deadline: Deadline): Promise<boolean | undefined> {
     try {
-      await this.session?.prove(user, deadline);
+      await this.#session?.prove(user, deadline);
       return true;
     } catch (error) {
       return refusesPassword(error) ? false : undefined;
@@ -71,20 +71,20 @@ export class Endpoint {
 
   /** Resolves with undefined when the connection is established, or at the deadline with the reason why it does not. */
   async connect(deadline: Deadline): Promise<string | undefined> {
-    return this.kvConnection.connect(deadline);
+    return this.#kvConnection.connect(deadline);
   }
 
   async range<T>(request: IRangeRequest, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
-    return this.kvConnection.decoded('range', request, options, decode);
+    return this.#kvConnection.decoded('range', request, options, decode);
   }
 
   /** @param request an object, or the bytes of a TxnRequest */
   async txn<T>(request: ITxnRequest | Buffer, options: TimedOptions, decode: (bytes: Buffer) => T): Promise<T> {
-    return this.kvConnection.decoded('txn', request, options, decode);
+    return this.#kvConnection.decoded('txn', request, options, decode);
   }
 
   async status(options: TimedOptions): Promise<Status> {
-    return this.maintenanceConnection.decoded('status', {}, options, decodeStatus);
+    return this.#maintenanceConnection.decoded('status', {}, options, decodeStatus);
   }
 
   /** etcd renews leases over streams alone. Each call opens its own, and so has an answer and a deadline of its own. */
@@ -101,8 +101,8 @@ export class Endpoint {
           .write({ ID: id });
       });
     } catch (error) {
-      if (error instanceof DeadlineExceeded) this.leaseConnection.renew();
-      if (error instanceof Error && refusesToken(error.message)) this.session?.forget();
+      if (error instanceof DeadlineExceeded) this.#leaseConnection.renew();
+      if (error instanceof Error && refusesToken(error.message)) this.#session?.forget();
       throw error;
     } finally {
       clearTimeout(expiry);
@@ -111,15 +111,15 @@ export class Endpoint {
   }
 
   watchEnded({ silent, words }: WatchOutcome): void {
-    if (silent) this.watchConnection.renew();
-    if (refusesToken(words)) this.session?.forget();
+    if (silent) this.#watchConnection.renew();
+    if (refusesToken(words)) this.#session?.forget();
   }
 
   close(): void {
-    this.kvConnection.close();
-    this.watchConnection.close();
-    this.leaseConnection.close();
-    this.maintenanceConnection.close();
+    this.#kvConnection.close();
+    this.#watchConnection.close();
+    this.#leaseConnection.close();
+    this.#maintenanceConnection.close();
   }
 }
 
@@ -160,15 +160,15 @@ type Call<T> = (endpoint: Endpoint, options: TimedOptions) => Promise<T>;
  */
 export class Endpoints {
   readonly all: readonly Endpoint[];
-  private readonly deadlineMs: number;
-  private preferred: number;
-  private connecting: Promise<Endpoint | string> | undefined;
+  readonly #deadlineMs: number;
+  #preferred: number;
+  #connecting: Promise<Endpoint | string> | undefined;
 
   constructor(all: readonly Endpoint[], deadlineMs: number) {
     this.all = all;
-    this.deadlineMs = deadlineMs;
+    this.#deadlineMs = deadlineMs;
     // At random, so that replicas spread over the members.
-    this.preferred = Math.floor(jitter() * all.length);
+    this.#preferred = Math.floor(jitter() * all.length);
   }
 
   /** Whether a connection stands. */
@@ -177,8 +177,8 @@ export class Endpoints {
   }
 
   /** The deadline of a call that begins now. */
-  deadline(withinMs = this.deadlineMs): Deadline {
-    return deadlineIn(Math.min(withinMs, this.deadlineMs));
+  deadline(withinMs = this.#deadlineMs): Deadline {
+    return deadlineIn(Math.min(withinMs, this.#deadlineMs));
   }
 
   /** For calls that change something: the call is sent at most once, and only over a connection that stands. */
@@ -187,7 +187,7 @@ export class Endpoints {
     try {
       return await call(endpoint, { until: deadline });
     } catch (error) {
-      throw this.noted(operation, endpoint, error);
+      throw this.#noted(operation, endpoint, error);
     }
   }
 
@@ -198,10 +198,10 @@ export class Endpoints {
     for (let attempt = 1; ; attempt += 1) {
       const endpoint = await this.standing(operation, deadline);
       try {
-        return await call(endpoint, { until: this.shareOf(deadline, attempt) });
+        return await call(endpoint, { until: this.#shareOf(deadline, attempt) });
       } catch (error) {
-        const trouble = this.noted(operation, endpoint, error);
-        const pauseMs = this.pauseAfter(attempt);
+        const trouble = this.#noted(operation, endpoint, error);
+        const pauseMs = this.#pauseAfter(attempt);
         if (!isPassing(trouble) || leftMs(deadline) <= pauseMs) throw trouble;
         if (pauseMs > 0) await sleep(pauseMs);
       }
@@ -210,18 +210,18 @@ export class Endpoints {
 
   /** An endpoint whose connection stands. Waits for one for half a deadline, so that the call has the other half. */
   async standing(operation: string, deadline: Deadline): Promise<Endpoint> {
-    const kept = this.all[this.preferred];
+    const kept = this.all[this.#preferred];
     if (kept?.isReady) return kept;
-    const found = this.all.find(({ isReady }) => isReady) ?? (await this.connected(deadline));
+    const found = this.all.find(({ isReady }) => isReady) ?? (await this.#connected(deadline));
     if (typeof found === 'string')
       throw new StoreUnavailable('unreachable', `${operation}: no etcd endpoint: ${found}`);
-    this.preferred = this.all.indexOf(found);
+    this.#preferred = this.all.indexOf(found);
     return found;
   }
 
   /** Sends the next call to another endpoint; when many calls fail together, only the first of them changes it. */
   leave(endpoint: Endpoint): void {
-    if (this.all[this.preferred] === endpoint) this.preferred = (this.preferred + 1) % this.all.length;
+    if (this.all[this.#preferred] === endpoint) this.#preferred = (this.#preferred + 1) % this.all.length;
   }
 
   /** Called when a watch has ended. Where the connection broke, the next watch goes to another endpoint. */
@@ -236,8 +236,8 @@ export class Endpoints {
   }
 
   /**
-   * Whether etcd takes a user's password: undefined where no endpoint answers. From then on it is tried in its turn, where
-   * etcd refuses the present one.
+   * Whether etcd takes a user's password: undefined where no endpoint answers. From then on it is tried in its turn,
+   * where etcd refuses the present one.
    */
   async takes(user: UserAndPassword): Promise<boolean | undefined> {
     const answers = await Promise.all(this.all.map(async (endpoint) => endpoint.takes(user, this.deadline())));
@@ -248,37 +248,37 @@ export class Endpoints {
     for (const endpoint of this.all) endpoint.close();
   }
 
-  private noted(operation: string, endpoint: Endpoint, error: unknown): StoreUnavailable {
+  #noted(operation: string, endpoint: Endpoint, error: unknown): StoreUnavailable {
     const trouble = unavailable(operation, error);
     if (isPassing(trouble)) this.leave(endpoint);
     return trouble;
   }
 
   /** Gives the last endpoint to be tried all of the time that is left, and each one before it half of that time. */
-  private shareOf(deadline: Deadline, attempt: number): Deadline {
+  #shareOf(deadline: Deadline, attempt: number): Deadline {
     return attempt >= this.all.length ? deadline : halfOf(deadline, 1);
   }
 
-  private pauseAfter(attempt: number): number {
+  #pauseAfter(attempt: number): number {
     const again = attempt - this.all.length;
     return again < 0 ? 0 : READ_PAUSE_MS * 2 ** again;
   }
 
-  private async connected(deadline: Deadline): Promise<Endpoint | string> {
-    this.connecting ??= this.connectAny(deadlineIn(this.deadlineMs / 2)).finally(() => {
-      this.connecting = undefined;
+  async #connected(deadline: Deadline): Promise<Endpoint | string> {
+    this.#connecting ??= this.#connectAny(deadlineIn(this.#deadlineMs / 2)).finally(() => {
+      this.#connecting = undefined;
     });
     const { promise: expired, resolve } = Promise.withResolvers<string>();
     const expiry = setTimeout(() => resolve('not connected in time'), leftMs(deadline));
     try {
-      return await Promise.race([this.connecting, expired]);
+      return await Promise.race([this.#connecting, expired]);
     } finally {
       clearTimeout(expiry);
     }
   }
 
   /** The first endpoint whose connection stands, or the reasons why none does. */
-  private async connectAny(until: Deadline): Promise<Endpoint | string> {
+  async #connectAny(until: Deadline): Promise<Endpoint | string> {
     const troubles: string[] = [];
     const attempts = this.all.map(async (endpoint) => {
       const trouble = await endpoint.connect(until);

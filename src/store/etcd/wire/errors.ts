@@ -55,7 +55,7 @@ export function unavailable(operation: string, error: unknown): StoreUnavailable
   if (error instanceof StoreUnavailable) return error;
   if (!isGrpcTrouble(error)) return new StoreUnavailable('failed', `${operation} failed`, { cause: error });
   const reason = reasonOf(error);
-  // What gRPC says where HTTP/2 is spoken, and no gRPC.
+  // gRPC says this where HTTP/2 is spoken, and no gRPC.
   const status = /^Received HTTP status code (\d+)/.exec(error.details)?.[1];
   if (status !== undefined) {
     const words = `its address answers with HTTP status ${status}: what listens there is no etcd, or a proxy before it fails`;
@@ -64,7 +64,7 @@ export function unavailable(operation: string, error: unknown): StoreUnavailable
   return new StoreUnavailable(reason, `${operation}: ${SENTENCES[reason]} (${detailsOf(error)})`, { cause: error });
 }
 
-/** What gRPC says of a failure, without the notes and JavaScript values that say nothing. */
+/** Returns what gRPC says of a failure, without the notes and JavaScript values that say nothing. */
 export const detailsOf = ({ details }: Pick<GrpcTrouble, 'details'>): string =>
   details
     .replace(/Last error: (?:undefined|null)?(?=\.|$)/, 'No reason is known')

@@ -4,14 +4,14 @@ import type { FoundRange } from './range-codec.ts';
 
 /** The keys of one store in an etcd that others may use too: every key gets the prefix, results lose it. */
 export class KeySpace {
-  private readonly prefix: string;
+  readonly #prefix: string;
 
   /** @throws RangeError on a prefix without the closing slash: `fleet` would reach into `fleet2/` */
   constructor(prefix: string) {
     if (!/^([\x20-\x7e]*\/)?$/.test(prefix)) {
       throw new RangeError('The key prefix must be printable ASCII and end with "/", or be empty.');
     }
-    this.prefix = prefix;
+    this.#prefix = prefix;
   }
 
   bytes(key: string): Buffer {
@@ -20,11 +20,11 @@ export class KeySpace {
 
   /** The key as etcd has it. */
   full(key: string): string {
-    return this.prefix + key;
+    return this.#prefix + key;
   }
 
   key(bytes: Buffer): string {
-    return bytes.toString('utf8', this.prefix.length);
+    return bytes.toString('utf8', this.#prefix.length);
   }
 
   /** All keys that start with the prefix and come after `after`. */

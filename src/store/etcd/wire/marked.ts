@@ -15,14 +15,14 @@ const ATTEMPTS_MAX = 3;
  * moment between a check and what it was for.
  */
 export class Marked {
-  private readonly keys: KeySpace;
-  private readonly mark: StoreMark | undefined;
-  private readonly prefixBytes: number;
+  readonly #keys: KeySpace;
+  readonly #mark: StoreMark | undefined;
+  readonly #prefixBytes: number;
 
   constructor(keys: KeySpace, mark: StoreMark | undefined) {
-    this.keys = keys;
-    this.mark = mark;
-    this.prefixBytes = keys.bytes('').length;
+    this.#keys = keys;
+    this.#mark = mark;
+    this.#prefixBytes = keys.bytes('').length;
   }
 
   /**
@@ -31,12 +31,12 @@ export class Marked {
    */
   async range(endpoint: Endpoint, request: IRangeRequest, options: TimedOptions): Promise<FoundRange> {
     for (let attempt = 1; ; attempt += 1) {
-      const { condition, otherwise } = this.now();
-      if (!condition) return endpoint.range(request, options, (bytes) => decodeRange(bytes, this.prefixBytes));
+      const { condition, otherwise } = this.#now();
+      if (!condition) return endpoint.range(request, options, (bytes) => decodeRange(bytes, this.#prefixBytes));
       const txn = { compare: [condition], success: [{ request_range: request }], failure: otherwise };
-      const { succeeded, found } = await endpoint.txn(txn, options, (bytes) => decodeEither(bytes, this.prefixBytes));
+      const { succeeded, found } = await endpoint.txn(txn, options, (bytes) => decodeEither(bytes, this.#prefixBytes));
       if (succeeded) return found;
-      this.refuse(found.entries[0]?.value, attempt);
+      this.#refuse(found.entries[0]?.value, attempt);
     }
   }
 
@@ -47,26 +47,26 @@ export class Marked {
    */
   async txn(request: Buffer, send: (request: Buffer) => Promise<TxnAnswer>): Promise<TxnAnswer> {
     for (let attempt = 1; ; attempt += 1) {
-      const text = this.mark?.text;
-      if (this.mark === undefined || text === undefined) return send(request);
-      const condition = encodeCondition(this.keys.full(this.mark.key), text);
+      const text = this.#mark?.text;
+      if (this.#mark === undefined || text === undefined) return send(request);
+      const condition = encodeCondition(this.#keys.full(this.#mark.key), text);
       const answer = await send(Buffer.concat([request, condition]));
       if (answer.succeeded) return answer;
       // The mark is right: a comparison of the request's own did not hold.
       if (answer.found === text) return answer;
-      this.refuse(answer.found, attempt);
+      this.#refuse(answer.found, attempt);
     }
   }
 
-  private now(): { readonly condition?: ICompare; readonly otherwise: IRequestOp[] } {
-    const text = this.mark?.text;
-    if (this.mark === undefined || text === undefined) return { otherwise: [] };
-    const key = this.keys.bytes(this.mark.key);
+  #now(): { readonly condition?: ICompare; readonly otherwise: IRequestOp[] } {
+    const text = this.#mark?.text;
+    if (this.#mark === undefined || text === undefined) return { otherwise: [] };
+    const key = this.#keys.bytes(this.#mark.key);
     return { condition: equals(key, 'Value', Buffer.from(text)), otherwise: [{ request_range: { key } }] };
   }
 
-  private refuse(found: string | undefined, attempt: number): void {
-    if (attempt < ATTEMPTS_MAX && this.mark?.accepts(found) === true) return;
+  #refuse(found: string | undefined, attempt: number): void {
+    if (attempt < ATTEMPTS_MAX && this.#mark?.accepts(found) === true) return;
     throw new StoreUnavailable(
       'replaced',
       found === undefined

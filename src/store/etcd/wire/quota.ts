@@ -12,7 +12,7 @@ interface QuotaOptions {
 
 /** etcd's quota changes with a restart of etcd alone. */
 const LOOKS_PER_QUOTA = 60;
-/** Of the quota, as much as this in freed pages counts as free. */
+/** As much of the quota as this counts as free in freed pages. */
 const FREED_SHARE_MAX = 0.1;
 
 /**

@@ -141,7 +141,9 @@ class Wire extends BinaryReader {
 
 export type { Wire };
 
-/** @throws StoreUnavailable `failed` for bytes that cannot be read, for which the library has errors of several kinds */
+/**
+ * @throws StoreUnavailable `failed` for bytes that cannot be read, for which the library has errors of several kinds
+ */
 export function decode<T>(bytes: Buffer, read: (wire: Wire) => T): T {
   try {
     return read(new Wire(bytes));

@@ -80,8 +80,8 @@ export function encodeLeasedPut(key: Buffer, revision: number, value: string, le
 }
 
 /**
- * What makes a TxnRequest depend on the value of a key, and read that key where the request fails. Protocol Buffers
- * take fields in any order, and lists in parts: it is appended to the bytes of the request.
+ * The fields that make a TxnRequest depend on the value of a key, and read that key where the request fails. Protocol
+ * Buffers take fields in any order, and lists in parts: it is appended to the bytes of the request.
  */
 export function encodeCondition(key: string, value: string): Buffer {
   const wire = new BinaryWriter();

@@ -29,86 +29,86 @@ export interface WatchOutcome {
  * the fragments of a revision as if they were whole, and does not tell a compaction from a broken connection.
  */
 export class EtcdWatch implements Watch {
-  private readonly order: WatchOrder;
-  private readonly confirmation: NodeJS.Timeout;
-  private stream: Stream | undefined;
-  private ended = false;
+  readonly #order: WatchOrder;
+  readonly #confirmation: NodeJS.Timeout;
+  #stream: Stream | undefined;
+  #ended = false;
   /** The changes of the fragments that have come so far. */
-  private pending: WatchedChange[] = [];
+  #pending: WatchedChange[] = [];
 
   constructor(order: WatchOrder) {
-    this.order = order;
-    this.confirmation = setTimeout(() => this.end('disconnected', '', true), order.deadlineMs);
-    void this.open();
+    this.#order = order;
+    this.#confirmation = setTimeout(() => this.#end('disconnected', '', true), order.deadlineMs);
+    void this.#open();
   }
 
   close(): void {
-    this.end('closed');
+    this.#end('closed');
   }
 
-  private async open(): Promise<void> {
+  async #open(): Promise<void> {
     try {
-      const stream = await this.order.connect();
-      this.stream = stream
-        .on('error', (error) => this.end('disconnected', error.message))
-        .on('end', () => this.end('disconnected'))
-        .on('data', (response) => this.received(response));
-      if (this.ended) stream.cancel();
-      else stream.write({ create_request: this.request() });
+      const stream = await this.#order.connect();
+      this.#stream = stream
+        .on('error', (error) => this.#end('disconnected', error.message))
+        .on('end', () => this.#end('disconnected'))
+        .on('data', (response) => this.#received(response));
+      if (this.#ended) stream.cancel();
+      else stream.write({ create_request: this.#request() });
     } catch {
-      this.end('disconnected');
+      this.#end('disconnected');
     }
   }
 
-  private request(): IWatchCreateRequest {
-    const { keys, prefix, from } = this.order;
+  #request(): IWatchCreateRequest {
+    const { keys, prefix, from } = this.#order;
     return { ...keys.range(prefix), start_revision: from, fragment: true };
   }
 
-  private received(response: IWatchResponse): void {
-    if (this.ended) return;
+  #received(response: IWatchResponse): void {
+    if (this.#ended) return;
     if (response.canceled) {
       const reason = response.compact_revision === '0' ? 'disconnected' : 'compacted';
-      this.end(reason, response.cancel_reason);
+      this.#end(reason, response.cancel_reason);
     } else if (response.created) {
-      this.confirmed();
+      this.#confirmed();
     } else {
-      this.collect(response);
+      this.#collect(response);
     }
   }
 
-  private confirmed(): void {
-    clearTimeout(this.confirmation);
-    this.order.listener.onOpen();
+  #confirmed(): void {
+    clearTimeout(this.#confirmation);
+    this.#order.listener.onOpen();
   }
 
-  private collect({ events, fragment }: IWatchResponse): void {
+  #collect({ events, fragment }: IWatchResponse): void {
     try {
-      for (const event of events) this.pending.push(this.changeOf(event));
+      for (const event of events) this.#pending.push(this.#changeOf(event));
     } catch {
-      return this.end('disconnected');
+      return this.#end('disconnected');
     }
     // Only the last fragment makes the revisions whole. An answer without events is a notification of progress.
     if (fragment) return;
-    const revision = this.pending.at(-1)?.revision;
+    const revision = this.#pending.at(-1)?.revision;
     if (revision === undefined) return;
-    const changes = this.pending;
-    this.pending = [];
+    const changes = this.#pending;
+    this.#pending = [];
     // The header's revision is not used: while a watch catches up, it is ahead of the changes that were sent.
-    this.order.listener.onBatch({ revision, changes });
+    this.#order.listener.onBatch({ revision, changes });
   }
 
-  private changeOf({ type, kv }: IEvent): WatchedChange {
+  #changeOf({ type, kv }: IEvent): WatchedChange {
     const value = type === 'Delete' ? undefined : kv.value.toString();
-    return { key: this.order.keys.key(kv.key) as Key, revision: revisionFrom(kv.mod_revision), value };
+    return { key: this.#order.keys.key(kv.key) as Key, revision: revisionFrom(kv.mod_revision), value };
   }
 
-  private end(reason: WatchEnd, words = '', silent = false): void {
-    if (this.ended) return;
-    this.ended = true;
-    clearTimeout(this.confirmation);
-    this.stream?.cancel();
-    this.order.over({ reason, silent, words });
-    this.order.listener.onEnd(reason);
+  #end(reason: WatchEnd, words = '', silent = false): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#confirmation);
+    this.#stream?.cancel();
+    this.#order.over({ reason, silent, words });
+    this.#order.listener.onEnd(reason);
   }
 }

@@ -395,7 +395,9 @@ describe('many apps', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
-  /** A create of three, of which the last fails, so that the resume file stays. @returns the address by which it does */
+  /**
+   * A create of three, of which the last fails, so that the resume file stays. @returns the address by which it does
+   */
   const interrupted = async (): Promise<string> => {
     const url = await thirdFails();
     await run('create', '--from', file('names', 'a\nb\nc\n'), '--save-codes', at('codes'));

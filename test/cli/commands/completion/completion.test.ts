@@ -32,7 +32,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The program prints these texts in this process, and nothing on stderr, where the service has an hour in place of a second. */
+/**
+ * The program prints these texts in this process, and nothing on stderr, where the service has an hour in place of a
+ * second.
+ */
 async function asked(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const printed: string[] = [];
   using kept = new DisposableStack();
@@ -194,8 +197,8 @@ const isMissing = (shell: string): boolean =>
   !(process.env['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, shell)));
 
 /**
- * What a shell offers, one a line, at a TAB after the line `$2`, where it has read the script `$1` twice. zsh completes on
- * a terminal alone: the two functions of its own that the script calls are replaced.
+ * What a shell offers, one a line, at a TAB after the line `$2`, where it has read the script `$1` twice. zsh completes
+ * on a terminal alone: the two functions of its own that the script calls are replaced.
  */
 const OFFERED = {
   bash: [

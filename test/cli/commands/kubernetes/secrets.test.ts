@@ -83,8 +83,8 @@ interface Asked extends AsyncDisposable {
 }
 
 /**
- * An API server that answers each creation of a Secret with the next status, and keeps what was sent. Its refusals quote
- * that, as a policy may.
+ * An API server that answers each creation of a Secret with the next status, and keeps what was sent. Its refusals
+ * quote that, as a policy may.
  */
 async function apiServer(...statuses: readonly number[]): Promise<Asked> {
   const [asked, sent]: [string[], string[]] = [[], []];

@@ -26,7 +26,8 @@ export class ContainerTools implements Disposable {
       return join(this.#folder, name);
     };
     const storage = `driver = "overlay"\ngraphroot = "${toolsFolder()}/containers"\nrunroot = "/run/muster-containers"\n`;
-    // crun, where it is the default, refuses machines with both versions of cgroups; a machine may keep limits from root.
+    // crun, where it is the default, refuses machines with both versions of cgroups; a machine may keep limits from
+    // root.
     const containers = `[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n[engine]\nruntime = "runc"\n`;
     const npmrc = file('npmrc', `registry=${npmRegistry()}\ncafile=/authorities.crt\n`);
     this.env = {

@@ -27,7 +27,9 @@ const leaseOf = (holderIdentity: string | null, resourceVersion = '1'): KubeObje
   spec: { holderIdentity },
 });
 
-/** A namespace whose Lease is this, on a server that answers each attempt to take it. By chance 1: the longest pauses. */
+/**
+ * A namespace whose Lease is this, on a server that answers each attempt to take it. By chance 1: the longest pauses.
+ */
 async function following(first: KubeObject | undefined, take: (attempt: number) => KubeObject) {
   const clock = new FakeClock();
   let lease = first;

@@ -7,8 +7,8 @@ import { drawnEndpoint, isBeyondPatterns, KNOWN_ENDPOINTS } from '../../../suppo
 import { runs } from '../../../support/run/effort.ts';
 
 /*
- * The definitions refuse the endpoints that the operator refuses, by patterns; test/cluster/conventions-cel.test.ts asks
- * a real API server the same.
+ * The definitions refuse the endpoints that the operator refuses, by patterns; test/cluster/conventions-cel.test.ts
+ * asks a real API server the same.
  */
 
 /** The sentences of all rules that refuse the endpoint; they are judged here as CEL judges them. */

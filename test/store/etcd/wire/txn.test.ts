@@ -15,8 +15,8 @@ import { HEAD_KEY, expectAbsent, StoreUnavailable, type Change, type Write } fro
 import { rawKey, rawPrefix } from '../../../support/store/raw-key.ts';
 
 /*
- * Messages that are written and read field by field, against the package protobufjs and the definitions that the client of etcd
- * brings along.
+ * Messages that are written and read field by field, against the package protobufjs and the definitions that the client
+ * of etcd brings along.
  */
 const definitions = loadSync(fileURLToPath(import.meta.resolve('etcd3/proto/rpc.proto')));
 const [request, response] = ['TxnRequest', 'TxnResponse'].map((name) =>

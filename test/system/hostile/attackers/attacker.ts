@@ -4,7 +4,9 @@ import type { Target } from '../stage.ts';
 /** What a test may ask of an attacker, beside the target. */
 export interface AttackArgs extends Target {
   readonly listener: 'api' | 'device' | 'ops' | 'panel';
-  /** They are asked for in turns; an empty list stands for every operation that reads and every file of the listener. */
+  /**
+   * They are asked for in turns; an empty list stands for every operation that reads and every file of the listener.
+   */
   readonly paths: readonly string[];
   readonly connections: number;
   /** The listener speaks TLS. */

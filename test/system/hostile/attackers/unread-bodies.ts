@@ -7,8 +7,8 @@ import { OPERATOR_TOKEN } from '../../../support/service/muster.ts';
 import { args, inPlace, open, type AttackArgs } from './attacker.ts';
 
 /*
- * Each connection asks for one thing, and reads nothing of the answer: for the paths that it is given, or for every operation
- * that reads and every file of the listener, in turns.
+ * Each connection asks for one thing, and reads nothing of the answer: for the paths that it is given, or for every
+ * operation that reads and every file of the listener, in turns.
  */
 const asked = args();
 const { connections, tls, listener, reads = false } = asked;
