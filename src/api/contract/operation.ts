@@ -54,6 +54,16 @@ export type PanelRight = Exclude<PanelAccess, 'anyone'>;
 /** A field of a body that needs a fresh proof: wherever it is given, or with one value alone. */
 export type ProofField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
 
+/** What an operation does with an Idempotency-Key (H19). */
+interface Idempotency<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
+  /** The treatment of a malformed one: refused with this code, or ignored. */
+  readonly malformed: RefusalCode | 'ignored';
+  /** What a repetition must have in common with the first request; nothing without it. */
+  question?(this: void, body: z.output<z.ZodObject<Shape>>): string;
+  /** The path at which the repetitions of a request are known, where it is not the operation's own. */
+  readonly path?: string;
+}
+
 /** The answers of an operation that are no errors. */
 export type Answers = readonly [Success, ...Success[]];
 
@@ -83,11 +93,8 @@ export interface Operation<
   readonly headers?: readonly RequestHeader[];
   /** The entitlement without which it is 403, before the body is read (H1). */
   readonly requires?: 'enterprise';
-  /**
-   * The treatment of a malformed Idempotency-Key: refused with this code, or ignored; absent where the operation takes
-   * none (H19).
-   */
-  readonly idempotency?: { readonly malformed: RefusalCode | 'ignored' };
+  /** H19; absent where the operation takes no Idempotency-Key. */
+  readonly idempotency?: Idempotency<Shape>;
   /** The secret in its request that signs somebody in: a failed one is counted, logged and audited (ADR 0032). */
   readonly signsInBy?: SignInWay;
   /** Of the panel alone. */

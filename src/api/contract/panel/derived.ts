@@ -47,9 +47,16 @@ export function atPanel<Shape extends z.core.$ZodShape>(
   access: PanelRight,
   changes: Changes<Shape> = {},
 ): Operation<Shape> {
-  const { command: _command, panel: _panel, requires, ...rest } = operation;
+  const { command: _command, panel: _panel, requires, idempotency, ...rest } = operation;
   const errors = requires ? [...(rest.errors ?? []), 'enterprise_required' as const] : rest.errors;
-  return { ...rest, path: pathOf(operation.path), ...changes, access, ...(errors && { errors }) };
+  return {
+    ...rest,
+    path: pathOf(operation.path),
+    ...changes,
+    access,
+    ...(errors && { errors }),
+    ...(idempotency && { idempotency: { path: operation.path, ...idempotency } }),
+  };
 }
 
 function pathOf(path: string): string {

@@ -57,7 +57,7 @@ export const createApp = operation({
     })
     .meta({ id: 'CreateAppRequest', description: 'An app to create.' }),
   refuse: { name: 'invalid_name' },
-  idempotency: { malformed: 'invalid_name' },
+  idempotency: { malformed: 'invalid_name', question: ({ name: given = '' }) => given },
   errors: ['limit_reached'],
   answers: [
     {

@@ -9,8 +9,7 @@ import { handle } from './route.ts';
 
 /** Sections 4.1 to 4.6: the operations on apps. */
 export const APPS = [
-  handle(operations.createApp)(async ({ caller, body: { name = '' }, idempotencyKey: key }, { apps }) => {
-    const idempotency = key === undefined ? undefined : { key, path: '/v1/apps', question: name };
+  handle(operations.createApp)(async ({ caller, body: { name = '' }, idempotency }, { apps }) => {
     const created = await apps.create(caller, name, idempotency);
     return {
       status: 201,
@@ -34,8 +33,7 @@ export const APPS = [
     }),
   ),
 
-  handle(operations.issueEnrollCode)(async ({ caller, appId, idempotencyKey: key }, { apps }) => {
-    const idempotency = key === undefined ? undefined : { key, path: `/v1/apps/${appId}/enroll-code`, question: '' };
+  handle(operations.issueEnrollCode)(async ({ caller, appId, idempotency }, { apps }) => {
     const { enrollCode, expiresAt, replayed } = await apps.issueCode(caller, appId, idempotency);
     return {
       status: 201,
