@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
 import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts.ts';
 import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
-import type { Caller } from '../../../domain/apps/apps.ts';
+import type { Caller } from '../../../domain/apps/own-app.ts';
 import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
