@@ -4,6 +4,7 @@ import { DOCUMENT_NAMES } from '../src/api/openapi/apis.ts';
 import { documentOf } from '../src/api/openapi/document.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
+import { apiDocument } from './operations-table.ts';
 import { architectureDocument } from './records-table.ts';
 
 interface GeneratedDocument {
@@ -16,6 +17,7 @@ interface GeneratedDocument {
 }
 
 const GENERATED: readonly GeneratedDocument[] = [
+  { path: 'docs/API.md', text: async () => await formatted(apiDocument()) },
   { path: 'docs/ARCHITECTURE.md', text: async () => await formatted(architectureDocument()) },
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
   // Some of the client library's own series are there on Linux alone.

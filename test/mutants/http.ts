@@ -155,7 +155,7 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'a full account is refused before the idempotency record is looked up',
-    file: 'src/domain/apps/apps.ts',
+    file: 'src/domain/apps/create-app.ts',
     search: `    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
 `,

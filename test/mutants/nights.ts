@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const NIGHTS: readonly Mutant[] = [
   {
     name: 'an app that is created in a new day leaves the day where it was',
-    file: 'src/domain/apps/apps.ts',
+    file: 'src/domain/apps/create-app.ts',
     search: '...authorised.write, ...creation.write]',
     replacement: '...authorised.write]',
     rule: 'M1: an instant is never before the one of the same app before it.',
@@ -12,7 +12,7 @@ export const NIGHTS: readonly Mutant[] = [
   },
   {
     name: 'an app that is created moves the day to where it was planned, whatever it is by then',
-    file: 'src/domain/apps/apps.ts',
+    file: 'src/domain/apps/create-app.ts',
     search: 'expectAbsent(key), ...creation.expect],',
     replacement: 'expectAbsent(key)],',
     rule: 'M1: a day that has ended is never begun again.',
@@ -20,7 +20,7 @@ export const NIGHTS: readonly Mutant[] = [
   },
   {
     name: 'an app is created at the instant of a clock that is not trusted',
-    file: 'src/domain/apps/apps.ts',
+    file: 'src/domain/apps/create-app.ts',
     search: 'statusAt: creation.at };',
     replacement: 'statusAt: origin.at };',
     rule: 'M1: an instant is never before the one of the same app before it.',

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { API_NAMES, APIS } from '../../src/api/openapi/apis.ts';
 import { ERRORS } from '../../src/api/http/errors.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { GENERATORS } from '../nightly/generators.ts';
@@ -84,15 +83,6 @@ describe('docs/API.md', () => {
     expect(told.map(([code, status = '']) => `${codesIn(code).join(' ')} ${status}`).sort()).toEqual(errors.sort());
   });
 
-  test('has every operation, and no other', () => {
-    const operations = API_NAMES.flatMap((name) => APIS[name].operations).map(
-      ({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
-    );
-    expect(operations.length).toBeGreaterThan(30);
-    const told = rows(api).flatMap(([cell]) => codesIn(cell).filter((code) => /^[A-Z]+ \//.test(code)));
-    expect(told.sort()).toEqual(operations.sort());
-  });
-
   test('has the generators of clients in the versions that .ci/generators pins', () => {
     const [forPython = 'none'] =
       /^openapi-python-client==\S+$/m.exec(textOf('.ci/generators/python/requirements.in')) ?? [];
@@ -162,7 +152,7 @@ describe('docs/API.md', () => {
   });
 });
 
-test('every file that documents and comments of src name is there, but the one of an example', () => {
+test('every file that documents and comments of src name is there', () => {
   const all = [
     'bench',
     'bin',
@@ -192,9 +182,7 @@ test('every file that documents and comments of src name is there, but the one o
   const named = told.filter(({ name }) => /^[a-z][\w-]*(?:\/[\w.-]+)*\/[\w.-]+\.(?:ts|mjs|sh)$/.test(name));
   expect(named.length).toBeGreaterThan(100);
   const missing = named.filter(({ name }) => !all.some((path) => path.endsWith(`/${name}`)));
-  expect(missing.map(({ path, name }) => `${path}: ${name}`)).toEqual([
-    'docs/ARCHITECTURE.md: src/api/v1/operations/rename-app.ts',
-  ]);
+  expect(missing.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
 });
 
 test('every metric that the documents name exists', () => {
@@ -207,11 +195,11 @@ test('every metric that the documents name exists', () => {
 });
 
 describe('docs/ARCHITECTURE.md', () => {
-  test('every file that it names is there, but the one of its example', () => {
+  test('every file that it names is there', () => {
     const named = codesIn(withoutFences(architecture)).filter((code) => /^[a-z][\w/-]*\/[\w.-]+\.ts$/.test(code));
     expect(named.length).toBeGreaterThan(30);
     const isThere = (path: string): boolean => existsSync(join(ROOT, path)) || existsSync(join(ROOT, 'src', path));
-    expect(named.filter((path) => !isThere(path))).toEqual(['src/api/v1/operations/rename-app.ts']);
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
   });
 
   test('its list of rooms names every folder of src', () => {

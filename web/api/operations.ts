@@ -4,6 +4,7 @@ import type { Answers, Method, Operation } from '../../src/api/contract/operatio
 import type * as account from '../../src/api/contract/panel/account.ts';
 import type * as apps from '../../src/api/contract/panel/apps.ts';
 import type * as configuration from '../../src/api/contract/panel/configuration.ts';
+import type { AtPanel } from '../../src/api/contract/panel/derived.ts';
 import type * as history from '../../src/api/contract/panel/history.ts';
 import type * as links from '../../src/api/contract/panel/links.ts';
 import type * as live from '../../src/api/contract/panel/live.ts';
@@ -13,6 +14,8 @@ import type * as operator from '../../src/api/contract/panel/operator.ts';
 import type * as ownSignIn from '../../src/api/contract/panel/own-sign-in.ts';
 import type * as proof from '../../src/api/contract/panel/proof.ts';
 import type * as signIn from '../../src/api/contract/panel/sign-in.ts';
+import type * as v1Apps from '../../src/api/contract/v1/apps.ts';
+import type * as v1OtelConfig from '../../src/api/contract/v1/otel-config.ts';
 
 /* The operations of `/panel/v1` as types: what `ask` takes and gives follows from the contract of the service. */
 
@@ -37,7 +40,8 @@ type PanelOperation =
   | OperationsIn<typeof operator>
   | OperationsIn<typeof ownSignIn>
   | OperationsIn<typeof proof>
-  | OperationsIn<typeof signIn>;
+  | OperationsIn<typeof signIn>
+  | AtPanel<OperationsIn<typeof v1Apps> | OperationsIn<typeof v1OtelConfig>>;
 
 type Keyed = {
   [

@@ -1,4 +1,9 @@
-/* Texts of the audit: its page, and its entries in words. */
+import type { MutationAction } from '../../src/domain/mutation/actions.ts';
+
+/* Texts of the audit: its page, and its entries in words. An action without a text does not compile. */
+
+/** What the actions of one kind begin with, such as `app.`. */
+type ActionGroup<Action = MutationAction> = Action extends `${infer Kind}.${string}` ? `${Kind}.` : never;
 
 export const audit = {
   title: 'Audit',
@@ -42,8 +47,9 @@ export const audit = {
     'usage.': 'Usage exports',
     'audit.': 'Audit exports',
     'token.': 'Refused operator tokens',
+    'sign-in.': 'Refused sign-ins',
     'resource.': 'Resources of Kubernetes',
-  },
+  } satisfies Readonly<Record<ActionGroup, string>>,
   empty: 'There are no entries.',
   nothingFits: 'No entry fits the filters.',
   notYet: 'Among the newest entries none fits the filters.',
@@ -128,5 +134,5 @@ export const audit = {
     'link.created': 'made a link',
     'link.used': 'used a link',
     'link.withdrawn': 'withdrew a link',
-  } as Readonly<Record<string, string>>,
+  } satisfies Readonly<Record<MutationAction, string>> as Readonly<Record<string, string>>,
 };

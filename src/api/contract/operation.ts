@@ -48,8 +48,21 @@ export type RequestHeader =
  */
 export type PanelAccess = 'anyone' | 'signed-in' | 'viewer' | 'owner' | 'operator';
 
+/** The right without which a signed-in user may not call an operation of the panel. */
+export type PanelRight = Exclude<PanelAccess, 'anyone'>;
+
 /** A field of a body that needs a fresh proof: wherever it is given, or with one value alone. */
 export type ProofField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
+
+/** What an operation does with an Idempotency-Key (H19). */
+interface Idempotency<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
+  /** The treatment of a malformed one: refused with this code, or ignored. */
+  readonly malformed: RefusalCode | 'ignored';
+  /** What a repetition must have in common with the first request; nothing without it. */
+  question?(this: void, body: z.output<z.ZodObject<Shape>>): string;
+  /** The path at which the repetitions of a request are known, where it is not the operation's own. */
+  readonly path?: string;
+}
 
 /** The answers of an operation that are no errors. */
 export type Answers = readonly [Success, ...Success[]];
@@ -80,15 +93,14 @@ export interface Operation<
   readonly headers?: readonly RequestHeader[];
   /** The entitlement without which it is 403, before the body is read (H1). */
   readonly requires?: 'enterprise';
-  /**
-   * The treatment of a malformed Idempotency-Key: refused with this code, or ignored; absent where the operation takes
-   * none (H19).
-   */
-  readonly idempotency?: { readonly malformed: RefusalCode | 'ignored' };
+  /** H19; absent where the operation takes no Idempotency-Key. */
+  readonly idempotency?: Idempotency<Shape>;
   /** The secret in its request that signs somebody in: a failed one is counted, logged and audited (ADR 0032). */
   readonly signsInBy?: SignInWay;
   /** Of the panel alone. */
   readonly access?: PanelAccess;
+  /** Of `/v1` alone: who has the operation in the panel too, on the account in its path. */
+  readonly panel?: PanelRight;
   /**
    * Makes a further way in, or shows all secrets (A18): the session must have proved who its user is within
    * `LIMITS.freshProofMs`. `or-new-sign-in`: a user who has neither a password nor a passkey may have signed in so
@@ -120,6 +132,11 @@ type Exact<A extends Answers> = {
   };
 };
 
+/** Tells the compiler whether the panel has the operation. */
+interface InPanel<Right extends PanelRight | undefined> {
+  readonly panel?: Right;
+}
+
 /** Gives an operation the types of its body, its answers, its path, its method and its query where it is written. */
 export function operation<
   Shape extends z.core.$ZodShape,
@@ -127,16 +144,20 @@ export function operation<
   const Path extends string,
   const M extends Method,
   Query extends z.ZodObject,
+  const Right extends PanelRight | undefined = undefined,
 >(
-  definition: Operation<Shape, A, Path, M, Query> & Judged<Shape> & Exact<A>,
-): Operation<Shape, A, Path, M, Query> & Judged<Shape>;
+  definition: Operation<Shape, A, Path, M, Query> & Judged<Shape> & Exact<A> & InPanel<Right>,
+): Operation<Shape, A, Path, M, Query> & Judged<Shape> & InPanel<Right>;
 export function operation<
   Shape extends z.core.$ZodShape,
   const A extends Answers,
   const Path extends string,
   const M extends Method,
   Query extends z.ZodObject,
->(definition: Operation<Shape, A, Path, M, Query> & Exact<A>): Operation<Shape, A, Path, M, Query>;
+  const Right extends PanelRight | undefined = undefined,
+>(
+  definition: Operation<Shape, A, Path, M, Query> & Exact<A> & InPanel<Right>,
+): Operation<Shape, A, Path, M, Query> & InPanel<Right>;
 export function operation(definition: Operation): Operation {
   return definition;
 }

@@ -24,12 +24,7 @@ function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account) {
 }
 
 /** POST /operator/v1/accounts. */
-export const createAccount = handle(operations.createAccount)(async (
-  { origin, body, idempotencyKey: key },
-  { accounts },
-) => {
-  const question = JSON.stringify([body.name, body.entitlement]);
-  const idempotency = key === undefined ? undefined : { key, path: '/operator/v1/accounts', question };
+export const createAccount = handle(operations.createAccount)(async ({ origin, body, idempotency }, { accounts }) => {
   const created = await accounts.create(origin, body, idempotency);
   return { status: 201, body: accountBody(accounts, created), headers: created.replayed ? REPLAYED : [] };
 });

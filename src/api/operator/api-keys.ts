@@ -20,13 +20,10 @@ const instantOrNull = (at: number | undefined): string | null => (at === undefin
 
 /** POST /operator/v1/accounts/{accountId}/api-keys: the only response that ever holds an API key, or its repetition. */
 export const createApiKey = handle(operations.createApiKey)(async (
-  { origin, accountId, body, idempotencyKey: key },
+  { origin, accountId, body, idempotency },
   { apiKeys },
 ) => {
   const { name } = body;
-  const path = `/operator/v1/accounts/${accountId}/api-keys`;
-  const question = JSON.stringify([name, body.expiresAt]);
-  const idempotency = key === undefined ? undefined : { key, path, question };
   const wanted = { name, expiresAt: body.expiresAt ?? undefined };
   const created = await apiKeys.create(origin, accountId, wanted, idempotency);
   const { keyId, createdAt, expiresAt } = keyBody(created);

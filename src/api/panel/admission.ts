@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
-import type { Method, PanelAccess } from '../contract/operation.ts';
+import type { Method, PanelAccess, PanelRight } from '../contract/operation.ts';
 import { preferredType } from '../headers/preferred-type.ts';
 import { HttpRefusal } from '../http/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -97,8 +97,7 @@ function refuseForeign({ request }: Exchange, { origin }: PanelContext, { method
 }
 
 /** Only an operation that says so is open to anyone. */
-const signedInAccess = ({ access = 'operator' }: Judged): Exclude<PanelAccess, 'anyone'> =>
-  access === 'anyone' ? 'operator' : access;
+const signedInAccess = ({ access = 'operator' }: Judged): PanelRight => (access === 'anyone' ? 'operator' : access);
 
 /**
  * Tells whether a person has asked: a page that reads again by itself, while nobody is at it, keeps no idle session

@@ -1,14 +1,8 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
+import { listPanelApps, readPanelApp } from './operations/apps.ts';
+import { readConfiguration, storeConfiguration } from './operations/configuration.ts';
 import {
-  createPanelApp,
-  deletePanelApp,
-  issuePanelCode,
-  listPanelApps,
-  readPanelApp,
-  revokePanelApp,
-} from './operations/apps.ts';
-import { purgeConfiguration, readConfiguration, storeConfiguration } from './operations/configuration.ts';
-import {
+  FROM_V1,
   changeConsent,
   changePanelAccount,
   changePanelUser,
@@ -106,14 +100,10 @@ export const OPERATIONS = [
   readOverview,
   readAccountRate,
   listPanelApps,
-  createPanelApp,
   readPanelApp,
-  deletePanelApp,
-  issuePanelCode,
-  revokePanelApp,
   readConfiguration,
   storeConfiguration,
-  purgeConfiguration,
+  ...FROM_V1,
   readAccountRollout,
   listAccountKeys,
   createAccountKey,

@@ -1,11 +1,13 @@
+import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { IdempotencyKey } from '../../domain/mutation/idempotency.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { readJson } from '../http/json-body.ts';
 import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
-import { pathIds, type PathIds } from './path-ids.ts';
+import { pathIds, pathWith, type PathIds } from './path-ids.ts';
 import type { Route, RouteOptions } from './route.ts';
 import { send } from './send.ts';
 import type { Endpoint } from './request-listener.ts';
@@ -45,13 +47,12 @@ export function operationEndpoint<Context, ListenerCall, Services>(
   route: Route<ListenerCall, Services>,
   { authorize, brokenBody, scopeKey = (_call, key) => key, services }: Checks<Context, ListenerCall, Services>,
 ): Endpoint<Context> {
-  const { method, path, query: declared, idempotency, deadlineMs } = route;
+  const { method, path, query: declared, deadlineMs } = route;
   function handled(exchange: Exchange, ids: PathIds, body: Body, call: ListenerCall) {
     const { request } = exchange;
     const query = queryOf(request, declared);
-    const key = idempotencyKeyOf(request, idempotency);
-    const idempotencyKey = key === undefined ? undefined : scopeKey(call, key);
-    const reply = route.handle({ ...ids, body, query, idempotencyKey, ...call }, services);
+    const idempotency = idempotencyOf(route, { request, ids, body }, (key) => scopeKey(call, key));
+    const reply = route.handle({ ...ids, body, query, idempotency, ...call }, services);
     // An answer from memory is complete at once; only a call of the store can be late.
     return reply instanceof Promise ? exchange.inTime(reply, deadlineMs) : reply;
   }
@@ -67,6 +68,17 @@ export function operationEndpoint<Context, ListenerCall, Services>(
       );
     },
   };
+}
+
+/** H19: the Idempotency-Key of a request, with the path and the content that a repetition has, too. */
+function idempotencyOf(
+  { path, idempotency: taken }: Operation,
+  { request, ids, body }: { readonly request: IncomingMessage; readonly ids: PathIds; readonly body: Body },
+  scoped: (key: string) => string,
+): IdempotencyKey | undefined {
+  const key = idempotencyKeyOf(request, taken);
+  if (key === undefined) return undefined;
+  return { key: scoped(key), path: pathWith(taken?.path ?? path, ids), question: taken?.question?.(body) ?? '' };
 }
 
 function bodyOf(

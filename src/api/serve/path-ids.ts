@@ -29,4 +29,8 @@ export function pathIds(parameters: Readonly<Record<string, string | string[]>>)
   return ids;
 }
 
+/** A path with the ids in place of its parameters. */
+export const pathWith = (path: string, ids: PathIds): string =>
+  path.replaceAll(/:(\w+)/g, (parameter, name: string) => (isPathId(name) ? ids[name] : parameter));
+
 const isPathId = (name: string): name is PathId => name in NO_IDS;

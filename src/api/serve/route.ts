@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
+import type { IdempotencyKey } from '../../domain/mutation/idempotency.ts';
 import type { Answered, Known } from '../contract/answers.ts';
 import type { Answers, Operation } from '../contract/operation.ts';
 import type { PathIds } from './path-ids.ts';
@@ -8,8 +9,8 @@ import type { PathIds } from './path-ids.ts';
 export interface Call<Body> extends PathIds {
   readonly body: Body;
   readonly query: URLSearchParams;
-  /** The Idempotency-Key field where the operation takes one (H19). */
-  readonly idempotencyKey: string | undefined;
+  /** H19; undefined where the request has no Idempotency-Key, or the operation takes none. */
+  readonly idempotency: IdempotencyKey | undefined;
 }
 
 /** How an operation is served, beside what it says of itself. */

@@ -9,16 +9,9 @@ import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/
 import { createRequestListener } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
 import { authenticate, type Authenticated } from './authenticate.ts';
-import { createApp } from './operations/create-app.ts';
-import { deleteApp } from './operations/delete-app.ts';
-import { issueEnrollCode } from './operations/issue-enroll-code.ts';
-import { listApps } from './operations/list-apps.ts';
-import { purgeOtelConfig } from './operations/purge-otel-config.ts';
-import { readApp } from './operations/read-app.ts';
-import { readOtelConfig } from './operations/read-otel-config.ts';
-import { revokeApp } from './operations/revoke-app.ts';
+import { APPS } from './operations/apps.ts';
+import { OTEL_CONFIG } from './operations/otel-config.ts';
 import type { Services, V1Call } from './operations/route.ts';
-import { storeOtelConfig } from './operations/store-otel-config.ts';
 import { chargeInTime, type RateLimitDeps } from './rate-limit.ts';
 
 /** The services that the gateway uses. */
@@ -30,17 +23,7 @@ interface GatewayDeps extends ExchangeDeps, Omit<RateLimitDeps, 'metrics' | 'clo
 }
 
 /** The operations of section 4. */
-export const ROUTES = [
-  createApp,
-  listApps,
-  readApp,
-  issueEnrollCode,
-  revokeApp,
-  deleteApp,
-  readOtelConfig,
-  storeOtelConfig,
-  purgeOtelConfig,
-] as const;
+export const ROUTES = [...APPS, ...OTEL_CONFIG];
 
 /**
  * The gateway of `/v1`. The order of the checks is that of H1: the key, the account's rate, the route, the entitlement,

@@ -1,5 +1,5 @@
 import { withCode } from '../apps/app-state.ts';
-import { ownApp, type Caller } from '../apps/apps.ts';
+import { ownApp, type Caller } from '../apps/own-app.ts';
 import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import { appEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';

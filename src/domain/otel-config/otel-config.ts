@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { expectAsFound, expectUnchanged, type Write } from '../../store/port.ts';
-import type { Caller } from '../apps/apps.ts';
+import type { Caller } from '../apps/own-app.ts';
 import { generateMarker, generateTag } from '../credentials/random-ids.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';

@@ -1,6 +1,7 @@
 import type { Store } from '../../store/port.ts';
 import { codeExpiry, withCode, withoutCode } from '../apps/app-state.ts';
-import { creationStep, ownApp, type Caller } from '../apps/apps.ts';
+import { creationStep } from '../apps/create-app.ts';
+import { ownApp, type Caller } from '../apps/own-app.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { AccountQueues, CountersPlan } from '../mutation/account-queue.ts';
 import { authorisedBy } from '../mutation/authority.ts';

@@ -5,14 +5,12 @@ import { createApiKey, listApiKeys } from '../../../src/api/contract/operator/ap
 import { readUsage } from '../../../src/api/contract/operator/usage.ts';
 import { operation, type Operation } from '../../../src/api/contract/operation.ts';
 import { readOverview } from '../../../src/api/contract/panel/account.ts';
-import { readPanelApp, revokePanelApp } from '../../../src/api/contract/panel/apps.ts';
 import { readSignIn } from '../../../src/api/contract/panel/sign-in.ts';
 import { deleteApp, issueEnrollCode, readApp, revokeApp } from '../../../src/api/contract/v1/apps.ts';
 import { readOtelConfig } from '../../../src/api/contract/v1/otel-config.ts';
 import { handle as handleDevice } from '../../../src/api/device/route.ts';
 import { handle as handleOperator, type OperatorCall, type OperatorServices } from '../../../src/api/operator/route.ts';
 import type { PanelContext } from '../../../src/api/panel/admission.ts';
-import { asOwner } from '../../../src/api/panel/operations/derived.ts';
 import { readMe } from '../../../src/api/panel/operations/me.ts';
 import { readSignIn as readSignInRoute } from '../../../src/api/panel/operations/sign-in.ts';
 import {
@@ -22,7 +20,6 @@ import {
   type PanelServices,
 } from '../../../src/api/panel/request/route.ts';
 import { operationEndpoint, type Checks } from '../../../src/api/serve/operation-endpoint.ts';
-import { revokeApp as revokeOwn } from '../../../src/api/v1/operations/revoke-app.ts';
 import { handle } from '../../../src/api/v1/operations/route.ts';
 import type { AnswerTo, AskedRoute, Asking } from '../../../web/api/operations.ts';
 
@@ -88,14 +85,11 @@ describe('the compiler judges the answer of a handler by the schemas of its oper
       handleOpen(readSignIn)(() => ({ status: 200, body: { password: true } })),
       // @ts-expect-error `password` says whether there are passwords.
       handleOpen(readSignIn)(() => ({ status: 200, body: { password: 'yes' } })),
-      asOwner(revokePanelApp, revokeOwn),
-      // @ts-expect-error An app that is read is no app that was revoked.
-      asOwner(readPanelApp, revokeOwn),
       handleDevice(enrollDevice)(() => ({ status: 200, body: { ...ENROLLED, pollIntervalSeconds: 30 } })),
       // @ts-expect-error The interval is a number.
       handleDevice(enrollDevice)(() => ({ status: 200, body: { ...ENROLLED, pollIntervalSeconds: '30' } })),
     ];
-    expect(routes).toHaveLength(14);
+    expect(routes).toHaveLength(12);
   });
 });
 

@@ -41,8 +41,8 @@ async function handedOver(method: string, url: string, token?: string): Promise<
   return told;
 }
 
-test('the router hands over each of the nine operations of /v1', async () => {
-  expect(ROUTES).toHaveLength(9);
+test('the router hands over each operation of /v1', async () => {
+  expect(ROUTES.length).toBeGreaterThanOrEqual(9);
   for (const { method, path } of ROUTES) {
     const { appId } = await createApp(muster, apiKey);
     const calls = await handedOver(method.toUpperCase(), muster.api + path.replace(':appId', appId), apiKey);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ROUTES } from '../../../src/api/v1/gateway.ts';
+import { exampleBody } from '../../support/openapi/documents.ts';
 import { pollInCompany } from '../../support/service/daemon.ts';
 import { call, createApp, enroll, tenant, type CreatedApp, type Muster } from '../../support/service/muster.ts';
 import { asCaller, asOperator, DAY_MS, expectRefusal, times, type Ask } from '../../support/service/v1.ts';
@@ -177,13 +179,10 @@ onEachBackend('the life of an app', (backend) => {
     expect(deleted).toMatchObject({ status: 204, text: '' });
     expect(deleted.headers.has('content-type')).toBe(false);
     expect(deleted.headers.has('content-length')).toBe(false);
-    for (const target of [
-      'DELETE /v1/apps/{}',
-      'GET /v1/apps/{}',
-      'POST /v1/apps/{}/revoke',
-      'POST /v1/apps/{}/enroll-code',
-    ]) {
-      expectRefusal(await ask(target.replace('{}', app.appId)), 'not_found');
+    for (const { method, path } of ROUTES.filter((route) => route.path.includes(':appId'))) {
+      const target = `${method.toUpperCase()} ${path.replace(':appId', app.appId)}`;
+      const body = exampleBody('v1', { method, path });
+      expectRefusal(await ask(target, body && { body }), 'not_found');
     }
     for (const code of [app, open, later]) expect(await enrolls(code)).toBe(false);
     if (credential !== undefined) expect(await works(credential)).toBe(false);

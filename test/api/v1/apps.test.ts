@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROUTES } from '../../../src/api/v1/gateway.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { createApp, tenant, type Answer, type Muster } from '../../support/service/muster.ts';
 import { asCaller, DAY_MS, expectRefusal, type Ask } from '../../support/service/v1.ts';
@@ -8,6 +9,11 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 const APP_ID = /^[a-z0-9]{20}$/;
 const CODE = /^mst_code_[0-9A-Za-z]{49}$/;
 const isoAt = (at: number): string => new Date(at).toISOString();
+
+/** The operations that take no body, each with the status of its success. */
+const WITHOUT_BODY = ROUTES.filter(({ body }) => body === undefined).map(
+  ({ method, path, answers: [{ status }] }) => [method.toUpperCase(), path, status] as const,
+);
 
 onEachBackend('apps', (backend) => {
   const clock = new FakeClock();
@@ -146,28 +152,27 @@ onEachBackend('apps', (backend) => {
   });
 
   describeOnce(backend, 'requests without a body', () => {
-    test.each<[string, string, number]>([
-      ['GET', '/v1/apps', 200],
-      ['GET', '/v1/apps/{appId}', 200],
-      ['POST', '/v1/apps/{appId}/enroll-code', 201],
-      ['POST', '/v1/apps/{appId}/revoke', 200],
-      ['DELETE', '/v1/apps/{appId}', 204],
-      ['GET', '/v1/otel-config', 200],
-      ['DELETE', '/v1/otel-config', 200],
-    ])('H6: %s %s takes no body, and ignores one that is junk or too large', async (method, path, status) => {
-      for (const body of ['{"name":', 'x'.repeat(70_000)]) {
-        const { apiKey } = await caller();
-        const { appId } = await createApp(muster, apiKey);
-        const head = `${method} ${path.replace('{appId}', appId)} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n`;
-        const answer = await exchange(muster.service.api.port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-        expect(answer.status).toBe(status);
-      }
-    });
+    test.each(WITHOUT_BODY)(
+      'H6: %s %s takes no body, and ignores one that is junk or too large',
+      async (method, path, status) => {
+        for (const body of ['{"name":', 'x'.repeat(70_000)]) {
+          const { apiKey } = await caller();
+          const { appId } = await createApp(muster, apiKey);
+          const head = `${method} ${path.replace(':appId', appId)} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n`;
+          const answer = await exchange(
+            muster.service.api.port,
+            `${head}Content-Length: ${body.length}\r\n\r\n${body}`,
+          );
+          expect(answer.status).toBe(status);
+        }
+      },
+    );
 
     test('H11: HEAD is GET without the body', async () => {
       const { ask, apiKey } = await caller();
       const { appId } = await createApp(muster, apiKey);
-      for (const path of ['/v1/apps', `/v1/apps/${appId}`, '/v1/otel-config']) {
+      for (const [, template] of WITHOUT_BODY.filter(([method]) => method === 'GET')) {
+        const path = template.replace(':appId', appId);
         const [get, head] = [await ask(`GET ${path}`), await ask(`HEAD ${path}`)];
         expect(head).toMatchObject({ status: 200, text: '' });
         expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)));

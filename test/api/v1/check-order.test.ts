@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../../src/api/v1/gateway.ts';
 import { connectRaw, header } from '../../support/http/raw-http.ts';
 import { createApp, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, spend, type Ask, type V1Code } from '../../support/service/v1.ts';
@@ -58,7 +59,10 @@ describe('H1: the order of the checks, each step shown by a request that is wron
 
   test('the route and the appId before the body', async () => {
     expectRefusal(await ask('POST /v1/unknown', { body: TOO_LARGE }), 'not_found');
-    expectRefusal(await ask('POST /v1/apps/x/revoke', { body: TOO_LARGE }), 'not_found');
+    for (const { method, path } of ROUTES.filter((route) => route.method !== 'get' && route.path.includes(':appId'))) {
+      const target = `${method.toUpperCase()} ${path.replace(':appId', 'x')}`;
+      expectRefusal(await ask(target, { body: TOO_LARGE }), 'not_found');
+    }
   });
 
   test('enterprise_required before payload_too_large and before the fields', async () => {

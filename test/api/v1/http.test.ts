@@ -1,9 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../../src/api/http/errors.ts';
-import { createApp as createAppRoute } from '../../../src/api/v1/operations/create-app.ts';
-import { issueEnrollCode } from '../../../src/api/v1/operations/issue-enroll-code.ts';
-import { storeOtelConfig } from '../../../src/api/v1/operations/store-otel-config.ts';
+import { ROUTES } from '../../../src/api/v1/gateway.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { generateApiKey } from '../../../src/domain/credentials/tokens.ts';
 import type { Store } from '../../../src/store/port.ts';
@@ -213,8 +211,7 @@ describe('HTTP of /v1', () => {
   });
 
   test('section 7: no operation of /v1 can refuse a field with another code', () => {
-    const refused = [createAppRoute.refuse, issueEnrollCode.refuse, storeOtelConfig.refuse];
-    const codes: string[] = refused.flatMap((fields) => Object.values(fields ?? {}));
+    const codes: string[] = ROUTES.flatMap(({ refuse }) => Object.values(refuse ?? {}));
     expect(SECTION_7.map(([, code]): string => code)).toEqual(expect.arrayContaining(codes));
   });
 

@@ -1,9 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../../src/api/v1/gateway.ts';
 import { connectRaw, type RawAnswer } from '../../support/http/raw-http.ts';
+import { exampleBody } from '../../support/openapi/documents.ts';
 import { createApp, Muster, tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const UNKNOWN = 'a'.repeat(20);
+/** The operations on one app, each with a body that it takes. */
+const ON_APPS = ROUTES.filter(({ path }) => path.includes(':appId')).map(({ method, path }) => ({
+  operation: `${method.toUpperCase()} ${path}`,
+  body: JSON.stringify(exampleBody('v1', { method, path })) ?? '',
+}));
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** The methods that a path has not. */
+const OTHER_METHODS = [...Map.groupBy(ROUTES, ({ path }) => path)].flatMap(([path, own]) => {
+  const allowed = own.map(({ method }) => method.toUpperCase());
+  const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return METHODS.filter((method) => !allow.includes(method)).map((method) => [method, path, allow] as const);
+});
 const NOT_FOUND = '{"error":{"code":"not_found","message":"No such endpoint, or no such record in this account."}}';
 
 describe('paths of /v1', () => {
@@ -23,28 +37,25 @@ describe('paths of /v1', () => {
   });
 
   /** In an empty rate window, so that answers can be compared to the byte. */
-  async function ask(request: string, key: string | undefined = apiKey): Promise<RawAnswer> {
+  async function ask(request: string, key: string | undefined = apiKey, body = ''): Promise<RawAnswer> {
     clock.advance(60_000);
     const authorization = key === '' ? '' : `Authorization: Bearer ${key}\r\n`;
+    const length = body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
     await using connection = await connectRaw(muster.service.api.port);
-    const head = `${request} HTTP/1.1\r\nHost: a\r\nX-Request-Id: same\r\n${authorization}Connection: close\r\n\r\n`;
-    await connection.send(Buffer.from(head, 'latin1'));
+    const fields = `Host: a\r\nX-Request-Id: same\r\n${authorization}${length}Connection: close\r\n`;
+    await connection.send(Buffer.from(`${request} HTTP/1.1\r\n${fields}\r\n${body}`, 'latin1'));
     return await connection.answer(request.startsWith('HEAD') ? { method: 'HEAD' } : {});
   }
   const bytes = ({ raw }: RawAnswer): string => raw.replace(/^Date: .*$/m, '');
 
-  test.each([
-    ['GET', ''],
-    ['POST', '/enroll-code'],
-    ['POST', '/revoke'],
-    ['DELETE', ''],
-  ])(
-    'H8: %s /v1/apps/{appId}%s: unknown, foreign and malformed ids are answered to the byte alike',
-    async (method, rest) => {
-      const unknown = await ask(`${method} /v1/apps/${UNKNOWN}${rest}`);
+  test.each(ON_APPS)(
+    'H8: $operation: unknown, foreign and malformed ids are answered to the byte alike',
+    async ({ operation, body }) => {
+      const askFor = async (appId: string, key?: string) => await ask(operation.replace(':appId', appId), key, body);
+      const unknown = await askFor(UNKNOWN);
       expect(unknown.status).toBe(404);
       expect(unknown.body).toBe(NOT_FOUND);
-      expect(bytes(await ask(`${method} /v1/apps/${foreign}${rest}`))).toBe(bytes(unknown));
+      expect(bytes(await askFor(foreign))).toBe(bytes(unknown));
       for (const malformed of [
         own.slice(1),
         `${own}a`,
@@ -60,11 +71,9 @@ describe('paths of /v1', () => {
         '%c0%ae',
         'constructor',
       ]) {
-        expect(bytes(await ask(`${method} /v1/apps/${malformed}${rest}`)), `${malformed} is not found either`).toBe(
-          bytes(unknown),
-        );
+        expect(bytes(await askFor(malformed)), `${malformed} is not found either`).toBe(bytes(unknown));
       }
-      const stranger = await ask(`${method} /v1/apps/${own}${rest}`, (await tenant(muster)).apiKey);
+      const stranger = await askFor(own, (await tenant(muster)).apiKey);
       expect(bytes(stranger), 'what is the caller’s own is not found by another one').toBe(bytes(unknown));
     },
   );
@@ -73,27 +82,20 @@ describe('paths of /v1', () => {
     const owner = await tenant(muster);
     const { appId } = await createApp(muster, owner.apiKey);
     const before = await ask(`GET /v1/apps/${appId}`, owner.apiKey);
-    for (const request of [`POST /v1/apps/${appId}/revoke`, `DELETE /v1/apps/${appId}`]) await ask(request);
+    for (const { operation, body } of ON_APPS) await ask(operation.replace(':appId', appId), apiKey, body);
     expect(bytes(await ask(`GET /v1/apps/${appId}`, owner.apiKey))).toBe(bytes(before));
   });
 
-  test.each<[string, string, string]>([
-    ['PUT', '/v1/apps', 'POST, GET, HEAD'],
-    ['OPTIONS', '/v1/apps', 'POST, GET, HEAD'],
-    ['TRACE', '/v1/apps', 'POST, GET, HEAD'],
-    ['PROPFIND', '/v1/apps', 'POST, GET, HEAD'],
-    ['M-SEARCH', '/v1/apps', 'POST, GET, HEAD'],
-    ['PATCH', '/v1/apps/{appId}', 'GET, HEAD, DELETE'],
-    ['POST', '/v1/apps/{appId}', 'GET, HEAD, DELETE'],
-    ['GET', '/v1/apps/{appId}/enroll-code', 'POST'],
-    ['HEAD', '/v1/apps/{appId}/revoke', 'POST'],
-    ['DELETE', '/v1/apps/{appId}/revoke', 'POST'],
-    ['POST', '/v1/otel-config', 'GET, HEAD, PUT, DELETE'],
+  test.each([
+    ...OTHER_METHODS,
+    ...['OPTIONS', 'TRACE', 'PROPFIND', 'M-SEARCH'].map(
+      (method) => [method, '/v1/apps', ['POST', 'GET', 'HEAD']] as const,
+    ),
   ])('H10: %s %s is 404, and Allow says %s', async (method, path, allow) => {
-    const target = `${method} ${path.replace('{appId}', own)}`;
+    const target = `${method} ${path.replace(':appId', own)}`;
     const answer = await ask(target);
     expect(answer).toMatchObject({ status: 404, body: method === 'HEAD' ? '' : NOT_FOUND });
-    expect(answer.headers.get('allow')).toEqual([allow]);
+    expect(answer.headers.get('allow')).toEqual([allow.join(', ')]);
     const stranger = await ask(target, '');
     expect(stranger.status).toBe(401);
     expect(stranger.headers.get('allow'), 'H9: a stranger learns no methods').toBeUndefined();

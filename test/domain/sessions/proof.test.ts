@@ -43,8 +43,12 @@ test('each operation that changes something is decided, and so is each field of 
       others.push(...rest.map((field) => `${id}.${field}`));
     }
   }
-  expect(needing.sort()).toEqual(Object.keys(WITH_PROOF).sort());
-  expect(others.sort()).toEqual(Object.keys(WITHOUT_PROOF).sort());
+  expect(needing.sort(), 'add each operation to a list of test/support/panel/proof-decisions.ts').toEqual(
+    Object.keys(WITH_PROOF).sort(),
+  );
+  expect(others.sort(), 'add each operation to a list of test/support/panel/proof-decisions.ts').toEqual(
+    Object.keys(WITHOUT_PROOF).sort(),
+  );
 });
 
 onEachBackend('a proof of the person', (backend) => {

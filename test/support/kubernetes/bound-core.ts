@@ -1,4 +1,4 @@
-import type { Caller } from '../../../src/domain/apps/apps.ts';
+import type { Caller } from '../../../src/domain/apps/own-app.ts';
 import { enrollBound, type GeneratedCredential } from '../../../src/domain/devices/bound-enrollment.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';

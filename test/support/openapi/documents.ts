@@ -100,6 +100,19 @@ export const operationsOf = ({ paths }: Document) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
   );
 
+/**
+ * The example of the body that an operation takes; undefined where it takes none.
+ * @param path as Express spells it
+ */
+export function exampleBody(
+  name: DocumentName,
+  { method, path }: { method: string; path: string },
+): object | undefined {
+  const operation = readDocument(name).paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method];
+  if (!operation) throw new Error(`docs/openapi/${name}.json has no ${method} ${path}: run \`npm run docs\`.`);
+  return operation.requestBody?.content['application/json']?.example as object | undefined;
+}
+
 /** A name as a part of a JSON pointer in a reference. */
 export const pointerPart = (name: string): string =>
   encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));

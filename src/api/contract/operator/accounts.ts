@@ -71,7 +71,7 @@ export const createAccount = operation({
     id: 'CreateAccountRequest',
     description: 'An account to create.',
   }),
-  idempotency: { malformed: 'invalid_request' },
+  idempotency: { malformed: 'invalid_request', question: (body) => JSON.stringify([body.name, body.entitlement]) },
   answers: [
     { status: 201, description: 'The account was created.', schema: account, headers: ['Idempotency-Replayed'] },
   ],

@@ -48,7 +48,7 @@ export const createApiKey = operation({
   ),
   // Every instant of an example is past some day, and would be refused.
   exampleWithout: ['expiresAt'],
-  idempotency: { malformed: 'invalid_request' },
+  idempotency: { malformed: 'invalid_request', question: (body) => JSON.stringify([body.name, body.expiresAt]) },
   answers: [
     {
       status: 201,

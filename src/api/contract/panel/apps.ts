@@ -2,10 +2,8 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { appId, described, count, instant, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { createApp, deleteApp, issueEnrollCode, revokeApp } from '../v1/apps.ts';
-import { atPanel } from './derived.ts';
 
-/* The apps of an account. */
+/* What the panel shows of the apps of an account; what it does with them is of `/v1`. */
 
 const ACCOUNT = '/panel/v1/accounts/:accountId';
 
@@ -99,8 +97,3 @@ export const readPanelApp = operation({
   description: 'Reads one app, with its open codes and what its daemon acknowledged.',
   answers: [{ status: 200, description: 'The app.', schema: detail }],
 });
-
-export const createPanelApp = atPanel(createApp, 'owner');
-export const issuePanelCode = atPanel(issueEnrollCode, 'owner');
-export const revokePanelApp = atPanel(revokeApp, 'owner');
-export const deletePanelApp = atPanel(deleteApp, 'owner');

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { closedBody, count, described, entitlement, evidenceLevel, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { readRollout } from '../operator/service.ts';
-import { purgeOtelConfig, storeOtelConfig } from '../v1/otel-config.ts';
+import { storeOtelConfig } from '../v1/otel-config.ts';
 import { atPanel } from './derived.ts';
 
 /* The OpenTelemetry configuration of an account, and how far it has come. */
@@ -68,5 +68,4 @@ export const storeConfiguration = operation({
   answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
 });
 
-export const purgeConfiguration = atPanel(purgeOtelConfig, 'owner', { headers: [] });
 export const readAccountRollout = atPanel(readRollout, 'viewer');

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Answers, Method, Operation, PanelAccess } from '../operation.ts';
+import type { Answers, Method, Operation, PanelRight } from '../operation.ts';
 
 /** `/operator/v1/…` is `/panel/v1/…`, and `/v1/…` belongs to the account in the path. */
 type PanelPath<Path extends string> = Path extends `/operator/v1/${infer Rest}`
@@ -7,6 +7,13 @@ type PanelPath<Path extends string> = Path extends `/operator/v1/${infer Rest}`
   : Path extends `/v1/${infer Rest}`
     ? `/panel/v1/accounts/:accountId/${Rest}`
     : Path;
+
+/** An operation of `/v1` that names the panel, at its place there. */
+export type AtPanel<One extends Operation> = One extends unknown
+  ? [NonNullable<One['panel']>] extends [never]
+    ? never
+    : Omit<One, 'path'> & { readonly path: PanelPath<One['path']> }
+  : never;
 
 type Changes<Shape extends z.core.$ZodShape> = Partial<
   Pick<Operation<Shape>, 'id' | 'path' | 'summary' | 'description' | 'query' | 'headers' | 'answers' | 'freshProof'>
@@ -26,7 +33,7 @@ export function atPanel<
   const C extends Changes<Shape> = {},
 >(
   operation: Operation<Shape, A, Path, M, Query>,
-  access: Exclude<PanelAccess, 'anyone'>,
+  access: PanelRight,
   changes?: C,
 ): Operation<
   Shape,
@@ -37,12 +44,19 @@ export function atPanel<
 >;
 export function atPanel<Shape extends z.core.$ZodShape>(
   operation: Operation<Shape>,
-  access: Exclude<PanelAccess, 'anyone'>,
+  access: PanelRight,
   changes: Changes<Shape> = {},
 ): Operation<Shape> {
-  const { command: _command, requires, ...rest } = operation;
+  const { command: _command, panel: _panel, requires, idempotency, ...rest } = operation;
   const errors = requires ? [...(rest.errors ?? []), 'enterprise_required' as const] : rest.errors;
-  return { ...rest, path: pathOf(operation.path), ...changes, access, ...(errors && { errors }) };
+  return {
+    ...rest,
+    path: pathOf(operation.path),
+    ...changes,
+    access,
+    ...(errors && { errors }),
+    ...(idempotency && { idempotency: { path: operation.path, ...idempotency } }),
+  };
 }
 
 function pathOf(path: string): string {

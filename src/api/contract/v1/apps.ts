@@ -57,7 +57,7 @@ export const createApp = operation({
     })
     .meta({ id: 'CreateAppRequest', description: 'An app to create.' }),
   refuse: { name: 'invalid_name' },
-  idempotency: { malformed: 'invalid_name' },
+  idempotency: { malformed: 'invalid_name', question: ({ name: given = '' }) => given },
   errors: ['limit_reached'],
   answers: [
     {
@@ -76,6 +76,7 @@ export const createApp = operation({
     },
   ],
   command: 'apps create --name {name}',
+  panel: 'owner',
 });
 
 /** Section 4.2. */
@@ -127,6 +128,7 @@ export const issueEnrollCode = operation({
     },
   ],
   command: 'apps code {appId}',
+  panel: 'owner',
 });
 
 /** Section 4.5. */
@@ -147,6 +149,7 @@ export const revokeApp = operation({
     },
   ],
   command: 'apps revoke {appId}',
+  panel: 'owner',
 });
 
 /** Section 4.6. */
@@ -158,4 +161,5 @@ export const deleteApp = operation({
   description: 'Removes the app with all that belongs to it; the audit stays. Its daemon is refused from now on.',
   answers: [{ status: 204, description: 'The app is gone.' }],
   command: 'apps delete {appId} --yes',
+  panel: 'owner',
 });

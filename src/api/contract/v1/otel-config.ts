@@ -114,6 +114,7 @@ export const purgeOtelConfig = operation({
     },
   ],
   command: 'otel purge --yes',
+  panel: 'owner',
 });
 
 /** A schema for a text that a rule judges. The rule's sentence never repeats the value. */

@@ -8,13 +8,8 @@ import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { reviewsOfApp } from '../../../domain/review-queue/review-counts.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/apps.ts';
-import { createApp } from '../../v1/operations/create-app.ts';
-import { deleteApp } from '../../v1/operations/delete-app.ts';
-import { issueEnrollCode } from '../../v1/operations/issue-enroll-code.ts';
-import { revokeApp } from '../../v1/operations/revoke-app.ts';
 import { handle, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
-import { asOwner } from './derived.ts';
 
 function appBody({ id, record }: AppEntry, seen: LastSeenBySlot, now: number): operations.PanelApp {
   const contact = lastSeenAt(record, seen);
@@ -94,8 +89,3 @@ async function acknowledgedBy(
   const current = revision === ((await account.otel())?.record.revision ?? 0);
   return { revision, current, status, ...(error !== undefined && { error }), at: dateTime(at) };
 }
-
-export const createPanelApp = asOwner(operations.createPanelApp, createApp);
-export const issuePanelCode = asOwner(operations.issuePanelCode, issueEnrollCode);
-export const revokePanelApp = asOwner(operations.revokePanelApp, revokeApp);
-export const deletePanelApp = asOwner(operations.deletePanelApp, deleteApp);

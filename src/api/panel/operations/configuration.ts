@@ -6,10 +6,8 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
-import { purgeOtelConfig } from '../../v1/operations/purge-otel-config.ts';
 import { handle, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
-import { asOwner } from './derived.ts';
 
 async function configurationOf(
   account: AccountReader,
@@ -60,5 +58,3 @@ export const storeConfiguration = handle(operations.storeConfiguration)(async (r
   if (!account) throw new Refusal('not_found');
   return { status: 200, body: await configurationOf(account, services) };
 });
-
-export const purgeConfiguration = asOwner(operations.purgeConfiguration, purgeOtelConfig);

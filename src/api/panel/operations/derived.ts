@@ -3,6 +3,7 @@ import type { Known } from '../../contract/answers.ts';
 import type { Answers, Operation } from '../../contract/operation.ts';
 import * as history from '../../contract/panel/history.ts';
 import * as operations from '../../contract/panel/operator.ts';
+import { atPanel } from '../../contract/panel/derived.ts';
 import { readAccountRollout as readAccountRolloutOperation } from '../../contract/panel/configuration.ts';
 import {
   changeAccount,
@@ -23,21 +24,22 @@ import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import { readUsage } from '../../operator/usage.ts';
 import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from '../../operator/users.ts';
 import type { Route, RouteOptions } from '../../serve/route.ts';
+import { ROUTES as V1_ROUTES } from '../../v1/gateway.ts';
 import type { Services, V1Call } from '../../v1/operations/route.ts';
-import { handle, type PanelRoute } from '../request/route.ts';
+import { handle, panelRoute, type PanelRoute } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
 /* The operations that the panel has from other APIs: the same handlers, for those who are signed in. */
 
-/** An operation of `/v1` on the account in the path. */
-export const asOwner = <Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A> & Known<A>,
-  route: Route<V1Call, Services, Shape, A>,
-): PanelRoute<Shape, A> =>
-  handle(operation)(async (request, services) => {
-    const account = await accountOf(request);
-    return await route.handle({ ...request, account, headers: {} }, services);
-  });
+/** The operations of `/v1` that name the panel, on the account in the path; without the preconditions of H22. */
+export const FROM_V1 = V1_ROUTES.flatMap((route: Route<V1Call, Services>) =>
+  route.panel === undefined
+    ? []
+    : panelRoute(atPanel(route, route.panel, { headers: [] }), async (request, services) => {
+        const account = await accountOf(request);
+        return await route.handle({ ...request, account, headers: {} }, services);
+      }),
+);
 
 /** An operation of the operator API. */
 const asOperator = <Shape extends z.core.$ZodShape, A extends Answers>(

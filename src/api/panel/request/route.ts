@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type * as z from 'zod';
 import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts.ts';
 import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
-import type { Caller } from '../../../domain/apps/apps.ts';
+import type { Caller } from '../../../domain/apps/own-app.ts';
 import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
@@ -24,7 +24,7 @@ import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
 import type { Known } from '../../contract/answers.ts';
-import type { Answers, Operation, PanelAccess } from '../../contract/operation.ts';
+import type { Answers, Operation, PanelRight } from '../../contract/operation.ts';
 import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import type { Call, Route, RouteOptions } from '../../serve/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
@@ -148,7 +148,7 @@ export interface PanelRoute<Shape extends z.core.$ZodShape, A extends Answers = 
   Shape,
   A
 > {
-  readonly access: Exclude<PanelAccess, 'anyone'>;
+  readonly access: PanelRight;
 }
 
 /** Gives an operation for anyone its handler. */
@@ -165,19 +165,23 @@ export const handleOpen =
   });
 
 /** Gives an operation its handler, for those whom the operation names. */
-export const handle = <Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A> & Known<A>,
-  options: RouteOptions = {},
-) => {
+export const handle =
+  <Shape extends z.core.$ZodShape, A extends Answers>(
+    operation: Operation<Shape, A> & Known<A>,
+    options: RouteOptions = {},
+  ) =>
+  (handler: PanelRoute<Shape, A>['handle']): PanelRoute<Shape, A> =>
+    panelRoute({ ...operation, ...options }, handler);
+
+/** An operation with the handler that it has at another listener already, which was judged by its answers. */
+export function panelRoute<Shape extends z.core.$ZodShape, A extends Answers>(
+  operation: Operation<Shape, A> & RouteOptions,
+  handler: PanelRoute<Shape, A>['handle'],
+): PanelRoute<Shape, A> {
   const { access = 'operator' } = operation;
   if (access === 'anyone') throw new Error(`${operation.id} is open to anyone: handleOpen gives it its handler.`);
-  return (handler: PanelRoute<Shape, A>['handle']): PanelRoute<Shape, A> => ({
-    ...operation,
-    ...options,
-    access,
-    handle: operation.method === 'get' ? handler : writing(handler),
-  });
-};
+  return { ...operation, access, handle: operation.method === 'get' ? handler : writing(handler) };
+}
 
 /** The views of an account that are shared for a while are read anew after a write. */
 const writing =

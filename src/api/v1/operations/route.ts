@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Apps, Caller } from '../../../domain/apps/apps.ts';
+import type { Apps } from '../../../domain/apps/apps.ts';
+import type { Caller } from '../../../domain/apps/own-app.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
 import { handlerOf } from '../../serve/route.ts';

@@ -1,5 +1,5 @@
 import { codeExpiry } from '../../../domain/apps/app-state.ts';
-import type { Caller } from '../../../domain/apps/apps.ts';
+import type { Caller } from '../../../domain/apps/own-app.ts';
 import { generateAppId } from '../../../domain/credentials/random-ids.ts';
 import { Secret } from '../../../domain/credentials/secret.ts';
 import { generateCredential, generateEnrollCode, tokenHash } from '../../../domain/credentials/tokens.ts';

@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 import type { Accounts } from '../../../domain/accounts/accounts.ts';
 import type { ApiKeys } from '../../../domain/accounts/api-keys.ts';
-import type { Apps, Caller } from '../../../domain/apps/apps.ts';
+import type { Apps } from '../../../domain/apps/apps.ts';
+import type { Caller } from '../../../domain/apps/own-app.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { GeneratedCredential } from '../../../domain/devices/bound-enrollment.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';

@@ -1,22 +1,16 @@
 import { andThen, type MaybePromise } from '../../../concurrency/maybe-promise.ts';
 import type { AccountReader, AppEntry } from '../../../domain/fleet/reader.ts';
 import { jsonOfList, type JsonBytes } from '../../contract/answers.ts';
-import * as operations from '../../contract/v1/apps.ts';
+import type { AppList } from '../../contract/v1/apps.ts';
 import { appJson } from './app-view.ts';
-import { handle } from './route.ts';
 
 const CACHED_BYTES_MAX = 64 * 1024 * 1024;
 /** Rough cost of an entry beside its body. */
 const ENTRY_BYTES = 300;
 
-/** Section 4.2: GET /v1/apps. */
-export const listApps = handle(operations.listApps)(({ account }) =>
-  andThen(bodyCache.of(account), (body) => ({ status: 200, body })),
-);
-
 interface CachedBody {
   readonly version: number;
-  readonly body: JsonBytes<operations.AppList>;
+  readonly body: JsonBytes<AppList>;
 }
 
 /**
@@ -27,7 +21,7 @@ class BodyCache {
   readonly #cached = new Map<string, CachedBody>();
   #bytes = 0;
 
-  of(account: AccountReader): MaybePromise<JsonBytes<operations.AppList>> {
+  of(account: AccountReader): MaybePromise<JsonBytes<AppList>> {
     const version = account.appsVersion;
     const cached = this.#cached.get(account.id);
     if (cached && cached.version === version) return this.#used(account.id, cached);
@@ -39,7 +33,7 @@ class BodyCache {
     });
   }
 
-  #used(accountId: string, cached: CachedBody): JsonBytes<operations.AppList> {
+  #used(accountId: string, cached: CachedBody): JsonBytes<AppList> {
     this.#cached.delete(accountId);
     this.#cached.set(accountId, cached);
     return cached.body;
@@ -49,7 +43,7 @@ class BodyCache {
    * The key is the id, not the account's memory: that is dropped when the account is listed anew, and must not live on
    * here.
    */
-  #put(accountId: string, version: number, body: JsonBytes<operations.AppList>): void {
+  #put(accountId: string, version: number, body: JsonBytes<AppList>): void {
     this.#drop(accountId);
     this.#cached.set(accountId, { version, body });
     this.#bytes += body.length + ENTRY_BYTES;
@@ -69,7 +63,10 @@ class BodyCache {
 
 const bodyCache = new BodyCache();
 
-const listOf = (account: AccountReader): MaybePromise<JsonBytes<operations.AppList>> =>
+/** H18: the body of the list of an account's apps. */
+export const listBody = (account: AccountReader): MaybePromise<JsonBytes<AppList>> => bodyCache.of(account);
+
+const listOf = (account: AccountReader): MaybePromise<JsonBytes<AppList>> =>
   andThen(account.apps(), (apps) =>
     andThen(account.lastSeen(), ({ record: seen }) =>
       jsonOfList(

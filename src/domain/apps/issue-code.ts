@@ -1,0 +1,78 @@
+import * as z from 'zod';
+import { Secret } from '../credentials/secret.ts';
+import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
+import type { FleetReader } from '../fleet/reader.ts';
+import type { CountersPlan, CountersStep } from '../mutation/account-queue.ts';
+import { authorisedBy } from '../mutation/authority.ts';
+import type { IdempotencyKey, RecordAnswer } from '../mutation/idempotency.ts';
+import { mutate } from '../mutation/mutation.ts';
+import type { Step } from '../mutation/step.ts';
+import { put } from '../records/codec.ts';
+import { KEYS } from '../records/keys.ts';
+import { codeExpiry, withCode } from './app-state.ts';
+import { ownApp, type AppsDeps, type Caller } from './own-app.ts';
+
+/** An enrollment code that was issued. Its text is in this result alone. */
+export interface IssuedCode {
+  readonly enrollCode: Secret;
+  readonly expiresAt: number;
+  /** The code was given before, for the same Idempotency-Key. */
+  readonly replayed: boolean;
+}
+
+/** The step with the idempotency record of its answer. */
+export async function recording<T extends IssuedCode>(
+  step: CountersStep<T>,
+  record: RecordAnswer,
+): Promise<CountersStep<T>> {
+  const answer = new Secret(JSON.stringify({ ...step.result, enrollCode: step.result.enrollCode.reveal() }));
+  const { expect, write } = await record(step.counters.idempotencyNext, answer);
+  const counters = { ...step.counters, idempotencyNext: step.counters.idempotencyNext + 1 };
+  return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], counters };
+}
+
+/** The answer as it is recorded. */
+export const recordedCode = z.object({ enrollCode: z.string(), expiresAt: z.number() });
+
+/** Reads what `recording` wrote. */
+export function readCode(answer: string): IssuedCode {
+  const { enrollCode, expiresAt } = recordedCode.parse(JSON.parse(answer));
+  return { enrollCode: new Secret(enrollCode), expiresAt, replayed: true };
+}
+
+/** See `Apps.issueCode`. */
+export async function issueCode(
+  deps: AppsDeps,
+  caller: Caller,
+  appId: string,
+  asked: IdempotencyKey | undefined,
+): Promise<IssuedCode> {
+  const { accountId, origin } = caller;
+  const issue = issuing(deps, caller, appId);
+  if (!asked) return await mutate(deps, origin, issue, caller.reader);
+  const plan: CountersPlan<IssuedCode> = async (reader, counters) => {
+    await authorisedBy(reader, accountId, caller.authority);
+    const found = await deps.idempotency.find(accountId, asked, origin.at, reader);
+    if ('answer' in found) return { unchanged: readCode(found.answer) };
+    return await recording({ ...(await issue(reader)), counters }, found.record);
+  };
+  return await deps.queues(accountId, origin, plan, caller.reader);
+}
+
+/** Generates the code once, for every attempt of the request. */
+function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetReader) => Promise<Step<IssuedCode>> {
+  const { accountId, origin } = caller;
+  const enrollCode = generateEnrollCode(deps.random);
+  const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
+  return async (reader) => {
+    const { app, expect, write } = await ownApp(caller, reader, appId);
+    return {
+      accountId,
+      action: 'code.issued',
+      appId,
+      expect,
+      write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
+      result: { enrollCode, expiresAt: codeExpiry(origin.at), replayed: false },
+    };
+  };
+}
