@@ -14,8 +14,7 @@ export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'wi
 /**
  * Compares a binary with the checksum for a platform (`linux-x64`).
  * @returns what is wrong, in words; undefined where the checksum fits. `isKnown` is false where there is no checksum
- * for
- *   that platform, as for those whose package could not be fetched when the list was made.
+ *   for that platform, as for those whose package could not be fetched when the list was made.
  */
 export function nodeFault(binary, platform = `${process.platform}-${process.arch}`, known = checksums()) {
   const wanted = known.sha256[platform];

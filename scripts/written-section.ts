@@ -5,7 +5,7 @@ const END = '<!-- The end of what is written. -->';
 
 /** A part of a document that the code writes, between its first line and `END`. */
 interface Section {
-  /** Where its content stands in the code, such as `src/domain/records`. */
+  /** The place of its content in the code, such as `src/domain/records`. */
   readonly source: string;
   readonly content: string;
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { format, resolveConfig } from 'prettier';
+import { USAGE_MS } from './src/operations.ts';
 import { comment, declaration, referenced, type Schema } from './types.ts';
 
 /*
@@ -35,20 +36,20 @@ const BY_HAND: ReadonlySet<string> = new Set(['pollConfig', 'enrollDevice', 'del
 const REPEATABLE: ReadonlySet<string> = new Set(['revokeApp', 'resetUser']);
 /** Milliseconds beyond those of others for one attempt at what the service works on for longer. */
 const EXTRA_MS: Readonly<Record<string, number>> = {
-  readUsage: 30_000,
+  readUsage: USAGE_MS,
   verifyAudit: 120_000,
   verifyServiceAudit: 120_000,
 };
-/** The client has one class of errors, MusterError, in place of these. */
+/** The schemas of errors, in place of which the client has the class MusterError. */
 const UNUSED: ReadonlySet<string> = new Set(['Error', 'ErrorDetail']);
 
-/** What is read of an OpenAPI document. */
+/** The parts of an OpenAPI document that are read. */
 export interface OpenApiDocument {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** What is read of an operation. */
+/** The parts of an operation that are read. */
 export interface Operation {
   readonly operationId: string;
   readonly description: string;
@@ -119,7 +120,7 @@ ${text}
 
 /** The parts of a method's signature and of its call that follow from its operation. */
 function partsOf(operation: Called) {
-  const { path, parameters = [], requestBody, operationId } = operation;
+  const { method, path, parameters = [], requestBody, operationId } = operation;
   const ids = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
   const takes = (header: string): boolean => parameters.some(({ name }) => name === header);
   const query = queryOf(operation);
@@ -128,7 +129,9 @@ function partsOf(operation: Called) {
     ids,
     query: query && { type: query[0], fields, isOptional: query[1].required?.length === 0 },
     url: ids.length === 0 ? `'${path}'` : `\`${path.replaceAll(/\{(\w+)\}/g, '${segment($1)}')}\``,
-    body: requestBody && `body: ${jsonType(requestBody, operationId)}${requestBody.required === true ? '' : ' = {}'}`,
+    body:
+      requestBody &&
+      `body: ${jsonType(requestBody, operationId)}${requestBody.required === true || method !== 'POST' ? '' : ' = {}'}`,
     isKeyed: takes('Idempotency-Key'),
     isConditional: takes('If-Match'),
   };
@@ -221,10 +224,16 @@ function queryOf({ operationId, parameters = [] }: Operation): readonly [string,
 }
 
 if (import.meta.main) {
-  for (const { document, path, className } of GENERATED) {
+  const read = GENERATED.map(({ document, ...file }) => {
     if (!existsSync(join(ROOT, document))) throw new Error(`${document} is missing: it is written by npm run docs.`);
-    const read = JSON.parse(readFileSync(join(ROOT, document), 'utf8')) as OpenApiDocument;
-    writeFileSync(join(ROOT, path), await generated(read, document, className));
+    return { ...file, document, api: JSON.parse(readFileSync(join(ROOT, document), 'utf8')) as OpenApiDocument };
+  });
+  const paths = read.flatMap(({ api }) => Object.values(api.paths ?? {}));
+  const ids = new Set(paths.flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId)));
+  const gone = [...BY_HAND, ...REPEATABLE, ...Object.keys(EXTRA_MS)].filter((id) => !ids.has(id));
+  if (gone.length > 0) throw new Error(`No document has ${gone.join(', ')}: mend the lists in generate.ts.`);
+  for (const { api, document, path, className } of read) {
+    writeFileSync(join(ROOT, path), await generated(api, document, className));
   }
   process.stdout.write('The types and the methods of the client are written.\n');
 }

@@ -23,8 +23,28 @@ export function declaration(name: string, schema: Schema): string {
     : `${doc}export type ${name} = ${typeOf(schema, name)};`;
 }
 
+/** Keywords that narrow values and do not change their type, and those of `Schema`. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...[
+    '$ref',
+    'type',
+    'description',
+    'properties',
+    'required',
+    'additionalProperties',
+    'items',
+    'enum',
+    'const',
+    'anyOf',
+  ],
+  ...['examples', 'default', 'format', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'maxItems'],
+  'propertyNames',
+]);
+
 /** @param where the schema stands, for errors */
 function typeOf(schema: Schema, where: string): string {
+  const unknown = Object.keys(schema).filter((keyword) => !KNOWN.has(keyword));
+  if (unknown.length > 0) throw new Error(`${where}: the keyword ${unknown.join(', ')} is not known.`);
   const { $ref, anyOf, type } = schema;
   if ($ref !== undefined) return referenced($ref, where);
   if ('const' in schema) return literal(schema.const, where);

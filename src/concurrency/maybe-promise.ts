@@ -13,7 +13,7 @@ export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybeP
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Does work whose error, at once or later, another function turns into the result. */
+/** Does work; `failed` makes the result of its error, whether that is thrown at once or rejects the promise. */
 export function catching<T>(work: () => MaybePromise<T>, failed: (error: unknown) => T): MaybePromise<T> {
   try {
     const result = work();

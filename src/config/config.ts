@@ -207,7 +207,7 @@ function refuseUnreadable(files: ConfiguredFiles): void {
 
 /** Refuses two listeners that cannot both have their port. Port 0 is another one each time. */
 function refuseSharedPorts({ listen, roles }: Config): void {
-  // The ops listener comes first: the variable of the other one is told before its.
+  // The ops listener comes first, so that a refusal names the other listener's variable before its own.
   const names = LISTENER_NAMES.toSorted((one, other) => Number(other === 'ops') - Number(one === 'ops'));
   const open = names.flatMap((name) => {
     const address = listen[name];

@@ -153,7 +153,7 @@ export function rolloutMetrics({ delivery }: Sections) {
 }
 export type RolloutMetrics = ReturnType<typeof rolloutMetrics>;
 
-/** The leader knows this of limited accounts, over all replicas. */
+/** The limited accounts, as the leader knows them over all replicas. */
 export interface CountedRateLimits {
   /** The accounts with series of their own, with the requests refused in the last 60 s. */
   readonly top: readonly { readonly accountId: string; readonly fill: number; readonly refused: number }[];

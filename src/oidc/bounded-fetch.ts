@@ -1,7 +1,7 @@
 import { isLoopbackUrl } from '../config/panel-variables.ts';
 import type { Egress } from '../outgoing/egress.ts';
 
-/** The libraries ask this of a fetch. */
+/** The options of a fetch that the libraries use. */
 type FetchOptions = Pick<RequestInit, 'method' | 'headers' | 'signal'> & { readonly body?: unknown };
 
 /** The time of one call of the provider, its whole answer included. */

@@ -15,7 +15,7 @@ export interface Discovered {
   readonly strangersKeys: JWTVerifyGetKey;
 }
 
-/** The discovery is made with these. */
+/** The clock and the connections of a discovery. */
 interface DiscoveryDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly egress: Egress;

@@ -9,7 +9,7 @@ export interface LoggedOut {
   readonly sid: string | undefined;
 }
 
-/** A logout token is checked against these. */
+/** The facts that a logout token is checked against. */
 interface LogoutTerms {
   readonly keys: JWTVerifyGetKey;
   readonly issuer: string;

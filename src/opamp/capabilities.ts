@@ -1,6 +1,6 @@
 /* Capabilities and flags of the protocol, as bits of a 64-bit number. */
 
-/** An agent says by these what it can do (`AgentToServer.capabilities`). */
+/** The capabilities of an agent, as it says them (`AgentToServer.capabilities`). */
 export const AGENT_CAN = {
   reportStatus: 0x1n,
   acceptRemoteConfig: 0x2n,

@@ -1,6 +1,6 @@
 import { collectorScalar } from './collector-scalar.ts';
 
-/** A supervisor of the OpenTelemetry Collector needs to know these to be a daemon of the fleet. */
+/** The facts that make a supervisor of the OpenTelemetry Collector a daemon of the fleet. */
 interface SupervisorSettings {
   /** The URL of Muster's OpAMP endpoint. */
   readonly endpoint: string;

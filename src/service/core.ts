@@ -88,6 +88,8 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   const { replicaId = generateMarker(random) } = options;
   const { keyRing } = secrets;
   const { replicas, clockWatch } = createReplicaServices({ store, clock, log, metrics, replicaId, ...secrets });
+  metrics.clockTrusted(() => clockWatch.trusted());
+  metrics.wallClock(() => clock.now() / 1000);
   registration = () => replicas.registration();
   opened.defer(() => replicas.release());
   const unfit = await replicas.announce();

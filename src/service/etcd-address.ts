@@ -103,7 +103,7 @@ async function faultOverTls(
   return new UnusableAddress(look.outcome === 'closed' ? closes(url) : silent(url));
 }
 
-/** OpenSSL names a chain that ends in no authority of the client by these. */
+/** The codes of OpenSSL for a chain that ends in no authority of the client. */
 const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

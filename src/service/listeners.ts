@@ -1,5 +1,5 @@
-import type { ListenerName } from '../config/listeners.ts';
 import type { IncomingMessage } from 'node:http';
+import type { ListenerName } from '../config/listeners.ts';
 import type { DeviceDeps } from '../api/device/deps.ts';
 import { createDevicePlane, isEnrollment } from '../api/device/device-plane.ts';
 import { AwaitedBodies, BODY_BYTES_MIN } from '../api/http/awaited-bodies.ts';

@@ -112,8 +112,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const outdated = Promise.withResolvers<number>();
   const background = [
     device.heartbeats,
-    rateWindow,
     ...backgroundLoops(core, domain, listeners, outdated.resolve),
+    rateWindow,
     ...(config.roles.has('controller')
       ? [leadership({ ...core, operator, limitedAccounts, election: options.election ?? true }, leaving.signal)]
       : []),
@@ -210,10 +210,8 @@ function tellFewer({ log }: Core, connections: ConnectionBounds, openMax: number
 }
 
 function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners): void {
-  const { metrics, store, watchCache, clock, clockWatch } = core;
+  const { metrics, store, watchCache } = core;
   const { memory } = core.fleet;
-  metrics.clockTrusted(() => clockWatch.trusted());
-  metrics.wallClock(() => clock.now() / 1000);
   metrics.accountCount(() => memory.accountCount);
   metrics.appCount(() => memory.appCount);
   metrics.heldPolls(() => heldPolls.count);

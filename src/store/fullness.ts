@@ -1,4 +1,4 @@
-/** One look at a store tells this. */
+/** The fullness of a store, as one look tells it. */
 export interface Look {
   readonly inUseBytes: number;
   readonly capacityBytes: number;

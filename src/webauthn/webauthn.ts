@@ -10,7 +10,7 @@ import type {
 
 const library = () => import('@simplewebauthn/server');
 
-/** Passkeys belong to these: the host of the panel, and its origin. */
+/** The place that passkeys belong to: the host of the panel, and its origin. */
 interface Place {
   readonly origin: string;
   readonly host: string;

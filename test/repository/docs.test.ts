@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { API_NAMES, APIS } from '../../src/api/openapi/apis.ts';
 import { ERRORS } from '../../src/api/http/errors.ts';
 import { LIMITS } from '../../src/domain/limits.ts';
 import { GENERATORS } from '../nightly/generators.ts';
@@ -81,6 +82,14 @@ describe('docs/API.md', () => {
     const told = rows(api).filter(([, status = '']) => /^[45]\d\d$/.test(status));
     const errors = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
     expect(told.map(([code, status = '']) => `${codesIn(code).join(' ')} ${status}`).sort()).toEqual(errors.sort());
+  });
+
+  test('has no operation that there is not', () => {
+    const operations = API_NAMES.flatMap((name) => APIS[name].operations).map(
+      ({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+    );
+    const told = rows(api).flatMap(([cell]) => codesIn(cell).filter((code) => /^[A-Z]+ \//.test(code)));
+    expect(told.sort()).toEqual(operations.sort());
   });
 
   test('has the generators of clients in the versions that .ci/generators pins', () => {

@@ -2,7 +2,7 @@ import type { MutationAction } from '../../src/domain/mutation/actions.ts';
 
 /* Texts of the audit: its page, and its entries in words. An action without a text does not compile. */
 
-/** What the actions of one kind begin with, such as `app.`. */
+/** The beginning of the actions of one kind, such as `app.`. */
 type ActionGroup<Action = MutationAction> = Action extends `${infer Kind}.${string}` ? `${Kind}.` : never;
 
 export const audit = {

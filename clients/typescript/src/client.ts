@@ -4,7 +4,7 @@ import { genericOperation } from './operations.ts';
 import type { CallOptions, CreateOptions, GenericAnswer, GenericRequest } from './options.ts';
 import type { Operation, Transport } from './transport.ts';
 
-/** What the three clients have in common. Every method throws MusterError. */
+/** The common part of the three clients. Every method throws MusterError. */
 export abstract class Client {
   readonly #name: string;
   readonly #connection: Connection;

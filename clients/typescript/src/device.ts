@@ -9,7 +9,7 @@ import {
   type EnrolledDevice,
 } from './generated/device.ts';
 import { HeldWait } from './device/held-wait.ts';
-import type { CallOptions, ClientOptions, SecretSource } from './options.ts';
+import type { CallOptions, ClientOptions, GenericAnswer, GenericRequest, SecretSource } from './options.ts';
 import { Transport, type Operation } from './transport.ts';
 
 export interface DeviceClientOptions extends ClientOptions {
@@ -66,6 +66,11 @@ export class DeviceClient extends DeviceOperations {
     super('DeviceClient', connection, transport);
     this.#connection = connection;
     this.#held = new HeldWait(() => transport.timing.now());
+  }
+
+  /** Any request; a POST is sent once, since the device plane takes no `Idempotency-Key`. */
+  override async request(request: GenericRequest, options: CallOptions = {}): Promise<GenericAnswer> {
+    return await super.request(request, { ...options, idempotencyKey: undefined });
   }
 
   /** From now on requests bear this credential. @throws MusterError `invalid_argument` */

@@ -2,11 +2,14 @@ import { invalidArgument } from './errors.ts';
 import type { ConditionalOptions, CreateOptions, GenericRequest } from './options.ts';
 import { freshId, type Operation } from './transport.ts';
 
+/** Milliseconds beyond an attempt's own for the usage, on which the service works for longer. */
+export const USAGE_MS = 30_000;
+
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * An operation that creates something, and may be sent again since it bears a key. @throws MusterError
- * `invalid_argument`
+ * An operation that creates something, and may be sent again since it bears a key.
+ * @throws MusterError `invalid_argument`
  */
 export function keyed(
   operation: Pick<Operation, 'method' | 'path' | 'body'>,

@@ -1,6 +1,7 @@
 import { badAnswer } from './answers.ts';
 import { Connection, segment } from './connection.ts';
 import { OperatorOperations, type ReadUsageQuery } from './generated/operator.ts';
+import { USAGE_MS } from './operations.ts';
 import type { CallOptions, ClientOptions, SecretSource } from './options.ts';
 import { usageTextOf, type BackupStream, type UsageText } from './pages.ts';
 import { Transport } from './transport.ts';
@@ -11,7 +12,6 @@ export interface OperatorClientOptions extends ClientOptions {
 }
 
 /** Milliseconds beyond an attempt's own, for what the service works on for longer. */
-const USAGE_MS = 30_000;
 const BACKUP_MS = 120_000;
 
 /** The API of the platform team, `/operator/v1`, on the ops listener. Every method throws MusterError. */

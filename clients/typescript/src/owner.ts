@@ -37,7 +37,7 @@ export class OwnerClient extends OwnerOperations {
   /** The configuration with the `etag` for the `ifMatch` of a change. */
   async readTaggedOtelConfig(options?: CallOptions): Promise<TaggedOtelConfig> {
     const answer = await this.send({ method: 'GET', path: '/v1/otel-config', repeatable: true }, options);
-    return { config: await jsonOf(answer, 'endpoint'), etag: tagOf(answer.headers) };
+    return { config: await jsonOf(answer, 'enabled'), etag: tagOf(answer.headers) };
   }
 
   /**

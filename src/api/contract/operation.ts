@@ -54,12 +54,12 @@ export type PanelRight = Exclude<PanelAccess, 'anyone'>;
 /** A field of a body that needs a fresh proof: wherever it is given, or with one value alone. */
 export type ProofField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
 
-/** What an operation does with an Idempotency-Key (H19). */
+/** The treatment of an Idempotency-Key (H19). */
 interface Idempotency<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   /** The treatment of a malformed one: refused with this code, or ignored. */
   readonly malformed: RefusalCode | 'ignored';
-  /** What a repetition must have in common with the first request; nothing without it. */
-  question?(this: void, body: z.output<z.ZodObject<Shape>>): string;
+  /** The content that a repetition must have in common with the first request; `''` where it has none. */
+  question(this: void, body: z.output<z.ZodObject<Shape>>): string;
   /** The path at which the repetitions of a request are known, where it is not the operation's own. */
   readonly path?: string;
 }

@@ -232,7 +232,7 @@ export class Exchange {
     this.#attempt = countAttempt(attempt, this.client, this.#deps);
   }
 
-  /** Each line of the log says this of a request. */
+  /** The fields of a request in each line of the log. */
   #fields() {
     const { requestId, route, client, request } = this;
     const traceId = traceIdOf(request);

@@ -1,7 +1,7 @@
-import { listenVariable, type ListenerName } from '../../config/listeners.ts';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { listenVariable, type ListenerName } from '../../config/listeners.ts';
 
 /** A certificate and its key. */
 export interface TlsPair {

@@ -77,8 +77,8 @@ function idempotencyOf(
   scoped: (key: string) => string,
 ): IdempotencyKey | undefined {
   const key = idempotencyKeyOf(request, taken);
-  if (key === undefined) return undefined;
-  return { key: scoped(key), path: pathWith(taken?.path ?? path, ids), question: taken?.question?.(body) ?? '' };
+  if (!taken || key === undefined) return undefined;
+  return { key: scoped(key), path: pathWith(taken.path ?? path, ids), question: taken.question(body) };
 }
 
 function bodyOf(

@@ -8,7 +8,7 @@ import type { Surroundings } from './surroundings.ts';
  * word is taken for more than a word, with an environment in which no secret can be, and for a bounded time.
  */
 
-/** Programs need these to find themselves; whatever else the daemon was given may be a secret. */
+/** The variables by which programs find themselves; whatever else the daemon was given may be a secret. */
 const PASSED_ON =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_[A-Z]+|TZ|TMPDIR|XDG_RUNTIME_DIR|DBUS_SESSION_BUS_ADDRESS)$/;
 const KILLED_AFTER_MS = 5000;

@@ -3,7 +3,7 @@
  * shares with the command line is handed to it.
  */
 
-/** The daemon is handed these: time, chance, the disk, and the person who reads its words. */
+/** The surroundings of a daemon: time, chance, the disk, and the person who reads its words. */
 export interface Surroundings {
   /** Tells a person what happens, a line at a time. No text holds a secret. */
   readonly say: (text: string) => void;

@@ -4,7 +4,7 @@ import type { Globals } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
 import { readContexts, type Context, type Contexts } from './context-file.ts';
 
-/** The resolution of an address or a secret depends on these; an Invocation is one. */
+/** The facts that an address and a secret are chosen by; an Invocation has them. */
 export interface Asked {
   readonly env: Environment;
   readonly globals: Globals;

@@ -26,7 +26,7 @@ export function operatorOf(call: Invocation, patience: Patience = {}): OperatorC
   return new OperatorClient({ ...optionsOf(call, connection, patience), token: () => connection.token.reveal() });
 }
 
-/** Every request of a command takes these. */
+/** The options of every request of a command. */
 export const requestOf = ({ globals }: Invocation): { readonly requestId: string | undefined } => ({
   requestId: globals.requestId,
 });

@@ -2,7 +2,7 @@ import type { Address } from './address.ts';
 import { samplesOf, type Sample } from './exposition.ts';
 import { fetchTo } from './fetch-to.ts';
 
-/** A service tells this of itself by `/metrics`, which takes no secret. */
+/** The facts that a service tells of itself by `/metrics`, which takes no secret. */
 export interface Told {
   readonly version: string;
   readonly node: string;

@@ -83,8 +83,8 @@ export function refuseEndlessDocument({ globals }: Invocation, option: string): 
 }
 
 /**
- * Refuses `-o id` of what has none; a command that works before it prints calls it first. @throws CommandFault with
- * exit code 2
+ * Refuses `-o id` of what has none; a command that works before it prints calls it first.
+ * @throws CommandFault with exit code 2
  */
 export function refuseId(output: OutputFormat, { id }: Shape<never>): void {
   if (output !== 'id' || id) return;
@@ -128,7 +128,7 @@ function linesOf<Item>(columns: readonly Column<Item>[], item: Item, now: number
   return lines.join('');
 }
 
-/** JSON leaves from U+007F on as it is what a terminal would obey; the escape stands for the same text. */
+/** JSON with escapes for the characters from U+007F on that a terminal would obey: it stands for the same text. */
 const safe = (json: string): string =>
   json.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n' ? character : character.split('').map(escapeUnit).join(''),

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { shown, type Column, type Tone } from './columns.ts';
 import { cutTo, padTo, widthOf } from './width.ts';
 
-/** A table depends on these beside its items. */
+/** The facts that a table depends on beside its items. */
 interface Paper {
   /** Columns of the terminal; undefined where nothing is to be cut. */
   readonly columns: number | undefined;

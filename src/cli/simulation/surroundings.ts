@@ -1,7 +1,7 @@
 import type { Slots } from '../../concurrency/slots.ts';
 import type { FleetCounters } from './counters.ts';
 
-/** Simulated daemons share these. */
+/** The surroundings that simulated daemons share. */
 export interface DaemonSurroundings {
   /** The address of the device listener. */
   readonly url: string;
@@ -45,7 +45,7 @@ export interface Polling {
   turn(daemon: PollingDaemon, signal: AbortSignal): Promise<void>;
 }
 
-/** A poll tells this of its daemon. */
+/** The facts that a poll tells of its daemon. */
 export interface PollingDaemon {
   readonly agentVersion: string;
   /** As the enrollment told it. */

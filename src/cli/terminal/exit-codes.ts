@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
 
 /*
- * Every start of the command loads these of its ends; the words of faults, which know the whole program, stand in
+ * The exit codes, which every start of the command loads; the words of faults, which know the whole program, stand in
  * exit.ts.
  */
 

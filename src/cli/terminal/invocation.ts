@@ -4,7 +4,7 @@ import { printable } from './printable.ts';
 import { globalsOf, type GlobalOptions, type Globals } from './globals.ts';
 import { processTerminal, type Environment, type Terminal } from './terminal.ts';
 
-/** Every command is handed this: one call of `muster` with its options, its surroundings and its terminal. */
+/** One call of `muster`: its options, its surroundings and its terminal. Every command is handed one. */
 export interface Invocation {
   readonly env: Environment;
   readonly globals: Globals;

@@ -170,7 +170,7 @@ const some = (names: readonly string[]): readonly string[] => [...new Set(names)
 const clientsOf = ({ tried }: Fresh): readonly string[] => some(tried.flatMap((one) => one.clients));
 const waysOf = ({ tried }: Fresh): readonly string[] => some(tried.flatMap(({ ways = [] }) => ways)).toSorted();
 
-/** A user sees this of failed sign-ins; undefined where they are nobody's, or of other secrets. */
+/** The failed sign-ins that a user sees; undefined where they are nobody's, or of other secrets. */
 function lastOf({ last = [] }: AttemptedRecord, of: string, fresh: Fresh, at: number): EnteredSignIns[] | undefined {
   const userId = userOfSignIns(of);
   if (userId === undefined || userId === '') return undefined;

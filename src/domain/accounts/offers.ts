@@ -4,7 +4,7 @@ import { Refusal } from '../refusal.ts';
 
 /* The consents of an operator that a custom resource adopts an account or an app. */
 
-/** An operator has consented to this. */
+/** An adoption that an operator has consented to. */
 export type Offer = Pick<AccountRecord, 'adoptableBy' | 'consent'>;
 
 /** A consent that is given now. @param namespaceUid undefined where only the name of the namespace is known */

@@ -23,8 +23,7 @@ const SEALED_BYTES = 90;
 
 /**
  * The bytes that a store needs for each byte, indices and pages that are not filled among it: measured, 500 bytes of
- * its file for
- * 323.
+ * its file for 323.
  */
 const BYTES_PER_BYTE = 1.5;
 

@@ -22,7 +22,7 @@ import { BadBackup, readBackup, type BackupHeader } from './file-format.ts';
 import { neverConfigured, newCounters, placementOf, type Counters, type RestoreRules } from './restore-rules.ts';
 import { commitOnce, RestoreFault, RestoreWriter } from './restore-writer.ts';
 
-/** The check of a backup depends on these. */
+/** The facts that the check of a backup depends on. */
 interface CheckDeps extends RestoreRules {
   /** Undefined where only damage is looked for, and not who made the backup. */
   readonly trust: BackupTrust | undefined;

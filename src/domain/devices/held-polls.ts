@@ -23,7 +23,7 @@ export interface HeldPolls {
   wake(accountId: string, appId: string | undefined): void;
 }
 
-/** The bounds look at this: whose poll it is. */
+/** The app of a held poll, and its account: the bounds look at both. */
 interface HeldApp {
   readonly id: string;
   readonly accountId: string;

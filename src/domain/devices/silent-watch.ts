@@ -14,7 +14,7 @@ interface SilentWatchDeps {
 const RANGES_AT_ONCE = 8;
 /** The records of an account beside its apps, about. */
 const RECORDS_PER_ACCOUNT = 5;
-/** Account ids are random words of these. */
+/** The characters of account ids, which are random. */
 const FIRST_LETTERS = 36;
 /** Listing a full page takes as long as listing so many accounts one by one, about. */
 const ACCOUNTS_PER_PAGE = 8;

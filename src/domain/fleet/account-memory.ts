@@ -210,7 +210,7 @@ export class AccountView implements AccountReader {
 const NO_ROWS = new Uint32Array();
 const NOTHING_SEEN: Numbers = new Map();
 
-/** How memory holds the records of one kind. `put` throws BadRecord, and memory then holds what it held before. */
+/** Memory's ways with the records of one kind. `put` throws BadRecord, and memory then holds what it held before. */
 interface Kind {
   put(memory: AccountMemory, entry: Entry, id: string): void;
   drop(memory: AccountMemory, id: string): void;

@@ -4,7 +4,7 @@ import { KEYS } from '../records/keys.ts';
 import { NO_OPERATORS, type OperatorsRecord } from '../records/user-records.ts';
 import type { SessionEntry, UserEntry } from './reader.ts';
 
-/** A key of a user's records stands for one of these. */
+/** The kinds of a user's records. */
 export type UserRef = { readonly kind: 'user' | 'session'; readonly id: string } | { readonly kind: 'operators' };
 
 /** Parses a key; undefined for a key of other records. */

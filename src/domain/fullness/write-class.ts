@@ -46,7 +46,7 @@ export function refuseWithoutRoom(store: Pick<Store, 'fullness'>, writeClass: Wr
   );
 }
 
-/** A replica tells this of its store's fullness, in a sentence; undefined while there is room or nothing is known. */
+/** The fullness of the store in a sentence; undefined while there is room or nothing is known. */
 export function fullInWords(fullness: number): string | undefined {
   if (fullness >= 1) {
     return 'the store is full and takes no writes at all: reads go on, revocations are 502 (runbook: MusterStoreFull)';

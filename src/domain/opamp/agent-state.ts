@@ -33,7 +33,7 @@ export interface AgentReport {
   readonly gap: boolean;
 }
 
-/** A report leads to these: the record that is to be written, and what the agent is answered. */
+/** The consequences of a report: the record that is to be written, and what the agent is answered. */
 export interface Outcome {
   /** The record as it is to be; the same object where nothing has changed. */
   readonly record: OpampAgentRecord;

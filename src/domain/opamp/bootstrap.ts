@@ -15,7 +15,7 @@ interface BootstrapRequest {
   readonly agentVersion: string;
 }
 
-/** A bootstrap needs these. */
+/** The services of a bootstrap. */
 interface BootstrapDeps extends EnrollmentDeps {
   readonly keyRing: KeyRing;
 }

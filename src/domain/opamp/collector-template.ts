@@ -182,5 +182,5 @@ service:
 /** The one for collectors of today. */
 export const DEFAULT_TEMPLATE = defaultTemplate('otlp_http');
 
-/** This is offered where nothing is to be exported. A collector that has files of its own goes on with these. */
+/** The offer where nothing is to be exported. A collector that has files of its own goes on with them. */
 export const EMPTY_CONFIGURATION = '{}\n';

@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { lengthFault, type About } from './password-rules.ts';
 
-/** The thread is given this. */
+/** The question that the thread is given. */
 export interface Judged {
   readonly password: string;
   readonly about: About;

@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts';
 /** The form in which passwords are compared and hashed: what looks alike on two keyboards is one password. */
 export const comparablePassword = (password: string): string => password.normalize('NFKC');
 
-/** A password must not consist of these. */
+/** The words that a password must not consist of. */
 export interface About {
   readonly login: string;
   readonly name: string;

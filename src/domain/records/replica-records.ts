@@ -28,7 +28,7 @@ const limitedSchema = z.looseObject({
   /** The accounts whose window is a quarter full or more, the fullest first, each with its fill from 0 to 1. */
   fills: z.array(z.tuple([z.string(), z.number()])),
 });
-/** One replica knows this of limited accounts, within bounds. */
+/** The limited accounts that one replica knows of, within bounds. */
 export type Limited = z.infer<typeof limitedSchema>;
 
 export const replicaRecords = {

@@ -21,8 +21,8 @@ export interface Replicas {
    */
   announce(): Promise<string | undefined>;
   /**
-   * Announces this replica again, and compares its clock and its operator tokens with those of the others. @throws
-   * StoreUnavailable; BadRecord; Busy
+   * Announces this replica again, and compares its clock and its operator tokens with those of the others.
+   * @throws StoreUnavailable; BadRecord; Busy
    */
   round(): Promise<void>;
   /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
@@ -119,7 +119,7 @@ class Registry implements Replicas {
   #others: number | undefined;
   readonly #tokens: ComparedTokens;
   #announcedTokens: AnnouncedTokens | undefined;
-  /** Question and answer have told these: the skew of each replica, and when, on the monotonic clock. */
+  /** The skew of each replica by question and answer, and when it was told, on the monotonic clock. */
   readonly #heard = new Map<string, { readonly skewMs: number; readonly at: number }>();
   readonly #observed: (() => Partial<ReplicaRecord>)[] = [];
 

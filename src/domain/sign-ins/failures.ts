@@ -17,7 +17,7 @@ export const NO_FAILURES: Failures = { count: 0, at: 0 };
 /** The clocks of two replicas may be so far apart. What lies further ahead was written by a clock that was wrong. */
 const CLOCKS_APART_MS = 10_000;
 
-/** The failures that are left of these. */
+/** The failures that are left. */
 export const failuresAt = ({ count, at }: Failures, now: number): number =>
   count * 2 ** (-Math.max(0, now - at) / LIMITS.signInFailuresHalfLifeMs);
 

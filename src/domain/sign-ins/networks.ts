@@ -3,7 +3,7 @@ import type { Clock } from '../../time/clock.ts';
 import { LIMITS } from '../limits.ts';
 import { NO_FAILURES, withFailure, withoutFailure, type Failures } from './failures.ts';
 
-/** This replica knows this of a network's attempts at a name. */
+/** The attempts of a network at a name, as this replica knows them. */
 interface Known {
   readonly failures: Failures;
   /** When it may try again, as it was told; 0 where it was told nothing since its last attempt was compared. */

@@ -17,7 +17,7 @@ import { refuseTaken } from './logins.ts';
 import { canSignIn, crowdOf, passkeyKey, userCreation } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
-/** A person who opened a link gave these. */
+/** The choices of a person who opened a link. */
 interface LinkAnswer {
   readonly token: string;
   /** The user who is signed in, and accepts an invitation with that user's own record. */

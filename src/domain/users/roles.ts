@@ -68,10 +68,10 @@ export async function accountRight(
   return byMembers?.role === 'owner' ? byMembers : { role: mapped, isOperator: false, expect: [] };
 }
 
-/** A request needs this of its user. */
+/** The right that a request needs. */
 export type Need = 'signed-in' | 'operator' | { readonly accountId: string; readonly role: MemberRole };
 
-/** A request needs this of its user, by the access of its operation. */
+/** The right that a request needs, by the access of its operation. */
 export function needOf(access: 'signed-in' | 'viewer' | 'owner' | 'operator', accountId: string): Need {
   return access === 'viewer' || access === 'owner' ? { accountId, role: access } : access;
 }

@@ -47,7 +47,7 @@ async function goes(deps: SweepDeps, user: UserEntry, now: number): Promise<bool
 
 const isLongAgo = (at: number, now: number): boolean => at + LIMITS.rolelessKeptMs + EXPIRY_MARGIN_MS <= now;
 
-/** Memory tells this, and may be behind: the commit expects the user's record as it is here. */
+/** A user as memory has it, which may be behind: the commit expects the user's record as it is here. */
 function isUnused(memory: FleetMemory, { id, record: { roleless, mapped } }: UserEntry, now: number): boolean {
   if (roleless === undefined || !isLongAgo(roleless, now) || hasRoles(mapped)) return false;
   if (memory.operators().record.members.includes(id)) return false;

@@ -19,8 +19,7 @@ export interface ConsistencyCheckOptions {
  * Compares memory with the store, group by group, each at the revision that memory has reached. Memory that differs is
  * dropped and listed anew, with a line of the log.
  * @returns `unknown` where the history went away meanwhile, the signal has aborted, or the watch cache is being filled
- * or
- *   holds entries that were listed at a revision which the watch has not reached yet
+ *   or holds entries that were listed at a revision which the watch has not reached yet
  * @throws StoreUnavailable when the store does not answer
  */
 export async function checkConsistency(

@@ -75,6 +75,14 @@ export interface One {
     await expect(typeOf(schema)).rejects.toThrow('One');
   });
 
+  test.each(['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'prefixItems'])(
+    'with the keyword %s, which the generator does not know, is refused',
+    async (keyword) => {
+      const schema = { type: 'object', properties: { inner: { type: 'string', [keyword]: [{ type: 'string' }] } } };
+      await expect(typeOf(schema)).rejects.toThrow(`One.inner: the keyword ${keyword} is not known.`);
+    },
+  );
+
   test('with a name that is no type is refused', async () => {
     await expect(generated({ components: { schemas: { 'a b': {} } } }, 'a document')).rejects.toThrow('a b');
   });

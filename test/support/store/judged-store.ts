@@ -3,8 +3,8 @@ import type { Store } from '../../../src/store/port.ts';
 import { wrappedStore } from './wrapped-store.ts';
 
 /**
- * Judges each record that a service writes by the kind that declares it. @throws RangeError from `commit`, `hold` and
- * `rewrite`
+ * Judges each record that a service writes by the kind that declares it.
+ * @throws RangeError from `commit`, `hold` and `rewrite`
  */
 export const judgedStore = (store: Store): Store =>
   wrappedStore(store, {

@@ -42,7 +42,7 @@ export abstract class OperatorOperations extends Client {
   }
 
   /** Changes the fields that the body has. A disabled account is refused at once, on every listener. */
-  async changeAccount(accountId: string, body: ChangeAccountRequest = {}, options?: CallOptions): Promise<Account> {
+  async changeAccount(accountId: string, body: ChangeAccountRequest, options?: CallOptions): Promise<Account> {
     return await this.answered(
       'accountId',
       { method: 'PATCH', path: `/operator/v1/accounts/${segment(accountId)}`, body, repeatable: true },
@@ -287,7 +287,7 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Creates a user of the panel, with a link for his first sign-in that is valid for 72 hours. The answer alone has the link. After a lost answer it is not sent again. */
+  /** Creates a user of the panel, with a link for the first sign-in that is valid for 72 hours. The answer alone has the link. After a lost answer it is not sent again. */
   async createUser(body: CreateUserRequest, options?: CallOptions): Promise<CreatedUser> {
     return await this.answered(
       'user',
@@ -302,7 +302,7 @@ export abstract class OperatorOperations extends Client {
   }
 
   /** Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can sign in stays one, and the last owner of an account who can sign in is not disabled. The API keys that the user made end with the right by which they were made, unless they are kept by name. */
-  async changeUser(userId: string, body: ChangeUserRequest = {}, options?: CallOptions): Promise<User> {
+  async changeUser(userId: string, body: ChangeUserRequest, options?: CallOptions): Promise<User> {
     return await this.answered(
       'userId',
       { method: 'PATCH', path: `/operator/v1/users/${segment(userId)}`, body, repeatable: true },
@@ -319,7 +319,7 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Makes a link that is valid for an hour. Who uses it sets a new password; the passkeys of the user go, and all his sessions end. Earlier links of the user are void at once. The answer alone has the link. */
+  /** Makes a link that is valid for an hour, by which the user sets a new password; the passkeys of the user go, and all sessions end. Earlier links of the user are void at once. The answer alone has the link. */
   async resetUser(userId: string, options?: CallOptions): Promise<UserLink> {
     return await this.answered(
       'linkId',
@@ -585,7 +585,7 @@ export interface CreatedApiKey {
   readonly expiresAt: string | null;
 }
 
-/** A new user with his first link. */
+/** A new user with the first link. */
 export interface CreatedUser {
   readonly user: User;
   readonly link: UserLink;

@@ -94,7 +94,7 @@ export const createUser = operation({
   path: '/operator/v1/users',
   summary: 'Create a user',
   description:
-    'Creates a user of the panel, with a link for his first sign-in that is valid for 72 hours. The answer alone has the link.',
+    'Creates a user of the panel, with a link for the first sign-in that is valid for 72 hours. The answer alone has the link.',
   body: closedBody(z.object({ name, login, operator: operator.optional() }), {
     id: 'CreateUserRequest',
     description: 'A user to create.',
@@ -105,7 +105,7 @@ export const createUser = operation({
     {
       status: 201,
       description: 'The user was created.',
-      schema: z.object({ user, link }).meta({ id: 'CreatedUser', description: 'A new user with his first link.' }),
+      schema: z.object({ user, link }).meta({ id: 'CreatedUser', description: 'A new user with the first link.' }),
     },
   ],
   command: 'users create --name {name} --login {login}',
@@ -159,8 +159,8 @@ export const deleteUser = operation({
   path: '/operator/v1/users/:userId',
   summary: 'Delete a user',
   description:
-    'Ends the memberships and the sessions of the user and removes all that is known of him, at once and on every replica. The ' +
-    'audits keep what he did, by his id. The API keys that the user made end, unless they are kept by name. The last ' +
+    'Ends the memberships and the sessions of the user and removes all that is known of the user, at once and on every replica. The ' +
+    'audits keep what the user did, by the id. The API keys that the user made end, unless they are kept by name. The last ' +
     'operator, and the last owner of an account, who can sign in stay. ' +
     'Whom a provider still lets in is a new user at the next sign-in. A deletion that failed in the middle has ended some ' +
     'memberships: repeated, it goes on.',
@@ -188,7 +188,7 @@ export const resetUser = operation({
   path: '/operator/v1/users/:userId/reset',
   summary: 'Make a link that resets a user’s sign-in',
   description:
-    'Makes a link that is valid for an hour. Who uses it sets a new password; the passkeys of the user go, and all his ' +
+    'Makes a link that is valid for an hour, by which the user sets a new password; the passkeys of the user go, and all ' +
     'sessions end. Earlier links of the user are void at once. The answer alone has the link.',
   errors: ['invalid_request'],
   answers: [{ status: 201, description: 'The link.', schema: link }],

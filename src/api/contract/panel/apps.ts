@@ -3,7 +3,7 @@ import { LIMITS } from '../../../domain/limits.ts';
 import { appId, described, count, instant, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
 
-/* What the panel shows of the apps of an account; what it does with them is of `/v1`. */
+/* The panel shows the apps of an account by these operations; what it does with them is of `/v1`. */
 
 const ACCOUNT = '/panel/v1/accounts/:accountId';
 

@@ -80,7 +80,7 @@ export const acceptLink = operation({
   signsInBy: 'link',
   summary: 'Use a link',
   description:
-    'Uses the link up: makes the user where it is for a new one, sets his password, makes him a member, and begins a ' +
+    'Uses the link up: makes the user where it is for a new one, sets the password, makes the user a member, and begins a ' +
     'session. A signed-in user accepts an invitation as the user that he is.',
   body: closedBody(
     z.object({

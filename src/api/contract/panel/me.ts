@@ -5,7 +5,7 @@ import { describedName, nameText } from '../../http/fields.ts';
 import { accountId, closedBody, count, described, entitlement, instant, sessionId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
-/* The signed-in user himself: what he may do, his sessions, and the end of this one. */
+/* The signed-in user: rights, sessions, and the end of this one. */
 
 export const role = described(
   z.enum(MEMBER_ROLES),
@@ -88,7 +88,7 @@ export const readMe = operation({
   beforeSecondFactor: true,
   summary: 'Read the signed-in user',
   description:
-    'Tells who is signed in, and which accounts he may open. After a change of his roles it gives the session another token.',
+    'Tells who is signed in, and which accounts that user may open. After a change of roles the session gets another token.',
   answers: [{ status: 200, description: 'The user.', schema: me, headers: ['Set-Cookie'] }],
 });
 

@@ -116,7 +116,7 @@ export const issueEnrollCode = operation({
   description:
     `Issues a further code, in every status of the app. An app has at most ${LIMITS.openCodesPerAppMax} open codes: ` +
     'a further one voids the oldest. A daemon that enrolls with it brings a revoked app back.',
-  idempotency: { malformed: 'ignored' },
+  idempotency: { malformed: 'ignored', question: () => '' },
   answers: [
     {
       status: 201,

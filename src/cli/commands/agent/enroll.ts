@@ -122,7 +122,7 @@ function serviceOf(call: Invocation, options: EnrollOptions): { readonly address
   return { address, endpoint };
 }
 
-/** The paths at which the packages of the collector's distributions put it, and people who have an archive. */
+/** The paths at which the collector lies where a package of a distribution, or a person with an archive, put it. */
 export const COLLECTORS: readonly string[] = ['/usr/bin', '/usr/local/bin'].flatMap((folder) =>
   // The distribution `otelcol-contrib` has the most components.
   ['otelcol-contrib', 'otelcol'].map((name) => join(folder, name)),

@@ -5,7 +5,7 @@ import type { Invocation } from '../../terminal/invocation.ts';
 import { orMissing } from '../../terminal/missing.ts';
 import { APP_COLUMNS, idOf } from './columns.ts';
 
-/** A command is for the apps of the account that meet all of these. */
+/** The conditions that an app meets, all of them, so that the command is for it. */
 export interface Selection {
   readonly status?: App['status'];
   /** A glob. */

@@ -140,7 +140,7 @@ function judgedLines(text: string, what: string): Judged[] {
   return lines.map(({ line, name }) => (QUOTED.test(name) ? { line, fault: QUOTED_FAULT } : judgedName(line, name)));
 }
 
-/** A spreadsheet takes one of these, by the country where it runs. */
+/** The delimiters of spreadsheets, which take one of them by the country where they run. */
 const SEPARATORS = [',', ';', '\t'] as const;
 const COLUMNS_TOLD_MAX = 10;
 const TITLE_CHARACTERS_MAX = 40;

@@ -5,7 +5,7 @@ import { isKnown } from '../../connection/connection.ts';
 import { readContexts } from '../../connection/context-file.ts';
 import { operatorOf, ownerOf } from '../../connection/clients.ts';
 
-/** A word can be one of these, which the program itself does not know. */
+/** The kinds of words that the program itself does not know. */
 export type Kind = 'app' | 'account' | 'context';
 
 export interface Candidate {

@@ -41,7 +41,7 @@ export interface Greeted {
   readonly dataDir: string;
   /** How the command `muster` is called here. */
   readonly muster: string;
-  /** The next commands are written for this: the one that has the command, or any shell with curl. */
+  /** The shell that the next commands are written for: the one that has the command, or any with curl. */
   readonly steps: 'muster' | 'curl';
   /** How many simulated daemons the service has to begin with. */
   readonly agents: number;
@@ -54,7 +54,7 @@ export interface Greeted {
 const FLEET = (count: number): string =>
   `\n${count} simulated daemons enroll and poll; their owner changes the configuration, and replaces one now and then.\n`;
 
-/** A newcomer sees this first: where everything is, and the next commands to type. */
+/** The first words for a newcomer: where everything is, and the next commands to type. */
 export function greeting(greeted: Greeted): string {
   const { urls, apiKey, dataDir, steps, agents, panel } = greeted;
   const withCurl = steps === 'curl';

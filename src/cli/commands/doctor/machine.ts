@@ -1,10 +1,10 @@
-import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../../config/listeners.ts';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import process from 'node:process';
+import { LISTENER_NAMES, listenVariable, type ListenerName } from '../../../config/listeners.ts';
 import type { Config, ListenAddress } from '../../../config/config.ts';
 import { plantedByOthers } from '../../../config/files/trusted-file.ts';
 import { parseKeyRing, type KeyRing } from '../../../domain/keys/key-ring.ts';

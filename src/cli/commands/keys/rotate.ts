@@ -110,7 +110,7 @@ interface OlderSeals {
   /** How many headers and idempotency records were counted that are sealed under another key than the active one. */
   readonly count: number;
   /**
-   * The leader's own pass over everything tells of what was not counted whether any is there, by key of the key file.
+   * Whether there is anything that was not counted, by the leader's own pass over everything and each key of the file.
    * It tells nothing where no older key is there.
    */
   readonly uncounted: 'none' | 'some' | 'unknown';

@@ -57,8 +57,8 @@ export async function takeLease(
 }
 
 /**
- * Deletes the Lease as it was read where the release holds it; one that has changed since is left alone. @throws
- * KubeError
+ * Deletes the Lease as it was read where the release holds it; one that has changed since is left alone.
+ * @throws KubeError
  */
 export async function releaseLease(
   { api, release }: ClaimDeps,

@@ -4,7 +4,7 @@ import type { FleetAppStatus } from '../schema/fleet-app.ts';
 import { codeStateOf, RENEW_BEFORE_MS } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 
-/** Last contacts are rounded down to this: a status that moved with every poll would cost a write for each. */
+/** Last contacts are rounded down to this step: a status that moved with every poll would cost a write for each. */
 const SEEN_GRAIN_MS = 300_000;
 export const SLOW_REQUEUE_MS = 300_000;
 /** A change that was missed is found after so long. */

@@ -2,7 +2,7 @@ import type { AppRecord } from '../../../domain/records/app-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
 import type { FleetAppSpec } from '../schema/fleet-app.ts';
 
-/** The wish for a credential depends on these. */
+/** The facts that the wish for a credential depends on. */
 interface CredentialFacts {
   readonly spec: FleetAppSpec;
   readonly app: Pick<AppRecord, 'status'>;

@@ -12,7 +12,7 @@ interface QuotaOptions {
 
 /** etcd's quota changes with a restart of etcd alone. */
 const LOOKS_PER_QUOTA = 60;
-/** As much of the quota as this counts as free in freed pages. */
+/** The part of the quota that counts as free in freed pages, at most. */
 const FREED_SHARE_MAX = 0.1;
 
 /**

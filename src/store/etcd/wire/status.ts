@@ -11,7 +11,7 @@ export interface Sizes {
   readonly quota?: number;
 }
 
-/** etcd tells this of itself: its sizes, and whether it has raised the alarm NOSPACE. */
+/** The status that etcd tells of itself: its sizes, and whether it has raised the alarm NOSPACE. */
 export interface Status extends Sizes {
   readonly noSpace: boolean;
 }
