@@ -24,22 +24,12 @@ export function declaration(name: string, schema: Schema): string {
 }
 
 /** Keywords that narrow values and do not change their type, and those of `Schema`. */
-const KNOWN: ReadonlySet<string> = new Set([
-  ...[
-    '$ref',
-    'type',
-    'description',
-    'properties',
-    'required',
-    'additionalProperties',
-    'items',
-    'enum',
-    'const',
-    'anyOf',
-  ],
-  ...['examples', 'default', 'format', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'maxItems'],
-  'propertyNames',
-]);
+const KNOWN: ReadonlySet<string> = new Set(
+  (
+    '$ref type description properties required additionalProperties items enum const anyOf examples default format ' +
+    'pattern minLength maxLength minimum maximum maxItems propertyNames'
+  ).split(' '),
+);
 
 /** @param where the schema stands, for errors */
 function typeOf(schema: Schema, where: string): string {
