@@ -106,12 +106,16 @@ onEachBackend('where the store has trouble', (backend) => {
   });
 });
 
-test('a credential that is revoked while the message is on its way gets no configuration', async () => {
+test.each([
+  ['a report that is to be kept', { remoteConfigStatus: {} }],
+  ['a sign of life', {}],
+  ['a farewell', { agentDisconnect: {} }],
+])('a credential that is revoked while the message is on its way is refused: %s', async (_what, message) => {
   await using muster = await Muster.start();
   const owner = await tenant(muster);
   await setOtel(muster, owner.apiKey, { authHeader: 'collector-secret' });
   const { agent, appId } = await startedAgent(muster, owner);
-  const body = agent.bytes({ remoteConfigStatus: {} });
+  const body = agent.bytes(message);
   const sent = request(agent.url, {
     method: 'POST',
     agent: new Agent(),
