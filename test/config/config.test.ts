@@ -390,7 +390,7 @@ describe('variables that begin with MUSTER_ and mean nothing', () => {
     ['MUSTER_API_LISTENN', 'MUSTER_API_LISTEN', 'a letter too many'],
     ['MUSTER_API_LISTN', 'MUSTER_API_LISTEN', 'one too few'],
     ['MUSTER_LOG_LEVLE', 'MUSTER_LOG_LEVEL', 'two that are swapped'],
-    ['MUSTER_LOG_LVELE', 'MUSTER_LOG_LEVEL', 'two such swaps'],
+    ['MUSTER_LGO_LEVLE', 'MUSTER_LOG_LEVEL', 'two such swaps'],
     ['MUSTER_STOER', 'MUSTER_STORE', 'a short one'],
     ['MUSTER_ROLE', 'MUSTER_ROLES', 'the singular'],
     ['MUSTER_CLIENT_OPS_URI', 'MUSTER_CLIENT_OPS_URL', 'one that the command reads'],
