@@ -12,12 +12,12 @@ import {
 import { etcdAccess, type EtcdAccess } from './etcd.ts';
 import { kubernetesOf, type KubernetesConfig } from './kubernetes.ts';
 import {
-  LISTENER_NAMES,
-  listenVariable,
-  type ListenerName,
   concurrencyMax,
   connectionsPerAddressMax,
   idleSecondsOf,
+  LISTENER_NAMES,
+  listenVariable,
+  type ListenerName,
   type PerListener,
 } from './listeners.ts';
 import { opampOf, type OpampConfig } from './opamp.ts';

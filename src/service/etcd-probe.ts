@@ -7,9 +7,9 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
  */
 
 /**
- * How far a peer came: `unnamed` has a name that nobody looks up, `unconnected` has no answer to the connection,
- * `silent` accepts it and sends nothing, `closed` ends it without a byte, `failed` has an error of the system or of
- * TLS.
+ * The stage that a peer reached: `unnamed` has a name that nobody looks up, `unconnected` has no answer to the
+ * connection, `silent` accepts it and sends nothing, `closed` ends it without a byte, `failed` has an error of the
+ * system or of TLS.
  */
 export type Look =
   | { readonly outcome: 'unnamed' | 'unconnected' | 'silent' | 'closed' }

@@ -22,7 +22,8 @@ export class StartTookTooLong extends Error {
 }
 
 /**
- * How long this process has waited in its event loop: not while it computes, nor while it has no processor for that.
+ * The time that this process has waited in its event loop: not while it computes, nor while it has no processor for
+ * that.
  */
 const waitedByThisProcess = (): number => performance.eventLoopUtilization().idle;
 

@@ -99,7 +99,7 @@ export interface Operation<
   readonly signsInBy?: SignInWay;
   /** Of the panel alone. */
   readonly access?: PanelAccess;
-  /** Of `/v1` alone: who has the operation in the panel too, on the account in its path. */
+  /** The right by which the panel has the operation too, on the account in its path; of `/v1` alone. */
   readonly panel?: PanelRight;
   /**
    * Makes a further way in, or shows all secrets (A18): the session must have proved who its user is within

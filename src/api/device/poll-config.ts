@@ -52,8 +52,7 @@ type PollAnswer = Answered<typeof operation.answers>;
 /**
  * A daemon that asks with the tag of an older revision may have acknowledged a newer one before its machine was set
  * back. A held poll has not: its tag was the newest. The answer waits, since the daemon acknowledges anew after it.
- * Where many such polls come at once, as after a change in a fleet that holds none, those above the bound are not
- * looked at.
+ * Polls above the bound are not looked at, where many come at once, as after a change in a fleet that holds none.
  */
 function showSetBack(
   exchange: Exchange,

@@ -7,8 +7,8 @@ export interface Told {
   readonly version: string;
   readonly node: string;
   /**
-   * When the store was as the last backup has it, in milliseconds since 1970; undefined where the replica that was
-   * asked does not lead, and 0 where there is no backup.
+   * The instant at which the store was as the last backup has it, in milliseconds since 1970; undefined where the
+   * replica that was asked does not lead, and 0 where there is no backup.
    */
   readonly lastBackupAt: number | undefined;
   /** Files and connections that its process may have open at once; undefined where its system does not tell. */

@@ -3,8 +3,8 @@ import { dirname, join, resolve, sep } from 'node:path';
 import process from 'node:process';
 
 /*
- * Whoever else can write a file with a secret in it could choose that secret: a token that opens the operator API, or a
- * key that seals what the fleet exports. So a file that others can write is refused, as OpenSSH refuses keys. Reading
+ * A stranger who can write a file with a secret in it could choose that secret: a token that opens the operator API, or
+ * a key that seals what the fleet exports. So a file that others can write is refused, as OpenSSH refuses keys. Reading
  * is another matter: Kubernetes mounts Secrets as links to files of root that all of the pod may read.
  */
 

@@ -147,8 +147,8 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 }
 
 /**
- * When the next round begins: `everyMs` after the one before began, and `pauseMs` after it ended. Rounds that wrote
- * much come less often. A contact waits for a round, and until its account's turn in it.
+ * The beginning of the next round: `everyMs` after the one before began, and `pauseMs` after it ended. Rounds that
+ * wrote much come less often. A contact waits for a round, and until its account's turn in it.
  */
 export function paceAfter(bytes: number, tookMs: number): { readonly everyMs: number; readonly pauseMs: number } {
   const stretch = Math.max(1, Math.ceil(bytes / LIMITS.heartbeatRoundBytesMax));

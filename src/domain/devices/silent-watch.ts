@@ -20,7 +20,7 @@ const FIRST_LETTERS = 36;
 const ACCOUNTS_PER_PAGE = 8;
 
 /**
- * Where memory is behind the store, the watch may be silent: the revisions of the accounts with held polls are listed,
+ * The watch may be silent where memory is behind the store: the revisions of the accounts with held polls are listed,
  * and the polls whose app, account or configuration is another than in memory are woken. They are authenticated by the
  * store itself then. Where the store was lost, all of them are.
  * @returns begins the pulse; to be called when a first poll is held

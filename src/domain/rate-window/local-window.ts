@@ -19,7 +19,7 @@ export interface RateWindow {
    */
   known(accountId: string): RateLeft | undefined;
   /**
-   * How full the windows of the accounts with requests in the last minute are, each above 0 and up to 1, by account.
+   * The fill of the windows of the accounts with requests in the last minute, each above 0 and up to 1, by account.
    */
   fills(): ReadonlyMap<string, number>;
 }

@@ -9,7 +9,7 @@ export const instant = z.int().min(0);
 export const resourceSchema = z.looseObject({ uid: z.string(), namespace: z.string(), name: z.string() });
 
 /**
- * How long `adoptableBy` holds, and the UID of the namespace that it means: another namespace of that name gets
+ * The end of `adoptableBy`, and the UID of the namespace that it means: another namespace of that name gets
  * nothing. Without the UID nobody has asked the cluster yet. Absent in records of earlier versions, whose consents hold
  * no more.
  */

@@ -86,8 +86,8 @@ export const userRecords = {
       /** The account by whose invitation the user came; absent where somebody else made the user. */
       invitedBy: z.string().optional(),
       /**
-       * When the user was made, signed in last, or got a link last, where the user never had a role; absent once there
-       * was one. A week later the user is removed (domain/users/unused-users.ts).
+       * The instant at which the user was made, signed in last, or got a link last, where the user never had a role;
+       * absent once there was one. A week later the user is removed (domain/users/unused-users.ts).
        */
       roleless: instant.optional(),
       /**

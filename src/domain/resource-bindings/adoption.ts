@@ -42,7 +42,7 @@ export const isOfferedTo = ({ adoptableBy, consent }: Offer, owner: InNamespace,
   owner.namespaceUid === (consent.namespaceUid ?? owner.namespaceUid);
 
 /**
- * How a resource that may adopt nothing is told so. It is the same whether or not there is such an account or app: a
+ * The words for a resource that may adopt nothing. They are the same whether or not there is such an account or app: a
  * writer of resources must not find that out.
  * @param what such as `the account 4f2a…`
  */

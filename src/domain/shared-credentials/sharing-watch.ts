@@ -89,9 +89,8 @@ const NOTHING: Polled = { isShared: false, toOthers: undefined };
  * Each credential that polls takes one number, of 20 to 30 bytes. Only those whose sender has changed within 10 minutes
  * take more, and of these so many at most.
  *
- * Where another replica has heard of an app since this one did, they tell each other who that was, with the last
- * contacts that they write anyway: machines that stay with one replica each are found, too. A daemon that stays with
- * one replica costs nothing by that.
+ * Replicas tell each other who was the last to be heard of an app, with the last contacts that they write anyway: so
+ * machines that stay with one replica each are found, too. A daemon that stays with one replica costs nothing by that.
  * @param appCount how many apps there are
  */
 export function createSharingWatch(

@@ -194,7 +194,7 @@ class OwnCounts implements NameFailures {
       found?.record.set(name, withoutFailure(found.record.get(name)));
       this.#changed(number);
     };
-    // Whoever asked for them to be read again is told where they cannot be.
+    // A caller who asked for them to be read again is told where they cannot be.
     void this.#records?.then(taken, () => undefined);
   }
 

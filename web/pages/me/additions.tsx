@@ -9,9 +9,9 @@ import { Table } from '../../ui/table.tsx';
 type Addition = Me['additions'][number];
 
 /**
- * What the user has put away, in this browser alone: whoever has a copy of the session, or signs in elsewhere, hides
- * nothing here. Each addition is put away by all that is shown of it, and not by its time, since one of another
- * replica's clock may be older.
+ * The additions that the user has put away, in this browser alone: a person who has a copy of the session, or signs in
+ * elsewhere, hides nothing here. Each addition is put away by all that is shown of it, and not by its time, since one
+ * of another replica's clock may be older.
  */
 const placeOf = ({ userId }: Pick<Me, 'userId'>): string => `muster-additions-put-away-${userId}`;
 

@@ -9,8 +9,8 @@ import type { OpenRequest, PanelServices } from './route.ts';
 import { takeTicket, toldToWait, type TicketFor } from './sign-in-ticket.ts';
 
 /*
- * Which passwords are compared (docs/CONTRACT.md#p5). Whatever is admitted here is counted as a failure already, so
- * that many attempts at once are slowed down as well.
+ * The admission of passwords that are to be compared (docs/CONTRACT.md#p5). An attempt that is admitted here is counted
+ * as a failure already, so that many attempts at once are slowed down as well.
  */
 
 /** An attempt whose password may be compared, until it is disposed of. */
