@@ -179,9 +179,8 @@ export const readRollout = operation({
 });
 
 /** The most accounts that are listed: so many each replica publishes. */
-export const TOP_MAX = 20;
-/** The query of `readRateLimits`. */
-export const limitsQuery = z.object({
+const TOP_MAX = 20;
+const limitsQuery = z.object({
   top: numberInQuery(TOP_MAX, TOP_MAX, `The most accounts that are listed; ${TOP_MAX} without it.`),
 });
 
