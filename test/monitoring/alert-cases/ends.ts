@@ -62,7 +62,7 @@ export const COURSES: Readonly<Record<string, Course>> = {
   ),
 
   MusterDown: minutes('12m', '22m', build('1x5 _x14 1x30')),
-  MusterReplicasMissing: minutes('225m', '240m', build('1x300'), build('1x200 _x29 1x70', 'b')),
+  MusterReplicasMissing: minutes('225m', '240m', build('1x300'), gauge('muster_replicas', '2x200 1x29 2x70')),
   MusterReplicaDown: minutes('18m', '25m', gauge('up', '1x10 0x9 1x30'), build('1x10 _x9 1x30')),
   MusterRestarting: minutes('12m', '40m', gauge('process_start_time_seconds', '1x3 2x3 3x3 4x60'), build('1x80')),
   MusterVersionsDiffer: minutes(

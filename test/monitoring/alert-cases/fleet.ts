@@ -268,6 +268,7 @@ export const FLEET_CASES: AlertCases = {
     },
     labels: JOB,
     quiet: [
+      { why: 'none has', series: gauge('muster_opamp_shared_credentials_total', '0x60'), at: '20m' },
       {
         why: 'none has, and what was found before yesterday is over',
         series: gauge('muster_opamp_shared_credentials_total', '3x200'),
