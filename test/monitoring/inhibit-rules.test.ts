@@ -66,3 +66,25 @@ test('a lost store silences what follows from it, and no alert that pages for so
   const never = ['MusterDown', 'MusterStoreDown', 'MusterStoreFull', 'MusterNightMissing', 'MusterPurgeNotForgotten'];
   expect(never.filter((alert) => silenced.has(alert))).toEqual([]);
 });
+
+const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60 };
+function pendingMinutes(name: string): number {
+  const pending = alerts.find(({ alert }) => alert === name)?.for ?? '0m';
+  const [, count = '', unit = ''] = /^(\d+)([mh])$/.exec(pending) ?? expect.unreachable(pending);
+  return Number(count) * (MINUTES[unit] ?? expect.unreachable(unit));
+}
+
+test('none waits longer than what it silences', () => {
+  for (const {
+    source_matchers: [source],
+    target_matchers: [target],
+  } of rules) {
+    const [waits = NaN] = namedBy(source).map(pendingMinutes);
+    for (const alert of namedBy(target)) expect(waits, `of ${source}`).toBeLessThanOrEqual(pendingMinutes(alert));
+  }
+});
+
+test('an account at its limit silences that requests wait', () => {
+  expect(targetsOf('MusterAccountsLimited')).toEqual(['MusterRateLimitWaits']);
+  expect(pendingMinutes('MusterAccountsLimited')).toBeLessThan(pendingMinutes('MusterRateLimitWaits'));
+});

@@ -146,6 +146,29 @@ export const REPLICAS_CASES: AlertCases = {
       },
     ],
   },
+  MusterOperatorTokensDiffer: {
+    fires: {
+      why: 'each of two sees the other, for as long as it takes to look',
+      series: {
+        ...gauge('muster_replicas_with_other_operator_tokens', '1x30'),
+        ...gauge('muster_replicas_with_other_operator_tokens', '1x30', 'instance="b"'),
+      },
+      at: '15m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'the file of one was replaced some minutes before that of the other',
+        series: gauge('muster_replicas_with_other_operator_tokens', '0 1x5 0x30'),
+        at: '15m',
+      },
+    ],
+  },
+  MusterAuditAttemptsDropped: {
+    fires: { why: 'one entry', series: gauge('muster_audit_attempts_dropped_total', '0x10 1x30'), at: '20m' },
+    labels: JOB,
+    quiet: [{ why: 'none', series: gauge('muster_audit_attempts_dropped_total', '0x60'), at: '20m' }],
+  },
   MusterReplicaDown: {
     fires: {
       why: 'it was there, and is not',
