@@ -110,11 +110,12 @@ async function meter(
   { nights, pauseMs }: { nights: number; pauseMs?: number },
 ): Promise<number> {
   const options = pauseMs === undefined ? deps : { ...deps, meteringPauseMs: pauseMs };
-  const loop = meteringReconciler(options, { fence: [] });
+  const { signal } = new AbortController();
+  const loop = meteringReconciler(options, { fence: [], signal });
   const startedAt = performance.now();
   let metered = 0;
   for (let { through } = await readWatermark(store); metered < nights;) {
-    await loop.reconcile(new AbortController().signal);
+    await loop.reconcile(signal);
     const now = (await readWatermark(store)).through;
     if (now !== through) metered += 1;
     through = now;

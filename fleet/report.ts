@@ -26,6 +26,7 @@ export function reportLines({ enrolled, polls, figures }: Report): string[] {
       'polls',
       `${polls.count} in ${polls.seconds.toFixed(0)} s: ${polls.perSecond.toFixed(0)}/s; p50 ${latency(0.5)} ms, p99 ${latency(0.99)} ms`,
     ],
+    ['configs', `${polls.acknowledged} received and acknowledged`],
     ['answers', answers(polls, ([status]) => status === '200' || status === '304')],
     ['refusals', answers(polls, ([status]) => status !== '200' && status !== '304')],
     [

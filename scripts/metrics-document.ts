@@ -29,7 +29,8 @@ lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do whe
 - A label has one of the values that are listed below its table: no account, app, key or path becomes a label, but
   for the ids of at most 20 accounts that are limited or near it. A counter with one label has all its series from the
   start, at 0.
-- A gauge "on the leader alone" or "on a replica that led" is to be summed, or its maximum taken, over the replicas.
+- A gauge "on the leader alone" has no series on the other replicas, also on one that led before. Every other gauge is on
+  every replica: take the sum, the maximum or the minimum over them, as its meaning asks.
 
 To add a series, declare it in the room that counts it, in the section of this document that it belongs to
 (\`src/metrics/instruments/sections.ts\`): its name, help text, unit, and the closed set of each label. Then run \`npm run docs\`.

@@ -167,6 +167,14 @@ const processes = [
     { title: 'Running for', description: 'A line that falls to zero is a restart.', unit: 's' },
     of(`time() - ${max(series('process_start_time_seconds'), 'instance')}`, '{{instance}}'),
   ),
+  lines(
+    {
+      title: 'Lines of the log dropped',
+      description: 'Nobody took them from stdout, beyond the 1 MiB that waits.',
+      unit: 'ops',
+    },
+    of(sum(rate('muster_log_lines_dropped_total'), 'instance'), '{{instance}}'),
+  ),
 ];
 
 export const apiBoard: Board = {

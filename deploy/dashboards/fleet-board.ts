@@ -111,6 +111,23 @@ const polls = [
     },
     of(sum(rate('muster_heartbeat_flushes_total'), 'result'), '{{result}}'),
   ),
+  lines(
+    {
+      title: 'Held polls that gave way',
+      description: 'To a newer one of their credential or to another account; replica: all places were taken.',
+      unit: 'opm',
+      stacked: true,
+    },
+    of(sum(perMinute('muster_held_polls_ended_total'), 'bound'), '{{bound}}'),
+  ),
+  lines(
+    {
+      title: 'Full states that OpAMP agents were asked for',
+      description: 'After a restart of an agent, or of a replica that knew its state.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_opamp_full_state_requests_total')), 'asked'),
+  ),
 ];
 
 const enrollment = [

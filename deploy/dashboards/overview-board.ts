@@ -179,6 +179,42 @@ const access = [
       '{{credential}} {{reason}}',
     ),
   ),
+  lines(
+    {
+      title: 'Passwords not compared',
+      description: 'By the bound that was reached: the name, the address, or the places for hashing.',
+      unit: 'opm',
+      alert: 'MusterAuthenticationFailing',
+    },
+    of(sum(perMinute('muster_sign_ins_refused_total'), 'bound'), '{{bound}}'),
+  ),
+  lines(
+    {
+      title: 'Failed secrets that are not in the audit',
+      description: 'Entries that were dropped, since the store was too full.',
+      unit: 'opm',
+      alert: 'MusterAuditAttemptsDropped',
+    },
+    of(sum(perMinute('muster_audit_attempts_dropped_total')), 'dropped'),
+  ),
+  lines(
+    {
+      title: 'Exports that began',
+      description: 'Backups, usage and audit that somebody took away; the audit of the service has who.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_exports_total'), 'export'), '{{export}}'),
+  ),
+  lines(
+    {
+      title: 'Replicas with other operator tokens',
+      description: 'As each replica sees the others: above 0 a token works or not by the replica that is asked.',
+      unit: 'short',
+      steps: rising(1, 2),
+      alert: 'MusterOperatorTokensDiffer',
+    },
+    of(max(series('muster_replicas_with_other_operator_tokens'), 'instance'), '{{instance}}'),
+  ),
 ];
 
 export const overviewBoard: Board = {

@@ -156,6 +156,59 @@ const shared = [
     },
     of(max(series('muster_clock_skew_seconds'), 'instance'), '{{instance}}'),
   ),
+  lines(
+    {
+      title: 'Records of windows that were repaired',
+      description: 'They could not be read, and were written anew as spent whole.',
+      unit: 'opm',
+      alert: 'MusterRecordsUnreadable',
+    },
+    of(sum(perMinute('muster_rate_records_repaired_total'), 'instance'), '{{instance}}'),
+  ),
+];
+
+const quotas = [
+  number(
+    {
+      title: 'Accounts near their quota',
+      description: 'They store 80 % of their quota or more.',
+      unit: 'short',
+      steps: rising(1, 10),
+      alert: 'MusterAccountsNearQuota',
+    },
+    max(series('muster_accounts_near_quota')),
+  ),
+  number(
+    {
+      title: 'Accounts at their quota',
+      description: 'What they create and change is refused with 502.',
+      unit: 'short',
+      steps: rising(1, 1),
+      alert: 'MusterAccountsNearQuota',
+    },
+    max(series('muster_accounts_at_quota')),
+  ),
+  table(
+    {
+      title: 'Accounts whose quotas end first',
+      description: 'The three of them, at the growth of the last hours.',
+      unit: 's',
+      alert: 'MusterAccountQuotaEnds',
+      mayBeEmpty: 'while no account grows, and with MUSTER_METRICS_ACCOUNTS=off',
+    },
+    'account',
+    { name: 'Time until the quota is used up', expr: max(series('muster_account_quota_left_seconds'), 'account') },
+  ),
+  lines(
+    {
+      title: 'Accounts that grow fastest',
+      description: 'The three of them, by what they store.',
+      unit: 'Bps',
+      alert: 'MusterAccountsNearQuota',
+      mayBeEmpty: 'while no account grows, and with MUSTER_METRICS_ACCOUNTS=off',
+    },
+    of(max(series('muster_account_growth_top_bytes_per_second'), 'account'), '{{account}}'),
+  ),
 ];
 
 const devices = [
@@ -177,6 +230,7 @@ export const rateBoard: Board = {
     { title: 'Now', panels: now },
     { title: 'Windows', panels: windows },
     { title: 'Windows that replicas share', panels: shared },
+    { title: 'Quotas', panels: quotas },
     { title: 'Devices', panels: devices },
   ],
 };

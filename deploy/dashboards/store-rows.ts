@@ -150,6 +150,40 @@ const kubernetes = [
     { title: 'Waiting to be reconciled', description: 'Resources in the queue of the leader.', unit: 'short' },
     of(sum(series('muster_kubernetes_queued')), 'queued'),
   ),
+  lines(
+    {
+      title: 'Namespaces',
+      description: 'Those that are to be followed, by how the operator stands to them.',
+      unit: 'short',
+      alert: 'MusterNamespaceNotFollowed',
+    },
+    of(max(series('muster_kubernetes_namespaces'), 'standing'), '{{standing}}'),
+  ),
+  lines(
+    {
+      title: 'Lists and watches that failed',
+      description: 'By resource and reason; gone and expired are ordinary ends of a watch.',
+      unit: 'opm',
+      alert: 'MusterInformerFailing',
+    },
+    of(sum(perMinute('muster_kubernetes_informer_failures_total'), 'resource', 'reason'), '{{resource}} {{reason}}'),
+  ),
+  lines(
+    {
+      title: 'Full listings',
+      description: 'At the start, every ten minutes, and after a watch that lost its place.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_kubernetes_lists_total'), 'resource'), '{{resource}}'),
+  ),
+  lines(
+    {
+      title: 'Bindings forgotten',
+      description: 'Their custom resource is gone without its clean-up.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_kubernetes_bindings_forgotten_total'), 'kind'), '{{kind}}'),
+  ),
 ];
 
 export const STORE_ROWS: readonly Row[] = [

@@ -46,17 +46,23 @@ export async function lead(deps: LeaderDeps, work: (term: Term) => Promise<void>
   log.debug({}, 'the controller has stopped');
 }
 
-async function tryToLead({ store, clock, log, replicaId }: LeaderDeps): Promise<Held | undefined> {
+async function tryToLead(deps: LeaderDeps): Promise<Held | undefined> {
   try {
-    // The read comes first: an attempt costs a lease, and is made every second.
-    if (store.backend === 'etcd' && (await store.get(KEYS.leader()))) return undefined;
-    const record = KEYS.leader.schema.parse({ replicaId, since: clock.now() });
-    const held = await store.hold(KEYS.leader(), JSON.stringify(record), TTL_MS);
+    const held = await holdLeadership(deps);
+    deps.metrics.leaderKnown(true);
     return held === 'taken' ? undefined : held;
   } catch (error) {
-    log.info({ err: error }, 'cannot check whether another controller leads');
+    deps.metrics.leaderKnown(false);
+    deps.log.info({ err: error }, 'cannot check whether another controller leads');
     return undefined;
   }
+}
+
+async function holdLeadership({ store, clock, replicaId }: LeaderDeps): Promise<Held | 'taken'> {
+  // The read comes first: an attempt costs a lease, and is made every second.
+  if (store.backend === 'etcd' && (await store.get(KEYS.leader()))) return 'taken';
+  const record = KEYS.leader.schema.parse({ replicaId, since: clock.now() });
+  return await store.hold(KEYS.leader(), JSON.stringify(record), TTL_MS);
 }
 
 async function serve(
@@ -72,6 +78,7 @@ async function serve(
     await work({ fence, signal: AbortSignal.any([stopping, held.lost]) });
   } finally {
     metrics.leads(false);
+    metrics.leaderKnown(false);
     metrics.termEnded(held.lost.aborted ? 'lost' : 'stopped');
     if (held.lost.aborted) log.warn({ term: held.revision }, 'the leadership was lost');
     await held.release();

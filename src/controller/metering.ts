@@ -34,7 +34,7 @@ const PAUSE_MS = 20;
  * A round that is stopped anywhere is continued by the next one. No night is metered by a clock that is not trusted, or
  * before a price is on record. A round throws `StoreUnavailable` and `BadRecord`.
  */
-export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fence'>): Reconciler {
+export function meteringReconciler(deps: MeteringDeps, { fence, signal: term }: Term): Reconciler {
   const { store, fleet, clock, clockWatch, log, metrics } = deps;
   const fenced = { store, fence };
   const nightDeps = { ...deps, fence, pauseMs: deps.meteringPauseMs ?? PAUSE_MS };
@@ -42,20 +42,25 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
   let prunedThrough: string | undefined;
   let prunedTo: string | undefined;
   let night: Night | undefined;
+  term.addEventListener('abort', () => metrics.meteredThrough(undefined), { once: true });
   return { name: 'metering', everyMs: CHECK_EVERY_MS, reconcile };
 
   async function reconcile(signal: AbortSignal): Promise<void> {
+    // It is read in each round: a restore may have taken nights away that were metered. It is told by whatever clock.
+    const watermark = await readWatermark(store);
+    show(watermark.through);
     if (!clockWatch.trusted()) return;
     const due = daysBefore(dayAt(clock.now() - deps.meteringDelayMs), 1);
-    // It is read in each round: a restore may have taken nights away that were metered.
-    const watermark = await readWatermark(store);
-    if (watermark.through !== undefined) metrics.meteredThrough(endOfDay(watermark.through) / 1000);
     const day = await nextNight(watermark, due);
     if (day !== undefined) return await meter(day, watermark, signal);
     if (watermark.through === prunedThrough) return;
     const { all, to } = await pruneChanges(fenced, watermark, prunedTo);
     prunedTo = to;
     if (all) prunedThrough = watermark.through;
+  }
+
+  function show(through: string | undefined): void {
+    if (!term.aborted) metrics.meteredThrough(through === undefined ? 0 : endOfDay(through) / 1000);
   }
 
   /** The oldest night that is due, once its day has ended; undefined where there is none, or none yet. */
@@ -86,7 +91,8 @@ export function meteringReconciler(deps: MeteringDeps, { fence }: Pick<Term, 'fe
     night = undefined;
     if (!(await advanceWatermark(fenced, before, day, newest))) return;
     const seconds = (clock.monotonic() - startedAt) / 1000;
-    metrics.nightMetered({ late, endedAt: endOfDay(day) / 1000, seconds });
+    metrics.nightMetered({ late, seconds });
+    show(day);
     log.info({ day, late, seconds }, 'a night is metered');
   }
 }

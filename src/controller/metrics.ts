@@ -56,8 +56,15 @@ export function leaderMetrics({ controller }: Sections) {
     help: '1 on the replica whose controller leads.',
     unit: '0 or 1',
   });
+  const known = controller.gauge({
+    name: 'muster_controller_leader_known',
+    help: '1 where the controller leads, or saw within the last seconds that another one does.',
+    unit: '0 or 1',
+  });
   return {
     leads: (is: boolean): void => leading(Number(is)),
+    /** @param is false where the store did not answer, or the own term has just ended */
+    leaderKnown: (is: boolean): void => known(Number(is)),
     termEnded: controller.counterOf({
       name: 'muster_controller_terms_total',
       help: 'Terms of leadership that ended, by reason.',
@@ -83,7 +90,8 @@ export function purgeMetrics({ store, keys, keeping }: Sections) {
       labels: { result: COMPACTION_RESULTS },
       unit: 'compactions',
     }),
-    purgesAwaitKeyRetirement: keys.gauge({
+    /** It is told undefined on a replica that leads no longer. */
+    purgesAwaitKeyRetirement: keys.knownGauge({
       name: 'muster_purges_awaiting_key_retirement',
       help: 'Purged secrets whose ciphertext logs and backups may still hold, until their key is retired; on the leader alone.',
       unit: 'secrets',
@@ -94,18 +102,14 @@ export function purgeMetrics({ store, keys, keeping }: Sections) {
 }
 export type PurgeMetrics = ReturnType<typeof purgeMetrics>;
 
-export function backupAgeMetrics({ keeping }: Sections) {
-  const last = keeping.seriesGauge({
+export const backupAgeMetrics = ({ keeping }: Sections) => ({
+  /** It is told seconds since 1970; undefined on a replica that leads no longer. */
+  lastBackup: keeping.knownGauge({
     name: 'muster_backup_last_timestamp_seconds',
     help: 'When the store was as the last backup has it that was sent whole, 0 where there is none; on the leader alone.',
     unit: 'seconds',
-  });
-  return {
-    /** @param timestampSeconds since 1970; undefined on a replica that leads no longer */
-    lastBackup: (timestampSeconds: number | undefined): void =>
-      last(timestampSeconds === undefined ? [] : [[{}, timestampSeconds]]),
-  };
-}
+  }),
+});
 export type BackupAgeMetrics = ReturnType<typeof backupAgeMetrics>;
 
 export const sweeperMetrics = ({ controller }: Sections) => ({
@@ -166,7 +170,7 @@ export interface CountedRateLimits {
 const FILL = [0.25, 0.5, 0.75, 0.9, 0.99, 1];
 
 export function rateLimitMetrics({ rates }: Sections) {
-  const limited = rates.gauge({
+  const limited = rates.knownGauge({
     name: 'muster_rate_limited_accounts',
     help: 'Accounts that any replica refused with 429 in the last minute; on the leader alone.',
     unit: 'accounts',
@@ -194,7 +198,7 @@ export function rateLimitMetrics({ rates }: Sections) {
   return {
     /** @param counted undefined on a replica that leads no longer */
     rateLimitsCounted(counted: CountedRateLimits | undefined): void {
-      limited(counted?.limited ?? 0);
+      limited(counted?.limited);
       fills.reset();
       for (const fill of counted?.fills ?? []) fills.observe(fill);
       const top = counted?.top ?? [];
@@ -207,12 +211,12 @@ export type RateLimitMetrics = ReturnType<typeof rateLimitMetrics>;
 
 /** The series of what accounts store against their quotas; the leader alone has them. */
 export function accountQuotaMetrics({ quotas }: Sections) {
-  const near = quotas.gauge({
+  const near = quotas.knownGauge({
     name: 'muster_accounts_near_quota',
     help: 'Accounts that store 80 % of their quota or more; on the leader alone.',
     unit: 'accounts',
   });
-  const full = quotas.gauge({
+  const full = quotas.knownGauge({
     name: 'muster_accounts_at_quota',
     help: 'Accounts that have used up their quota: what grows is refused with 502; on the leader alone.',
     unit: 'accounts',
@@ -232,8 +236,8 @@ export function accountQuotaMetrics({ quotas }: Sections) {
   return {
     /** @param counted undefined on a replica that leads no longer */
     quotasCounted(counted: QuotaState | undefined): void {
-      near(counted?.near ?? 0);
-      full(counted?.atQuota ?? 0);
+      near(counted?.near);
+      full(counted?.atQuota);
       growing((counted?.growing ?? []).map((one) => [{ account: one.accountId }, one.bytesPerSecond]));
       ending((counted?.ending ?? []).map((one) => [{ account: one.accountId }, one.secondsToQuota]));
     },
@@ -250,25 +254,23 @@ export function meteringMetrics({ metering }: Sections) {
     labels: { late: NIGHT_LATE },
     unit: 'nights',
   });
-  const lastNight = metering.gauge({
-    name: 'muster_metering_last_night_timestamp_seconds',
-    help: 'The midnight that ended the last night that is metered for every account; on a replica that led.',
-    unit: 'seconds',
-  });
   const nightSeconds = metering.gauge({
     name: 'muster_metering_night_seconds',
-    help: 'Duration of the last night that this process metered, its pauses included.',
+    help: 'Duration of the last night that this process metered, its pauses included; 0 before the first.',
     unit: 'seconds',
   });
   return {
-    /** A night is recorded for every account. @param night `endedAt` is its midnight in seconds since 1970 */
-    nightMetered(night: { readonly late: boolean; readonly endedAt: number; readonly seconds: number }): void {
+    /** A night is recorded for every account. */
+    nightMetered(night: { readonly late: boolean; readonly seconds: number }): void {
       nights(night.late ? 'true' : 'false');
-      lastNight(night.endedAt);
       nightSeconds(night.seconds);
     },
-    /** @param endedAt the midnight that ended the last night that is metered, in seconds since 1970 */
-    meteredThrough: (endedAt: number): void => lastNight(endedAt),
+    /** It is told seconds since 1970; undefined on a replica that leads no longer. */
+    meteredThrough: metering.knownGauge({
+      name: 'muster_metering_last_night_timestamp_seconds',
+      help: 'The midnight that ended the last night that is metered for every account, 0 before the first; on the leader alone.',
+      unit: 'seconds',
+    }),
   };
 }
 export type MeteringMetrics = ReturnType<typeof meteringMetrics>;

@@ -41,8 +41,8 @@ export function purgeReconciler(
   { store, clock, keyRing, metrics, compacts, schedule, pins }: PurgeDeps,
   { fence, signal }: Term,
 ): Reconciler {
-  // A former leader is not told of retired keys, so its gauge is zeroed.
-  signal.addEventListener('abort', () => metrics.purgesAwaitKeyRetirement(0), { once: true });
+  // A former leader is not told of retired keys, so it shows no number.
+  signal.addEventListener('abort', () => metrics.purgesAwaitKeyRetirement(undefined), { once: true });
   let oldest: number | undefined;
   // It is read at each scrape, and grows while a round hangs or fails.
   metrics.oldestPurgeAge(() => (oldest === undefined ? 0 : Math.max(0, clock.now() - oldest) / 1000));

@@ -45,6 +45,29 @@ describeWithHelm('monitoring', () => {
     expect([...names(none, 'PrometheusRule'), ...names(none, 'ConfigMap')]).toEqual([]);
   });
 
+  const podMonitor = { enabled: true };
+  test.each([
+    ['a PodMonitor', { podMonitor }, 'namespace="fleet",job="fleet/muster"'],
+    ['a ServiceMonitor', { serviceMonitor: { enabled: true } }, 'namespace="fleet",job="muster-ops"'],
+    ['one that sets labels', { podMonitor: { ...podMonitor, relabelings: [{ targetLabel: 'job' }] } }, ''],
+    ['something else', {}, ''],
+  ])(
+    'a release that is scraped by %s is missed by the labels that Prometheus gives it',
+    async (_, monitors, labels) => {
+      const objects = await render({ values: { metrics: { prometheusRule: { enabled: true }, ...monitors } } });
+      const [down] = listAt(one(objects, 'PrometheusRule', 'muster-replicas'), 'spec', 'groups').flatMap((group) =>
+        listAt(group, 'rules').filter((rule) => at(rule, 'alert') === 'MusterDown'),
+      );
+      const expr = String(at(down, 'expr'));
+      expect(expr).toContain(`absent(muster_build_info{${labels}})`);
+      expect(expr.match(/\w+\{[^}]*\}/g)?.filter((selector) => !selector.startsWith('ALERTS'))).toEqual([
+        `muster_build_info{${labels}}`,
+        `muster_build_info{${labels}}`,
+        `up{${labels}}`,
+      ]);
+    },
+  );
+
   test('an AlertmanagerConfig has the rules of the file, and is there where it is wanted alone', async () => {
     const [file] = parse(`kind: File\n${readFileSync(join(CHART, 'files/alertmanager/inhibit-rules.yaml'), 'utf8')}`);
     const written = listAt(file, 'inhibit_rules');

@@ -85,6 +85,8 @@ onEachStore('leadership', (stores) => {
     expect(two.terms).toHaveLength(0);
     expect(await one.metric('muster_controller_leading')).toBe('1');
     expect(await two.metric('muster_controller_leading')).toBe('0');
+    expect(await one.metric('muster_controller_leader_known')).toBe('1');
+    expect(await two.metric('muster_controller_leader_known')).toBe('1');
     expect((await store.get(KEYS.leader()))?.value).toContain('one');
   });
 
@@ -99,6 +101,7 @@ onEachStore('leadership', (stores) => {
     expect(await store.get(KEYS.leader())).toBeUndefined();
     await passUntil(clock, () => two.working === 1);
     expect(await one.metric('muster_controller_terms_total{why="stopped"}')).toBe('1');
+    expect(await one.metric('muster_controller_leader_known')).toBe('0');
   });
 
   test('a former leader cannot write, and the current one can', async () => {
@@ -126,6 +129,7 @@ onEachStore('leadership', (stores) => {
     await using one = new Candidate(moody, clock, 'one');
     await until(() => clock.sleeping > 0);
     expect(one.terms).toHaveLength(0);
+    expect(await one.metric('muster_controller_leader_known')).toBe('0');
     moody.down.delete('hold');
     await passUntil(clock, () => one.working === 1);
   });

@@ -19,6 +19,7 @@ import {
   MINUTE_MS,
   newId,
   replicaOn,
+  termOf,
   type Replica,
   write,
 } from '../support/metering/metering.ts';
@@ -89,7 +90,7 @@ onEachStore('a night', (stores) => {
     await using store = await stores.open();
     const expected = await seeded(store);
     await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
-    const loop = meteringReconciler(replica.deps, { fence: [] });
+    const loop = meteringReconciler(replica.deps, termOf());
     await rounds(replica, loop);
     expect(await countsOf(store)).toEqual(expected);
     await write(store, [{ removeAll: rawPrefix('ledger/') }, { remove: KEYS.metered() }]);
@@ -113,7 +114,7 @@ onEachStore('a night', (stores) => {
       },
     });
     await using replica = await replicaOn(restored, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
-    await rounds(replica, meteringReconciler(replica.deps, { fence: [] }));
+    await rounds(replica, meteringReconciler(replica.deps, termOf()));
     expect(recorded).toBeGreaterThan(batches);
     expect(await countsOf(store)).toEqual(expected);
   });
@@ -296,7 +297,7 @@ onEachStore('a night', (stores) => {
     const expected = await seeded(opened);
     const store = faultyStore(opened);
     await using replica = await replicaOn(store, new FakeClock(midnightAfter(NOON) + 6 * MINUTE_MS));
-    const loop = meteringReconciler(replica.deps, { fence: [] });
+    const loop = meteringReconciler(replica.deps, termOf());
     // The day moves on, and the first batch is tried twice.
     store.fates.push('passes', 'conflict', 'conflict');
     await replica.caughtUp();
@@ -360,7 +361,7 @@ test('after a day of many changes a round prunes a bounded part, and the rounds 
   await write(store, [dayRecord('2026-06-05', '2026-06-04'), accountAt(newId(), NOON), ...busy, kept]);
   await write(store, [put(KEYS.metered(), { through: '2026-06-03' })]);
   await using replica = await replicaOn(store, new FakeClock(Date.UTC(2026, 5, 4, 1)));
-  const loop = meteringReconciler(replica.deps, { fence: [] });
+  const loop = meteringReconciler(replica.deps, termOf());
   const left: number[] = [];
   for (let round = 0; round < 3; round += 1) {
     await loop.reconcile(new AbortController().signal);
@@ -411,7 +412,7 @@ onEachStore('a controller that dies', (stores) => {
         await using survivor = await replicaOn(store, clock);
         const dying = dyingStore(store, n, when);
         const failed = await (async () => {
-          const loop = meteringReconciler({ ...survivor.deps, store: dying.store }, { fence: [] });
+          const loop = meteringReconciler({ ...survivor.deps, store: dying.store }, termOf());
           await survivor.caughtUp();
           for (let round = 0; round < 8; round += 1) await loop.reconcile(new AbortController().signal);
         })().then(
@@ -459,7 +460,7 @@ onEachStore('two controllers', (stores) => {
         return await store.commit(change);
       },
     });
-    const loop = meteringReconciler({ ...old.deps, store: paused }, { fence });
+    const loop = meteringReconciler({ ...old.deps, store: paused }, termOf(fence));
     await old.caughtUp();
     for (let round = 0; round < 5; round += 1) await loop.reconcile(new AbortController().signal);
     expect(commits).toBeGreaterThan(2);

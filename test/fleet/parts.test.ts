@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { Devices } from '../../fleet/devices.ts';
@@ -146,12 +147,17 @@ test.each([
   expect(stderr).toHaveBeenCalled();
 });
 
-test('a poll whose connection breaks has no answer, and its device polls again until it is cut off', async () => {
+test('a poll whose connection breaks has no answer; what is not acknowledged comes again; a 401 cuts it off', async () => {
   const tags: (string | undefined)[] = [];
-  const server = createHttpServer(({ headers, socket }, response) => {
-    tags.push(headers['if-none-match']);
-    if (tags.length === 1) socket.destroy();
-    else response.writeHead(tags.length === 2 ? 200 : 401, { etag: '"1-x"' }).end('body');
+  const acknowledged: unknown[] = [];
+  const server = createHttpServer((request, response) => {
+    if (request.method === 'POST') {
+      void json(request).then((body) => response.writeHead(acknowledged.push(body) === 1 ? 502 : 204).end());
+      return;
+    }
+    tags.push(request.headers['if-none-match']);
+    if (tags.length === 1) request.socket.destroy();
+    else response.writeHead(tags.length <= 3 ? 200 : 401, { etag: '"7-x"' }).end('{"revision":7}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const urls = { api: '', device: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ops: '' };
@@ -164,9 +170,11 @@ test('a poll whose connection breaks has no answer, and its device polls again u
   await polling;
   expect([...polls.answers]).toEqual([
     ['no answer', 1],
-    ['200', 1],
+    ['200', 2],
     ['401', 1],
   ]);
-  expect(tags).toEqual([undefined, undefined, '"1-x"']);
+  expect(tags).toEqual([undefined, undefined, undefined, '"7-x"']);
+  expect(acknowledged).toEqual(Array.from({ length: 2 }, () => ({ revision: 7, status: 'applied' })));
+  expect(polls.acknowledged).toBe(1);
   await once(server.close(), 'close');
 });

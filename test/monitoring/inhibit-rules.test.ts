@@ -10,6 +10,9 @@ import { ALERT_CASES } from './alert-cases/all.ts';
 
 const FILE = resolve(import.meta.dirname, '../../charts/muster/files/alertmanager/inhibit-rules.yaml');
 
+/** Outside of Kubernetes and of several clusters an alert has neither of the first two. */
+const INSTALLATION = ['cluster', 'namespace', 'job'];
+
 const matchers = z.tuple([z.string()]);
 const { inhibit_rules: rules } = z
   .strictObject({
@@ -41,10 +44,10 @@ test('each names alerts that there are, with labels that both have', () => {
     for (const alternative of target.match(/Muster\w+(?:\([^)]*\))?/g) ?? []) {
       expect(namedBy(`alertname =~ "${alternative}"`), `of ${alternative}`).not.toEqual([]);
     }
-    expect(equal.slice(0, 2)).toEqual(['namespace', 'job']);
+    expect(equal.slice(0, INSTALLATION.length)).toEqual(INSTALLATION);
     for (const alert of [...namedBy(source), ...namedBy(target)]) {
       const labels = Object.keys(ALERT_CASES[alert]?.labels ?? {});
-      expect(labels, `of ${alert}`).toEqual(expect.arrayContaining(equal.filter((label) => label !== 'namespace')));
+      expect(labels, `of ${alert}`).toEqual(expect.arrayContaining(equal.slice(INSTALLATION.indexOf('job'))));
     }
   }
 });
@@ -62,4 +65,26 @@ test('a lost store silences what follows from it, and no alert that pages for so
   const silenced = new Set(rules.flatMap(({ target_matchers: [target] }) => namedBy(target)));
   const never = ['MusterDown', 'MusterStoreDown', 'MusterStoreFull', 'MusterNightMissing', 'MusterPurgeNotForgotten'];
   expect(never.filter((alert) => silenced.has(alert))).toEqual([]);
+});
+
+const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60 };
+function pendingMinutes(name: string): number {
+  const pending = alerts.find(({ alert }) => alert === name)?.for ?? '0m';
+  const [, count = '', unit = ''] = /^(\d+)([mh])$/.exec(pending) ?? expect.unreachable(pending);
+  return Number(count) * (MINUTES[unit] ?? expect.unreachable(unit));
+}
+
+test('none waits longer than what it silences', () => {
+  for (const {
+    source_matchers: [source],
+    target_matchers: [target],
+  } of rules) {
+    const [waits = NaN] = namedBy(source).map(pendingMinutes);
+    for (const alert of namedBy(target)) expect(waits, `of ${source}`).toBeLessThanOrEqual(pendingMinutes(alert));
+  }
+});
+
+test('an account at its limit silences that requests wait', () => {
+  expect(targetsOf('MusterAccountsLimited')).toEqual(['MusterRateLimitWaits']);
+  expect(pendingMinutes('MusterAccountsLimited')).toBeLessThan(pendingMinutes('MusterRateLimitWaits'));
 });

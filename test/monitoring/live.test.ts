@@ -206,7 +206,10 @@ function kubernetesMetrics() {
   metrics.operatorGauges({
     informerAges: () => [['fleetapps', 30]],
     queued: () => 1,
-    namespaces: () => [['followed', 1]],
+    namespaces: () => [
+      ['followed', 1],
+      ['not_granted', 0],
+    ],
     resources: () => [
       ['FleetApp', 'True', 3],
       ['FleetApp', 'False', 1],
@@ -223,6 +226,8 @@ function kubernetesMetrics() {
       metrics.reconciled('FleetApp', 'settled', 0.02);
       metrics.reconciled('FleetApp', 'failed', 0.02);
       metrics.reconcileFailed('FleetApp', 'SecretWriteFailed');
+      metrics.informerFailed('fleetapps', 'unavailable');
+      metrics.bindingForgotten('FleetApp');
     },
   };
 }

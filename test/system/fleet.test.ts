@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { guard } from '../support/run/guard.ts';
 import { COMPILED } from '../support/service/compiled.ts';
@@ -99,6 +100,11 @@ test('with a running service: its report is true, a revoked daemon polls no more
   const { body } = await call(`${muster.ops}/operator/v1/accounts`, { token: OPERATOR_TOKEN });
   const [account] = body['accounts'] as { accountId: string; name: string }[];
   expect(account?.name).toBe('fleet 1');
+  const rollout = `${muster.ops}/operator/v1/accounts/${account?.accountId}/rollout`;
+  await until(async () => {
+    const { body } = await call(rollout, { token: OPERATOR_TOKEN });
+    return isDeepStrictEqual(body['acknowledged'], [{ revision: 1, applied: 20, failed: 0 }]);
+  });
   const keys = `${muster.ops}/operator/v1/accounts/${account?.accountId}/api-keys`;
   const apiKey = String((await call(keys, { method: 'POST', token: OPERATOR_TOKEN })).body['apiKey']);
   const { apps } = (await call(`${muster.api}/v1/apps`, { token: apiKey })).body as { apps: { appId: string }[] };

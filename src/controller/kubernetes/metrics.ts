@@ -88,10 +88,10 @@ function operatorGauges(kubernetes: Sections['kubernetes']): (read: OperatorGaug
     labels: { standing: NAMESPACE_STANDINGS },
     unit: 'namespaces',
   })(() => [...(read?.namespaces() ?? [])].map(([standing, count]) => [{ standing }, count] as const));
-  kubernetes.callbackGauge({
+  kubernetes.seriesCallbackGauge({
     name: 'muster_kubernetes_queued',
     help: 'Custom resources that are being reconciled or wait for it; on the leader alone.',
     unit: 'resources',
-  })(() => read?.queued() ?? 0);
+  })(() => (read ? [[{}, read.queued()]] : []));
   return (gauges) => void (read = gauges);
 }

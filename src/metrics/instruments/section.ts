@@ -91,6 +91,12 @@ export class Section {
     return show;
   }
 
+  /** A gauge without labels that has no series while its value is undefined, as on a replica that does not lead. */
+  knownGauge(definition: Definition): (value: number | undefined) => void {
+    const show = this.seriesGauge(definition);
+    return (value) => show(value === undefined ? [] : [[{}, value]]);
+  }
+
   /** A gauge without labels that calls for its value at each scrape. @param before it is told where to read */
   callbackGauge(definition: Definition, before = 0): (read: () => number | boolean) => void {
     let read: () => number | boolean = () => before;

@@ -46,6 +46,8 @@ onEachBackend('/metrics', (backend) => {
     await call(`${muster.api}/v1/apps`);
     await call(`${muster.ops}/operator/v1/accounts/${owner.accountId}`, { token: OPERATOR_TOKEN });
     await exchange(muster.service.api.port, 'not HTTP\r\n\r\n');
+    // The leader shows its numbers once it has counted.
+    await until(async () => (await call(`${muster.ops}/metrics`)).text.includes('\nmuster_rate_limited_accounts 0\n'));
     const answer = await call(`${muster.ops}/metrics`);
     expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     ({ text } = answer);

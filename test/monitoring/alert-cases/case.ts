@@ -1,5 +1,7 @@
 /* When an alert fires, and its neighbour that must not. Values are promtool's: `start+step x times`, at each step. */
 
+export type Labels = Readonly<Record<string, string>>;
+
 export interface Situation {
   readonly why: string;
   /** Without a `job` they are of the job `muster`. */
@@ -7,13 +9,16 @@ export interface Situation {
   readonly at: string;
   /** The step of the values and of the evaluation; a minute unless it says otherwise. */
   readonly step?: string;
+  /** Of the alert that fires, where they are not those of the other situations. */
+  readonly labels?: Labels;
 }
 
 interface AlertCase {
   readonly fires: Situation;
   readonly alsoFires?: readonly Situation[];
   /** Beside `alertname` and `severity`, which every one has. */
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
+  /** One of them at the time when it fires: test/monitoring/clusters.test.ts sets both beside each other. */
   readonly quiet: readonly Situation[];
 }
 

@@ -7,6 +7,7 @@ export const CONTROL_PLANE_CASES: AlertCases = {
       series: {
         ...gauge('muster_controller_leading', '0x30'),
         ...gauge('muster_controller_leading', '0x30', 'instance="b"'),
+        ...gauge('muster_controller_leader_known', '0x30'),
         ...gauge('muster_role', '1x30', 'instance="a",role="controller"'),
         ...gauge('muster_role', '1x30', 'instance="b",role="controller"'),
       },
@@ -19,6 +20,15 @@ export const CONTROL_PLANE_CASES: AlertCases = {
         series: {
           ...gauge('muster_controller_leading', '0x30'),
           ...gauge('muster_controller_leading', '1x30', 'instance="b"'),
+          ...gauge('muster_role', '1x30', 'instance="a",role="controller"'),
+        },
+        at: '5m',
+      },
+      {
+        why: 'followers, whose leader another Prometheus scrapes',
+        series: {
+          ...gauge('muster_controller_leading', '0x30'),
+          ...gauge('muster_controller_leader_known', '1x30'),
           ...gauge('muster_role', '1x30', 'instance="a",role="controller"'),
         },
         at: '5m',
@@ -128,10 +138,10 @@ export const CONTROL_PLANE_CASES: AlertCases = {
         step: '10m',
       },
       {
-        why: 'a replica that led long ago knows of an older night',
+        why: 'another replica has begun to lead, and metered the night',
         series: {
-          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${2 * DAY}`),
-          ...gauge('muster_metering_last_night_timestamp_seconds', `86400x${2 * DAY}`, 'instance="b"'),
+          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${DAY} stale`),
+          ...gauge('muster_metering_last_night_timestamp_seconds', `_x${DAY} 86400x${DAY}`, 'instance="b"'),
           ...gauge('muster_accounts', `3x${2 * DAY}`),
         },
         at: '27h',
@@ -160,6 +170,15 @@ export const CONTROL_PLANE_CASES: AlertCases = {
     },
     labels: JOB,
     quiet: [
+      {
+        why: 'the night before was metered an hour ago',
+        series: {
+          ...gauge('muster_metering_last_night_timestamp_seconds', `1x${2 * DAY} 172800x${DAY}`),
+          ...gauge('muster_accounts', `3x${3 * DAY}`),
+        },
+        at: '51h',
+        step: '10m',
+      },
       {
         why: '27 hours ago is late, and nothing is missing yet',
         series: {

@@ -62,7 +62,7 @@ export const COURSES: Readonly<Record<string, Course>> = {
   ),
 
   MusterDown: minutes('12m', '22m', build('1x5 _x14 1x30')),
-  MusterReplicasMissing: minutes('225m', '240m', build('1x300'), build('1x200 _x29 1x70', 'b')),
+  MusterReplicasMissing: minutes('225m', '240m', build('1x300'), gauge('muster_replicas', '2x200 1x29 2x70')),
   MusterReplicaDown: minutes('18m', '25m', gauge('up', '1x10 0x9 1x30'), build('1x10 _x9 1x30')),
   MusterRestarting: minutes('12m', '40m', gauge('process_start_time_seconds', '1x3 2x3 3x3 4x60'), build('1x80')),
   MusterVersionsDiffer: minutes(
@@ -97,6 +97,8 @@ export const COURSES: Readonly<Record<string, Course>> = {
     '41m',
     gauge('muster_authentication_failures_total', '0+3x20 60x60', TRIED),
   ),
+  MusterOperatorTokensDiffer: minutes('15m', '22m', gauge('muster_replicas_with_other_operator_tokens', '1x20 0x20')),
+  MusterAuditAttemptsDropped: minutes('20m', '80m', gauge('muster_audit_attempts_dropped_total', '0x10 1x100')),
   MusterCertificateExpiresSoon: tens(
     '90m',
     '220m',
@@ -243,10 +245,10 @@ export const COURSES: Readonly<Record<string, Course>> = {
     gauge(DECISIONS, '0+10x20 200x60', 'instance="a",decision="unavailable"'),
   ),
   MusterRateLimitWaits: minutes(
-    '24m',
-    '31m',
-    gauge('muster_rate_waited_total', '0+900x25 22500x60'),
-    gauge(DECISIONS, '0+1000x60', 'instance="a",decision="admitted"'),
+    '49m',
+    '58m',
+    gauge('muster_rate_waited_total', '0+900x50 45000x60'),
+    gauge(DECISIONS, '0+1000x90', 'instance="a",decision="admitted"'),
   ),
   MusterRateWindowBlind: minutes('10m', '22m', gauge('muster_rate_shared_age_seconds', '60x20 0x20')),
   MusterHeartbeatsNotWritten: minutes(
@@ -262,6 +264,20 @@ export const COURSES: Readonly<Record<string, Course>> = {
     '15m',
     '22m',
     gauge('muster_kubernetes_informer_age_seconds', '0+60x20 10x20', 'instance="a",resource="fleetapps"'),
+  ),
+  MusterInformerFailing: minutes(
+    '28m',
+    '50m',
+    gauge(
+      'muster_kubernetes_informer_failures_total',
+      '0+2x30 60x60',
+      'instance="a",resource="secrets",reason="refused"',
+    ),
+  ),
+  MusterNamespaceNotFollowed: minutes(
+    '15m',
+    '22m',
+    gauge('muster_kubernetes_namespaces', '1x20 0x20', 'instance="a",standing="not_granted"'),
   ),
   MusterReconcilesFailing: minutes(
     '38m',

@@ -200,19 +200,27 @@ export const FLEET_CASES: AlertCases = {
       why: 'nearly every request waits',
       series: {
         ...gauge('muster_rate_waited_total', '0+900x60'),
-        ...gauge('muster_rate_decisions_total', '0+1000x60', 'instance="a",decision="admitted"'),
+        ...gauge('muster_rate_decisions_total', '0+1000x90', 'instance="a",decision="admitted"'),
       },
-      at: '25m',
+      at: '50m',
     },
     labels: JOB,
     quiet: [
+      {
+        why: 'one wild account for half an hour, of which MusterAccountsLimited tells by then',
+        series: {
+          ...gauge('muster_rate_waited_total', '0+900x60'),
+          ...gauge('muster_rate_decisions_total', '0+1000x60', 'instance="a",decision="limited"'),
+        },
+        at: '36m',
+      },
       {
         why: 'a few requests of many accounts',
         series: {
           ...gauge('muster_rate_waited_total', '0+90x60'),
           ...gauge('muster_rate_decisions_total', '0+100x60', 'instance="a",decision="admitted"'),
         },
-        at: '25m',
+        at: '50m',
       },
       {
         why: 'most are admitted from allotments',
@@ -220,15 +228,15 @@ export const FLEET_CASES: AlertCases = {
           ...gauge('muster_rate_waited_total', '0+900x60'),
           ...gauge('muster_rate_decisions_total', '0+9000x60', 'instance="a",decision="admitted"'),
         },
-        at: '25m',
+        at: '50m',
       },
       {
         why: 'allotments are taken again',
         series: {
-          ...gauge('muster_rate_waited_total', '0+900x25 22500x60'),
-          ...gauge('muster_rate_decisions_total', '0+1000x60', 'instance="a",decision="admitted"'),
+          ...gauge('muster_rate_waited_total', '0+900x50 45000x60'),
+          ...gauge('muster_rate_decisions_total', '0+1000x90', 'instance="a",decision="admitted"'),
         },
-        at: '31m',
+        at: '56m',
       },
     ],
   },
@@ -268,6 +276,7 @@ export const FLEET_CASES: AlertCases = {
     },
     labels: JOB,
     quiet: [
+      { why: 'none has', series: gauge('muster_opamp_shared_credentials_total', '0x60'), at: '20m' },
       {
         why: 'none has, and what was found before yesterday is over',
         series: gauge('muster_opamp_shared_credentials_total', '3x200'),

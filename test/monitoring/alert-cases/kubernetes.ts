@@ -1,5 +1,6 @@
 import { gauge, JOB, type AlertCases } from './case.ts';
 
+const INFORMER_FAILURES = 'muster_kubernetes_informer_failures_total';
 const FAILURES = 'muster_kubernetes_reconcile_failures_total';
 const RECONCILES = 'muster_kubernetes_reconcile_duration_seconds_count';
 
@@ -72,6 +73,45 @@ export const KUBERNETES_CASES: AlertCases = {
         why: 'all are Ready',
         series: gauge('muster_kubernetes_resources', '2x60', 'kind="FleetApp",ready="True"'),
         at: '50m',
+      },
+    ],
+  },
+  MusterInformerFailing: {
+    fires: {
+      why: 'the list of one namespace is refused every half a minute',
+      series: gauge(INFORMER_FAILURES, '0+2x60', 'resource="secrets",reason="refused"'),
+      at: '30m',
+    },
+    labels: { ...JOB, resource: 'secrets' },
+    quiet: [
+      {
+        why: 'the API server ends watches as it always does',
+        series: gauge(INFORMER_FAILURES, '0+2x60', 'resource="secrets",reason="gone"'),
+        at: '30m',
+      },
+      {
+        why: 'it was updated half an hour ago',
+        series: gauge(INFORMER_FAILURES, '0+2x5 10x60', 'resource="secrets",reason="unavailable"'),
+        at: '40m',
+      },
+    ],
+  },
+  MusterNamespaceNotFollowed: {
+    fires: {
+      why: 'two without their RoleBinding',
+      series: gauge('muster_kubernetes_namespaces', '2x30', 'standing="not_granted"'),
+      at: '20m',
+    },
+    labels: { ...JOB, standing: 'not_granted' },
+    quiet: [
+      {
+        why: 'all are followed, but one that is not there yet',
+        series: {
+          ...gauge('muster_kubernetes_namespaces', '5x30', 'standing="followed"'),
+          ...gauge('muster_kubernetes_namespaces', '1x30', 'standing="absent"'),
+          ...gauge('muster_kubernetes_namespaces', '0x30', 'standing="held_by_another"'),
+        },
+        at: '20m',
       },
     ],
   },

@@ -21,37 +21,70 @@ export const REPLICAS_CASES: AlertCases = {
         at: '20m',
       },
       { why: 'it has been so for hours', series: build('1x2 stale'), at: '1000m', step: '10m' },
+      {
+        why: 'they have not answered for days, and Prometheus goes on to ask them',
+        series: { ...build('1x2 stale'), ...gauge('up', '1x2 0x600') },
+        at: '4000m',
+        step: '10m',
+      },
+      {
+        why: 'the only ones there were have been gone for days',
+        series: build('1x2 stale'),
+        at: '4000m',
+        step: '10m',
+        labels: {},
+      },
+      { why: 'nothing was ever scraped', series: gauge('up', '1x30', 'job="other"'), at: '10m', labels: {} },
     ],
     labels: JOB,
     quiet: [
       { why: 'one is left', series: { ...build('1x10 stale'), ...build('1x60', 'b') }, at: '20m' },
       { why: 'one came back', series: build('1x10 stale stale stale stale stale 1x30'), at: '20m' },
-      { why: 'it was removed days ago', series: build('1x10 stale'), at: '2000m', step: '10m' },
+      {
+        why: 'one of several installations was removed days ago',
+        series: { ...build('1x10 stale'), ...gauge('muster_build_info', '1x300', 'instance="b",job="other"') },
+        at: '2000m',
+        step: '10m',
+      },
     ],
   },
   MusterReplicasMissing: {
     fires: {
       why: 'one of three is gone',
-      series: { ...build('1x400'), ...build('1x400', 'b'), ...build('1x300 stale', 'c') },
+      series: { ...build('1x400'), ...build('1x300 stale', 'c'), ...gauge('muster_replicas', '3x300 2x100') },
       at: '330m',
     },
     alsoFires: [
       {
-        why: 'one on the registry is not scraped',
-        series: { ...build('1x60'), ...gauge('muster_replicas', '2x60') },
-        at: '30m',
+        why: 'one on the registry is not scraped any more',
+        series: { ...build('1x400'), ...build('1x300 stale', 'b'), ...gauge('muster_replicas', '2x400') },
+        at: '330m',
+      },
+      {
+        why: 'one that was added is not scraped',
+        series: { ...build('1x400'), ...gauge('muster_replicas', '1x300 2x100') },
+        at: '330m',
       },
     ],
     labels: JOB,
     quiet: [
       {
         why: 'it came back',
-        series: { ...build('1x400'), ...build('1x400', 'b'), ...build('1x300 stale stale stale 1x100', 'c') },
+        series: {
+          ...build('1x400'),
+          ...build('1x300 stale stale stale 1x100', 'c'),
+          ...gauge('muster_replicas', '2x300 1x2 2x100'),
+        },
+        at: '330m',
+      },
+      {
+        why: 'another Prometheus scrapes the others, also one that was added',
+        series: { ...build('1x400'), ...gauge('muster_replicas', '2x300 3x100') },
         at: '330m',
       },
       {
         why: 'there are fewer for most of a day',
-        series: { ...build('1x300'), ...build('1x20 stale', 'b') },
+        series: { ...build('1x300'), ...build('1x20 stale', 'b'), ...gauge('muster_replicas', '2x20 1x300') },
         at: '1000m',
         step: '10m',
       },
@@ -112,6 +145,29 @@ export const REPLICAS_CASES: AlertCases = {
         at: '41m',
       },
     ],
+  },
+  MusterOperatorTokensDiffer: {
+    fires: {
+      why: 'each of two sees the other, for as long as it takes to look',
+      series: {
+        ...gauge('muster_replicas_with_other_operator_tokens', '1x30'),
+        ...gauge('muster_replicas_with_other_operator_tokens', '1x30', 'instance="b"'),
+      },
+      at: '15m',
+    },
+    labels: JOB,
+    quiet: [
+      {
+        why: 'the file of one was replaced some minutes before that of the other',
+        series: gauge('muster_replicas_with_other_operator_tokens', '0 1x5 0x30'),
+        at: '15m',
+      },
+    ],
+  },
+  MusterAuditAttemptsDropped: {
+    fires: { why: 'one entry', series: gauge('muster_audit_attempts_dropped_total', '0x10 1x30'), at: '20m' },
+    labels: JOB,
+    quiet: [{ why: 'none', series: gauge('muster_audit_attempts_dropped_total', '0x60'), at: '20m' }],
   },
   MusterReplicaDown: {
     fires: {

@@ -206,6 +206,7 @@ export const STORE_CASES: AlertCases = {
     fires: { why: 'always behind', series: gauge('muster_watch_cache_lag_revisions', '0x10 3x30'), at: '25m' },
     labels: REPLICA,
     quiet: [
+      { why: 'it has caught up', series: gauge('muster_watch_cache_lag_revisions', '3x18 0x30'), at: '25m' },
       { why: 'behind now and then', series: gauge('muster_watch_cache_lag_revisions', '3 0 3 3 0 3 3 0x30'), at: '8m' },
     ],
   },

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Term } from '../../../src/controller/leader.ts';
 import { meteringReconciler, type MeteringDeps } from '../../../src/controller/metering.ts';
 import { createFleet } from '../../../src/domain/fleet/fleet.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
@@ -58,6 +59,9 @@ export interface Replica extends AsyncDisposable {
   meter(fence?: readonly Expectation[]): Promise<void>;
 }
 
+/** A term that does not end. */
+export const termOf = (fence: Term['fence'] = []): Term => ({ fence, signal: new AbortController().signal });
+
 /** The part of a replica that metering needs: the fleet in memory, which follows the store. */
 export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica> {
   const memory = new FleetMemory({ onUnreadable: () => undefined });
@@ -84,7 +88,7 @@ export async function replicaOn(store: Store, clock: FakeClock): Promise<Replica
     watchCache,
     caughtUp,
     async meter(fence = []) {
-      const loop = meteringReconciler(deps, { fence });
+      const loop = meteringReconciler(deps, termOf(fence));
       const signal = new AbortController().signal;
       // Each round meters one night, and the last one finds nothing due; a first round may only move the day on.
       for (let before = ''; ;) {

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { KEYS } from '../../src/domain/records/keys.ts';
+import type { Store } from '../../src/store/port.ts';
+import { cataloguedSeries } from '../support/monitoring/metrics-catalogue.ts';
+import { findPrometheus } from '../support/monitoring/prometheus-binary.ts';
+import { AlertTests, promtool } from '../support/monitoring/promtool.ts';
+import { alerts, ruleFiles } from '../support/monitoring/rules.ts';
+import { LightTraffic } from '../support/service/light-traffic.ts';
+import { call, Muster } from '../support/service/muster.ts';
+import { etcdBackend } from '../support/store/backends.ts';
+import { wrappedStore } from '../support/store/wrapped-store.ts';
+import { FakeClock } from '../support/time/fake-clock.ts';
+import { until } from '../support/time/until.ts';
+
+/*
+ * Two replicas on one etcd, of which the leader hands over to the other: what each of them exposes, as a shard of
+ * Prometheus sees it that scrapes no other replica.
+ */
+
+const SETUP_MS = 600_000;
+const LEADER_ALONE = /; on the leader alone\.$/;
+/** In steps of ten minutes: the longest look back of an alert is three days, but for that of purges. */
+const STEPS = 600;
+const JUDGED_AT = ['30m', '27h', '52h', '90h'];
+
+const etcd = inject('etcd');
+
+/** A store whose holder of the key `leader` loses it on command, and never has it again. */
+class LosesLeadership {
+  readonly #losing = new AbortController();
+
+  wrap(store: Store): Store {
+    const hold: Store['hold'] = async (key, ...rest) => {
+      if (key !== KEYS.leader()) return await store.hold(key, ...rest);
+      if (this.#losing.signal.aborted) return 'taken';
+      const held = await store.hold(key, ...rest);
+      if (held === 'taken') return held;
+      return {
+        revision: held.revision,
+        lost: AbortSignal.any([held.lost, this.#losing.signal]),
+        rewrite: (value) => held.rewrite(value),
+        release: () => held.release(),
+      };
+    };
+    return wrappedStore(store, { hold });
+  }
+
+  lose(): void {
+    this.#losing.abort();
+  }
+}
+
+describe.skipIf(etcd === undefined || !findPrometheus())('replicas of one installation', () => {
+  const opened = new AsyncDisposableStack();
+  const texts = { leader: '', follower: '', former: '' };
+
+  beforeAll(async () => {
+    const place = etcdBackend(etcd ?? '').place();
+    const clock = new FakeClock(new Date().setUTCHours(0, 0, 0, 0) - 10_000);
+    const leadership = new LosesLeadership();
+    const wrapStore = (store: Store): Store => leadership.wrap(store);
+    const one = opened.use(await Muster.start({ ...place, clock, wrapStore }));
+    const exposed = async ({ ops }: Muster): Promise<string> => (await call(`${ops}/metrics`)).text;
+    /** Time passes until one text has all of these lines. */
+    const exposes = async (muster: Muster, ...lines: string[]): Promise<string> => {
+      let text = '';
+      await until(async () => {
+        text = await exposed(muster);
+        const has = lines.every((line) => text.includes(`\n${line}\n`));
+        if (!has) clock.advance(1000);
+        return has;
+      });
+      return text;
+    };
+    await exposes(one, 'muster_controller_leading 1');
+    const traffic = await LightTraffic.start(one, clock);
+    const other = opened.use(await Muster.start({ ...place, clock }));
+    await traffic.overMidnight();
+    await traffic.counted();
+    texts.follower = await exposes(
+      other,
+      'muster_controller_leading 0',
+      'muster_controller_leader_known 1',
+      'muster_replicas 2',
+    );
+    leadership.lose();
+    texts.leader = await exposes(
+      other,
+      'muster_controller_leading 1',
+      'muster_replicas 2',
+      'muster_rate_limited_accounts 0',
+    );
+    texts.former = await exposes(one, 'muster_controller_leading 0', 'muster_controller_leader_known 1');
+  }, SETUP_MS);
+  afterAll(() => opened.disposeAsync(), SETUP_MS);
+
+  test.each(['follower', 'former'] as const)(
+    'a shard that scrapes a %s alone fires nothing in days',
+    { timeout: SETUP_MS },
+    async (role) => {
+      using files = new AlertTests();
+      const file = files.write({
+        rule_files: ruleFiles.map(({ path }) => path),
+        evaluation_interval: '10m',
+        tests: [
+          {
+            interval: '10m',
+            input_series: overDays(texts[role]),
+            alert_rule_test: JUDGED_AT.flatMap((eval_time) =>
+              alerts.map(({ alert }) => ({ eval_time, alertname: alert, exp_alerts: [] })),
+            ),
+          },
+        ],
+      });
+      expect(await promtool('test', 'rules', file)).toContain('SUCCESS');
+    },
+  );
+
+  const has = (text: string, name: string): boolean => new RegExp(`^${name}(?:_count)?(?:\\{| )`, 'm').test(text);
+  const own = cataloguedSeries().filter(({ name, type }) => type === 'gauge' && name.startsWith('muster_'));
+  /** The role, a file or TLS is not there, or no account is limited. */
+  const absent = /^muster_(?:kubernetes_|certificate_|file_unusable$|rate_limit_top_|account_(?:growth|quota)_)/;
+
+  test('a gauge of which docs/METRICS.md says that the leader alone has it is on no other replica', () => {
+    const alone = cataloguedSeries().filter(({ help }) => LEADER_ALONE.test(help));
+    expect(alone.length).toBeGreaterThan(10);
+    for (const { name } of alone) {
+      expect({ name, follower: has(texts.follower, name), former: has(texts.former, name) }).toEqual({
+        name,
+        follower: false,
+        former: false,
+      });
+      if (own.some((gauge) => gauge.name === name) && !absent.test(name)) expect(texts.leader).toContain(`\n${name}`);
+    }
+  });
+
+  test('every other gauge is on every replica', () => {
+    const everywhere = own.filter(({ name, help }) => !LEADER_ALONE.test(help) && !absent.test(name));
+    expect(everywhere.length).toBeGreaterThan(10);
+    for (const text of Object.values(texts)) {
+      expect(everywhere.map(({ name }) => name).filter((name) => !has(text, name))).toEqual([]);
+    }
+  });
+});
+
+/** What a replica exposes, unchanged for days but for its clock; a time that it tells is one before all of them. */
+function overDays(text: string): readonly { readonly series: string; readonly values: string }[] {
+  const lines = [...text.matchAll(/^((?:muster|process|nodejs)_\w+)(?:\{(.*)\})? (\S+)$/gm)];
+  const exposed = lines.map(([, name = '', labels = '', value = '']) => ({
+    series: `${name}{job="muster",instance="a"${labels === '' ? '' : `,${labels}`}}`,
+    values: valuesOf(name, Number(value)),
+  }));
+  return [...exposed, { series: 'up{job="muster",instance="a"}', values: `1x${STEPS}` }];
+}
+
+function valuesOf(name: string, value: number): string {
+  if (name === 'muster_wall_clock_seconds') return `0+600x${STEPS}`;
+  if (name.endsWith('_timestamp_seconds') && value > 0) return `1x${STEPS}`;
+  // promtool repeats numbers alone.
+  return Number.isNaN(value) ? Array.from({ length: STEPS }, () => 'NaN').join(' ') : `${value}x${STEPS}`;
+}
