@@ -27,7 +27,7 @@ lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do whe
 
 - A histogram is stored as \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`, a summary as \`NAME\`, \`NAME_sum\` and \`NAME_count\`.
 - A label has one of the values that are listed below its table: no account, app, key or path becomes a label, but
-  for the ids of at most 20 accounts that are limited or near it. A counter with one label has all its series from the
+  for the ids of a bounded number of accounts in the label \`account\`. A counter with one label has all its series from the
   start, at 0.
 - A gauge "on the leader alone" or "on a replica that led" is to be summed, or its maximum taken, over the replicas.
 

@@ -9,6 +9,7 @@ import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
+import type { AccountRollouts } from '../../domain/otel-config/account-rollouts.ts';
 import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
@@ -29,6 +30,7 @@ export interface OperatorServices {
   readonly auditVerifier: AuditVerifier;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;
+  readonly accountRollouts: Pick<AccountRollouts, 'current'>;
   readonly usages: Usages;
   readonly keyRotation: KeyRotation;
   readonly backups: Backups;
