@@ -15,7 +15,7 @@ export function rolloutMetrics({ delivery }: Sections) {
     labels: { state: ROLLOUT_STATES },
     unit: 'devices',
   });
-  const failing = delivery.gauge({
+  const failing = delivery.seriesGauge({
     name: 'muster_rollout_failing_accounts',
     help: 'Accounts of which half or more of the devices that poll could not apply the configuration, 3 at least; on the leader alone.',
     unit: 'accounts',
@@ -42,7 +42,7 @@ export function rolloutMetrics({ delivery }: Sections) {
       named: readonly AccountRollout[],
     ): void {
       devices(counted ? ROLLOUT_STATES.map((state) => [{ state }, counted.devices[state]] as const) : []);
-      failing(counted?.failing ?? 0);
+      failing(counted ? [[{}, counted.failing]] : []);
       top(
         RANKED_STATES.flatMap((state) =>
           ranked(named, state).map((one) => [{ account: one.accountId, state }, one[state]] as const),

@@ -206,7 +206,9 @@ onEachBackend('the rollouts that stand out', (backend) => {
     expect(text).not.toMatch(new RegExp(`rollout_top_failed_ratio{account="${slow}"}|account="${well}"`));
     for (const replica of replicas) {
       const shown = (await call(`${replica.ops}/metrics`)).text;
-      expect(shown.includes('muster_rollout_top_devices{')).toBe(leaders.includes(replica));
+      for (const name of ['top_devices{', 'top_failed_ratio{', 'failing_accounts ']) {
+        expect(shown.includes(`\nmuster_rollout_${name}`)).toBe(leaders.includes(replica));
+      }
     }
   });
 
