@@ -26,8 +26,16 @@ product's contract: the changelog tells of each one that is renamed or removed. 
 lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do when an alert fires.
 
 - A histogram is stored as \`NAME_bucket\`, \`NAME_sum\` and \`NAME_count\`, a summary as \`NAME\`, \`NAME_sum\` and \`NAME_count\`.
+- There are no \`_created\` series, in either format: Prometheus stores each as a series of its own, unless a flag of it is
+  set that no scrape tells of. \`process_start_time_seconds\` says since when a process counts.
+- Histograms are classic ones, also where Prometheus asks for native ones, which it does by asking for Protocol Buffers:
+  it gets OpenMetrics then. The client library has neither (\`@prometheus-io/client\` 0.16.1;
+  <https://github.com/prometheus/client_js/pull/856> would add both), and OpenMetrics 1.0.0 has no native histograms. A release
+  of the library that has them would change this; a writer of Protocol Buffers of our own is not worth it. Prometheus 3
+  can convert classic histograms as it scrapes them (\`convert_classic_histograms_to_nhcb\`); let it keep the classic ones
+  beside them (\`always_scrape_classic_histograms\`), since the rules and boards read those.
 - A label has one of the values that are listed below its table: no account, app, key or path becomes a label, but
-  for the ids of at most 20 accounts that are limited or near it. A counter with one label has all its series from the
+  for the ids of a bounded number of accounts in the label \`account\`. A counter with one label has all its series from the
   start, at 0.
 - A gauge "on the leader alone" has no series on the other replicas, also on one that led before. Every other gauge is on
   every replica: take the sum, the maximum or the minimum over them, as its meaning asks.

@@ -1,53 +1,8 @@
 import type { Board } from './board.ts';
-import { atLeast, lines, number, of, rising, type Panel } from './panel.ts';
-import { INSTALLATION, count, max, min, quantile, rate, series, sum } from './query.ts';
+import { lines, of, rising } from './panel.ts';
+import { count, max, min, quantile, rate, series, sum } from './query.ts';
 
 const REQUESTS = 'muster_http_request_duration_seconds';
-const LISTENERS = ['api', 'device'] as const;
-const recorded = (name: string, more: string): string => sum(`muster:${name}{${INSTALLATION},${more}}`);
-
-/** The share of good requests of one listener within three days. */
-const objective = (listener: string, bad: string, all: string, words: Pick<Panel, 'title' | 'description'>): Panel =>
-  number(
-    { ...words, unit: 'percentunit', max: 1, steps: atLeast(bad === 'errors' ? 0.999 : 0.99) },
-    `1 - ${recorded(`${bad}:rate3d`, `listener="${listener}"`)} / ${recorded(`${all}:rate3d`, `listener="${listener}"`)}`,
-  );
-
-const objectives = LISTENERS.flatMap((listener) => [
-  objective(listener, 'errors', 'requests', {
-    title: `Availability, ${listener}, 3 days`,
-    description: 'Requests that were neither answered with 5xx nor rejected. The objective is 99.9 % over 30 days.',
-  }),
-  objective(listener, 'slow', 'answers', {
-    title: `Within 250 ms, ${listener}, 3 days`,
-    description: 'Answers of 2xx and 304, without held polls, that took at most 250 ms. The objective is 99 %.',
-  }),
-]);
-
-const burn = (bad: string, all: string, allowed: number): string =>
-  `${sum(`muster:${bad}:rate1h{${INSTALLATION}}`, 'listener')} / ${sum(`muster:${all}:rate1h{${INSTALLATION}}`, 'listener')} / ${allowed}`;
-
-const burns = [
-  lines(
-    {
-      title: 'Burn of the availability budget, 1 hour',
-      description:
-        'How many times faster than allowed the budget of errors goes: 1 uses it up in 30 days, 14.4 in two. Above 14.4 somebody is woken.',
-      unit: 'suffix: ×',
-      steps: rising(1, 14.4),
-    },
-    of(burn('errors', 'requests', 0.001), '{{listener}}'),
-  ),
-  lines(
-    {
-      title: 'Burn of the latency budget, 1 hour',
-      description: 'The same for answers that took longer than 250 ms.',
-      unit: 'suffix: ×',
-      steps: rising(1, 14.4),
-    },
-    of(burn('slow', 'answers', 0.01), '{{listener}}'),
-  ),
-];
 
 const traffic = [
   lines(
@@ -180,9 +135,8 @@ const processes = [
 export const apiBoard: Board = {
   name: 'api',
   title: 'Muster: API',
-  description: 'Objectives, traffic and latency of the listeners, and the processes behind them.',
+  description: 'Traffic and latency of the listeners, and the processes behind them.',
   rows: [
-    { title: 'Objectives', panels: [...objectives, ...burns] },
     { title: 'Traffic', panels: traffic },
     { title: 'Replicas', panels: processes },
   ],

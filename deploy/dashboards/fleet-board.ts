@@ -1,8 +1,10 @@
 import type { Board } from './board.ts';
-import { lines, number, of, rising } from './panel.ts';
+import { lines, number, of, rising, table } from './panel.ts';
 import { perMinute, max, quantile, rate, series, sum } from './query.ts';
 
 const DEVICES = 'muster_rollout_devices';
+const TOP = 'muster_rollout_top_devices';
+const FAILING = 'muster_rollout_top_failed_ratio';
 const REFUSED = 'result!~"enrolled|replayed"';
 
 const now = [
@@ -62,6 +64,47 @@ const delivery = [
   lines(
     { title: 'Configurations changed', description: 'Stored and purged by owners.', unit: 'opm' },
     of(sum(perMinute('muster_mutations_total', 'action=~"otel.+"'), 'action'), '{{action}}'),
+  ),
+];
+
+const NAMED = 'with MUSTER_METRICS_ACCOUNTS=off';
+
+const accounts = [
+  table(
+    {
+      title: 'Accounts with the most devices without the configuration',
+      description:
+        'At most 20 of each state, counted by the leader once a minute. All four rankings: `muster rollout list`.',
+      unit: 'short',
+      alert: 'MusterAccountRolloutFailing',
+      mayBeEmpty: `while every device has its configuration, and ${NAMED}`,
+    },
+    'account',
+    { name: 'Failed', expr: max(series(TOP, 'state="failed"'), 'account') },
+    { name: 'Pending', expr: max(series(TOP, 'state="pending"'), 'account') },
+    { name: 'Stale', expr: max(series(TOP, 'state="stale"'), 'account') },
+  ),
+  lines(
+    {
+      title: 'Failed, of the devices of a failing account',
+      description:
+        'The 20 largest accounts of which half or more of the devices that poll could not apply the configuration.',
+      unit: 'percentunit',
+      max: 1,
+      alert: 'MusterAccountRolloutFailing',
+      mayBeEmpty: `while no rollout fails, and ${NAMED}`,
+    },
+    of(max(series(FAILING), 'account'), '{{account}}'),
+  ),
+  lines(
+    {
+      title: 'Accounts whose rollout fails',
+      description: 'All of them, those without series of their own too.',
+      unit: 'short',
+      steps: rising(1, 10),
+      alert: 'MusterAccountRolloutFailing',
+    },
+    of(max(series('muster_rollout_failing_accounts')), 'failing'),
   ),
 ];
 
@@ -174,6 +217,7 @@ export const fleetBoard: Board = {
   rows: [
     { title: 'Now', panels: now },
     { title: 'Delivery', panels: delivery },
+    { title: 'Rollouts by account', panels: accounts },
     { title: 'Polls', panels: polls },
     { title: 'Enrollment and apps', panels: enrollment },
   ],

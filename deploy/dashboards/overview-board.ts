@@ -1,23 +1,13 @@
 import type { Board } from './board.ts';
 import { atLeast, lines, number, of, rising, table } from './panel.ts';
-import { count, INSTALLATION, max, orNone, perMinute, series, sum } from './query.ts';
+import { count, INSTALLATION, max, perMinute, series, sum } from './query.ts';
 import { limitedAccounts } from './rate-board.ts';
+import { budgets } from './slo-board.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const FIRING = `ALERTS{${INSTALLATION},alertname=~"Muster.+",alertstate="firing"}`;
 const LAST_NIGHT = 'muster_metering_last_night_timestamp_seconds';
-
-/** Each hour of 30 days counts by its requests; an hour without errors has no series of them. */
-const over30Days = (recorded: string): string =>
-  sum(`sum_over_time(muster:${recorded}:rate1h{${INSTALLATION}}[30d:1h])`, 'listener');
-
-const budget = (title: string, description: string, bad: string, all: string, allowed: number) =>
-  number(
-    { title, description, unit: 'percentunit', max: 1, steps: atLeast(0), width: 12 },
-    `1 - ${orNone(over30Days(bad), over30Days(all))} / ${over30Days(all)} / ${allowed}`,
-    '{{listener}}',
-  );
 
 const firing = [
   number(
@@ -41,23 +31,6 @@ const firing = [
     },
     'alertname',
     { name: 'Firing', expr: count(FIRING, 'alertname', 'severity', 'namespace', 'job') },
-  ),
-];
-
-const budgets = [
-  budget(
-    'Error budget left of 30 days',
-    'Of the 0.1 % of requests that may fail: 0 % and the objective is missed.',
-    'errors',
-    'requests',
-    0.001,
-  ),
-  budget(
-    'Latency budget left of 30 days',
-    'Of the 1 % of answers that may take longer than 250 ms: 0 % and the objective is missed.',
-    'slow',
-    'answers',
-    0.01,
   ),
 ];
 

@@ -167,8 +167,8 @@ const accessVariables = {
     .prefault('on')
     .meta({
       description:
-        'With `on`, `/metrics` of the leader names by their ids up to 20 accounts that are limited or near it. With ' +
-        '`off` it names none; `muster limits` still does.',
+        'With `on`, `/metrics` of the leader names by their ids up to 20 accounts that are limited or near it, and up to ' +
+        '20 of each ranking of rollouts. With `off` it names none; `muster limits` and `muster rollout list` still do.',
     }),
   MUSTER_DEVICE_RATE_PER_MINUTE: integer(1, 100_000).prefault('60').meta({
     description: 'Requests a minute of one device on one replica. Further ones are refused with 429.',

@@ -1,5 +1,4 @@
 import { SWEEPS } from '../domain/features.ts';
-import type { RolloutCounts } from '../domain/otel-config/rollout.ts';
 import type { QuotaState } from '../domain/quota/growth.ts';
 import { OPEN, SECONDS } from '../metrics/instruments/label-values.ts';
 import type { Sections } from '../metrics/instruments/sections.ts';
@@ -138,24 +137,6 @@ export const rewrapMetrics = ({ keys }: Sections) => ({
     unit: 'secrets',
   }),
 });
-
-/** The states of a device towards the current configuration. */
-const ROLLOUT_STATES = ['applied', 'failed', 'pending', 'stale'] as const satisfies readonly (keyof RolloutCounts)[];
-
-export function rolloutMetrics({ delivery }: Sections) {
-  const devices = delivery.seriesGauge({
-    name: 'muster_rollout_devices',
-    help: 'Cloud devices of Enterprise accounts, by what they did with the current configuration; on the leader alone.',
-    labels: { state: ROLLOUT_STATES },
-    unit: 'devices',
-  });
-  return {
-    /** @param counts devices of all accounts by state; undefined on a replica that counts them no longer */
-    rolloutCounted: (counts: RolloutCounts | undefined): void =>
-      devices(counts ? ROLLOUT_STATES.map((state) => [{ state }, counts[state]] as const) : []),
-  };
-}
-export type RolloutMetrics = ReturnType<typeof rolloutMetrics>;
 
 /** The limited accounts, as the leader knows them over all replicas. */
 export interface CountedRateLimits {

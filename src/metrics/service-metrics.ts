@@ -7,6 +7,7 @@ import { kubeClientMetrics } from '../controller/kubernetes/client/metrics.ts';
 import { operatorMetrics } from '../controller/kubernetes/metrics.ts';
 import { informerMetrics } from '../controller/kubernetes/runtime/metrics.ts';
 import * as controller from '../controller/metrics.ts';
+import { rolloutMetrics } from '../controller/rollout-metrics.ts';
 import { auditedAttemptsMetrics } from '../domain/access-audit/audited-attempts.ts';
 import { exportMetrics } from '../domain/access-audit/audited-exports.ts';
 import { attemptMetrics } from '../domain/access-audit/failed-attempts.ts';
@@ -30,8 +31,9 @@ import { libraryMetrics, processMetrics } from './process-metrics.ts';
  * Metrics are a module of verbs: a room declares the series that it counts, and has verbs for them. Names, labels and
  * buckets are nobody else's business. Labels come from closed sets (route templates, codes, results); account and app
  * ids go to the log, but for the ids of at most 20 accounts that are limited or near it
- * (docs/adr/0034-limited-accounts.md), and of the 3 that grow fastest and the 3 whose quotas end first
- * (docs/adr/0059-a-quota-for-each-account.md). docs/METRICS.md is made from the definitions.
+ * (docs/adr/0034-limited-accounts.md), of the 3 that grow fastest and the 3 whose quotas end first
+ * (docs/adr/0059-a-quota-for-each-account.md), and of the 20 that lead each ranking of rollouts
+ * (docs/adr/0010-rollout-counts-are-read.md). docs/METRICS.md is made from the definitions.
  */
 
 /** The verbs of all rooms, and the registry that a scrape reads. */
@@ -65,7 +67,7 @@ export function createMetrics(version: string) {
     ...heldPollMetrics(sections),
     ...mutationMetrics(sections),
     ...detectionMetrics(sections),
-    ...controller.rolloutMetrics(sections),
+    ...rolloutMetrics(sections),
     ...opampMetrics(sections),
     ...sharingMetrics(sections),
     ...controller.loopMetrics(sections),

@@ -13,6 +13,7 @@ import { rewrapReconciler } from '../controller/rewrap.ts';
 import { rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
+import type { AccountRollouts } from '../domain/otel-config/account-rollouts.ts';
 import { configuredPrice, type Core } from './domain-services.ts';
 import { createTermServices } from './term-services.ts';
 
@@ -21,6 +22,7 @@ interface ControllerDeps extends Core {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;
   readonly limitedAccounts: LimitedAccounts;
+  readonly accountRollouts: AccountRollouts;
   /** Off only in tests: then every controller works at once, unfenced, and must still do no harm. */
   readonly election: boolean;
 }
@@ -39,7 +41,10 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),
     pricesReconciler({ ...deps, price: configuredPrice(config) }, term),
     meteringReconciler({ ...deps, meteringDelayMs: config.metering.delaySeconds * 1000 }, term),
-    rolloutReconciler({ ...deps, pollIntervalSeconds: config.pollIntervalSeconds }, term),
+    rolloutReconciler(
+      { ...deps, pollIntervalSeconds: config.pollIntervalSeconds, metricsAccounts: config.metricsAccounts },
+      term,
+    ),
     rateLimitsReconciler({ ...deps, metricsAccounts: config.metricsAccounts }, term),
     rewrapReconciler(services),
   ];

@@ -32,6 +32,7 @@ import { createOperatorCreates } from '../domain/mutation/operator-creates.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createDeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createOtelConfigs } from '../domain/otel-config/otel-config.ts';
+import { createAccountRollouts } from '../domain/otel-config/account-rollouts.ts';
 import { createRollouts } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { createQuotas } from '../domain/quota/quotas.ts';
@@ -152,6 +153,7 @@ export function createDomainServices(core: Core) {
     appConsents: createAppConsents(mutations),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
+    accountRollouts: createAccountRollouts(core),
     auditVerifier: createAuditVerifier({ store, fleet }),
     reviewQueue: createReviewQueue(mutations),
     keyRotation: createKeyRotation(core),

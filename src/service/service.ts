@@ -115,7 +115,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...backgroundLoops(core, domain, listeners, outdated.resolve),
     rateWindow,
     ...(config.roles.has('controller')
-      ? [leadership({ ...core, operator, limitedAccounts, election: options.election ?? true }, leaving.signal)]
+      ? [
+          leadership(
+            { ...core, ...domain, operator, limitedAccounts, election: options.election ?? true },
+            leaving.signal,
+          ),
+        ]
       : []),
   ];
   const ended = Promise.all(background.map((work) => work.run(stopping.signal)));

@@ -127,6 +127,8 @@ describe('wrong usage: exit code 2, in words, before anything is asked', () => {
     [['api-keys', 'list'], /required option '-a, --account <account>' not specified/],
     [['audit', 'list', '--since', 'yesterday'], /It is a duration with its unit, such as 90s/],
     [['limits', '--top', '21'], /It is a whole number of accounts from 1 to 20/],
+    [['rollout', 'list', '--top', '0'], /It is a whole number of accounts from 1 to 20/],
+    [['rollout', 'list', '--by', 'applied'], /Allowed choices are failing, failed, pending, stale/],
   ])('muster %j', async (args, words) => {
     const { code, stdout, stderr } = await musterHere(args);
     expect([code, stdout]).toEqual([2, '']);

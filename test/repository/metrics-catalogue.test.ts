@@ -82,6 +82,8 @@ describe('labels', () => {
       'account of muster_rate_limit_top_refused',
       'account of muster_account_growth_top_bytes_per_second',
       'account of muster_account_quota_left_seconds',
+      'account of muster_rollout_top_devices',
+      'account of muster_rollout_top_failed_ratio',
     ]);
     expect(labels.filter(({ values }) => new Set(values).size !== values.length)).toEqual([]);
   });

@@ -3,7 +3,8 @@ import type { CreatedApiKey, ListedApiKey } from '../../src/api/contract/operato
 import type { ConsentedApp } from '../../src/api/contract/operator/apps.ts';
 import type { AuditVerification } from '../../src/api/contract/operator/audit.ts';
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
-import type { KeyStatus, Rollout } from '../../src/api/contract/operator/service.ts';
+import type { Rollout } from '../../src/api/contract/operator/rollout.ts';
+import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';

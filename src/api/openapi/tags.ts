@@ -17,6 +17,7 @@ const KEYS: Tag = { name: 'Keys and backups', description: 'Key-encryption keys,
 const SIGN_IN: Tag = { name: 'Sign-in', description: 'The ways into the panel, and the signed-in user himself.' };
 const PEOPLE: Tag = { name: 'People', description: 'Users, members of accounts, and links of a single use.' };
 const OVERVIEW: Tag = { name: 'Overview', description: 'An account, or the service, at a glance; live changes.' };
+const ROLLOUT: Tag = { name: 'Rollout', description: 'How far a configuration has come among the daemons.' };
 const USAGE: Tag = { name: 'Usage and limits', description: 'Metered nights, and accounts near their rate limit.' };
 
 /** The tags by the last part of a path that has one. */
@@ -29,7 +30,8 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   accounts: { name: 'Accounts', description: 'The owners of apps.' },
   'api-keys': { name: 'API keys', description: 'The keys by which owners and their automation authenticate.' },
   audit: AUDIT,
-  rollout: { name: 'Rollout', description: 'How far a configuration has come among the daemons.' },
+  rollout: ROLLOUT,
+  rollouts: ROLLOUT,
   'review-queue': { name: 'Review queue', description: 'Detections that wait for a decision.' },
   keys: KEYS,
   backup: KEYS,

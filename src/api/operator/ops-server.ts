@@ -31,7 +31,7 @@ import { readKeys, rotateKeys } from './keys.ts';
 import { PUBLIC_PATHS, type PublicFiles } from './public-files.ts';
 import { readRateLimits } from './rate-limits.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
-import { readRollout } from './rollout.ts';
+import { listRollouts, readRollout } from './rollout.ts';
 import type { OperatorCall, OperatorServices } from './route.ts';
 import { readUsage } from './usage.ts';
 import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUser } from './users.ts';
@@ -68,6 +68,7 @@ export const OPERATIONS = [
   listServiceAudit,
   verifyServiceAudit,
   readRollout,
+  listRollouts,
   listReviewQueue,
   decideReview,
   readKeys,

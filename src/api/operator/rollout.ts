@@ -1,6 +1,7 @@
+import { ranked } from '../../domain/otel-config/account-rollouts.ts';
 import type { Rollout } from '../../domain/otel-config/rollout.ts';
 import { dateTime } from '../../time/date-time.ts';
-import * as operations from '../contract/operator/service.ts';
+import * as operations from '../contract/operator/rollout.ts';
 import { handle } from './route.ts';
 
 /** A rollout as it is sent. */
@@ -15,3 +16,26 @@ export const readRollout = handle(operations.readRollout)(async ({ accountId }, 
   status: 200,
   body: rolloutBody(await rollouts.of(accountId)),
 }));
+
+/** GET /operator/v1/rollouts: the accounts whose rollouts stand out, as the leader counted them last. */
+export const listRollouts = handle(operations.listRollouts)(async ({ query: { by, top } }, { accountRollouts }) => {
+  const counted = await accountRollouts.current();
+  return {
+    status: 200,
+    body: {
+      countedAt: counted ? dateTime(counted.countedAt) : null,
+      failing: counted?.failing ?? 0,
+      accounts: ranked(counted?.accounts ?? [], by)
+        .slice(0, top)
+        .map(({ accountId, revision, applied, failed, pending, stale }) => ({
+          accountId,
+          revision,
+          devices: applied + failed + pending + stale,
+          applied,
+          failed,
+          pending,
+          stale,
+        })),
+    },
+  };
+});

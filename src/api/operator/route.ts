@@ -8,6 +8,7 @@ import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
+import type { AccountRollouts } from '../../domain/otel-config/account-rollouts.ts';
 import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
@@ -26,6 +27,7 @@ export interface OperatorServices {
   readonly auditVerifier: AuditVerifier;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;
+  readonly accountRollouts: Pick<AccountRollouts, 'current'>;
   readonly usages: Usages;
   readonly keyRotation: KeyRotation;
   readonly backups: Backups;

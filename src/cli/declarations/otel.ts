@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { choice, CONNECTED, durationIn } from '../terminal/globals.ts';
+import { choice, CONNECTED, durationIn, ONE, wholeNumber } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
 import { commandsOf } from './declare.ts';
 
@@ -29,10 +29,14 @@ export function addOtel(program: Command, env: Environment): void {
   add('purge', purging, changes, async () => (await code()).purgeOtelConfig);
 }
 
-/** `muster rollout status`. */
+/** As many accounts as the service lists. */
+const TOP_MAX = 20;
+
+/** `muster rollout …`. */
 export function addRollout(program: Command, env: Environment): void {
   const rollout = program.command('rollout').description('how far a configuration has come among the daemons');
-  commandsOf(rollout, env)(
+  const add = commandsOf(rollout, env);
+  add(
     'status',
     'show how many devices have applied the configuration; asks the ops listener',
     ['url', 'context', 'requestId', 'output', 'quiet'],
@@ -42,4 +46,11 @@ export function addRollout(program: Command, env: Environment): void {
     .option('--wait', 'until no device is pending; 1 where the time is up', false)
     .option('--timeout <duration>', 'how long to wait, as in 90s or 5m; 5m by default', durationIn())
     .addHelpText('after', '\nExit code 3: a device could not apply the configuration.');
+  const by = 'which daemons: failed, pending or stale ones; or the accounts of which half or more failed';
+  add('list', 'list the accounts with the most daemons that do not have the configuration', ONE, () =>
+    import('../commands/otel/rollout.ts').then(({ rolloutList }) => rolloutList),
+  )
+    .addOption(choice('--by <state>', by, ['failing', 'failed', 'pending', 'stale']).default('failed'))
+    .option('-t, --top <number>', 'so many accounts, 1 to 20', wholeNumber('accounts', TOP_MAX), TOP_MAX)
+    .addHelpText('after', '\nThe leader counts about once a minute.');
 }

@@ -5,6 +5,7 @@ import type { AccountView } from '../fleet/account-memory.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AckRecord } from '../records/app-records.ts';
+import { RankedRollouts, type CountedRollouts } from './account-rollouts.ts';
 import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
 
 interface RolloutTotalsDeps {
@@ -20,6 +21,11 @@ const PAUSE_MS = 20;
 const COUNTED_AT_ONCE = 5000;
 const COST_OF_ACCOUNT = 50;
 
+/** The devices of all accounts by their state, and the accounts that stand out. */
+export interface RolloutTotals extends CountedRollouts {
+  readonly devices: RolloutCounts;
+}
+
 /**
  * Counts the rollout states of the devices of all Enterprise accounts that ever stored a configuration. It reads all
  * acknowledgements once, in pages; those of one account are adjacent. Accounts are counted one after the other, not all
@@ -32,8 +38,9 @@ export async function rolloutTotals(
   deps: RolloutTotalsDeps,
   staleAfterMs: number,
   signal: AbortSignal,
-): Promise<RolloutCounts | undefined> {
-  const total = { applied: 0, failed: 0, pending: 0, stale: 0 };
+): Promise<RolloutTotals | undefined> {
+  const ranks = new RankedRollouts();
+  const devices = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const counted = new Set<string>();
   let sincePause = 0;
   const count = async (account: AccountView, acks: ReadonlyMap<string, AckRecord>): Promise<void> => {
@@ -42,7 +49,9 @@ export async function rolloutTotals(
     if (account.otel()) {
       const facts = await factsOf(account);
       const rollout = rolloutOf({ ...facts, acks, now: deps.clock.now(), staleAfterMs });
-      for (const state of ['applied', 'failed', 'pending', 'stale'] as const) total[state] += rollout[state];
+      for (const state of ['applied', 'failed', 'pending', 'stale'] as const) devices[state] += rollout[state];
+      const { revision, applied, failed, pending, stale } = rollout;
+      ranks.add({ accountId: account.id, revision, applied, failed, pending, stale });
       sincePause += facts.apps.length;
     }
     if (sincePause < COUNTED_AT_ONCE) return;
@@ -62,7 +71,7 @@ export async function rolloutTotals(
   }
   // If memory was dropped meanwhile, the iteration ended early.
   wholeMemory(deps.memory);
-  return signal.aborted ? undefined : total;
+  return signal.aborted ? undefined : { devices, ...ranks.counted(deps.clock.now()) };
 }
 
 const NONE: ReadonlyMap<string, AckRecord> = new Map();

@@ -31,6 +31,19 @@ const limitedSchema = z.looseObject({
 /** The limited accounts that one replica knows of, within bounds. */
 export type Limited = z.infer<typeof limitedSchema>;
 
+const rolloutsSchema = z.looseObject({
+  /** The leader's wall clock when it had counted all accounts. */
+  countedAt: z.int(),
+  /** Accounts whose rollout fails. */
+  failing: z.int().min(0),
+  /** Account, revision, and its daemons that are applied, failed, pending and stale. A newer version may add more. */
+  accounts: z.array(
+    z.tuple([z.string(), z.int().min(0), z.int().min(0), z.int().min(0), z.int().min(0), z.int().min(0)], z.unknown()),
+  ),
+});
+/** The rollouts that stand out, as a leader counted them. */
+export type PublishedRollouts = z.infer<typeof rolloutsSchema>;
+
 export const replicaRecords = {
   /** Rewritten every few seconds, gone with its replica. */
   replica: record('replica/<replicaId>', {
@@ -55,6 +68,8 @@ export const replicaRecords = {
       operatorTokens: announcedTokensSchema.optional(),
       /** Which accounts are limited; absent where none is, and from an earlier version. */
       limited: limitedSchema.optional(),
+      /** The rollouts that stand out: of the leader alone, and absent from an earlier version. */
+      rollouts: rolloutsSchema.optional(),
       /** Failed secrets by account; absent where there are none, and from an earlier version. */
       attempts: publishedAttemptsSchema.optional(),
       /** Failed sign-ins by user, likewise. An earlier version enters none of them. */
@@ -62,7 +77,7 @@ export const replicaRecords = {
     }),
     writeClass: 'vital',
     backup: 'left out',
-    holds: 'held by a live replica: keys, format, record changes, clock, limited accounts',
+    holds: 'held by a live replica: keys, format, record changes, clock, limited accounts, rollouts',
   }),
   /** The key that seals what is written from now on. */
   activeKey: record('d/keys', {

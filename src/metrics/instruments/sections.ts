@@ -17,14 +17,17 @@ export function openSections(registry: Registry) {
     ),
     rates: section(
       'Rate windows',
-      'The label `account` is the one exception from closed sets: the ids, never the names, of at most 20 accounts. `MUSTER_METRICS_ACCOUNTS=off` removes both series.',
+      'The label `account` is the one exception from closed sets: the ids, never the names, here of at most 20 accounts. `MUSTER_METRICS_ACCOUNTS=off` removes both series.',
     ),
     quotas: section(
       'Quotas of accounts',
       'The label `account` has the ids of the three accounts that grow fastest, and of the three whose quotas end first. `MUSTER_METRICS_ACCOUNTS=off` removes both series.',
     ),
     fleet: section('Fleet'),
-    delivery: section('Delivery'),
+    delivery: section(
+      'Delivery',
+      'The label `account` has the ids of at most 20 accounts for each state, and of at most 20 whose rollout fails. `MUSTER_METRICS_ACCOUNTS=off` removes both series.',
+    ),
     opamp: section('OpAMP'),
     store: section('Store and memory'),
     controller: section('Controller'),

@@ -14,10 +14,15 @@ const PROMETHEUS_2 =
 const PROMETHEUS_3 =
   'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 
+/** As Prometheus 2.42 sends it where it wants native histograms. */
+const NATIVE_HISTOGRAMS =
+  'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
+
 describe('the format that a scraper prefers', () => {
   test.each([
     [PROMETHEUS_2],
     [PROMETHEUS_3],
+    [NATIVE_HISTOGRAMS],
     ['application/openmetrics-text'],
     ['Application/OpenMetrics-Text; Version=1.0.0'],
     ['text/plain,application/openmetrics-text;version=1.0.0'],
@@ -75,6 +80,8 @@ describe('a scrape', () => {
     expect(open.text).not.toContain('\n\n');
     const families = [...open.text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
     expect(new Set(families.map(([, family]) => family)).size).toBe(families.length);
+    // Prometheus would store each of these as a series of its own.
+    expect([...names(open.text), ...names(text.text)].filter((name) => /_created(?:\{|$)/.test(name))).toEqual([]);
     // A counter with another name could not be told in this format.
     expect(again.text.match(/^# TYPE \S+(?<!_total) counter$/m)).toBeNull();
   });

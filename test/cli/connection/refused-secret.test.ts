@@ -99,6 +99,7 @@ const COMMANDS = {
     ['users', 'list'],
     ['review', 'list', '--account', 'a'.repeat(16)],
     ['rollout', 'status'],
+    ['rollout', 'list'],
     ['usage'],
     ['audit', 'list'],
     ['limits'],

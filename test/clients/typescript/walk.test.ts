@@ -179,6 +179,9 @@ describe('the operator', () => {
 
     expect(await operator().readKeys()).toMatchObject({ writing: 1, known: [1] });
     expect(await operator().rotateKeys()).toEqual({ writing: 1, before: 1 });
+    const { accounts, failing } = await operator().listRollouts({ by: 'failing', top: 1 });
+    expect([accounts, failing]).toEqual([[], 0]);
+    expect(await codeOf(operator().listRollouts({ top: 21 }))).toBe('invalid_request 400');
     expect(await operator().readRateLimits({ top: 1 })).toEqual({ limited: 0, accounts: [] });
     expect(await codeOf(operator().readRateLimits({ top: 21 }))).toBe('invalid_request 400');
   });

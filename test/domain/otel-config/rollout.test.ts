@@ -5,6 +5,7 @@ import { rolloutReconciler } from '../../../src/controller/rollout.ts';
 import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
+import type { CountedRollouts } from '../../../src/domain/otel-config/account-rollouts.ts';
 import { rolloutTotals } from '../../../src/domain/otel-config/rollout-totals.ts';
 import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../../../src/domain/otel-config/rollout.ts';
 import { put } from '../../../src/domain/records/codec.ts';
@@ -198,6 +199,7 @@ onEachStore('the leader’s totals', (stores) => {
   let term: AbortController;
   let loop: Reconciler;
   let registry: ReturnType<typeof createMetrics>['registry'];
+  let counted: CountedRollouts | undefined;
   beforeEach(async () => {
     clock = new FakeClock(NOW);
     store = faultyStore(await stores.open());
@@ -205,7 +207,9 @@ onEachStore('the leader’s totals', (stores) => {
     term = new AbortController();
     const metrics = createMetrics('test');
     ({ registry } = metrics);
-    loop = rolloutReconciler({ store, fleet: { memory }, clock, metrics, pollIntervalSeconds: 60 }, term);
+    const accountRollouts = { counted: (rollouts: CountedRollouts | undefined) => void (counted = rollouts) };
+    const config = { pollIntervalSeconds: 60, metricsAccounts: true };
+    loop = rolloutReconciler({ store, fleet: { memory }, clock, metrics, accountRollouts, ...config }, term);
   });
   afterEach(() => store[Symbol.asyncDispose]());
 
@@ -255,6 +259,10 @@ onEachStore('the leader’s totals', (stores) => {
     memory.settled();
     await loop.reconcile(term.signal);
     expect(await gauges()).toEqual({ applied: 650, failed: 300, pending: 50 + 300 + 7 + 1, stale: 0 });
+    const account2 = { accountId: accountId(2), revision: 3, applied: 0, failed: 300, pending: 300, stale: 0 };
+    expect(counted).toMatchObject({ countedAt: clock.now(), failing: 1 });
+    expect(counted?.accounts.filter(({ failed }) => failed > 0)).toEqual([account2]);
+    expect(counted?.accounts.map((one) => one.accountId).toSorted()).toEqual([1, 2, 5, 6].map(accountId));
     // 650 + 400 + 15 acknowledgements in pages of 500.
     expect(store.calls.list).toBe(3);
     clock.advance(180_001);
@@ -305,7 +313,7 @@ onEachStore('the leader’s totals', (stores) => {
     const lists = store.calls.list;
     await loop.reconcile(term.signal);
     expect(store.calls.list - lists).toBe(1);
-    expect(await gauges()).toEqual({});
+    expect([await gauges(), counted]).toEqual([{}, undefined]);
   });
 
   // So few accounts that these alone would make no pause, and more devices than are counted without one.
@@ -331,7 +339,12 @@ onEachStore('the leader’s totals', (stores) => {
     };
     const counting = { now, monotonic: () => clock.monotonic(), sleep };
     const total = await rolloutTotals({ store, memory, clock: counting }, 180_000, term.signal);
-    expect(total).toEqual({ applied: 24 * acknowledged, failed: 0, pending: 24 * (DEVICES - acknowledged), stale: 0 });
+    expect(total?.devices).toEqual({
+      applied: 24 * acknowledged,
+      failed: 0,
+      pending: 24 * (DEVICES - acknowledged),
+      stale: 0,
+    });
     expect(Math.max(...counted, sincePause)).toBeLessThanOrEqual(5000);
   });
 
@@ -348,7 +361,7 @@ onEachStore('the leader’s totals', (stores) => {
     for (let number = 0; number < 150; number += 1) account(number, { apps: 1 });
     memory.settled();
     const deps = { store, memory, clock };
-    expect(await rolloutTotals(deps, 180_000, term.signal)).toMatchObject({ pending: 150 });
+    expect(await rolloutTotals(deps, 180_000, term.signal)).toMatchObject({ devices: { pending: 150 } });
     const pause = async (): Promise<void> => memory.clear();
     const dropping = { now: () => clock.now(), monotonic: () => clock.monotonic(), sleep: pause };
     const round = rolloutTotals({ ...deps, clock: dropping }, 180_000, term.signal);

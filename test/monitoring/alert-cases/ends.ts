@@ -220,6 +220,12 @@ export const COURSES: Readonly<Record<string, Course>> = {
     gauge(ROLLOUT, '10x30 0x30', 'instance="a",state="failed"'),
     gauge(ROLLOUT, '90x30 100x30', 'instance="a",state="applied"'),
   ),
+  MusterAccountRolloutFailing: minutes(
+    '30m',
+    '50m',
+    gauge('muster_rollout_failing_accounts', '1x40 0x60'),
+    gauge('muster_rollout_top_failed_ratio', '1x40 stale', 'instance="a",account="acme"'),
+  ),
   MusterEnrollmentsFailing: minutes(
     '28m',
     '50m',

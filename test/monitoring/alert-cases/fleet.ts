@@ -52,6 +52,52 @@ export const FLEET_CASES: AlertCases = {
       },
     ],
   },
+  MusterAccountRolloutFailing: {
+    fires: {
+      why: 'ten of ten daemons of one account failed, of 1,000 accounts with ten each',
+      series: {
+        ...gauge('muster_rollout_devices', '10x60', 'instance="a",state="failed"'),
+        ...gauge('muster_rollout_devices', '9990x60', 'instance="a",state="applied"'),
+        ...gauge('muster_rollout_failing_accounts', '1x60'),
+        ...gauge('muster_rollout_top_devices', '10x60', 'instance="a",account="acme",state="failed"'),
+        ...gauge('muster_rollout_top_failed_ratio', '1x60', 'instance="a",account="acme"'),
+      },
+      at: '20m',
+    },
+    alsoFires: [
+      {
+        why: 'another replica leads meanwhile, and counts a minute later',
+        series: {
+          ...gauge('muster_rollout_failing_accounts', '1x10 0x60', 'instance="a"'),
+          ...gauge('muster_rollout_failing_accounts', '0x12 1x60', 'instance="b"'),
+          ...gauge('muster_rollout_top_failed_ratio', '1x10 stale', 'instance="a",account="acme"'),
+          ...gauge('muster_rollout_top_failed_ratio', '_x12 1x60', 'instance="b",account="acme"'),
+        },
+        at: '20m',
+      },
+    ],
+    labels: { ...JOB, account: 'acme' },
+    quiet: [
+      {
+        why: 'ten in a thousand devices failed, ten accounts with one each',
+        series: {
+          ...gauge('muster_rollout_devices', '10x60', 'instance="a",state="failed"'),
+          ...gauge('muster_rollout_devices', '990x60', 'instance="a",state="applied"'),
+          ...gauge('muster_rollout_failing_accounts', '0x60'),
+          ...gauge('muster_rollout_top_devices', '1x60', 'instance="a",account="acme",state="failed"'),
+        },
+        at: '20m',
+      },
+      {
+        why: 'the owner mended it within some minutes',
+        series: {
+          ...gauge('muster_rollout_failing_accounts', '1x8 0x60'),
+          ...gauge('muster_rollout_top_failed_ratio', '1x8 stale', 'instance="a",account="acme"'),
+        },
+        at: '20m',
+      },
+    ],
+  },
   MusterEnrollmentsFailing: {
     fires: {
       why: 'codes that have expired are tried again and again',

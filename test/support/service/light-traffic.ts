@@ -26,6 +26,7 @@ export class LightTraffic {
     const app = await createApp(muster, owner.apiKey);
     await setOtel(muster, owner.apiKey);
     const credential = await enroll(muster, app);
+    await failing(muster);
     return new LightTraffic(muster, clock, owner, limited, credential);
   }
 
@@ -108,5 +109,16 @@ export class LightTraffic {
   async #poll(): Promise<void> {
     const answer = await poll(this.#muster, this.#credential, this.#etag === '' ? {} : { 'if-none-match': this.#etag });
     this.#etag = answer.headers.get('etag') ?? this.#etag;
+  }
+}
+
+/** An account whose three daemons cannot apply its configuration. */
+async function failing(muster: Muster): Promise<void> {
+  const { apiKey } = await tenant(muster);
+  await setOtel(muster, apiKey);
+  for (let n = 0; n < 3; n += 1) {
+    const token = await enroll(muster, await createApp(muster, apiKey));
+    const body = { revision: 1, status: 'failed' };
+    await call(`${muster.device}/device/v1/config/ack`, { method: 'POST', token, body });
   }
 }

@@ -202,6 +202,15 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
+  /** Lists the accounts that have the most daemons that could not apply their configuration, have not acknowledged it, or are silent, as the leader counts them about once a minute. */
+  async listRollouts({ by, top }: ListRolloutsQuery = {}, options?: CallOptions): Promise<Rollouts> {
+    return await this.listed(
+      'accounts',
+      { method: 'GET', path: '/operator/v1/rollouts', query: { by, top }, repeatable: true },
+      options,
+    );
+  }
+
   /** Lists the detections of the account’s daemons, page by page. */
   async listReviewQueue(
     accountId: string,
@@ -387,6 +396,24 @@ export interface AccountPage {
   readonly accounts: readonly Account[];
   /** The value of `after` for the next page; absent on the last one. */
   readonly next?: string | undefined;
+}
+
+/** An account with its daemons by their state towards its current configuration. */
+export interface AccountRollout {
+  /** The id of the account. */
+  readonly accountId: string;
+  /** The revision of the configuration, or of its purge; 0 where none was stored. */
+  readonly revision: number;
+  /** The daemons that receive the configuration. */
+  readonly devices: number;
+  /** Those that applied the revision. */
+  readonly applied: number;
+  /** Those that could not apply it. */
+  readonly failed: number;
+  /** Those that have not acknowledged it yet. */
+  readonly pending: number;
+  /** Those that have been silent for three poll intervals, and for two minutes at least. */
+  readonly stale: number;
 }
 
 /** The usage of an account. */
@@ -687,6 +714,13 @@ export interface ListReviewQueueQuery {
   readonly status?: ReviewStatus | undefined;
 }
 
+export interface ListRolloutsQuery {
+  /** By which daemons the accounts are ranked, the most first; `failing` has the accounts of which at least three daemons, and half or more of those that poll, could not apply the configuration, by their number. */
+  readonly by?: RolloutRanking | undefined;
+  /** The most accounts that are listed; 20 without it. */
+  readonly top?: number | undefined;
+}
+
 export interface ListServiceAuditQuery {
   /** The most entries of the page; 100 without it. */
   readonly limit?: number | undefined;
@@ -838,6 +872,19 @@ export interface RolloutFailure {
   readonly at: string;
   /** Whether the agent (OpAMP) is offered the empty configuration in place of the one that it could not load. */
   readonly emptied: boolean;
+}
+
+/** By which daemons the accounts are ranked, the most first; `failing` has the accounts of which at least three daemons, and half or more of those that poll, could not apply the configuration, by their number. */
+export type RolloutRanking = 'failing' | 'failed' | 'pending' | 'stale';
+
+/** The accounts whose rollouts stand out. */
+export interface Rollouts {
+  /** When all accounts had been counted; null while no leader has counted them. UTC with milliseconds. */
+  readonly countedAt: string | null;
+  /** Accounts of which three daemons or more, and half of those that poll, could not apply it. */
+  readonly failing: number;
+  /** The accounts that have such daemons, the most first. */
+  readonly accounts: readonly AccountRollout[];
 }
 
 /** How grave a detection is. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { closedBody, count, described, entitlement, evidenceLevel, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { readRollout } from '../operator/service.ts';
+import { readRollout } from '../operator/rollout.ts';
 import { storeOtelConfig } from '../v1/otel-config.ts';
 import { atPanel } from './derived.ts';
 

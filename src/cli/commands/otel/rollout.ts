@@ -1,13 +1,20 @@
-import { MusterError, type CallOptions, type OperatorClient, type Rollout } from '#client';
+import {
+  MusterError,
+  type CallOptions,
+  type ListRolloutsQuery,
+  type OperatorClient,
+  type Rollout,
+  type Rollouts,
+} from '#client';
 import { accountNamed } from '../../connection/accounts.ts';
-import { operatorOf } from '../../connection/clients.ts';
+import { operatorOf, requestOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
-import { printOne } from '../../output/print.ts';
+import { printList, printOne } from '../../output/print.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';
 
-/* `muster rollout status`: how far the configuration of an account has come among its daemons. */
+/* `muster rollout …`: how far the configuration of an account has come among its daemons, and where it has not. */
 
 export interface RolloutOptions {
   /** An id or a name; without it the only account that there is. */
@@ -17,10 +24,10 @@ export interface RolloutOptions {
   readonly timeout?: number;
 }
 
-type Told = Rollout & { readonly accountId: string };
+type Listed = Rollouts['accounts'][number];
 
 const tone = (count: number) => (count > 0 ? 'bad' : 'faint');
-const COLUMNS: readonly Column<Told>[] = [
+const COLUMNS: readonly Column<Listed>[] = [
   { head: 'ACCOUNT', field: 'accountId' },
   { head: 'REVISION', field: 'revision', kind: 'number' },
   { head: 'DEVICES', field: 'devices', kind: 'number' },
@@ -64,6 +71,28 @@ export async function rolloutStatus(call: Invocation, options: RolloutOptions): 
   if (rollout.failed > 0) throw new CommandFault(`${rollout.failed} devices could not apply it.`, EXIT.bad);
   if (wait && rollout.stale > 0)
     call.say(`${rollout.stale} devices have been silent for long, and were not waited for.`);
+}
+
+export interface RolloutListOptions {
+  readonly by: ListRolloutsQuery['by'];
+  /** So many accounts, 1 to 20. */
+  readonly top: number;
+}
+
+/**
+ * `muster rollout list`: the accounts with the most daemons that failed, are pending or silent, as the leader counted
+ * them last.
+ * @throws CommandFault, ConfigError, MusterError
+ */
+export async function rolloutList(call: Invocation, { by, top }: RolloutListOptions): Promise<void> {
+  const found = await operatorOf(call).listRollouts({ by, top }, requestOf(call));
+  await printList(call, {
+    columns: COLUMNS,
+    id: ({ accountId }: Listed): string => accountId,
+    items: found.accounts,
+    document: (accounts) => ({ ...found, accounts }),
+    none: found.countedAt === null ? 'No leader has counted the rollouts yet.' : 'No account has such daemons.',
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { DeviceClient, OperatorClient } from '#client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DeviceClient, OperatorClient, type Rollouts } from '#client';
 import { rolloutStatus } from '../../../../src/cli/commands/otel/rollout.ts';
 import { invocation } from '../../../../src/cli/terminal/invocation.ts';
 import type { Clock } from '../../../../src/time/clock.ts';
@@ -7,6 +7,8 @@ import { recordedTerminal } from '../../../support/cli/recorded-terminal.ts';
 import { LossyProxy } from '../../../support/http/lossy-proxy.ts';
 import { connectedTo, musterHere, ownedBy, type Ended } from '../../../support/service/muster-command.ts';
 import { createApp, enroll, Muster, OPERATOR_TOKEN, tenant, type Tenant } from '../../../support/service/muster.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
+import { untilPassing } from '../../../support/time/until-passing.ts';
 
 let muster: Muster;
 beforeAll(async () => {
@@ -111,4 +113,37 @@ test('--wait does not say that the time is up where the service asks it to come 
   proxy.retryAfterSeconds = 600;
   const ended = await waitedFor({ ...connectedTo(muster), MUSTER_CLIENT_OPS_URL: proxy.url }, recordedTerminal(), 2000);
   expect(ended).toMatchObject({ code: 'timeout', message: expect.stringContaining('503') as string });
+});
+
+describe('muster rollout list', () => {
+  test('lists the accounts with the most daemons in a state, and says so where there is none', async () => {
+    const clock = new FakeClock();
+    await using service = await Muster.start({ clock });
+    const env = connectedTo(service);
+    const { accountId, apiKey } = await tenant(service);
+    await musterHere(['otel', 'set', '--endpoint', 'https://otel.example.com'], ownedBy(service, apiKey));
+    for (const status of ['failed', 'failed', 'failed', 'applied'] as const) {
+      const credential = await enroll(service, await createApp(service, apiKey));
+      await new DeviceClient({ url: service.device, credential }).acknowledgeConfig({ revision: 1, status });
+    }
+    const list = (...args: string[]): Promise<Ended> => musterHere(['rollout', 'list', ...args], env);
+    await untilPassing(clock, async () => (await list()).stdout.includes('  4        1       3        0      0'));
+    const { countedAt, ...told } = JSON.parse((await list('--by', 'failing', '-o', 'json')).stdout) as Rollouts;
+    const counts = { revision: 1, devices: 4, applied: 1, failed: 3, pending: 0, stale: 0 };
+    expect(told).toEqual({ failing: 1, accounts: [{ accountId, ...counts }] });
+    expect(countedAt).toMatch(/^\d{4}-.*Z$/);
+    expect((await list()).stdout).toMatch(/^ACCOUNT +REVISION +DEVICES +APPLIED +FAILED +PENDING +STALE\n/);
+    expect((await list('-o', 'id', '--top', '1')).stdout).toBe(`${accountId}\n`);
+    const none = { code: 0, stdout: '', stderr: 'No account has such daemons.\n' };
+    expect(await list('--by', 'stale')).toEqual(none);
+  });
+
+  test('says that nobody has counted where no replica leads', async () => {
+    await using service = await Muster.start({ env: { MUSTER_ROLES: 'api,device' } });
+    expect(await musterHere(['rollout', 'list'], connectedTo(service))).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'No leader has counted the rollouts yet.\n',
+    });
+  });
 });
