@@ -65,6 +65,14 @@ const leadership = [
   ),
   lines(
     {
+      title: 'On the registry',
+      description: '1 on a replica whose announcement the store has; 0 on one that a full store takes none of.',
+      unit: 'short',
+    },
+    of(min(series('muster_replica_registered'), 'instance'), '{{instance}}'),
+  ),
+  lines(
+    {
       title: 'Leaderships that ended',
       description: 'Stopped with the process, or lost because the lease could not be renewed.',
       unit: 'opm',

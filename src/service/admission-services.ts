@@ -6,6 +6,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
 import { createLocalRateWindow, type RateWindowService } from '../domain/rate-window/local-window.ts';
 import { createSharedRateWindow } from '../domain/rate-window/shared/shared-window.ts';
+import { isFull } from '../store/port.ts';
 import type { Core } from './domain-services.ts';
 
 /*
@@ -45,7 +46,7 @@ export async function createRateServices(core: Core) {
 /**
  * H13: one process counts exactly, in memory; on a store that replicas share they may share the window, too. An
  * embedded store keeps the windows through a crash.
- * @throws StoreUnavailable when the windows that were kept cannot be read or written anew
+ * @throws StoreUnavailable when the windows that were kept cannot be read, or written anew for another reason than room
  */
 async function createRateWindow(core: Core): Promise<RateWindowService> {
   const { config, store, clock, log } = core;
@@ -57,8 +58,11 @@ async function createRateWindow(core: Core): Promise<RateWindowService> {
   const window = createLocalRateWindow(clock, isKept ? createWindowKeeper(core) : undefined);
   if (isKept) {
     window.restore(await readKeptWindows(core));
-    // Units that a crash left open are settled once, whatever ends this process.
-    await window.save();
+    // Units that a crash left open are settled once, whatever ends this process. A full disk does not take it: the next
+    // start then counts them as spent anew.
+    await window.save().catch((error: unknown) => {
+      if (!isFull(error)) throw error;
+    });
   }
   const forgetting = { name: 'rate-windows', everyMs: LIMITS.rateWindowMs, reconcile: () => window.forget() } as const;
   return {

@@ -271,6 +271,10 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** Whether a call failed since the store takes no more data. Such a call did nothing. */
+export const isFull = (error: unknown): error is StoreUnavailable =>
+  error instanceof StoreUnavailable && error.reason === 'full';
+
 /**
  * `timeout`: no answer within the deadline. `unreachable`: no connection, or it broke. `full`: the store takes no more
  * data. `refused`: not permitted, or another process holds the file. `replaced`: the store is gone, empty or another

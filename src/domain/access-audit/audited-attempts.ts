@@ -1,5 +1,5 @@
 import type { Sections } from '../../metrics/instruments/sections.ts';
-import { expectAbsent, expectUnchanged, StoreUnavailable, type Expectation, type Store } from '../../store/port.ts';
+import { expectAbsent, expectUnchanged, isFull, type Expectation, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
@@ -123,7 +123,7 @@ export class AuditedAttempts {
       else this.#known.delete(of);
     } catch (error) {
       this.#known.delete(of);
-      if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
+      if (!isFull(error)) throw error;
       // It is not tried again for an hour, like one that was written.
       this.#known.set(of, withRecord(known, record));
       metrics.attemptsDropped();

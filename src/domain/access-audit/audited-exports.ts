@@ -1,6 +1,6 @@
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import { RecentMap } from '../../packed/recent-map.ts';
-import { StoreUnavailable } from '../../store/port.ts';
+import { isFull } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import type { InstantDeps } from '../mutation/commit-instant.ts';
@@ -96,7 +96,7 @@ export async function auditExport(
     const done = await commitSteps(deps, [{ origin, step }], { quiet: true });
     if (done === 'conflict') throw new Busy('conflicts', 'The entry of the export could not be written.');
   } catch (error) {
-    if (!(error instanceof StoreUnavailable) || error.reason !== 'full') throw error;
+    if (!isFull(error)) throw error;
     deps.log.error({ err: error, ...told, action }, 'the store is full, and the audit lacks an export');
     return;
   }

@@ -4,6 +4,7 @@ import {
   type Expectation,
   type Key,
   type Store,
+  isFull,
   StoreUnavailable,
   type Write,
 } from '../../store/port.ts';
@@ -119,7 +120,7 @@ export async function commitOnce(
         'Something else writes to the store: stop every Muster on it, empty it, and restore again.',
       );
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || error.reason === 'full' || attempt === ATTEMPTS_MAX) throw error;
+      if (!(error instanceof StoreUnavailable) || isFull(error) || attempt === ATTEMPTS_MAX) throw error;
       await clock.sleep(PAUSE_MS);
     }
   }

@@ -1,4 +1,4 @@
-import { expectUnchanged, StoreUnavailable } from '../../store/port.ts';
+import { expectUnchanged, isFull } from '../../store/port.ts';
 import type { FoundApp } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -63,7 +63,7 @@ export function createVersionReports(
     });
     write.catch((error: unknown) => {
       // A full store refuses the next one too: the report waits as if it had been written.
-      if (!(error instanceof StoreUnavailable && error.reason === 'full')) until.delete(found.app.id);
+      if (!isFull(error)) until.delete(found.app.id);
       deps.log.info({ err: error, appId: found.app.id }, 'a reported version could not be written');
     });
   };

@@ -1,4 +1,4 @@
-import { PAGE_ENTRIES_MAX, StoreUnavailable, type Held, type Store } from '../../store/port.ts';
+import { isFull, PAGE_ENTRIES_MAX, StoreUnavailable, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { KEYS } from '../records/keys.ts';
 
@@ -73,7 +73,7 @@ async function holdPin(store: Store, clock: Clock, pinId: string): Promise<Held 
     if (held === 'taken') throw new StoreUnavailable('failed', 'The pin is taken already.');
     return held;
   } catch (error) {
-    if (error instanceof StoreUnavailable && error.reason === 'full') return undefined;
+    if (isFull(error)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import {
   expectAbsent,
+  isFull,
   StoreUnavailable,
   type Change,
   type ChangeParts,
@@ -111,7 +112,7 @@ async function commitMarked(
       if (result.outcome === 'committed') return result.revision;
       return lost ? await revisionOf(deps.store, marker) : 'conflict';
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || error.reason === 'full' || attempt === 2) throw error;
+      if (!(error instanceof StoreUnavailable) || isFull(error) || attempt === 2) throw error;
       deps.metrics.commitRepeated('unknown');
       lost = true;
       const landed = await revisionOf(deps.store, marker);

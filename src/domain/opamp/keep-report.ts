@@ -1,5 +1,5 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { expectUnchanged, StoreUnavailable, type Expectation, type Write } from '../../store/port.ts';
+import { expectUnchanged, isFull, type Expectation, type Write } from '../../store/port.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import { forgetIfSetBack } from '../devices/set-back.ts';
@@ -144,7 +144,7 @@ async function unlessFull<T>(deps: AgentsDeps, origin: Origin, work: () => Promi
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;
+    if (!isFull(error)) throw error;
     deps.log.info({ err: error, ...requestFields(origin) }, 'the state of an agent could not be kept');
     return 'not kept';
   }

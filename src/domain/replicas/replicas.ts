@@ -1,8 +1,8 @@
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Log } from '../../log.ts';
-import { PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
+import { isFull, PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { joinSealing, readActiveKey } from '../keys/active-key.ts';
+import { joinSealing, keyMissing, readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import { parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -20,6 +20,11 @@ export interface Replicas {
    * @throws StoreUnavailable; BadRecord; Busy as `joinSealing`
    */
   announce(): Promise<string | undefined>;
+  /**
+   * As `announce`, for a start: where the store is full, the replica goes on without a registration, as one does that
+   * has lost its own, and every `round` tries again.
+   */
+  announceAtStart(): Promise<string | undefined>;
   /**
    * Announces this replica again, and compares its clock and its operator tokens with those of the others.
    * @throws StoreUnavailable; BadRecord; Busy
@@ -65,6 +70,11 @@ export const replicaMetrics = (to: Sections) => ({
     help: 'Live replicas, as this one sees them.',
     unit: 'replicas',
   }),
+  replicaRegistered: to.controller.callbackGauge({
+    name: 'muster_replica_registered',
+    help: '1 while this replica is on the registry; 0 while the store takes no announcement of it: it leads nothing then.',
+    unit: '0 or 1',
+  }),
   ...operatorTokensMetrics(to),
   clockSkew: to.controller.gauge({
     name: 'muster_clock_skew_seconds',
@@ -91,6 +101,11 @@ interface ReplicasDeps {
 const TTL_MS = 15_000;
 /** The pause between two announcements of a replica. */
 export const ANNOUNCE_EVERY_MS = 5000;
+
+/** Says what a replica lacks whose announcement the store does not take. */
+export const UNREGISTERED =
+  'this replica is not on the registry, since the store takes no announcement of it: it leads nothing and holds no share ' +
+  'of a rate (runbook: MusterStoreFull)';
 
 /** An answer about a clock holds for this long: there is a new one twice as often. */
 const HEARD_MS = 60_000;
@@ -151,6 +166,17 @@ class Registry implements Replicas {
     return await this.#join(numbers);
   }
 
+  async announceAtStart(): Promise<string | undefined> {
+    const { store, keyRing, log } = this.#deps;
+    try {
+      return await this.announce();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      log.error({ err: error }, UNREGISTERED);
+      return keyMissing((await readActiveKey(store))?.record, keyRing);
+    }
+  }
+
   /** Makes a rotation that relied on the announcement before check again: a key may have left the file since. */
   async #join(numbers: readonly number[]): Promise<string | undefined> {
     if (this.#joinedWith === numbers) return undefined;
@@ -160,12 +186,16 @@ class Registry implements Replicas {
   }
 
   async round(): Promise<void> {
-    const missing = await this.announce();
-    if (missing !== undefined && missing !== this.#missing) {
-      this.#deps.log.error({ why: missing }, 'this replica cannot serve');
+    try {
+      const missing = await this.announce();
+      if (missing !== undefined && missing !== this.#missing) {
+        this.#deps.log.error({ why: missing }, 'this replica cannot serve');
+      }
+      this.#missing = missing;
+    } finally {
+      // A store that is full takes no announcement, and shows those of the others.
+      await this.#compareWithOthers();
     }
-    this.#missing = missing;
-    await this.#compareWithOthers();
   }
 
   async live(): Promise<readonly ReplicaRecord[]> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Log } from '../../log.ts';
-import { expectUnchanged, StoreUnavailable, type Store } from '../../store/port.ts';
+import { expectUnchanged, isFull, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { generateSecretWord, type RandomSource } from '../credentials/random-ids.ts';
 import type { UserEntry } from '../fleet/reader.ts';
@@ -108,7 +108,7 @@ export function createKnownBrowsers({ store, clock, random, log }: KnownBrowsers
         });
       } catch (error) {
         // A store that is nearly full takes no more notes: the attempt is a stranger's, which it still counts.
-        if (error instanceof StoreUnavailable && error.reason === 'full') return false;
+        if (isFull(error)) return false;
         throw error;
       }
     },

@@ -72,14 +72,18 @@ export class DiskRoom implements Disposable {
     return new StoreUnavailable('full', trouble.message, { cause: trouble.cause });
   }
 
-  /** Runs the work, and once more from the reserve where the disk is full. */
-  withReserve<T>(work: () => T): T {
+  /** Runs the work, and once more from the reserve where the disk is full. @throws StoreUnavailable as the work */
+  withReserve<T>(operation: string, work: () => T): T {
     try {
       return work();
     } catch (error) {
-      if (!this.isFull(unavailable('open', error))) throw error;
+      if (!this.isFull(unavailable(operation, error))) throw error;
       this.#giveUpReserve();
+    }
+    try {
       return work();
+    } catch (error) {
+      throw this.full(unavailable(operation, error), false);
     }
   }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { expectRevision } from '../entry.ts';
 import { epochIdOf } from '../head-value.ts';
-import type { Change, CommitResult, Entry, Head, StoreUnavailable, Write } from '../port.ts';
+import type { Change, CommitResult, Entry, Head, Key, StoreUnavailable, Write } from '../port.ts';
 import { ABSENT, HEAD_KEY } from '../port.ts';
 import { type Database, endOf } from './database.ts';
 import type { PastChange } from './history.ts';
@@ -126,9 +127,13 @@ export function bytesOf(members: readonly PendingCommit[]): number {
 export const isUrgent = ({ change, note }: PendingCommit): boolean =>
   change.writeClass === 'vital' || note !== undefined;
 
-/** Carries out a change in a disk transaction of its own, after which no key is noted as held. */
-export function withoutHeld(database: Database, position: Position, change: Change): Group {
+/** Removes all keys that are noted as held, in a disk transaction of its own. */
+export function withoutHeld(database: Database, position: Position): Group {
   const group = new Group(database, position);
+  const [first, ...others] = Array.from(database.held(), ([key, revision]) => expectRevision(key, revision));
+  if (first === undefined) return group;
+  const write = [first, ...others].map(({ key }) => ({ remove: key as Key }));
+  const change: Change = { expect: [first, ...others], write, quiet: true };
   database.transaction(() => {
     const results = group.add(change);
     database.forgetHeld();

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkChange, checkHold, checkPageRequest } from '../validate.ts';
-import { expectRevision } from '../entry.ts';
 import {
   ABSENT,
   type Change,
@@ -9,6 +8,7 @@ import {
   type Head,
   HEAD_KEY,
   type Held,
+  isFull,
   type Key,
   type Page,
   type PageRequest,
@@ -73,17 +73,14 @@ class SqliteStore implements Store {
   #disposal: Promise<void> | undefined;
   /** Whether the file may hold remains of removed or overwritten values. */
   #remains: boolean;
+  /** A full disk keeps the keys that an earlier process held from being removed. */
+  #heldRemain = true;
 
   constructor(path: string, options: SqliteOptions) {
-    const {
-      bytesMax,
-      historyBytesMax = HISTORY_BYTES_MAX,
-      retainedBytesMax = RETAINED_BYTES_MAX,
-      checked = false,
-    } = options;
+    const { bytesMax, historyBytesMax = HISTORY_BYTES_MAX, retainedBytesMax = RETAINED_BYTES_MAX } = options;
     this.#pagesMax = bytesMax === undefined ? undefined : pagesIn(bytesMax);
     const file = fileOf(path);
-    this.#database = new Database(file, this.#pagesMax, checked);
+    this.#database = new Database(file, this.#pagesMax, options.checked === true);
     this.#file = new FileWatch(path, file);
     if (path !== MEMORY && this.#pagesMax === undefined) this.#room = new DiskRoom(file, this.#database, this.#file);
     const revision = this.#database.revision();
@@ -92,7 +89,7 @@ class SqliteStore implements Store {
     this.#history = new History(revision, historyBytesMax, retainedBytesMax);
     // The process before this one may have been killed between a purge and its compaction.
     this.#remains = revision > 0;
-    this.#removeHeld();
+    this.#open();
   }
 
   async get(key: string): Promise<Entry | undefined> {
@@ -120,6 +117,7 @@ class SqliteStore implements Store {
 
   async hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'> {
     checkHold(key, value, ttlMs);
+    if (this.#heldRemain) this.#removeHeld('hold');
     const noted = this.#reading('hold', () => this.#database.held());
     return this.#holds.hold(key, value, noted);
   }
@@ -197,20 +195,24 @@ class SqliteStore implements Store {
     });
   }
 
-  /** Removes the keys whose holders ended with an earlier process. */
-  #removeHeld(): void {
+  /** A full disk keeps nobody from reading. */
+  #open(): void {
     try {
-      const [first, ...others] = Array.from(this.#database.held(), ([key, revision]) => expectRevision(key, revision));
-      if (first === undefined) return;
-      const write = [first, ...others].map(({ key }) => ({ remove: key as Key }));
-      const change: Change = { expect: [first, ...others], write, quiet: true };
-      const remove = (): Group => this.#file.writing('open', () => withoutHeld(this.#database, this.#position, change));
-      this.#adopt(this.#room?.withReserve(remove) ?? remove());
+      this.#removeHeld('open');
     } catch (error) {
+      const trouble = unavailable('open', error);
+      if (isFull(trouble)) return;
       this.#database.close();
       this.#file.close();
-      throw unavailable('open', error);
+      throw trouble;
     }
+  }
+
+  /** Removes the keys whose holders ended with an earlier process. */
+  #removeHeld(operation: string): void {
+    const remove = (): Group => this.#file.writing(operation, () => withoutHeld(this.#database, this.#position));
+    this.#adopt(this.#room?.withReserve(operation, remove) ?? remove());
+    this.#heldRemain = false;
   }
 
   #assertOpen(operation: string): void {

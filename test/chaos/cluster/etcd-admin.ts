@@ -34,6 +34,13 @@ export async function compactAll(member: EtcdMember): Promise<void> {
   await ask(member, 'kv/compaction', { revision, physical: true });
 }
 
+/** Raises the alarm by which etcd refuses every write since its members do not agree. */
+export async function raiseCorrupt(member: EtcdMember): Promise<void> {
+  const { header } = await ask(member, 'maintenance/status', {});
+  const { member_id: memberID } = header as { member_id: string };
+  await ask(member, 'maintenance/alarm', { action: 'ACTIVATE', memberID, alarm: 'CORRUPT' });
+}
+
 const FILLER = 'chaos-filler/';
 const FILLER_BYTES = 1_000_000;
 

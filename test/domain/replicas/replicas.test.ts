@@ -36,6 +36,7 @@ function replica(
 ): Replicas & { clock: FakeClock; told: Told } {
   const told: Told = { live: 0, skewSeconds: 0, otherTokens: 0, logged: [] };
   const metrics = {
+    replicaRegistered: () => undefined,
     replicasLive: (count: number) => void (told.live = count),
     operatorTokensDiffer: (count: number) => void (told.otherTokens = count),
     clockSkew: (seconds: number) => void (told.skewSeconds = seconds),
@@ -53,6 +54,7 @@ function replica(
   });
   return {
     announce: () => replicas.announce(),
+    announceAtStart: () => replicas.announceAtStart(),
     round: () => replicas.round(),
     live: () => replicas.live(),
     everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MusterProcess } from '../../support/service/muster-process.ts';
@@ -15,6 +15,11 @@ const DISK_BYTES = 8 * 1024 * 1024;
 const OWNERS = 20;
 const REVOCATIONS = 1000;
 const AT_ONCE = 16;
+
+async function valueOf({ ops }: MusterProcess, series: string): Promise<number> {
+  const { text } = await call(`${ops}/metrics`);
+  return Number(new RegExp(`^${series} (\\S+)$`, 'm').exec(text)?.[1]);
+}
 
 describe.skipIf(missing !== undefined)(title, () => {
   test('owners fill it, then a stranger takes the rest: 1,000 revocations are 200, and room that is made is used', async () => {
@@ -119,5 +124,47 @@ describe.skipIf(missing !== undefined)(title, () => {
     expect((await call(`${roomy.ops}/readyz`)).body).toEqual({ status: 'ready' });
     expect(existsSync(reserve)).toBe(true);
     expect(await roomy.end('SIGTERM')).toBe(0);
+  });
+
+  test('not a byte and no reserve is left: it starts and serves daemons, and takes up all else once there is room', async () => {
+    const directory = scratchDirectory('small-disk');
+    await using lasting = await LastingDisk.make(directory, DISK_BYTES);
+    const { disk, under } = lasting;
+    const start = (): Promise<MusterProcess> => MusterProcess.start({ MUSTER_DATA_DIR: directory }, undefined, under);
+    const before = await start();
+    const owner = await tenant(before);
+    const app = await createApp(before, owner.apiKey);
+    const credential = await enroll(before, app);
+    // Its place on the registry and its leadership are left behind.
+    await until(async () => (await valueOf(before, 'muster_controller_leading')) === 1);
+    expect(await before.end('SIGKILL')).toBe('SIGKILL');
+    lasting.emptyLog('muster.db');
+    rmSync(join(disk.path, 'muster.db-reserve'));
+    disk.fill();
+
+    await using full = await start();
+    const read = (): Promise<Answer> => call(`${full.api}/v1/apps/${app.appId}`, { token: owner.apiKey });
+    const polled = await poll(full, credential);
+    expect(polled.status).toBe(200);
+    const ifNoneMatch = { 'if-none-match': polled.headers.get('etag') ?? '' };
+    expect((await poll(full, credential, ifNoneMatch)).status).toBe(304);
+    expect(await read()).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
+    expect(await call(`${full.ops}/readyz`)).toMatchObject({
+      status: 200,
+      body: { status: 'ready', degraded: expect.stringContaining('not on the registry') as string },
+    });
+    expect(await valueOf(full, 'muster_replica_registered')).toBe(0);
+    expect(await valueOf(full, 'muster_controller_leading')).toBe(0);
+
+    disk.enlarge(4 * DISK_BYTES);
+    await until(async () => (await read()).status === 200);
+    await until(async () => (await valueOf(full, 'muster_replica_registered')) === 1);
+    await until(async () => (await valueOf(full, 'muster_controller_leading')) === 1);
+    expect(await valueOf(full, 'muster_replicas')).toBe(1);
+    const revoked = await call(`${full.api}/v1/apps/${app.appId}/revoke`, { method: 'POST', token: owner.apiKey });
+    expect(revoked.status).toBe(200);
+    expect((await poll(full, credential)).status).toBe(401);
+    await until(async () => !('degraded' in (await call(`${full.ops}/readyz`)).body));
+    expect(await full.end('SIGTERM')).toBe(0);
   });
 });

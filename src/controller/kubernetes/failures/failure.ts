@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { StaleRead } from '../../../domain/mutation/stale-read.ts';
 import { Busy, ConfigurationFault } from '../../../domain/refusal.ts';
-import { StoreUnavailable } from '../../../store/port.ts';
+import { isFull, StoreUnavailable } from '../../../store/port.ts';
 import { isKubeError, type KubeError, type KubeErrorReason } from '../client/kube-api.ts';
 import { SecretError, type SecretVerb } from '../client/secret-error.ts';
 import { plainWords } from './plain-words.ts';
@@ -83,7 +83,7 @@ function told(error: unknown): Told {
     return { reason: 'InvalidSpec', words, stays: true };
   }
   if (error instanceof StoreUnavailable) {
-    const words = error.reason === 'full' ? 'The store of Muster is full' : 'The store of Muster does not answer';
+    const words = isFull(error) ? 'The store of Muster is full' : 'The store of Muster does not answer';
     return { reason: 'StoreUnavailable', words, stays: false };
   }
   if (error instanceof Busy && error.reason === 'quota') {
