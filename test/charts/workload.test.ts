@@ -73,9 +73,9 @@ describeWithHelm('on etcd', () => {
     expect(names(await render({ values: onEtcd(values) }), 'PodDisruptionBudget')).toEqual(expected);
   });
 
-  test('an autoscaler has the number of replicas to itself', async () => {
+  test('an autoscaler begins with the least, where no cluster says how many there are', async () => {
     const objects = await render({ values: onEtcd({ replicas: 4, autoscaling: { enabled: true, maxReplicas: 7 } }) });
-    expect(at(one(objects, 'Deployment', 'muster'), 'spec', 'replicas')).toBeUndefined();
+    expect(at(one(objects, 'Deployment', 'muster'), 'spec', 'replicas')).toBe(2);
     expect(at(one(objects, 'HorizontalPodAutoscaler', 'muster'), 'spec')).toMatchObject({
       scaleTargetRef: { kind: 'Deployment', name: 'muster' },
       minReplicas: 2,

@@ -22,6 +22,7 @@ items:
   - name: {{ include "muster.fullname" $root }}{{ .suffix }}
     component: {{ .component }}
     roles: {{ toJson .roles }}
+    extraEnvFrom: {{ ternary (printf "split.%s.extraEnv" .component) "extraEnv" (hasKey .own "extraEnv") }}
     {{- range fromYamlArray (include "muster.ownKeys" $root) }}
     {{- $value := index $root.Values . }}
     {{- if hasKey $item.own . }}{{ $value = index $item.own . }}{{ end }}
@@ -44,4 +45,20 @@ items:
 {{- else -}}
 {{- int .component.replicas -}}
 {{- end -}}
+{{- end }}
+
+{{/*
+dict root, component: how many, where an autoscaler decides: as many as there are, and `minReplicas` where that is not
+known. Without a number, the upgrade that turns the autoscaler on would take the former one out, which is 1 to Kubernetes.
+Empty where server-side apply finds the number in other hands: it stays, and a rollback meets no conflict.
+*/}}
+{{- define "muster.liveReplicas" -}}
+{{- $live := lookup "apps/v1" "Deployment" .root.Release.Namespace .component.name -}}
+{{- $taken := false -}}
+{{- range dig "metadata" "managedFields" list $live -}}
+{{- $fields := dig "fieldsV1" "f:spec" dict . -}}
+{{- /* The selector is the chart's alone: who applies it applies the release. */}}
+{{- if and (eq .operation "Apply") (hasKey $fields "f:selector") }}{{ $taken = not (hasKey $fields "f:replicas") }}{{ end -}}
+{{- end -}}
+{{- if not $taken }}{{ int (dig "spec" "replicas" .component.autoscaling.minReplicas $live) }}{{ end -}}
 {{- end }}

@@ -57,11 +57,14 @@ annotations:
 
 {{/* Names alone, or `{name}` as in a pod; those of `global` too. */}}
 {{- define "muster.imagePullSecrets" -}}
-{{- $secrets := concat ((.Values.global).imagePullSecrets | default list) .Values.imagePullSecrets -}}
-{{- with $secrets }}
+{{- $names := list -}}
+{{- range concat ((.Values.global).imagePullSecrets | default list) (.Values.imagePullSecrets | default list) -}}
+{{- $names = append $names (ternary (get (ternary . dict (kindIs "map" .)) "name") . (kindIs "map" .)) -}}
+{{- end -}}
+{{- with uniq $names }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ if kindIs "map" . }}{{ .name | quote }}{{ else }}{{ quote . }}{{ end }}
+  - name: {{ quote . }}
   {{- end }}
 {{- end }}
 {{- end }}
