@@ -1,3 +1,31 @@
+{{/*
+Each template begins with this: what it reads is there. A section without values, or a key that cannot be left out, is one
+that the values of an older chart do not have, or one that is null; what is empty by default is empty then, too.
+*/}}
+{{- define "muster.complete" -}}
+{{- $missing := list -}}
+{{- $empty := fromYaml (include "muster.empty" .) -}}
+{{- range $section, $keys := fromYaml (include "muster.keys" .) -}}
+{{- $above := dict -}}
+{{- $here := $.Values -}}
+{{- range compact (splitList "." $section) -}}
+{{- $above = $here -}}
+{{- $here = ternary (get (ternary $here dict (kindIs "map" $here)) .) nil (kindIs "map" $here) -}}
+{{- end -}}
+{{- if kindIs "map" $here -}}
+{{- range $keys -}}
+{{- if kindIs "invalid" (index $here .) }}{{ $missing = append $missing (trimPrefix "." (printf "%s.%s" $section .)) }}{{ end -}}
+{{- end -}}
+{{- range $key, $value := index $empty $section -}}
+{{- if kindIs "invalid" (index $here $key) }}{{ $_ := set $here $key $value }}{{ end -}}
+{{- end -}}
+{{- else if kindIs "map" $above }}{{ $missing = append $missing $section }}{{ end -}}
+{{- end -}}
+{{- with $missing -}}
+{{- fail (printf "%s: no value. `helm upgrade --reuse-values` gives none to what the chart has added since: take --reset-then-reuse-values. A value of null is none: leave it out to have the default" (join ", " .)) -}}
+{{- end -}}
+{{- end }}
+
 {{/* What the schema cannot say. Each refusal tells what to do. */}}
 {{- define "muster.validate" -}}
 {{- $sqlite := eq .Values.store.type "sqlite" -}}
