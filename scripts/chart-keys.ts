@@ -25,8 +25,8 @@ export function chartKeys(chart: string): string {
     const steps = path.split('.');
     const [section, key] = [steps.slice(0, -1).join('.'), steps.at(-1) ?? ''];
     for (const [index] of steps.slice(1).entries()) keys[steps.slice(0, index + 1).join('.')] ??= [];
-    if (mayBeNull(schema, steps)) continue;
     const value = steps.reduce(fieldOf, values);
+    if (value === null || mayBeNull(schema, steps)) continue;
     if (cannotBeLeftOut(value)) keys[section]?.push(key);
     else (empty[section] ??= {})[key] = isMap(value) ? {} : value;
   }

@@ -150,6 +150,32 @@ describeWithHelm('the spread', () => {
   });
 });
 
+describeWithHelm('the bound of disruptions', () => {
+  const bound = async (more: Values, name = 'muster'): Promise<unknown> => {
+    const { minAvailable, maxUnavailable } = at(
+      one(await render({ values: onEtcd(more) }), 'PodDisruptionBudget', name),
+      'spec',
+    ) as Record<string, unknown>;
+    return { minAvailable, maxUnavailable };
+  };
+
+  test.each<[Values, Values]>([
+    [{}, { maxUnavailable: 1 }],
+    [{ maxUnavailable: 0 }, { maxUnavailable: 0 }],
+    [{ minAvailable: 0 }, { minAvailable: 0 }],
+    [{ minAvailable: '50%' }, { minAvailable: '50%' }],
+  ])('%j is %j', async (podDisruptionBudget, expected) => {
+    expect(await bound({ podDisruptionBudget })).toEqual(expected);
+  });
+
+  test('of one Deployment takes the place of the other one at the top', async () => {
+    const split = { enabled: true, device: { podDisruptionBudget: { minAvailable: 2 } } };
+    const values = { split, podDisruptionBudget: { maxUnavailable: 2 } };
+    expect(await bound(values, 'muster-device')).toEqual({ minAvailable: 2 });
+    expect(await bound(values, 'muster-api')).toEqual({ maxUnavailable: 2 });
+  });
+});
+
 describeWithHelm('split', () => {
   const split = (more: Values = {}): Values => onEtcd({ split: { enabled: true, ...more } });
   const rolesOf = (objects: readonly KubeObject[]): Record<string, string | undefined> =>

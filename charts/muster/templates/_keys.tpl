@@ -57,7 +57,7 @@ jobs: []
 
 {{/* The others, each with what it is then: nothing, and so are the maps that Kubernetes reads. */}}
 {{- define "muster.empty" -}}
-'': {"global":{},"nameOverride":"","fullnameOverride":"","commonLabels":{},"commonAnnotations":{},"imagePullSecrets":[],"updateStrategy":{},"resources":{},"labels":{},"annotations":{},"podLabels":{},"podAnnotations":{},"nodeSelector":{},"tolerations":[],"affinity":{},"topologySpreadConstraints":[],"priorityClassName":"","schedulerName":"","runtimeClassName":"","dnsPolicy":"","dnsConfig":{},"hostAliases":[],"enableServiceLinks":false,"podSecurityContext":{},"securityContext":{},"startupProbe":{},"livenessProbe":{},"readinessProbe":{},"lifecycle":{},"extraEnv":[],"extraEnvFrom":[],"extraVolumes":[],"extraVolumeMounts":[],"initContainers":[],"extraContainers":[],"extraObjects":[]}
+'': {"global":{},"nameOverride":"","fullnameOverride":"","namespaceOverride":"","commonLabels":{},"commonAnnotations":{},"imagePullSecrets":[],"updateStrategy":{},"resources":{},"labels":{},"annotations":{},"podLabels":{},"podAnnotations":{},"nodeSelector":{},"tolerations":[],"affinity":{},"topologySpreadConstraints":[],"priorityClassName":"","schedulerName":"","runtimeClassName":"","dnsPolicy":"","dnsConfig":{},"hostAliases":[],"enableServiceLinks":false,"podSecurityContext":{},"securityContext":{},"startupProbe":{},"livenessProbe":{},"readinessProbe":{},"lifecycle":{},"extraEnv":[],"extraEnvFrom":[],"extraVolumes":[],"extraVolumeMounts":[],"initContainers":[],"extraContainers":[],"extraObjects":[]}
 image: {"registry":"","tag":"","digest":""}
 store.etcd: {"endpoints":[]}
 store.etcd.tls: {"existingSecret":""}
@@ -75,7 +75,7 @@ tls.certManager.dnsNames: {"api":[],"device":[],"ops":[],"panel":[]}
 panel: {"enabled":false,"url":"","connectionsPerAddress":0}
 panel.oidc: {"issuer":"","clientId":"","existingSecret":"","groups":[],"secondFactor":""}
 opamp: {"template":"","url":"","ca":""}
-operator: {"namespaces":[],"namespaceSelector":{},"watchReleaseNamespace":false,"deviceUrl":"","aggregateAccounts":false}
+operator: {"namespaces":[],"watchReleaseNamespace":false,"deviceUrl":"","clusterSecrets":false,"aggregateAccounts":false}
 crds: {"annotations":{}}
 split: {"enabled":false,"api":{},"device":{},"controller":{}}
 autoscaling: {"enabled":false,"metrics":[],"behavior":{}}
@@ -92,10 +92,10 @@ gateway.device: {"enabled":false,"apiVersion":"","parentRefs":[],"hostnames":[],
 gateway.panel: {"enabled":false,"apiVersion":"","parentRefs":[],"hostnames":[],"timeouts":{},"filters":[],"annotations":{},"labels":{}}
 networkPolicy: {"monitoringNamespace":"","apiFrom":[],"deviceFrom":[],"panelFrom":[],"opsFrom":[],"etcdPorts":[],"etcdTo":[],"extraIngress":[],"extraEgress":[]}
 metrics: {"insecureSkipVerify":false}
-metrics.podMonitor: {"enabled":false,"labels":{},"annotations":{},"relabelings":[],"metricRelabelings":[]}
-metrics.serviceMonitor: {"enabled":false,"labels":{},"annotations":{},"relabelings":[],"metricRelabelings":[]}
-metrics.prometheusRule: {"enabled":false,"labels":{},"annotations":{}}
+metrics.podMonitor: {"enabled":false,"namespace":"","labels":{},"annotations":{},"relabelings":[],"metricRelabelings":[]}
+metrics.serviceMonitor: {"enabled":false,"namespace":"","labels":{},"annotations":{},"relabelings":[],"metricRelabelings":[]}
+metrics.prometheusRule: {"enabled":false,"namespace":"","labels":{},"annotations":{},"additionalRuleLabels":{},"additionalRuleAnnotations":{},"additionalAggregationLabels":[],"runbookUrl":"","rules":{}}
 metrics.alertmanagerConfig: {"enabled":false,"labels":{},"annotations":{}}
-metrics.dashboards: {"enabled":false,"labels":{},"annotations":{}}
+metrics.dashboards: {"enabled":false,"namespace":"","labels":{},"annotations":{}}
 jobs: {"resources":{},"podLabels":{},"podAnnotations":{}}
 {{- end }}

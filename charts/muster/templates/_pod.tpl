@@ -14,6 +14,9 @@
 {{- end }}
 securityContext:
   {{- include "muster.podSecurityContext" . | nindent 2 }}
+{{- if not (kindIs "invalid" .Values.hostUsers) }}
+hostUsers: {{ .Values.hostUsers }}
+{{- end }}
 {{- with .Values.schedulerName }}
 schedulerName: {{ . | quote }}
 {{- end }}

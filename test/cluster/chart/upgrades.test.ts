@@ -14,6 +14,8 @@ import { describeOn } from '../support/control-plane/tools.ts';
 
 const NO_DEFINITIONS: Values = { ...ON_ETCD, crds: { install: false }, secrets: { existingSecret: 'mine' } };
 
+const ANY = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
 describeOn('helm', 'a release', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
@@ -72,6 +74,59 @@ describeOn('helm', 'a release', () => {
       await helmRuns('uninstall');
     });
   });
+
+  test.each([3, 4] as const)(
+    'of helm %i goes by the routes that are served, in a namespace of its own',
+    async (helm) => {
+      await servedRoutes();
+      const namespace = `own-${helm}`;
+      await plane.kubectl(['create', 'namespace', namespace]);
+      const route = { enabled: true, kind: 'TLSRoute', parentRefs: [{ name: 'public' }], hostnames: ['d.example'] };
+      const values: Values = {
+        ...NO_DEFINITIONS,
+        namespaceOverride: namespace,
+        gateway: { device: route },
+        tls: { device: { existingSecret: 'device' } },
+        hostUsers: false,
+        podDisruptionBudget: { minAvailable: '50%' },
+        operator: { clusterSecrets: true, namespaceSelector: { matchLabels: { team: 'a' } } },
+      };
+      await plane.helm(helm, ['install', 'muster', CHART, '--namespace=default', ...flags(values)]);
+      const get = (...what: readonly string[]): Promise<string> =>
+        plane.kubectl(['get', `--namespace=${namespace}`, ...what]);
+      expect(await get('tlsroutes.gateway.networking.k8s.io', '--output=name')).toContain('/muster-device');
+      expect(await get('deployment/muster', '--output=jsonpath={.spec.template.spec.hostUsers}')).toBe('false');
+      expect(await get('pdb/muster', '--output=jsonpath={.spec.minAvailable}')).toBe('50%');
+      expect(await get('roles', '--output=name')).toBe('');
+      const account = `--as=system:serviceaccount:${namespace}:muster`;
+      for (const verb of ['list', 'patch']) {
+        expect((await plane.kubectl(['auth', 'can-i', verb, 'secrets', '--all-namespaces', account])).trim()).toBe(
+          'yes',
+        );
+      }
+      await plane.helm(helm, ['uninstall', 'muster', '--namespace=default']);
+    },
+  );
+
+  /** Routes of one old version, as a cluster has them that was set up long ago. */
+  async function servedRoutes(): Promise<void> {
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: {
+        name: 'tlsroutes.gateway.networking.k8s.io',
+        annotations: { 'api-approved.kubernetes.io': 'unapproved, for tests' },
+      },
+      spec: {
+        group: 'gateway.networking.k8s.io',
+        scope: 'Namespaced',
+        names: { kind: 'TLSRoute', plural: 'tlsroutes', singular: 'tlsroute', listKind: 'TLSRouteList' },
+        versions: [{ name: 'v1alpha2', served: true, storage: true, schema: { openAPIV3Schema: ANY } }],
+      },
+    };
+    await plane.kubectl(['apply', '--filename=-'], JSON.stringify(definition));
+    await plane.kubectl(['wait', '--for=condition=Established', `crd/${definition.metadata.name}`, '--timeout=60s']);
+  }
 
   test('keeps its number of pods also by Argo CD with what the example ignores', async () => {
     await plane.kubectl(['create', 'namespace', 'argo']);
