@@ -18,7 +18,7 @@ import {
   type Values,
 } from './support/render.ts';
 
-/* What an installation makes of the chart's rules and boards, without a copy of them. */
+/* An installation tunes the chart's rules and boards without a copy of them. */
 
 const rendered = (prometheusRule: Values, more: Values = {}): Promise<KubeObject[]> =>
   render({

@@ -170,7 +170,7 @@ imagePullSecrets:
   verbs: [create]
 {{- end }}
 
-{{/* What the operator may do in a followed namespace alone, or by `operator.clusterSecrets` in all of them. */}}
+{{/* The operator's rights in a followed namespace alone, or by `operator.clusterSecrets` in all of them. */}}
 {{- define "muster.secretRules" -}}
 # Followed by label: those that Muster made, and those with collectors' headers.
 - apiGroups: ['']

@@ -113,7 +113,7 @@ function preparedFolder(plane: ControlPlane, helm: Helm): string {
   return folder;
 }
 
-/** Nobody runs pods here, so that nothing is waited for and no test is run; helm's own build knows no version to render for. */
+/** No node runs pods here: nothing is waited for, and no test is run. This build of helm renders for an old version. */
 const wrapper = (path: string): string => `#!/usr/bin/env bash
 [ "$1" = test ] && exit
 arguments=()

@@ -164,7 +164,7 @@ describeOn('helm', 'a release', () => {
   }
 });
 
-/** What the example of an Application leaves to others in a Deployment, as paths. */
+/** The fields of a Deployment that the example of an Application leaves to others, as paths. */
 function ignoredPointers(): string[][] {
   const application = loadYaml(readFileSync(join(ROOT, 'examples/gitops/argo-cd.yaml'), 'utf8'));
   expect(listAt(application, 'spec', 'syncPolicy', 'syncOptions')).toContain('RespectIgnoreDifferences=true');
