@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import process from 'node:process';
 import { format, resolveConfig } from 'prettier';
 import { DOCUMENT_NAMES } from '../src/api/openapi/apis.ts';
 import { documentOf } from '../src/api/openapi/document.ts';
+import { chartKeys } from './chart-keys.ts';
+import { chartReadme } from './chart-readme.ts';
 import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
 import { apiDocument } from './operations-table.ts';
@@ -16,7 +19,11 @@ interface GeneratedDocument {
   readonly platform?: NodeJS.Platform;
 }
 
+const CHART = join(import.meta.dirname, '../charts/muster');
+
 const GENERATED: readonly GeneratedDocument[] = [
+  { path: 'charts/muster/README.md', text: async () => await formatted(chartReadme(CHART)) },
+  { path: 'charts/muster/templates/_keys.tpl', text: () => Promise.resolve(chartKeys(CHART)) },
   { path: 'docs/API.md', text: async () => await formatted(apiDocument()) },
   { path: 'docs/ARCHITECTURE.md', text: async () => await formatted(architectureDocument()) },
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },

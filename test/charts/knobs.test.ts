@@ -1,8 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { toolPath } from '../cluster/support/control-plane/tools.ts';
 import {
   at,
+  CHART,
   describeWithHelm,
   environmentOf,
+  KUBE_VERSION,
   listAt,
   ofKind,
   one,
@@ -45,6 +49,7 @@ describeWithHelm('what people look for', () => {
       ['schedulerName', 'other', ['schedulerName']],
       ['runtimeClassName', 'gvisor', ['runtimeClassName']],
       ['dnsPolicy', 'Default', ['dnsPolicy']],
+      ['hostUsers', false, ['hostUsers']],
       ['dnsConfig', { nameservers: ['10.0.0.1'] }, ['dnsConfig']],
       ['hostAliases', [{ ip: '10.0.0.1', hostnames: ['a'] }], ['hostAliases']],
       ['initContainers', [{ name: 'a', image: 'b' }], ['initContainers']],
@@ -98,5 +103,32 @@ describeWithHelm('what people look for', () => {
     expect(await image({ image: { tag: 'x', digest }, global: { imageRegistry: 'g.example/' } })).toBe(
       `g.example/muster@${digest}`,
     );
+  });
+});
+
+describeWithHelm('the namespaces of the operator', () => {
+  test.each([3, 4] as const)('are selected by labels or by a text, of which helm %i has nothing to say', (helm) => {
+    for (const namespaceSelector of ['team', { matchLabels: { team: 'a' } }]) {
+      const values = JSON.stringify({ operator: { namespaceSelector } });
+      const args = ['template', 'muster', CHART, '--kube-version', KUBE_VERSION, '--values', '-'];
+      const { stdout, stderr } = spawnSync(toolPath(`helm${helm}`), args, { input: values, encoding: 'utf8' });
+      expect([stdout.includes('MUSTER_KUBERNETES_NAMESPACE_SELECTOR'), stderr]).toEqual([true, '']);
+    }
+  });
+
+  test('have a Role each for Secrets, or all of them one ClusterRole where that is said', async () => {
+    const secretsOf = async (operator: Values): Promise<string[]> => {
+      const objects = await render({ values: { operator: { namespaces: ['a', 'b'], ...operator } } });
+      const roles = [...ofKind(objects, 'Role'), ...ofKind(objects, 'ClusterRole')];
+      return roles.flatMap((role) =>
+        listAt(role, 'rules').some(
+          (rule) => listAt(rule, 'resources').includes('secrets') && listAt(rule, 'verbs').includes('patch'),
+        )
+          ? `${role.kind} ${role.metadata.namespace ?? ''}`
+          : [],
+      );
+    };
+    expect(await secretsOf({})).toEqual(['Role a', 'Role b']);
+    expect(await secretsOf({ clusterSecrets: true })).toEqual(['ClusterRole ']);
   });
 });

@@ -33,7 +33,7 @@ describeWithHelm('monitoring', () => {
     expect(rule.metadata.labels).toMatchObject({ release: 'x' });
     expect(at(rule, 'spec', 'groups', 0, 'rules', 0, 'annotations', 'summary')).toBe('{{ $labels.pod }} is down');
     const dashboard = one(objects, 'ConfigMap', 'muster-dashboard-trial');
-    expect(at(dashboard, 'data', 'trial.json')).toBe('{"title": "{{ pod }}"}');
+    expect(at(dashboard, 'data', 'fleet-muster-trial.json')).toBe('{"title": "{{ pod }}"}');
     expect(dashboard.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
   });
 
@@ -145,10 +145,25 @@ describeWithHelm('the way in', () => {
       hostnames: ['d.example'],
       rules: [{ backendRefs: [{ name: 'muster-device', port: 8081 }] }],
     });
-    const stable = await render({ values: { gateway, tls }, apiVersions: ['gateway.networking.k8s.io/v1/TLSRoute'] });
-    expect([route, one(stable, 'TLSRoute', 'muster-device')].map(({ apiVersion }) => apiVersion)).toEqual([
-      'gateway.networking.k8s.io/v1alpha3',
-      'gateway.networking.k8s.io/v1',
-    ]);
+    expect(route.apiVersion).toBe('gateway.networking.k8s.io/v1alpha3');
+  });
+
+  test.each([
+    [['v1alpha2/TLSRoute', 'v1/HTTPRoute'], 'v1', 'v1alpha2'],
+    [['v1alpha2/TLSRoute', 'v1alpha3/TLSRoute', 'v1beta1/HTTPRoute'], 'v1beta1', 'v1alpha3'],
+    [['v1alpha3/TLSRoute', 'v1/TLSRoute', 'v1/HTTPRoute', 'v1beta1/HTTPRoute'], 'v1', 'v1'],
+    [[], 'v1', 'v1alpha3'],
+  ])('a cluster that serves %j has routes of %s and %s', async (served, ofHttp, ofTls) => {
+    const parentRefs = [{ name: 'public' }];
+    const gateway = {
+      api: { enabled: true, parentRefs },
+      device: { enabled: true, kind: 'TLSRoute', parentRefs, hostnames: ['d.example'] },
+    };
+    const apiVersions = served.map((each) => `gateway.networking.k8s.io/${each}`);
+    for (const helm of [3, 4] as const) {
+      const objects = await render({ helm, values: { gateway, tls }, apiVersions });
+      const routes = [one(objects, 'HTTPRoute', 'muster-api'), one(objects, 'TLSRoute', 'muster-device')];
+      expect(routes.map(({ apiVersion }) => apiVersion.split('/')[1])).toEqual([ofHttp, ofTls]);
+    }
   });
 });

@@ -125,6 +125,42 @@ describeWithHelm('a mistake in the values', () => {
       { metrics: { podMonitor: { enabled: true } } },
     ],
     [
+      'a scrape that lasts longer than its interval',
+      { metrics: { serviceMonitor: { interval: '1m', scrapeTimeout: '1m1s' } } },
+      /metrics\.serviceMonitor\.scrapeTimeout: 1m1s is longer than the interval of 1m/,
+      { metrics: { serviceMonitor: { interval: '1m', scrapeTimeout: '60s' } } },
+    ],
+    [
+      'two bounds of disruptions',
+      onEtcd({ podDisruptionBudget: { minAvailable: 1, maxUnavailable: 1 } }),
+      /podDisruptionBudget: muster has minAvailable and maxUnavailable; set one/,
+      onEtcd({ podDisruptionBudget: { minAvailable: '50%' } }),
+    ],
+    [
+      'Secrets of the cluster without rights in the cluster',
+      { operator: { clusterSecrets: true, clusterRole: false } },
+      /operator\.clusterSecrets: .*set operator\.clusterRole=true/,
+      { operator: { clusterSecrets: true } },
+    ],
+    [
+      'an alert that there is not',
+      { metrics: { prometheusRule: { rules: { MusterFine: { for: '1m' } } } } },
+      /metrics\.prometheusRule\.rules\.MusterFine: there is no such alert/,
+      { metrics: { prometheusRule: { rules: { MusterDown: { for: '1d' } } } } },
+    ],
+    [
+      'a threshold of an alert that has none',
+      { metrics: { prometheusRule: { rules: { MusterDown: { threshold: 2 } } } } },
+      /rules\.MusterDown\.threshold: it compares with no single number\. These do: .*MusterEventLoopBusy/,
+      { metrics: { prometheusRule: { rules: { MusterEventLoopBusy: { threshold: 2 } } } } },
+    ],
+    [
+      'a label by which rules go already',
+      { metrics: { prometheusRule: { additionalAggregationLabels: ['namespace'] } } },
+      /additionalAggregationLabels\/0/,
+      { metrics: { prometheusRule: { additionalAggregationLabels: ['region'] } } },
+    ],
+    [
       'an Ingress without a host',
       { ingress: { api: { enabled: true } } },
       /ingress\.api\.hosts/,

@@ -73,9 +73,9 @@ describeWithHelm('on etcd', () => {
     expect(names(await render({ values: onEtcd(values) }), 'PodDisruptionBudget')).toEqual(expected);
   });
 
-  test('an autoscaler has the number of replicas to itself', async () => {
+  test('an autoscaler begins with the least, where no cluster says how many there are', async () => {
     const objects = await render({ values: onEtcd({ replicas: 4, autoscaling: { enabled: true, maxReplicas: 7 } }) });
-    expect(at(one(objects, 'Deployment', 'muster'), 'spec', 'replicas')).toBeUndefined();
+    expect(at(one(objects, 'Deployment', 'muster'), 'spec', 'replicas')).toBe(2);
     expect(at(one(objects, 'HorizontalPodAutoscaler', 'muster'), 'spec')).toMatchObject({
       scaleTargetRef: { kind: 'Deployment', name: 'muster' },
       minReplicas: 2,
@@ -147,6 +147,32 @@ describeWithHelm('the spread', () => {
     expect(await spreadOf({ spread, topologySpreadConstraints: [own] })).toEqual([
       { key: 'rack', when: 'DoNotSchedule', taints: undefined },
     ]);
+  });
+});
+
+describeWithHelm('the bound of disruptions', () => {
+  const bound = async (more: Values, name = 'muster'): Promise<unknown> => {
+    const { minAvailable, maxUnavailable } = at(
+      one(await render({ values: onEtcd(more) }), 'PodDisruptionBudget', name),
+      'spec',
+    ) as Record<string, unknown>;
+    return { minAvailable, maxUnavailable };
+  };
+
+  test.each<[Values, Values]>([
+    [{}, { maxUnavailable: 1 }],
+    [{ maxUnavailable: 0 }, { maxUnavailable: 0 }],
+    [{ minAvailable: 0 }, { minAvailable: 0 }],
+    [{ minAvailable: '50%' }, { minAvailable: '50%' }],
+  ])('%j is %j', async (podDisruptionBudget, expected) => {
+    expect(await bound({ podDisruptionBudget })).toEqual(expected);
+  });
+
+  test('of one Deployment takes the place of the other one at the top', async () => {
+    const split = { enabled: true, device: { podDisruptionBudget: { minAvailable: 2 } } };
+    const values = { split, podDisruptionBudget: { maxUnavailable: 2 } };
+    expect(await bound(values, 'muster-device')).toEqual({ minAvailable: 2 });
+    expect(await bound(values, 'muster-api')).toEqual({ maxUnavailable: 2 });
   });
 });
 

@@ -22,14 +22,16 @@ items:
   - name: {{ include "muster.fullname" $root }}{{ .suffix }}
     component: {{ .component }}
     roles: {{ toJson .roles }}
+    extraEnvFrom: {{ ternary (printf "split.%s.extraEnv" .component) "extraEnv" (hasKey .own "extraEnv") }}
     {{- range fromYamlArray (include "muster.ownKeys" $root) }}
     {{- $value := index $root.Values . }}
     {{- if hasKey $item.own . }}{{ $value = index $item.own . }}{{ end }}
     {{- /* These are filled from the top; not by merge, which takes a false for nothing. */}}
     {{- if has . (list "autoscaling" "podDisruptionBudget") }}
     {{- $value = deepCopy $value }}
+    {{- $bounded := or (hasKey $value "minAvailable") (hasKey $value "maxUnavailable") }}
     {{- range $key, $of := index $root.Values . }}
-    {{- if not (hasKey $value $key) }}{{ $_ := set $value $key $of }}{{ end }}
+    {{- if not (or (hasKey $value $key) (and $bounded (has $key (list "minAvailable" "maxUnavailable")))) }}{{ $_ := set $value $key $of }}{{ end }}
     {{- end }}
     {{- end }}
     {{ . }}: {{ toJson $value }}
@@ -44,4 +46,32 @@ items:
 {{- else -}}
 {{- int .component.replicas -}}
 {{- end -}}
+{{- end }}
+
+{{/*
+dict root, component: how many, where an autoscaler decides: as many as there are, and `minReplicas` where that is not
+known. Without a number, the upgrade that turns the autoscaler on would take the former one out, which is 1 to Kubernetes.
+Empty where server-side apply finds the number in other hands: it stays, and a rollback meets no conflict.
+*/}}
+{{- define "muster.liveReplicas" -}}
+{{- $live := lookup "apps/v1" "Deployment" (include "muster.namespace" .root) .component.name -}}
+{{- $taken := false -}}
+{{- range dig "metadata" "managedFields" list $live -}}
+{{- $fields := dig "fieldsV1" "f:spec" dict . -}}
+{{- /* The selector is the chart's alone: who applies it applies the release. */}}
+{{- if and (eq .operation "Apply") (hasKey $fields "f:selector") }}{{ $taken = not (hasKey $fields "f:replicas") }}{{ end -}}
+{{- end -}}
+{{- if not $taken }}{{ int (dig "spec" "replicas" .component.autoscaling.minReplicas $live) }}{{ end -}}
+{{- end }}
+
+{{/* The newest version of a route that the cluster serves: dict root, kind. Where that is not known, a widespread one. */}}
+{{- define "muster.routeVersion" -}}
+{{- $root := .root -}}
+{{- $kind := .kind -}}
+{{- $served := list -}}
+{{- range list "v1" "v1beta1" "v1alpha3" "v1alpha2" -}}
+{{- $version := printf "gateway.networking.k8s.io/%s" . -}}
+{{- if $root.Capabilities.APIVersions.Has (printf "%s/%s" $version $kind) }}{{ $served = append $served $version }}{{ end -}}
+{{- end -}}
+{{- default (printf "gateway.networking.k8s.io/%s" (ternary "v1" "v1alpha3" (eq $kind "HTTPRoute"))) (first $served) -}}
 {{- end }}

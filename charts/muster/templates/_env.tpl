@@ -43,9 +43,9 @@
 - name: MUSTER_KUBERNETES_SCOPE
   value: {{ ternary "cluster" "namespaces" .operator.clusterRole }}
 - name: MUSTER_KUBERNETES_RELEASE
-  value: {{ printf "%s/%s" $root.Release.Namespace (include "muster.fullname" $root) | quote }}
+  value: {{ printf "%s/%s" (include "muster.namespace" $root) (include "muster.fullname" $root) | quote }}
 - name: MUSTER_KUBERNETES_SERVICE_ACCOUNT
-  value: {{ printf "%s/%s" $root.Release.Namespace (include "muster.serviceAccountName" $root) | quote }}
+  value: {{ printf "%s/%s" (include "muster.namespace" $root) (include "muster.serviceAccountName" $root) | quote }}
 - name: MUSTER_KUBERNETES_DEVICE_URL
   value: {{ default (include "muster.deviceUrl" $root) .operator.deviceUrl | quote }}
 {{- end }}

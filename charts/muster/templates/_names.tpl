@@ -2,6 +2,10 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end }}
 
+{{- define "muster.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end }}
+
 {{/* Forty characters leave room for what is put behind it. */}}
 {{- define "muster.fullname" -}}
 {{- if .Values.fullnameOverride -}}
@@ -37,7 +41,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "muster.metadata" -}}
 name: {{ .name | quote }}
 {{- if not .cluster }}
-namespace: {{ .namespace | default .root.Release.Namespace | quote }}
+namespace: {{ .namespace | default (include "muster.namespace" .root) | quote }}
 {{- end }}
 labels:
   {{- $own := .labels | default dict }}
@@ -57,11 +61,14 @@ annotations:
 
 {{/* Names alone, or `{name}` as in a pod; those of `global` too. */}}
 {{- define "muster.imagePullSecrets" -}}
-{{- $secrets := concat ((.Values.global).imagePullSecrets | default list) .Values.imagePullSecrets -}}
-{{- with $secrets }}
+{{- $names := list -}}
+{{- range concat ((.Values.global).imagePullSecrets | default list) (.Values.imagePullSecrets | default list) -}}
+{{- $names = append $names (ternary (get (ternary . dict (kindIs "map" .)) "name") . (kindIs "map" .)) -}}
+{{- end -}}
+{{- with uniq $names }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ if kindIs "map" . }}{{ .name | quote }}{{ else }}{{ quote . }}{{ end }}
+  - name: {{ quote . }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -104,23 +111,23 @@ imagePullSecrets:
 
 {{/* The name for which the certificate of the ops listener is. */}}
 {{- define "muster.opsServerName" -}}
-{{- default (printf "%s-ops.%s.svc" (include "muster.fullname" .) .Release.Namespace) .Values.tls.ops.serverName -}}
+{{- default (printf "%s-ops.%s.svc" (include "muster.fullname" .) (include "muster.namespace" .)) .Values.tls.ops.serverName -}}
 {{- end }}
 
 {{/* Where pods of the cluster find the device listener. */}}
 {{- define "muster.deviceUrl" -}}
 {{- $scheme := ternary "https" "http" (not (empty (include "muster.tlsSecret" (dict "root" . "name" "device")))) -}}
-{{- printf "%s://%s-device.%s.svc:%d" $scheme (include "muster.fullname" .) .Release.Namespace (int .Values.service.device.port) -}}
+{{- printf "%s://%s-device.%s.svc:%d" $scheme (include "muster.fullname" .) (include "muster.namespace" .) (int .Values.service.device.port) -}}
 {{- end }}
 
 {{- define "muster.operatorNamespaces" -}}
-{{- $own := ternary (list .Release.Namespace) list .Values.operator.watchReleaseNamespace -}}
+{{- $own := ternary (list (include "muster.namespace" .)) list .Values.operator.watchReleaseNamespace -}}
 {{- toYaml (concat .Values.operator.namespaces $own | uniq) -}}
 {{- end }}
 
 {{/* In the form of the API server: `a=b,c in (d,e),!f`. */}}
 {{- define "muster.namespaceSelector" -}}
-{{- $selector := .Values.operator.namespaceSelector -}}
+{{- $selector := default dict .Values.operator.namespaceSelector -}}
 {{- if kindIs "string" $selector -}}
 {{- $selector -}}
 {{- else -}}
@@ -137,7 +144,7 @@ imagePullSecrets:
 
 {{/* Of what has no namespace. A colon is in no name of a namespace or a release: two of them never make the same. */}}
 {{- define "muster.clusterName" -}}
-{{- printf "%s:%s" .Release.Namespace (include "muster.fullname" .) -}}
+{{- printf "%s:%s" (include "muster.namespace" .) (include "muster.fullname" .) -}}
 {{- end }}
 
 {{/* What the operator may do with the kinds, a list of plurals. */}}
@@ -160,6 +167,18 @@ imagePullSecrets:
   verbs: [get, list, watch, patch, delete]
 - apiGroups: [events.k8s.io]
   resources: [events]
+  verbs: [create]
+{{- end }}
+
+{{/* The operator's rights in a followed namespace alone, or by `operator.clusterSecrets` in all of them. */}}
+{{- define "muster.secretRules" -}}
+# Followed by label: those that Muster made, and those with collectors' headers.
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [get, list, watch, create, patch, delete]
+# The Lease that keeps another release from acting there. RBAC cannot bind a create to a name.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
   verbs: [create]
 {{- end }}
 

@@ -14,6 +14,9 @@
 {{- end }}
 securityContext:
   {{- include "muster.podSecurityContext" . | nindent 2 }}
+{{- if not (kindIs "invalid" .Values.hostUsers) }}
+hostUsers: {{ .Values.hostUsers }}
+{{- end }}
 {{- with .Values.schedulerName }}
 schedulerName: {{ . | quote }}
 {{- end }}
@@ -29,7 +32,7 @@ dnsConfig:
 {{- end }}
 {{- with .Values.hostAliases }}
 hostAliases:
-  {{- toYaml . | nindent 2 }}
+  {{- include "muster.overlaid" (dict "extra" . "from" "hostAliases" "key" "ip") | nindent 2 }}
 {{- end }}
 enableServiceLinks: {{ .Values.enableServiceLinks }}
 {{- end }}
@@ -43,6 +46,7 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
 
 {{- define "muster.container" -}}
 {{- $root := .root -}}
+{{- $pod := dict "root" $root "roles" .component.roles "data" true -}}
 - name: muster
   image: {{ include "muster.image" $root | quote }}
   imagePullPolicy: {{ $root.Values.image.pullPolicy }}
@@ -53,11 +57,9 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
   env:
-    {{- include "muster.env" (dict "root" $root "roles" .component.roles) | nindent 4 }}
-    {{- include "muster.clientEnv" (dict "root" $root "roles" .component.roles) | trim | nindent 4 }}
-    {{- with .component.extraEnv }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- $own := concat (fromYamlArray (include "muster.env" $pod)) (fromYamlArray (include "muster.clientEnv" $pod)) }}
+    {{- $kept := fromYaml (include "muster.keptEnv" .) }}
+    {{- include "muster.overlaid" (dict "own" $own "extra" .component.extraEnv "from" .component.extraEnvFrom "kept" $kept) | nindent 4 }}
   {{- with $root.Values.extraEnvFrom }}
   envFrom:
     {{- toYaml . | nindent 4 }}
@@ -92,10 +94,7 @@ enableServiceLinks: {{ .Values.enableServiceLinks }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
   volumeMounts:
-    {{- include "muster.mounts" (dict "root" $root "roles" .component.roles "data" true) | nindent 4 }}
-    {{- with $root.Values.extraVolumeMounts }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+    {{- include "muster.allMounts" (dict "root" $root "own" (fromYamlArray (include "muster.mounts" $pod))) | nindent 4 }}
 {{- end }}
 
 {{/* Over nodes and zones; each rollout is spread for itself. A zone that is away never keeps a pod from running. */}}

@@ -1,3 +1,31 @@
+{{/*
+Each template begins with this: what it reads is there. A section without values, or a key that cannot be left out, is one
+that the values of an older chart do not have, or one that is null; what is empty by default is empty then, too.
+*/}}
+{{- define "muster.complete" -}}
+{{- $missing := list -}}
+{{- $empty := fromYaml (include "muster.empty" .) -}}
+{{- range $section, $keys := fromYaml (include "muster.keys" .) -}}
+{{- $above := dict -}}
+{{- $here := $.Values -}}
+{{- range compact (splitList "." $section) -}}
+{{- $above = $here -}}
+{{- $here = ternary (get (ternary $here dict (kindIs "map" $here)) .) nil (kindIs "map" $here) -}}
+{{- end -}}
+{{- if kindIs "map" $here -}}
+{{- range $keys -}}
+{{- if kindIs "invalid" (index $here .) }}{{ $missing = append $missing (trimPrefix "." (printf "%s.%s" $section .)) }}{{ end -}}
+{{- end -}}
+{{- range $key, $value := index $empty $section -}}
+{{- if kindIs "invalid" (index $here $key) }}{{ $_ := set $here $key $value }}{{ end -}}
+{{- end -}}
+{{- else if kindIs "map" $above }}{{ $missing = append $missing $section }}{{ end -}}
+{{- end -}}
+{{- with $missing -}}
+{{- fail (printf "%s: no value. `helm upgrade --reuse-values` gives none to what the chart has added since: take --reset-then-reuse-values. A value of null is none: leave it out to have the default" (join ", " .)) -}}
+{{- end -}}
+{{- end }}
+
 {{/* What the schema cannot say. Each refusal tells what to do. */}}
 {{- define "muster.validate" -}}
 {{- $sqlite := eq .Values.store.type "sqlite" -}}
@@ -18,8 +46,8 @@
 {{- fail "store.etcd.tls.existingSecret: certificates need https:// URLs in store.etcd.endpoints" -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.operator.enabled (has .Release.Namespace .Values.operator.namespaces) (not .Values.operator.watchReleaseNamespace) -}}
-{{- fail (printf "operator.namespaces: %s is the release's own, where the operator could read the Secret with its token and keys; leave it out, or set operator.watchReleaseNamespace=true" .Release.Namespace) -}}
+{{- if and .Values.operator.enabled (has (include "muster.namespace" .) .Values.operator.namespaces) (not .Values.operator.watchReleaseNamespace) -}}
+{{- fail (printf "operator.namespaces: %s is the release's own, where the operator could read the Secret with its token and keys; leave it out, or set operator.watchReleaseNamespace=true" (include "muster.namespace" .)) -}}
 {{- end -}}
 {{- if and .Values.operator.enabled .Values.operator.namespaceSelector (not .Values.operator.clusterRole) -}}
 {{- fail "operator.namespaceSelector: following namespaces by label needs operator.clusterRole=true; name them in operator.namespaces" -}}
@@ -33,6 +61,16 @@
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- fail "metrics.podMonitor.enabled, metrics.serviceMonitor.enabled: set one of them, or every series comes twice" -}}
 {{- end -}}
+{{- if and .Values.operator.clusterSecrets (not .Values.operator.clusterRole) -}}
+{{- fail "operator.clusterSecrets: Secrets of all namespaces need a ClusterRole; set operator.clusterRole=true" -}}
+{{- end -}}
+{{- range $name := list "podMonitor" "serviceMonitor" -}}
+{{- $monitor := index $.Values.metrics $name -}}
+{{- if gt (int (include "muster.milliseconds" $monitor.scrapeTimeout)) (int (include "muster.milliseconds" $monitor.interval)) -}}
+{{- fail (printf "metrics.%s.scrapeTimeout: %s is longer than the interval of %s, which Prometheus refuses" $name $monitor.scrapeTimeout $monitor.interval) -}}
+{{- end -}}
+{{- end -}}
+{{- include "muster.validateRules" . -}}
 {{- with .Values.panel -}}
 {{- if .enabled -}}
 {{- if empty .url -}}
@@ -79,6 +117,16 @@
 {{- fail (printf "ingress.%s.hosts: name a host" $name) -}}
 {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{/* A duration such as 1m30s. */}}
+{{- define "muster.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+(ms|s|m|h)" . -1 -}}
+{{- $sum = add $sum (mul (regexFind "^[0-9]+" . | int) (get $units (regexFind "[a-z]+$" .))) -}}
+{{- end -}}
+{{- $sum -}}
 {{- end }}
 
 {{- define "muster.schemes" -}}

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addUser } from '../../support/etcd/etcd-users.ts';
 import type { EtcdCluster } from '../../support/etcd/etcd.ts';
+import { commandsOf } from '../../support/repository/document-commands.ts';
 import { Cluster } from '../support/cluster.ts';
 import { describeOn, toolPath } from '../support/control-plane/tools.ts';
 import { etcdBeside } from '../support/etcd-beside.ts';
@@ -18,6 +19,7 @@ import { giveAddress } from '../support/release.ts';
  */
 
 const ROOT = join(import.meta.dirname, '../../..');
+const DOCUMENT = 'docs/INSTALL.md';
 const PASSWORD = 'of etcd';
 
 describeOn('cluster', 'docs/INSTALL.md, followed by pasting alone', () => {
@@ -43,14 +45,17 @@ describeOn('cluster', 'docs/INSTALL.md, followed by pasting alone', () => {
 
   test('an empty cluster has a release on both nodes that passes its test', async () => {
     // A production cluster has what gives a Service of type LoadBalancer its address.
-    const [said] = await Promise.all([paste(commandsOf('Production')), giveAddress(cluster, 'fleet', 'muster-device')]);
+    const [said] = await Promise.all([
+      paste(commandsOf(DOCUMENT, 'Production')),
+      giveAddress(cluster, 'fleet', 'muster-device'),
+    ]);
     expect(said).toMatch(/^Phase: +Succeeded$/m);
     const nodes = await paste('kubectl -n fleet get pods -l muster.dev/ops=true -o jsonpath={.items[*].spec.nodeName}');
     expect([...new Set(nodes.split(' '))].sort()).toEqual(['node1', 'node2']);
   });
 
   test('the first walk ends with a daemon that is enrolled, polls, and has applied its configuration', async () => {
-    const said = await paste(commandsOf('A first walk'));
+    const said = await paste(commandsOf(DOCUMENT, 'A first walk'));
     expect(said).toMatch(/^fleetapp\.muster\.dev\/scanner condition met$/m);
     expect(said).toMatch(/^fleetotelconfig\.muster\.dev\/acme condition met$/m);
     expect(await paste('kubectl -n edge-north exec scanner -- cat /data/otel.yaml')).toContain(
@@ -66,15 +71,6 @@ describeOn('cluster', 'docs/INSTALL.md, followed by pasting alone', () => {
 
 const CHANGED = 'https://other.example.com';
 const OUTPUT_BYTES_MAX = 10_000_000;
-
-/** The commands of a section of the document, in their order. */
-function commandsOf(section: string): string {
-  const text = readFileSync(join(ROOT, 'docs/INSTALL.md'), 'utf8');
-  const part = text.split(/^##+ /m).find((candidate) => candidate.startsWith(`${section}\n`)) ?? '';
-  const blocks = [...part.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)];
-  if (blocks.length === 0) throw new Error(`docs/INSTALL.md has no commands under ${section}`);
-  return blocks.map(([, indent = '', lines = '']) => lines.replaceAll(new RegExp(`^${indent}`, 'gm'), '')).join('');
-}
 
 /** What the document says lies there, and the programs that it calls. */
 function preparedFolder(cluster: Cluster, etcd: EtcdCluster, { name }: Image): string {

@@ -1,5 +1,5 @@
 /** A documented value of values.yaml. */
-interface ValueRow {
+export interface ValueRow {
   readonly path: string;
   /** The text of `# --` above it, as one line. */
   readonly says: string;
@@ -33,10 +33,3 @@ export function documentedValues(text: string): { readonly rows: ValueRow[]; rea
   }
   return { rows, undocumented };
 }
-
-/** A row of the table in README.md, as prettier leaves its cells. */
-export const cellsOf = ({ path, says }: ValueRow, value: unknown): string[] => [
-  `\`${path}\``,
-  value === null || value === '' ? '' : `\`${JSON.stringify(value)}\``,
-  says.replaceAll('|', '\\|'),
-];
