@@ -48,6 +48,11 @@ describeWithHelm('monitoring', () => {
   const podMonitor = { enabled: true };
   test.each([
     ['a PodMonitor', { podMonitor }, 'namespace="fleet",job="fleet/muster"'],
+    [
+      'a PodMonitor elsewhere',
+      { podMonitor: { ...podMonitor, namespace: 'mon' } },
+      'namespace="fleet",job="mon/fleet-muster"',
+    ],
     ['a ServiceMonitor', { serviceMonitor: { enabled: true } }, 'namespace="fleet",job="muster-ops"'],
     ['one that sets labels', { podMonitor: { ...podMonitor, relabelings: [{ targetLabel: 'job' }] } }, ''],
     ['something else', {}, ''],

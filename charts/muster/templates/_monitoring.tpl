@@ -7,7 +7,9 @@ the chart finds. Empty where the chart cannot know them.
 {{- $services := .Values.metrics.serviceMonitor }}
 {{- $own := ternary $pods $services $pods.enabled }}
 {{- if and $own.enabled (not $own.relabelings) (not $own.metricRelabelings) }}
-{{- $job := ternary (printf "%s/%s" .Release.Namespace (include "muster.fullname" .)) (printf "%s-ops" (include "muster.fullname" .)) $pods.enabled }}
-{{- printf "namespace=%q,job=%q" .Release.Namespace $job }}
+{{- $here := include "muster.namespace" . }}
+{{- $name := include "muster.fullname" . }}
+{{- $monitor := ternary (printf "%s/%s-%s" (toString $pods.namespace) $here $name) (printf "%s/%s" $here $name) (not (empty $pods.namespace)) }}
+{{- printf "namespace=%q,job=%q" $here (ternary $monitor (printf "%s-ops" $name) $pods.enabled) }}
 {{- end }}
 {{- end }}
