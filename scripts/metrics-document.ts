@@ -39,6 +39,7 @@ lie in \`charts/muster/files\`, and [RUNBOOK.md](RUNBOOK.md) says what to do whe
   start, at 0.
 - A gauge "on the leader alone" has no series on the other replicas, also on one that led before. Every other gauge is on
   every replica: take the sum, the maximum or the minimum over them, as its meaning asks.
+- A counter or histogram is on every replica, and counts what that one did: what the loops of the controller do, the leader.
 
 To add a series, declare it in the room that counts it, in the section of this document that it belongs to
 (\`src/metrics/instruments/sections.ts\`): its name, help text, unit, and the closed set of each label. Then run \`npm run docs\`.

@@ -90,6 +90,26 @@ onEachStore('leadership', (stores) => {
     expect((await store.get(KEYS.leader()))?.value).toContain('one');
   });
 
+  test('a controller knows of no leader while the store does not tell it', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    await using one = new Candidate(store, clock, 'one');
+    await until(() => one.working === 1);
+    const moody = faultyStore(store);
+    await using two = new Candidate(moody, clock, 'two');
+    const untilKnown = (known: string): Promise<void> =>
+      until(async () => {
+        clock.advance(1000);
+        return (await two.metric('muster_controller_leader_known')) === known;
+      });
+    await untilKnown('1');
+    for (const operation of ['get', 'hold'] as const) moody.down.add(operation);
+    await untilKnown('0');
+    moody.down.clear();
+    await untilKnown('1');
+    expect(two.terms).toHaveLength(0);
+  });
+
   test('a leader that stops is followed at the next check of the other controller', async () => {
     await using store = await stores.open();
     const clock = new FakeClock();

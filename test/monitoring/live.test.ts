@@ -44,7 +44,7 @@ const shown = (expr: string, job: string): string =>
 /** An alert that would tell 0 or 1 in place of firing or not, now in place of long ago: both sides must have data. */
 const judged = (expr: string): string =>
   expr
-    .replaceAll(/ (==|!=|>=|<=|>|<) /g, ' $1 bool ')
+    .replaceAll(/ (==|!=|>=|<=|>|<) (?!bool\b)/g, ' $1 bool ')
     .replaceAll(/ offset \w+/g, '')
     .replaceAll(/\[\w+:\w+\]/g, '[1m:1s]');
 
