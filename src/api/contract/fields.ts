@@ -150,37 +150,60 @@ export const next = described(
   'a1b2c3d4e5f6g7h8',
 ).optional();
 
+/** Only digits pass: a number of JavaScript may also be 1e2 or 0x10. */
+function digits(most: number) {
+  const rule = `must be a whole number from 1 to ${most}`;
+  const whole = z.string(rule).regex(/^\d{1,6}$/, rule);
+  return whole.transform(Number).pipe(z.int(rule).min(1, rule).max(most, rule));
+}
+
+/** It is documented as the number that it is, which has no pattern. */
+const asNumber = (description: string, most: number, facts: object): z.core.GlobalMeta => ({
+  description,
+  override({ jsonSchema }) {
+    delete jsonSchema.pattern;
+    Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: most, ...facts });
+  },
+});
+
 /**
- * A number from 1 in a query, which is text. Only digits pass: a number of JavaScript may also be 1e2 or 0x10.
+ * A number from 1 in a query, which is text.
  * @param most at most 999 999
  * @param fallback where the query does not have it
  */
 export const numberInQuery = (most: number, fallback: number, description: string) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(most))
+  digits(most)
     .default(fallback)
-    .meta({
-      description,
-      override({ jsonSchema }) {
-        // It is documented as the number that it is, which has no pattern.
-        delete jsonSchema.pattern;
-        const number = { type: 'integer', minimum: 1, maximum: most, default: fallback, examples: [fallback] };
-        Object.assign(jsonSchema, number);
-      },
-    });
+    .meta(asNumber(description, most, { default: fallback, examples: [fallback] }));
+
+/** The same without a default, which a generated client would send. */
+export const optionalNumberInQuery = (most: number, description: string) =>
+  digits(most)
+    .optional()
+    .meta(asNumber(description, most, { examples: [most] }));
 
 /** `true` or `false` in a query, documented as the boolean that it is: clients have a type of their own for an enum. */
 export const booleanInQuery = (description: string) =>
-  z.enum(['true', 'false']).meta({
-    description,
-    override({ jsonSchema }) {
-      delete jsonSchema.enum;
-      Object.assign(jsonSchema, { type: 'boolean', examples: [true] });
-    },
-  });
+  z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .meta({
+      description,
+      override({ jsonSchema }) {
+        delete jsonSchema.enum;
+        Object.assign(jsonSchema, { type: 'boolean', examples: [true] });
+      },
+    });
+
+/**
+ * Values in a query, with commas between; none in an empty text.
+ * @param value the form of one, without anchors
+ */
+export const listInQuery = (value: string, most: number, rule: string) =>
+  z
+    .string(rule)
+    .regex(new RegExp(`^(${value}(,${value}){0,${most - 1}})?$`), rule)
+    .transform((text): readonly string[] => (text === '' ? [] : text.split(',')));
 
 const limit = numberInQuery(
   LIMITS.listPageMax,
@@ -188,7 +211,7 @@ const limit = numberInQuery(
   `The most entries of the page; ${LIMITS.listPageDefault} without it.`,
 );
 const after = described(
-  z.string().regex(/^[A-Za-z0-9-]{1,100}$/),
+  z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the next of the page before'),
   'Begins after this place: the `next` of the page before.',
   'a1b2c3d4e5f6g7h8',
 ).optional();

@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ZodObject } from 'zod';
+import type { output, ZodObject } from 'zod';
 import { apiKeyId, bearerToken, isCredential, tokenHash } from '../../domain/credentials/tokens.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
+import { wordsOfIssue } from './fields.ts';
 
 /**
  * The content of a request's Authorization field. It does not tell whether the token is valid: each request asks the
@@ -101,14 +102,22 @@ export function idempotencyKeyOf(
 /** H19: marks a response that repeats an earlier one. */
 export const REPLAYED: readonly string[] = ['Idempotency-Replayed', 'true'];
 
+/** The parameters in the query of a request, as they are. */
+export const parametersOf = ({ url = '' }: Pick<IncomingMessage, 'url'>): URLSearchParams =>
+  new URLSearchParams(url.split('?')[1] ?? '');
+
 /**
- * The query of a request; empty where its operation declares none.
- * @throws Refusal `invalid_request` for a parameter that is there more than once: which one counts would be a guess
+ * The query of a request as its operation declares it; empty where it declares none.
+ * @throws Refusal `invalid_request` for a parameter without its form, and for one that is there more than once: which
+ *   one counts would be a guess
  */
-export function queryOf({ url = '' }: Pick<IncomingMessage, 'url'>, declared: ZodObject | undefined): URLSearchParams {
-  if (!declared) return new URLSearchParams();
-  const query = new URLSearchParams(url.split('?')[1] ?? '');
-  const repeated = Object.keys(declared.shape).find((name) => query.getAll(name).length > 1);
+export function queryOf(request: Pick<IncomingMessage, 'url'>, declared: ZodObject | undefined): output<ZodObject> {
+  if (!declared) return {};
+  const parameters = parametersOf(request);
+  const repeated = Object.keys(declared.shape).find((name) => parameters.getAll(name).length > 1);
   if (repeated !== undefined) throw new Refusal('invalid_request', `${repeated}: it is there more than once.`);
-  return query;
+  const judged = declared.safeParse(Object.fromEntries(parameters), { error: wordsOfIssue });
+  if (judged.success) return judged.data;
+  const [fault] = judged.error.issues;
+  throw new Refusal('invalid_request', `${String(fault?.path[0])}: ${fault?.message}`);
 }

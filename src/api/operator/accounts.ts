@@ -6,7 +6,7 @@ import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/accounts.ts';
 import * as appOperations from '../contract/operator/apps.ts';
 import { REPLAYED } from '../http/request-headers.ts';
-import { handle, pageOf } from './route.ts';
+import { handle } from './route.ts';
 
 function accountBody(accounts: Pick<Accounts, 'storage'>, account: Account) {
   const { accountId, name, entitlement, disabled, createdAt, adoptableBy, consent, managedBy, releasedBy } = account;
@@ -31,7 +31,7 @@ export const createAccount = handle(operations.createAccount)(async ({ origin, b
 
 /** GET /operator/v1/accounts, page by page. */
 export const listAccounts = handle(operations.listAccounts)(async ({ query }, { accounts }) => {
-  const { items, next } = await accounts.list(pageOf(query));
+  const { items, next } = await accounts.list(query);
   return {
     status: 200,
     body: { accounts: items.map((item) => accountBody(accounts, item)), ...(next !== undefined && { next }) },
@@ -70,7 +70,7 @@ const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: Conse
 
 /** GET /operator/v1/accounts/{accountId}/apps, page by page. */
 export const listAccountApps = handle(appOperations.listAccountApps)(async ({ accountId, query }, { appConsents }) => {
-  const { items, next } = await appConsents.list(accountId, pageOf(query));
+  const { items, next } = await appConsents.list(accountId, query);
   return { status: 200, body: { apps: items.map(appBody), ...(next !== undefined && { next }) } };
 });
 

@@ -1,8 +1,10 @@
+import type * as z from 'zod';
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
+import type { pageQuery } from '../contract/fields.ts';
 import * as operations from '../contract/operator/audit.ts';
 import type { Call } from '../serve/route.ts';
-import { handle, pageOf, type OperatorCall, type OperatorServices } from './route.ts';
+import { handle, type OperatorCall, type OperatorServices } from './route.ts';
 
 /** GET /operator/v1/accounts/{accountId}/audit, oldest first, page by page. */
 export const listAudit = handle(operations.listAudit)((request, services) =>
@@ -16,12 +18,11 @@ export const listServiceAudit = handle(operations.listServiceAudit)((request, se
 
 async function pageOfEntries(
   accountId: string,
-  { query, exporting }: Pick<Call<unknown> & OperatorCall, 'query' | 'exporting'>,
+  { query, exporting }: Pick<Call<unknown, z.infer<typeof pageQuery>> & OperatorCall, 'query' | 'exporting'>,
   { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
 ) {
-  const page = pageOf(query);
-  const { items, next } = await auditEntries.list(accountId, page);
-  await exporting('audit', { accountId }, { after: page.after, next });
+  const { items, next } = await auditEntries.list(accountId, query);
+  await exporting('audit', { accountId }, { after: query.after, next });
   const entries = items.map(entryBody);
   return { status: 200, body: { entries, ...(next !== undefined && { next }) } } as const;
 }

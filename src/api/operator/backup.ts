@@ -1,7 +1,6 @@
 import type { Origin } from '../../domain/mutation/step.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
 import { BACKUP_MEDIA_TYPE } from '../../domain/backup/file-format.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import * as operations from '../contract/operator/service.ts';
 import { HttpRefusal } from '../http/errors.ts';
 import { handle } from './route.ts';
@@ -13,17 +12,17 @@ export const readBackup = handle(operations.readBackup)((call, { backups }) => b
  * Streams a backup. With `?count=true` the header says how many entries follow. It is `overloaded` while another backup
  * is under way.
  * @param more further headers, as for a browser that saves it
- * @throws Refusal `invalid_request`
  */
 export function backupOf(
-  { origin, query }: { readonly origin: Origin; readonly query: URLSearchParams },
+  {
+    origin,
+    query: { count = false },
+  }: { readonly origin: Origin; readonly query: { readonly count?: boolean | undefined } },
   backups: Backups,
   more: readonly string[] = [],
 ) {
-  const judged = operations.readBackup.query?.safeParse(Object.fromEntries(query));
-  if (judged?.success === false) throw new Refusal('invalid_request', 'count: true or false.');
   const begin = async () => {
-    const backup = await backups.begin({ counted: query.get('count') === 'true', origin });
+    const backup = await backups.begin({ counted: count, origin });
     if (backup !== 'busy') return backup;
     throw new HttpRefusal('overloaded', [], 'A backup is being made already: wait for its end.');
   };

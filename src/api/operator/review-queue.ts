@@ -1,9 +1,7 @@
-import { REVIEW_STATUSES, type ReviewStatus } from '../../domain/records/review-records.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { ReviewEntry } from '../../domain/review-queue/review-queue.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/review-queue.ts';
-import { handle, pageOf } from './route.ts';
+import { handle } from './route.ts';
 
 function entryBody(entry: ReviewEntry) {
   const { entryId, appId, at, receivedAt, rule, severity, evidence, status, note, decidedAt } = entry;
@@ -21,17 +19,9 @@ function entryBody(entry: ReviewEntry) {
   };
 }
 
-function statusOf(query: URLSearchParams): ReviewStatus | undefined {
-  const asked = query.get('status');
-  if (asked === null) return undefined;
-  const status = REVIEW_STATUSES.find((known) => known === asked);
-  if (!status) throw new Refusal('invalid_request', `status: ${REVIEW_STATUSES.join(', ')}, or absent for all.`);
-  return status;
-}
-
 /** GET /operator/v1/accounts/{accountId}/review-queue, page by page. */
 export const listReviewQueue = handle(operations.listReviewQueue)(async ({ accountId, query }, { reviewQueue }) => {
-  const { items, next } = await reviewQueue.list(accountId, { ...pageOf(query), status: statusOf(query) });
+  const { items, next } = await reviewQueue.list(accountId, query);
   return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } };
 });
 

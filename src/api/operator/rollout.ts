@@ -1,9 +1,7 @@
-import { ranked, ROLLOUT_RANKINGS } from '../../domain/otel-config/account-rollouts.ts';
+import { ranked } from '../../domain/otel-config/account-rollouts.ts';
 import type { Rollout } from '../../domain/otel-config/rollout.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/rollout.ts';
-import { TOP_MAX } from '../contract/operator/service.ts';
 import { handle } from './route.ts';
 
 /** A rollout as it is sent. */
@@ -21,21 +19,14 @@ export const readRollout = handle(operations.readRollout)(async ({ accountId }, 
 
 /** GET /operator/v1/rollouts: the accounts whose rollouts stand out, as the leader counted them last. */
 export const listRollouts = handle(operations.listRollouts)(async ({ query }, { accountRollouts }) => {
-  const asked = operations.rolloutsQuery.safeParse(Object.fromEntries(query));
-  if (!asked.success) {
-    const rankings = `by: ${ROLLOUT_RANKINGS.join(', ')}.`;
-    const isTop = asked.error.issues[0]?.path[0] === 'top';
-    throw new Refusal('invalid_request', isTop ? `top: 1 to ${TOP_MAX}.` : rankings);
-  }
-  const { by, top } = asked.data;
   const counted = await accountRollouts.current();
   return {
     status: 200,
     body: {
       countedAt: counted ? dateTime(counted.countedAt) : null,
       failing: counted?.failing ?? 0,
-      accounts: ranked(counted?.accounts ?? [], by)
-        .slice(0, top)
+      accounts: ranked(counted?.accounts ?? [], query.by)
+        .slice(0, query.top)
         .map(({ accountId, revision, applied, failed, pending, stale }) => ({
           accountId,
           revision,

@@ -6,19 +6,16 @@ import type { AuditVerifier } from '../../domain/audit/verify.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
 import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
 import type { Origin } from '../../domain/mutation/step.ts';
 import type { AccountRollouts } from '../../domain/otel-config/account-rollouts.ts';
 import type { Rollouts } from '../../domain/otel-config/rollout.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
 import type { ListMadeKeys } from '../../domain/users/made-keys.ts';
 import type { Links } from '../../domain/users/links.ts';
 import type { UserDeletion } from '../../domain/users/user-deletion.ts';
 import type { Users } from '../../domain/users/users.ts';
-import { pageQuery } from '../contract/fields.ts';
 import { handlerOf } from '../serve/route.ts';
 
 /** The services that the operator API uses. */
@@ -64,17 +61,3 @@ export interface OperatorCall {
 
 /** Gives an operation of the operator API its handler. */
 export const handle = handlerOf<OperatorCall, OperatorServices>();
-
-/**
- * Reads `limit` and `after` of a list.
- * @throws Refusal `invalid_request`
- */
-export function pageOf(query: URLSearchParams): { limit: number; after: string | undefined } {
-  const parsed = pageQuery.safeParse(Object.fromEntries(query));
-  if (parsed.success) return { limit: parsed.data.limit, after: parsed.data.after };
-  const field = parsed.error.issues[0]?.path[0] === 'after' ? 'after' : 'limit';
-  throw new Refusal(
-    'invalid_request',
-    field === 'after' ? 'after: use the next of the page before.' : `limit: 1 to ${LIMITS.listPageMax}.`,
-  );
-}

@@ -1,6 +1,5 @@
 import type { MadeKeyList } from '../../domain/users/made-keys.ts';
 import type { MadeLink } from '../../domain/users/links.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { User } from '../../domain/users/users.ts';
 import { dateTime } from '../../time/date-time.ts';
@@ -51,7 +50,7 @@ export const changeUser = handle(operations.changeUser)(async ({ origin, userId,
 
 /** DELETE /operator/v1/users/{userId}. */
 export const deleteUser = handle(operations.deleteUser)(async ({ origin, userId, query }, { userDeletion }) => {
-  await userDeletion.delete(origin, userId, keptKeysOf(query));
+  await userDeletion.delete(origin, userId, query.keepKeys ?? []);
   return { status: 204 };
 });
 
@@ -71,17 +70,6 @@ const madeKeyBody = ({ accountId, accountName, ...key }: MadeKeyList['apiKeys'][
   accountName,
   ...listedBody(key),
 });
-
-/** Reads `keepKeys` of a request without a body. @throws Refusal `invalid_request` */
-export function keptKeysOf(query: URLSearchParams): readonly string[] {
-  const parsed = operations.keepKeysQuery.safeParse(Object.fromEntries(query));
-  if (!parsed.success)
-    throw new Refusal(
-      'invalid_request',
-      `keepKeys: at most ${LIMITS.keptKeysMax} ids of API keys, separated by commas.`,
-    );
-  return parsed.data.keepKeys?.split(',').filter((id) => id !== '') ?? [];
-}
 
 /** POST /operator/v1/users/{userId}/reset. */
 export const resetUser = handle(operations.resetUser)(async ({ origin, userId }, services) => {

@@ -2,13 +2,13 @@ import type * as z from 'zod';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { IdempotencyKey } from '../../domain/mutation/idempotency.ts';
 import type { Answered, Known } from '../contract/answers.ts';
-import type { Answers, Operation } from '../contract/operation.ts';
+import type { Answers, Method, Operation } from '../contract/operation.ts';
 import type { PathIds } from './path-ids.ts';
 
 /** The part of a request that every handler gets; its listener adds what it knows of the caller. */
-export interface Call<Body> extends PathIds {
+export interface Call<Body, Query = unknown> extends PathIds {
   readonly body: Body;
-  readonly query: URLSearchParams;
+  readonly query: Query;
   /** H19; undefined where the request has no Idempotency-Key, or the operation takes none. */
   readonly idempotency: IdempotencyKey | undefined;
 }
@@ -32,8 +32,9 @@ export interface Route<
   Services,
   Shape extends z.core.$ZodShape = z.core.$ZodShape,
   A extends Answers = Answers,
+  Query extends z.ZodObject = z.ZodObject,
 >
-  extends Operation<Shape, A>, RouteOptions {
+  extends Operation<Shape, A, string, Method, Query>, RouteOptions {
   /**
    * A phantom property: no route has it. Methods are bivariant in TypeScript, and without it a route would compile
    * behind the checks of another listener, which give it less.
@@ -41,7 +42,7 @@ export interface Route<
   readonly needs?: (own: ListenerCall, services: Services) => void;
   handle(
     this: void,
-    call: Call<z.infer<z.ZodObject<Shape>>> & ListenerCall,
+    call: Call<z.infer<z.ZodObject<Shape>>, z.infer<Query>> & ListenerCall,
     services: Services,
   ): MaybePromise<Answered<A>>;
 }
@@ -52,11 +53,13 @@ export interface Route<
  */
 export const handlerOf =
   <ListenerCall, Services>() =>
-  <Shape extends z.core.$ZodShape, A extends Answers>(
-    operation: Operation<Shape, A> & Known<A>,
+  <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+    operation: Operation<Shape, A, string, Method, Query> & Known<A>,
     options: RouteOptions = {},
   ) =>
-  (handler: Route<ListenerCall, Services, Shape, A>['handle']): Route<ListenerCall, Services, Shape, A> => ({
+  (
+    handler: Route<ListenerCall, Services, Shape, A, Query>['handle'],
+  ): Route<ListenerCall, Services, Shape, A, Query> => ({
     ...operation,
     ...options,
     handle: handler,

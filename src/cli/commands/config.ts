@@ -17,7 +17,7 @@ interface Checked {
 }
 
 const CHECKED: readonly Column<Checked>[] = [
-  { head: 'STORE', of: ({ store }) => store },
+  { head: 'STORE', field: 'store' },
   { head: 'UNKNOWN VARIABLES', of: ({ unknownVariables }) => unknownVariables.join(' ') },
 ];
 
@@ -39,9 +39,9 @@ interface Value {
 }
 
 const VALUES: readonly Column<Value>[] = [
-  { head: 'VARIABLE', name: 'name', of: ({ name }) => name },
-  { head: 'VALUE', of: ({ value }) => value, kind: 'text' },
-  { head: 'FROM', of: ({ from }) => from, tone: ({ from }) => (from === 'environment' ? 'good' : 'faint') },
+  { head: 'VARIABLE', field: 'name' },
+  { head: 'VALUE', field: 'value', kind: 'text' },
+  { head: 'FROM', field: 'from', tone: ({ from }) => (from === 'environment' ? 'good' : 'faint') },
 ];
 
 export async function listConfig(call: Invocation): Promise<void> {
@@ -60,12 +60,12 @@ function valueOf({ name, default: value, schema }: Described, env: Environment):
 
 type Told = Omit<Described, 'schema'>;
 const TOLD: readonly Column<Told>[] = [
-  { head: 'VARIABLE', name: 'name', of: ({ name }) => name },
-  { head: 'SECTION', of: ({ section }) => section },
+  { head: 'VARIABLE', field: 'name' },
+  { head: 'SECTION', field: 'section' },
   { head: 'DEFAULT', of: (told) => told.default },
-  { head: 'UNSET', of: ({ unset }) => unset },
-  { head: 'MEANING', of: ({ meaning }) => meaning },
-  { head: 'RULE', of: ({ rule }) => rule },
+  { head: 'UNSET', field: 'unset' },
+  { head: 'MEANING', field: 'meaning' },
+  { head: 'RULE', field: 'rule' },
 ];
 
 /** @throws CommandFault with exit code 2 and the nearest name where there is no such variable */

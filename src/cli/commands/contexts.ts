@@ -67,14 +67,14 @@ interface Listed extends Context {
 }
 
 const COLUMNS: readonly Column<Listed>[] = [
-  { head: 'CURRENT', of: ({ current }) => current, tone: ({ current }) => (current ? 'good' : 'faint') },
-  { head: 'NAME', of: ({ name }) => name },
-  { head: 'URL', of: ({ url }) => url, kind: 'text' },
-  { head: 'OPS URL', of: ({ opsUrl }) => opsUrl, kind: 'text' },
-  { head: 'DEVICE URL', of: ({ deviceUrl }) => deviceUrl, kind: 'text', minor: true },
-  { head: 'API KEY FILE', of: ({ apiKeyFile }) => apiKeyFile, kind: 'text', minor: true },
-  { head: 'OPERATOR TOKEN FILE', of: ({ operatorTokenFile }) => operatorTokenFile, kind: 'text', minor: true },
-  { head: 'CA FILE', of: ({ caFile }) => caFile, kind: 'text', minor: true },
+  { head: 'CURRENT', field: 'current', tone: ({ current }) => (current ? 'good' : 'faint') },
+  { head: 'NAME', field: 'name' },
+  { head: 'URL', field: 'url', kind: 'text' },
+  { head: 'OPS URL', field: 'opsUrl', kind: 'text' },
+  { head: 'DEVICE URL', field: 'deviceUrl', kind: 'text', minor: true },
+  { head: 'API KEY FILE', field: 'apiKeyFile', kind: 'text', minor: true },
+  { head: 'OPERATOR TOKEN FILE', field: 'operatorTokenFile', kind: 'text', minor: true },
+  { head: 'CA FILE', field: 'caFile', kind: 'text', minor: true },
 ];
 
 /** @throws ConfigError */

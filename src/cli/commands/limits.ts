@@ -20,16 +20,16 @@ type Limited = RateLimits['accounts'][number];
 type Row = Limited & { readonly by?: Limited['refusedBy'][number] };
 
 const COLUMNS: readonly Column<Row>[] = [
-  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
+  { head: 'ACCOUNT', field: 'accountId' },
   { head: 'FILL', of: ({ fill }) => `${(fill * 100).toFixed(0)} %`, kind: 'number' },
   {
     head: 'REFUSED',
-    of: ({ refused }) => refused,
+    field: 'refused',
     kind: 'number',
     tone: ({ refused }) => (refused > 0 ? 'bad' : undefined),
   },
-  { head: 'LIMITED SINCE', of: ({ limitedSince }) => limitedSince, kind: 'time' },
-  { head: 'LIFTS AT', of: ({ liftsAt }) => liftsAt, kind: 'time' },
+  { head: 'LIMITED SINCE', field: 'limitedSince', kind: 'time' },
+  { head: 'LIFTS AT', field: 'liftsAt', kind: 'time' },
   { head: 'KEY', name: 'keyId', of: ({ by }) => by?.keyId },
   { head: 'OPERATION', of: ({ by }) => by?.operation },
   { head: 'OF IT', of: ({ by }) => by?.refused, kind: 'number' },

@@ -95,11 +95,11 @@ async function writeCsv(call: Invocation, operator: OperatorClient, asked: Asked
 function columnsIn(currency: string, sum: Account | undefined): readonly Column<Account>[] {
   const unlessSum = (of: (account: Account) => number) => (account: Account) => (account === sum ? '' : of(account));
   return [
-    { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
-    { head: 'NAME', of: ({ name }) => name, kind: 'text' },
+    { head: 'ACCOUNT', field: 'accountId' },
+    { head: 'NAME', field: 'name', kind: 'text' },
     { head: 'NIGHTS', of: unlessSum(({ nights }) => nights.length), kind: 'number' },
     { head: 'LATE', of: unlessSum(({ nights }) => nights.filter(({ late }) => late).length), kind: 'number' },
-    { head: 'DAEMON-NIGHTS', of: ({ daemonNights }) => daemonNights, kind: 'number' },
+    { head: 'DAEMON-NIGHTS', field: 'daemonNights', kind: 'number' },
     { head: currency, of: ({ amountMinor }) => money(amountMinor, currency), kind: 'number' },
   ];
 }

@@ -15,8 +15,8 @@ interface Versions {
 }
 
 const COLUMNS: readonly Column<Versions>[] = [
-  { head: 'COMMAND', of: ({ command }) => command },
-  { head: 'NODE', of: ({ node }) => node },
+  { head: 'COMMAND', field: 'command' },
+  { head: 'NODE', field: 'node' },
 ];
 const RUNNING: readonly Column<Versions>[] = [
   ...COLUMNS,

@@ -26,7 +26,7 @@ const ROWS_MAX = 20;
 
 const FAILED: readonly Column<Failure>[] = [
   { head: 'FAILED', of: ({ what }) => what },
-  { head: 'WHY', kind: 'text', of: ({ why }) => why },
+  { head: 'WHY', kind: 'text', field: 'why' },
 ];
 
 const isUnauthorised = ({ error }: Pick<Failure, 'error'>): boolean => exitCodeOf(error) === EXIT.notAuthorised;

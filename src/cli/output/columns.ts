@@ -5,13 +5,27 @@ import { relativeTime } from './relative-time.ts';
 /** The content of one place of a table. Nothing (null, undefined) is `-` in a table, and empty in csv. */
 export type Cell = string | number | boolean | null | undefined;
 
-/** One column of a list, or one line of a single object. */
-export interface Column<Item> {
+/** The fields of an item that a cell shows as they are. */
+type FieldOf<Item> = { [Name in keyof Item & string]-?: Item[Name] extends Cell ? Name : never }[keyof Item & string];
+
+/**
+ * One column of a list, or one line of a single object: a `field` of the item, which is also the column's name in csv,
+ * or what `of` makes of the item.
+ */
+export type Column<Item> = Title<Item> &
+  (
+    | { readonly field: FieldOf<Item>; readonly of?: never; readonly name?: never }
+    | {
+        readonly of: (item: Item) => Cell;
+        readonly field?: never;
+        /** The name in csv; without it, the title as `lastSeen`. Give the name that it has in json. */
+        readonly name?: string;
+      }
+  );
+
+interface Title<Item> {
   /** The title, in capitals: `LAST SEEN`. */
   readonly head: string;
-  /** The name in csv; without it, the title as `lastSeen`. Give the name that it has in json. */
-  readonly name?: string;
-  readonly of: (item: Item) => Cell;
   /**
    * `text`: words of any length, which are cut where the terminal is too narrow. `number`: stands to the right. `time`:
    * an instant, as ISO 8601 or in milliseconds since 1970, which people see as `3 min ago`. Without a kind it is an id
@@ -27,16 +41,22 @@ export interface Column<Item> {
 export type Tone = 'good' | 'bad' | 'faint';
 
 /** The name of a column in csv. */
-export const nameOf = ({ head, name }: Pick<Column<never>, 'head' | 'name'>): string =>
+export const nameOf = <Item>({ head, field, name = field }: Column<Item>): string =>
   name ??
   head
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase())
     .replaceAll(/[^A-Za-z0-9]/g, '');
 
+/** The content of a column for one item. */
+export const cellOf = <Item>(column: Column<Item>, item: Item): Cell =>
+  // The compiler does not reduce `Item[FieldOf<Item>]` while `Item` is open: `FieldOf` names cells alone.
+  column.of ? column.of(item) : (item[column.field] as Cell);
+
 /** A cell for people, in one line that moves no terminal. */
-export function shown<Item>({ of, kind }: Column<Item>, item: Item, now: number): string {
-  const cell = of(item);
+export function shown<Item>(column: Column<Item>, item: Item, now: number): string {
+  const { kind } = column;
+  const cell = cellOf(column, item);
   if (cell === null || cell === undefined || isBlank(String(cell))) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   const at = kind === 'time' ? instantOf(cell) : undefined;
@@ -44,8 +64,9 @@ export function shown<Item>({ of, kind }: Column<Item>, item: Item, now: number)
 }
 
 /** A cell for programs: an instant is exact. */
-export function exact<Item>({ of, kind }: Column<Item>, item: Item): string | number {
-  const cell = of(item);
+export function exact<Item>(column: Column<Item>, item: Item): string | number {
+  const { kind } = column;
+  const cell = cellOf(column, item);
   if (cell === null || cell === undefined) return '';
   if (typeof cell === 'boolean') return String(cell);
   const at = kind === 'time' ? instantOf(cell) : undefined;

@@ -3,7 +3,7 @@ import { CommandFault, EXIT } from '../terminal/exit.ts';
 import type { OutputFormat } from '../terminal/globals.ts';
 import type { Invocation } from '../terminal/invocation.ts';
 import { printable } from '../terminal/printable.ts';
-import { exact, instantOf, nameOf, shown, type Column } from './columns.ts';
+import { cellOf, exact, instantOf, nameOf, shown, type Column } from './columns.ts';
 import { renderTable } from './table.ts';
 import { padTo, widthOf } from './width.ts';
 
@@ -119,7 +119,7 @@ function lineOf<Item>(form: 'jsonl' | 'csv' | 'id', { columns, id, json = (item)
 function linesOf<Item>(columns: readonly Column<Item>[], item: Item, now: number): string {
   const width = Math.max(0, ...columns.map(({ head }) => widthOf(head)));
   const lines = columns.map((column) => {
-    const cell = column.of(item);
+    const cell = cellOf(column, item);
     const isInstant = column.kind === 'time' && (typeof cell === 'string' || typeof cell === 'number');
     const told = shown(column, item, now);
     const value = isInstant && instantOf(cell) !== undefined ? `${exact(column, item)} (${told})` : told;

@@ -17,7 +17,7 @@ export interface ReviewEntry extends ReviewRecord {
 
 interface ReviewPage extends PageOf {
   /** Only entries of this status; undefined for all. */
-  readonly status: ReviewStatus | undefined;
+  readonly status?: ReviewStatus | undefined;
 }
 
 interface Decision {

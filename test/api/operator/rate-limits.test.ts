@@ -71,7 +71,7 @@ onEachBackend('which account is limited', (backend) => {
     await using muster = await backend.fresh();
     expect(await ask(muster, `?top=${top}`)).toMatchObject({
       status: 400,
-      body: { error: { code: 'invalid_request', message: 'top: 1 to 20.' } },
+      body: { error: { code: 'invalid_request', message: 'top: must be a whole number from 1 to 20' } },
     });
     expect((await ask(muster, '?top=20')).status).toBe(200);
     expect((await call(`${muster.ops}${LIMITS}`)).status).toBe(401);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KEYS } from '../../../src/domain/records/keys.ts';
-import { FILES_EVERY_MS } from '../../../src/service/files/watched-file.ts';
 import { expectRevision } from '../../../src/store/entry.ts';
 import { ConnectProxy } from '../../support/http/connect-proxy.ts';
 import { ask, panelMuster, putUser, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
@@ -12,6 +11,7 @@ import { RedirectedBrowser, signingKey, type SigningKey } from '../../support/pa
 import { meOf, problemOf, secretFile, signing } from '../../support/panel/signing.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { lookAtFiles } from '../../support/files/looks.ts';
 import { call, tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -80,12 +80,12 @@ describe('sign-in at a provider', () => {
     const took = (): number =>
       it.panel.muster.logged.filter((line) => line.includes('configuration has changed')).length;
     secretFile(folder);
-    clock.advance(FILES_EVERY_MS);
+    await lookAtFiles(it.panel.muster, clock);
     await until(() => took() === 1);
     expect((await meOf(it, (await it.signIn()).token)).body).toMatchObject({ operator: false });
 
     writeFileSync(groups, 'operator platform', { mode: 0o600 });
-    clock.advance(FILES_EVERY_MS);
+    await lookAtFiles(it.panel.muster, clock);
     await until(() => took() === 2);
     expect((await meOf(it, (await it.signIn()).token)).body).toMatchObject({ operator: true });
   });

@@ -9,6 +9,7 @@ import { exchange, type RawAnswer } from '../../support/http/raw-http.ts';
 import { call, Muster, tenant, type Answer, type Tenant } from '../../support/service/muster.ts';
 import { asCaller, asOperator, expectRefusal, SECTION_7, type Ask } from '../../support/service/v1.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NAMED = Buffer.from('{"name":"packed"}');
 const JSON_OF_64_KIB = `{"name":"fits"${' '.repeat(65_536 - 15)}}`;
@@ -32,7 +33,8 @@ describe('HTTP of /v1', () => {
   let caller: Tenant;
   let ask: Ask;
   beforeAll(async () => {
-    muster = await Muster.start({ wrapStore: counting });
+    // No loop of the service reads meanwhile.
+    muster = await Muster.start({ clock: new FakeClock(Date.now()), wrapStore: counting });
     caller = await tenant(muster);
     ask = asCaller(muster, caller.apiKey);
   });

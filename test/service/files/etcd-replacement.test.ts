@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { readFileSync, rmSync } from 'node:fs';
 import { Etcd3 } from 'etcd3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FILES_EVERY_MS } from '../../../src/service/files/watched-file.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { addUser } from '../../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
@@ -10,6 +9,7 @@ import { TlsProxy } from '../../support/etcd/tls-proxy.ts';
 import { makeCertificates, type Certificates } from '../../support/http/certificates.ts';
 import { etcdFilesOf, MountedSecret } from '../../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { lookAtFiles } from '../../support/files/looks.ts';
 import { call, createApp, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -88,7 +88,7 @@ describe.skipIf(binary === undefined)(`a renewal under requests${skipped}`, () =
     expect([proxy.countOf(BEFORE) > 1, proxy.countOf(AFTER)]).toEqual([true, 0]);
     const statuses = await during(async () => {
       secret.renew(content);
-      clock.advance(FILES_EVERY_MS);
+      await lookAtFiles(muster, clock);
       await until(() => logged('a file of the configuration has changed') === 2);
       // A watch keeps the connection that it began on.
       await until(() => proxy.countOf(AFTER) >= 2 && proxy.countOf(BEFORE) <= 1);
@@ -101,7 +101,7 @@ describe.skipIf(binary === undefined)(`a renewal under requests${skipped}`, () =
     content['password'] = 'staple battery';
     const statuses = await during(async () => {
       secret.renew(content);
-      clock.advance(FILES_EVERY_MS);
+      await lookAtFiles(muster, clock);
       await until(() => logged('a file of the configuration cannot be used') === 1);
       expect((await call(`${muster.ops}/readyz`, {})).text).toContain('MUSTER_ETCD_PASSWORD_FILE: etcd refuses');
       const root = new Etcd3({
@@ -112,7 +112,7 @@ describe.skipIf(binary === undefined)(`a renewal under requests${skipped}`, () =
       await root.user(USER.username).setPassword('staple battery');
       root.close();
       await createApp(muster, accounts[0]?.apiKey ?? '');
-      clock.advance(FILES_EVERY_MS);
+      await lookAtFiles(muster, clock);
       await until(() => logged('a file of the configuration can be used again') === 1);
     });
     expect([...statuses]).toEqual([201]);

@@ -2,13 +2,13 @@ import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:
 import { join } from 'node:path';
 import { Etcd3 } from 'etcd3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FILES_EVERY_MS } from '../../../src/service/files/watched-file.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { addUser } from '../../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { makeCertificates, type Certificates } from '../../support/http/certificates.ts';
 import { etcdFilesOf, MountedSecret } from '../../support/records/mounted-secret.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { lookAtFiles } from '../../support/files/looks.ts';
 import { call, createApp, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -66,7 +66,7 @@ describe.skipIf(binary === undefined)(`rotations on an etcd with TLS and users${
   const refused = () => muster.logged.filter((line) => line.includes('a file of the configuration cannot be used'));
   /** One look at the files. */
   async function lookedAt(isOver: () => boolean): Promise<void> {
-    clock.advance(FILES_EVERY_MS);
+    await lookAtFiles(muster, clock);
     await until(isOver);
   }
   async function taken(files: number): Promise<void> {

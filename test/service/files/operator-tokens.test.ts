@@ -1,8 +1,9 @@
 import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FILES_EVERY_MS, KEPT_MS } from '../../../src/service/files/watched-file.ts';
+import { KEPT_MS } from '../../../src/service/files/watched-file.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { firstLook, lookAtFiles } from '../../support/files/looks.ts';
 import { call, Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -24,8 +25,7 @@ async function started(text: string, own: Readonly<Record<string, string>> = { M
   says(text);
   const clock = new FakeClock();
   const muster = await Muster.start({ clock, env: { MUSTER_OPERATOR_TOKEN_FILE: path, ...own } });
-  // The first look, which begins with the start, is over.
-  await until(async () => (await call(`${muster.ops}/metrics`)).text.includes(ONE_LOOK));
+  await firstLook(muster);
   const lines = (words: string): number => muster.logged.filter((line) => line.includes(words)).length;
   return {
     muster,
@@ -37,17 +37,16 @@ async function started(text: string, own: Readonly<Record<string, string>> = { M
       /^muster_file_unusable\{file="MUSTER_OPERATOR_TOKEN_FILE"\} (\d)$/m.exec(
         (await call(`${muster.ops}/metrics`)).text,
       )?.[1],
-    /** Looks at the files once, and waits for the line that tells of it. */
-    async lookedAt(words: string, ms = FILES_EVERY_MS): Promise<void> {
+    /** Looks at the files once, of which a line of the log tells. */
+    async lookedAt(words: string, ms?: number): Promise<void> {
       const before = lines(words);
-      clock.advance(ms);
+      await lookAtFiles(muster, clock, ms);
       await until(() => lines(words) > before);
     },
     [Symbol.asyncDispose]: () => muster[Symbol.asyncDispose](),
   };
 }
 
-const ONE_LOOK = 'muster_loop_duration_seconds_count{loop="files",result="ok"} 1';
 const CHANGED = 'a file of the configuration has changed';
 
 describe('the operator’s tokens of a file', () => {

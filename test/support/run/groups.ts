@@ -1,5 +1,6 @@
 /** Tests of pure rules: they start no process, write no file and need no etcd (`npm run test:quick`). */
 export const QUICK: readonly string[] = [
+  'test/api/contract/queries.test.ts',
   'test/api/headers/entity-tags.test.ts',
   'test/api/http/awaited-bodies.test.ts',
   'test/api/http/content-encoding.test.ts',

@@ -83,11 +83,9 @@ export const rotateKeys = operation({
 });
 
 /** The most accounts that are listed: so many each replica publishes. */
-export const TOP_MAX = 20;
+const TOP_MAX = 20;
 export const top = numberInQuery(TOP_MAX, TOP_MAX, `The most accounts that are listed; ${TOP_MAX} without it.`);
-
-/** The query of `readRateLimits`. */
-export const limitsQuery = z.object({ top });
+const limitsQuery = z.object({ top });
 
 const refusedBy = named(
   'RefusedByKey',

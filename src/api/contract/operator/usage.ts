@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { ACCOUNT_ID, accountId, count, described, named, next, pageQuery } from '../fields.ts';
+import { ACCOUNT_ID, accountId, count, described, named, next, optionalNumberInQuery, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const amountMinor = described(z.int(), 'The amount in minor units of the currency, such as cents.', 1550);
@@ -15,24 +15,25 @@ const night = named(
   'A metered night.',
 );
 
-/** Which month, and of which account; the page is judged apart. */
+/** Which month, and of which account. */
+const MONTH_RULE = 'must be YYYY-MM, as in 2026-01';
 export const monthQuery = z.object({
   month: described(
-    z.string().regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/),
+    z.string(MONTH_RULE).regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/, MONTH_RULE),
     'The month, 1970-01 or later.',
     '2026-01',
   ),
-  accountId: described(z.string().regex(ACCOUNT_ID), 'Only this account.', 'a1b2c3d4e5f6g7h8').optional(),
+  accountId: described(
+    z.string().regex(ACCOUNT_ID, 'must be the id of an account'),
+    'Only this account.',
+    'a1b2c3d4e5f6g7h8',
+  ).optional(),
 });
 
-const monthLimit = described(
-  z.string().optional(),
+const monthLimit = optionalNumberInQuery(
+  LIMITS.listPageMax,
   'The most accounts of a page; without it, and without `after`, all accounts in one answer.',
-  undefined,
-).meta({
-  examples: [1000],
-  override: { type: 'integer', minimum: 1, maximum: LIMITS.listPageMax, examples: [1000] },
-});
+);
 
 /** M5: a month of the ledger, with its amounts of money. */
 const usage = z

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { describedLogin, describedName, loginText, nameText } from '../../http/fields.ts';
-import { accountId, closedBody, count, described, instant, KEY_ID, linkId, userId } from '../fields.ts';
+import { accountId, closedBody, count, described, instant, KEY_ID, linkId, listInQuery, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { listedKey } from './api-keys.ts';
 
@@ -26,12 +26,14 @@ export const keepKeys = described(
   'The ids of API keys that the user made and that go on; every other one ends where the user loses the right by which it was made.',
   ['n4c8r2w6y1z5'],
 );
-const ID = KEY_ID.source.slice(1, -1);
-const KEPT_KEYS = new RegExp(`^(${ID}(,${ID}){0,${LIMITS.keptKeysMax - 1}})?$`);
 /** The same in a query, where a request has no body. */
 export const keepKeysQuery = z.object({
   keepKeys: described(
-    z.string().regex(KEPT_KEYS),
+    listInQuery(
+      KEY_ID.source.slice(1, -1),
+      LIMITS.keptKeysMax,
+      `must be at most ${LIMITS.keptKeysMax} ids of API keys, separated by commas`,
+    ),
     'The ids of API keys that the user made and that go on, separated by commas; every other one ends.',
     'n4c8r2w6y1z5',
   ).optional(),

@@ -13,10 +13,10 @@ import { atPanel } from './derived.ts';
 const ACCOUNT = '/panel/v1/accounts/:accountId';
 
 /** Which entries of an audit, from the newest on. */
-export const auditQuery = z.object({
+const auditQuery = z.object({
   limit: numberInQuery(LIMITS.auditPageMax, 50, 'The most entries of the page; 50 without it.'),
   before: described(
-    z.string().regex(/^[0-9a-z]{9}-[0-9a-f]{1,64}$/),
+    z.string().regex(/^[0-9a-z]{9}-[0-9a-f]{1,64}$/, 'must be the next of the page before'),
     'Begins before this place: the `next` of the page before.',
     '0mhx4k1qz-3f9a',
   ).optional(),
@@ -26,7 +26,11 @@ export const auditQuery = z.object({
     'Only this action, or those that begin so where it ends in a dot.',
     'app.',
   ).optional(),
-  appId: described(z.string().regex(APP_ID), 'Only entries of this app.', 'k3v9x0q2m7t5b8n1c4d6').optional(),
+  appId: described(
+    z.string().regex(APP_ID, 'must be the id of an app'),
+    'Only entries of this app.',
+    'k3v9x0q2m7t5b8n1c4d6',
+  ).optional(),
   from: described(givenInstant, 'Only entries since then.', '2026-01-01T00:00:00.000Z').optional(),
   to: described(givenInstant, 'Only entries before then.', '2026-02-01T00:00:00.000Z').optional(),
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { described } from '../fields.ts';
+import { ACCOUNT_ID, described, listInQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 /* Live events: hints that something changed, after which a page reads again. */
@@ -23,16 +23,24 @@ const TOPICS = [
 export type Topic = (typeof TOPICS)[number];
 
 /** What memory does not hold: it is read every few seconds while somebody watches it. */
-export const WATCHED = ['rollout', 'reviews', 'usage', 'limits'] as const satisfies readonly Topic[];
+const WATCHED = ['rollout', 'reviews', 'usage', 'limits'] as const satisfies readonly Topic[];
 export type Watched = (typeof WATCHED)[number];
 
-export const eventQuery = z.object({
+const eventQuery = z.object({
   account: described(
-    z.string().max(LIMITS.accountsPerStreamMax * 17),
+    listInQuery(
+      ACCOUNT_ID.source.slice(1, -1),
+      LIMITS.accountsPerStreamMax,
+      `must be at most ${LIMITS.accountsPerStreamMax} ids of accounts, separated by commas`,
+    ),
     `The accounts to follow, at most ${LIMITS.accountsPerStreamMax}, with commas between.`,
     'a1b2c3d4e5f6g7h8',
   ).optional(),
-  watch: described(z.string().max(60), 'What else to watch of them, with commas between.', 'rollout,limits').optional(),
+  watch: described(
+    listInQuery('[a-z]+', WATCHED.length, `must be some of ${WATCHED.join(', ')}`).pipe(z.array(z.enum(WATCHED))),
+    'What else to watch of them, with commas between.',
+    'rollout,limits',
+  ).optional(),
 });
 
 export const readEvents = operation({

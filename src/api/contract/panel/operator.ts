@@ -160,7 +160,9 @@ export const findAccounts = operation({
   summary: 'Find an account or an app',
   description:
     'Finds accounts by a part of their name or by their id, and the account of an app or of an API key by its id.',
-  query: z.object({ text: described(z.string().min(1).max(200), 'What to look for.', 'acme') }),
+  query: z.object({
+    text: described(z.string().trim().toLowerCase().min(1).max(200), 'What to look for.', 'acme'),
+  }),
   answers: [
     {
       status: 200,

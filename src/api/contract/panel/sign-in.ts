@@ -154,8 +154,8 @@ export const endProviderSignIn = operation({
   description: `Takes the provider's answer, and begins a session or links the identity. ${problem}`,
   errors: ['not_found'],
   query: z.object({
-    code: described(z.string().max(4096), 'The authorization code.', 'c0de').optional(),
-    state: described(z.string().max(512), 'The state that the panel gave.', 'st4te').optional(),
+    code: described(z.string(), 'The authorization code.', 'c0de').optional(),
+    state: described(z.string(), 'The state that the panel gave.', 'st4te').optional(),
   }),
   answers: [{ status: 303, description: 'On to the panel.', headers: ['Location', 'Set-Cookie'] }],
 });

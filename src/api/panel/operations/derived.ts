@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Known } from '../../contract/answers.ts';
-import type { Answers, Operation } from '../../contract/operation.ts';
+import type { Answers, Method, Operation } from '../../contract/operation.ts';
 import * as history from '../../contract/panel/history.ts';
 import * as operations from '../../contract/panel/operator.ts';
 import { atPanel } from '../../contract/panel/derived.ts';
@@ -42,10 +42,10 @@ export const FROM_V1 = V1_ROUTES.flatMap((route: Route<V1Call, Services>) =>
 );
 
 /** An operation of the operator API. */
-const asOperator = <Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A> & Known<A>,
-  route: Route<OperatorCall, OperatorServices, Shape, A>,
-): PanelRoute<Shape, A> => handle(operation, deadlineOf(route))(route.handle);
+const asOperator = <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+  operation: Operation<Shape, A, string, Method, Query> & Known<A>,
+  route: Route<OperatorCall, OperatorServices, Shape, A, Query>,
+): PanelRoute<Shape, A, Query> => handle(operation, deadlineOf(route))(route.handle);
 
 /** The operator API knows no other of the options. */
 const deadlineOf = ({ deadlineMs }: RouteOptions): RouteOptions => (deadlineMs === undefined ? {} : { deadlineMs });

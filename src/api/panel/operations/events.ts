@@ -1,7 +1,4 @@
-import { LIMITS } from '../../../domain/limits.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { neededRight } from '../../../domain/users/roles.ts';
-import { ACCOUNT_ID } from '../../contract/fields.ts';
 import * as operations from '../../contract/panel/live.ts';
 import { handle } from '../request/route.ts';
 
@@ -15,9 +12,9 @@ export const readEvents = handle(operations.readEvents, { unattended: true })(as
   { signedIn: { session, user, reader }, query, request },
   { live },
 ) => {
-  const { accounts, watched } = askedFor(query);
+  const accounts = new Set(query.account);
   for (const accountId of accounts) await neededRight(reader, user, { accountId, role: 'viewer' });
-  const follower = { userId: user.id, sessionId: session.id, accounts, watched };
+  const follower = { userId: user.id, sessionId: session.id, accounts, watched: new Set(query.watch) };
   const lastEventId = request.headers['last-event-id'];
   return {
     status: 200,
@@ -28,19 +25,3 @@ export const readEvents = handle(operations.readEvents, { unattended: true })(as
     },
   };
 });
-
-function askedFor(query: URLSearchParams): { accounts: ReadonlySet<string>; watched: ReadonlySet<operations.Watched> } {
-  const asked = operations.eventQuery.safeParse(Object.fromEntries(query));
-  const listOf = (text: string | undefined): readonly string[] =>
-    text === undefined || text === '' ? [] : text.split(',');
-  const accounts = listOf(asked.data?.account);
-  const watched = listOf(asked.data?.watch);
-  if (!asked.success || accounts.length > LIMITS.accountsPerStreamMax || !accounts.every((id) => ACCOUNT_ID.test(id))) {
-    throw new Refusal('invalid_request', `account: at most ${LIMITS.accountsPerStreamMax} ids with commas between.`);
-  }
-  const known = watched
-    .map((name) => operations.WATCHED.find((what) => what === name))
-    .filter((what) => what !== undefined);
-  if (known.length < watched.length) throw new Refusal('invalid_request', `watch: ${operations.WATCHED.join(', ')}.`);
-  return { accounts: new Set(accounts), watched: new Set(known) };
-}

@@ -1,8 +1,6 @@
 import type { AuditQuestion } from '../../../domain/audit/newest.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import * as operations from '../../contract/panel/history.ts';
-import { monthQuery } from '../../contract/operator/usage.ts';
 import { entryBody } from '../../operator/audit.ts';
 import { listReviewQueue } from '../../operator/review-queue.ts';
 import { CSV_TYPE, EVENTS_TYPE, usageBody, usageCsv, usageEvents } from '../../operator/usage-formats.ts';
@@ -22,20 +20,11 @@ export const listNewestServiceAudit = handle(operations.listNewestServiceAudit)(
 /** A page on a screen is no export: what leaves the service as a whole is told by the audit, a look is not. */
 async function newestOf(
   accountId: string,
-  { query }: Pick<PanelRequest<unknown>, 'query'>,
+  { query }: Pick<PanelRequest<unknown, AuditQuestion>, 'query'>,
   { newestAudit }: PanelServices,
 ) {
-  const { items, next } = await newestAudit.list(accountId, questionOf(query));
+  const { items, next } = await newestAudit.list(accountId, query);
   return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } } as const;
-}
-
-function questionOf(query: URLSearchParams): AuditQuestion {
-  const asked = operations.auditQuery.safeParse(Object.fromEntries(query));
-  if (!asked.success) {
-    const field = String(asked.error.issues[0]?.path[0] ?? 'limit');
-    throw new Refusal('invalid_request', `${field}: it has not the form that it must have.`);
-  }
-  return asked.data;
 }
 
 /** GET /panel/v1/accounts/{accountId}/review-queue. */
@@ -49,16 +38,9 @@ export const countReviews = handle(operations.countReviews)(async ({ accountId }
 
 /** GET /panel/v1/accounts/{accountId}/usage: shown as JSON, or downloaded, which the audit tells. */
 export const readAccountUsage = handle(operations.readAccountUsage, { deadlineMs: LIMITS.usageDeadlineMs })(async (
-  { accountId, query, inTime, exporting },
+  { accountId, query: { month, format = 'json' }, inTime, exporting },
   { usages },
 ) => {
-  const format = query.get('format') ?? 'json';
-  const asked = monthQuery.safeParse({ month: query.get('month') ?? '' });
-  if (!asked.success) throw new Refusal('invalid_request', 'month: YYYY-MM is required, as in ?month=2026-01.');
-  if (!['json', 'csv', 'events'].includes(format)) {
-    throw new Refusal('invalid_request', 'format: json, csv or events.');
-  }
-  const { month } = asked.data;
   const usage = await usages.read({ month, of: { accountId } }, inTime);
   if (format === 'json') return { status: 200, body: usageBody(usage) };
   await inTime(exporting('usage', { month }, { after: undefined, next: undefined }));

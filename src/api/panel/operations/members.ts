@@ -1,6 +1,6 @@
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/members.ts';
-import { keptKeysOf, linkBody, madeKeysBody } from '../../operator/users.ts';
+import { linkBody, madeKeysBody } from '../../operator/users.ts';
 import { handle } from '../request/route.ts';
 
 /** GET /panel/v1/accounts/{accountId}/members. */
@@ -29,7 +29,7 @@ export const removeMember = handle(operations.removeMember)(async (
   { origin, accountId, userId, query },
   { members },
 ) => {
-  await members.remove(origin, { accountId, userId }, keptKeysOf(query));
+  await members.remove(origin, { accountId, userId }, query.keepKeys ?? []);
   return { status: 204 };
 });
 

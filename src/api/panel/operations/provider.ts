@@ -14,6 +14,7 @@ import type { Answered } from '../../contract/answers.ts';
 import * as own from '../../contract/panel/own-sign-in.ts';
 import * as proofs from '../../contract/panel/proof.ts';
 import * as operations from '../../contract/panel/sign-in.ts';
+import { parametersOf } from '../../http/request-headers.ts';
 import { chargeAsk } from '../request/admit-password.ts';
 import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
@@ -99,10 +100,10 @@ export const endProviderSignIn = handleOpen(operations.endProviderSignIn, { dead
     );
     // An unknown state never reaches the library, and each is good once.
     const flow = opened.data;
-    if (!flow || request.query.get('state') !== flow.state) return failedFor(request, 'expired');
+    if (!flow || request.query.state !== flow.state) return failedFor(request, 'expired');
     if (!services.spentStates.spend(flow.state)) return failedFor(request, 'expired');
     try {
-      const answer = await client.end(request.query, flow);
+      const answer = await client.end(parametersOf(request.request), flow);
       return await admitted(request, services, answer, flow);
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;

@@ -1,6 +1,5 @@
 import type { FleetMemory } from '../../../domain/fleet/memory.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { VERSION } from '../../../version.ts';
 import * as operations from '../../contract/panel/operator.ts';
@@ -50,9 +49,7 @@ export const endUserSession = handle(operations.endUserSession)(async ({ origin,
 const FOUND_MAX = 20;
 
 /** GET /panel/v1/find. */
-export const findAccounts = handle(operations.findAccounts)(async ({ query }, { fleet }) => {
-  const text = (query.get('text') ?? '').trim().toLowerCase();
-  if (text === '' || text.length > 200) throw new Refusal('invalid_request', 'text: 1 to 200 characters to look for.');
+export const findAccounts = handle(operations.findAccounts)(async ({ query: { text } }, { fleet }) => {
   const memory = await fleet.whole();
   const app = memory.appById(text);
   const body: operations.Found = {

@@ -24,7 +24,7 @@ import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
 import type { Known } from '../../contract/answers.ts';
-import type { Answers, Operation, PanelRight } from '../../contract/operation.ts';
+import type { Answers, Method, Operation, PanelRight } from '../../contract/operation.ts';
 import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import type { Call, Route, RouteOptions } from '../../serve/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
@@ -126,38 +126,36 @@ export interface PanelCall extends OpenCall, OperatorCall {
 }
 
 /** A request of the panel that needs no session, as a handler gets it. */
-export type OpenRequest<Body> = Call<Body> & OpenCall;
+export type OpenRequest<Body, Query = unknown> = Call<Body, Query> & OpenCall;
 
 /** A request of a signed-in user, as a handler gets it. */
-export type PanelRequest<Body> = Call<Body> & PanelCall;
+export type PanelRequest<Body, Query = unknown> = Call<Body, Query> & PanelCall;
 
 /** An operation for anyone. */
-export interface OpenRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Route<
-  OpenCall,
-  PanelServices,
-  Shape,
-  A
-> {
+export interface OpenRoute<
+  Shape extends z.core.$ZodShape,
+  A extends Answers = Answers,
+  Query extends z.ZodObject = z.ZodObject,
+> extends Route<OpenCall, PanelServices, Shape, A, Query> {
   readonly access: 'anyone';
 }
 
 /** An operation for signed-in users. */
-export interface PanelRoute<Shape extends z.core.$ZodShape, A extends Answers = Answers> extends Route<
-  PanelCall,
-  PanelServices,
-  Shape,
-  A
-> {
+export interface PanelRoute<
+  Shape extends z.core.$ZodShape,
+  A extends Answers = Answers,
+  Query extends z.ZodObject = z.ZodObject,
+> extends Route<PanelCall, PanelServices, Shape, A, Query> {
   readonly access: PanelRight;
 }
 
 /** Gives an operation for anyone its handler. */
 export const handleOpen =
-  <Shape extends z.core.$ZodShape, A extends Answers>(
-    operation: Operation<Shape, A> & Known<A>,
+  <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+    operation: Operation<Shape, A, string, Method, Query> & Known<A>,
     options: RouteOptions = {},
   ) =>
-  (handler: OpenRoute<Shape, A>['handle']): OpenRoute<Shape, A> => ({
+  (handler: OpenRoute<Shape, A, Query>['handle']): OpenRoute<Shape, A, Query> => ({
     ...operation,
     ...options,
     access: 'anyone',
@@ -166,18 +164,18 @@ export const handleOpen =
 
 /** Gives an operation its handler, for those whom the operation names. */
 export const handle =
-  <Shape extends z.core.$ZodShape, A extends Answers>(
-    operation: Operation<Shape, A> & Known<A>,
+  <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+    operation: Operation<Shape, A, string, Method, Query> & Known<A>,
     options: RouteOptions = {},
   ) =>
-  (handler: PanelRoute<Shape, A>['handle']): PanelRoute<Shape, A> =>
+  (handler: PanelRoute<Shape, A, Query>['handle']): PanelRoute<Shape, A, Query> =>
     panelRoute({ ...operation, ...options }, handler);
 
 /** An operation with the handler that it has at another listener already, which was judged by its answers. */
-export function panelRoute<Shape extends z.core.$ZodShape, A extends Answers>(
-  operation: Operation<Shape, A> & RouteOptions,
-  handler: PanelRoute<Shape, A>['handle'],
-): PanelRoute<Shape, A> {
+export function panelRoute<Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+  operation: Operation<Shape, A, string, Method, Query> & RouteOptions,
+  handler: PanelRoute<Shape, A, Query>['handle'],
+): PanelRoute<Shape, A, Query> {
   const { access = 'operator' } = operation;
   if (access === 'anyone') throw new Error(`${operation.id} is open to anyone: handleOpen gives it its handler.`);
   return { ...operation, access, handle: operation.method === 'get' ? handler : writing(handler) };
@@ -185,9 +183,9 @@ export function panelRoute<Shape extends z.core.$ZodShape, A extends Answers>(
 
 /** The views of an account that are shared for a while are read anew after a write. */
 const writing =
-  <Shape extends z.core.$ZodShape, A extends Answers>(
-    handler: PanelRoute<Shape, A>['handle'],
-  ): PanelRoute<Shape, A>['handle'] =>
+  <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+    handler: PanelRoute<Shape, A, Query>['handle'],
+  ): PanelRoute<Shape, A, Query>['handle'] =>
   async (request, services) => {
     const reply = await handler(request, services);
     if (request.accountId !== '') services.watched.forget(request.accountId);

@@ -16,19 +16,13 @@ import { printableName } from '../../output/printable-name.ts';
 
 type Shown = Omit<CreatedApiKey, 'apiKey'>;
 const KEY: readonly Column<Shown>[] = [
-  { head: 'KEY', name: 'keyId', of: ({ keyId }) => keyId },
-  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
-  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
-  { head: 'EXPIRES', name: 'expiresAt', of: ({ expiresAt }) => expiresAt, kind: 'time' },
+  { head: 'KEY', field: 'keyId' },
+  { head: 'NAME', field: 'name', kind: 'text' },
+  { head: 'CREATED', field: 'createdAt', kind: 'time' },
+  { head: 'EXPIRES', field: 'expiresAt', kind: 'time' },
 ];
-const CREATED: readonly Column<CreatedApiKey>[] = [
-  ...KEY,
-  { head: 'API KEY', name: 'apiKey', of: ({ apiKey }) => apiKey },
-];
-const LISTED: readonly Column<ApiKey>[] = [
-  ...KEY,
-  { head: 'LAST USED', name: 'lastUsedAt', of: ({ lastUsedAt }) => lastUsedAt, kind: 'time' },
-];
+const CREATED: readonly Column<CreatedApiKey>[] = [...KEY, { head: 'API KEY', field: 'apiKey' }];
+const LISTED: readonly Column<ApiKey>[] = [...KEY, { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' }];
 const idOf = ({ keyId }: Pick<ApiKey, 'keyId'>): string => keyId;
 
 export interface CreateApiKeyOptions {
@@ -107,9 +101,9 @@ interface Revoked {
   readonly status: 'revoked';
 }
 const REVOKED: readonly Column<Revoked>[] = [
-  { head: 'KEY', name: 'keyId', of: ({ keyId }) => keyId },
-  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
-  { head: 'STATUS', of: ({ status }) => status },
+  { head: 'KEY', field: 'keyId' },
+  { head: 'ACCOUNT', field: 'accountId' },
+  { head: 'STATUS', field: 'status' },
 ];
 
 /** Revokes a key, once a person has agreed. @throws CommandFault, ConfigError, MusterError */

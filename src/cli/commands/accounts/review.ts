@@ -13,22 +13,22 @@ import { PAGE_MAX } from './accounts.ts';
 const GRAVE: ReadonlySet<string> = new Set(['high', 'critical']);
 
 const COLUMNS: readonly Column<ReviewEntry>[] = [
-  { head: 'ENTRY', name: 'entryId', of: ({ entryId }) => entryId },
-  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
+  { head: 'ENTRY', field: 'entryId' },
+  { head: 'APP', field: 'appId' },
   {
     head: 'SEVERITY',
-    of: ({ severity }) => severity,
+    field: 'severity',
     tone: ({ severity }) => (GRAVE.has(severity) ? 'bad' : undefined),
   },
-  { head: 'RULE', of: ({ rule }) => rule, kind: 'text' },
-  { head: 'STATUS', of: ({ status }) => status, tone: ({ status }) => (status === 'open' ? undefined : 'faint') },
-  { head: 'RECEIVED', name: 'receivedAt', of: ({ receivedAt }) => receivedAt, kind: 'time' },
-  { head: 'NOTE', of: ({ note }) => note, kind: 'text', minor: true },
+  { head: 'RULE', field: 'rule', kind: 'text' },
+  { head: 'STATUS', field: 'status', tone: ({ status }) => (status === 'open' ? undefined : 'faint') },
+  { head: 'RECEIVED', field: 'receivedAt', kind: 'time' },
+  { head: 'NOTE', field: 'note', kind: 'text', minor: true },
 ];
 const WHOLE: readonly Column<ReviewEntry>[] = [
   ...COLUMNS,
-  { head: 'AT', of: ({ at }) => at, kind: 'time' },
-  { head: 'DECIDED', name: 'decidedAt', of: ({ decidedAt }) => decidedAt, kind: 'time' },
+  { head: 'AT', field: 'at', kind: 'time' },
+  { head: 'DECIDED', field: 'decidedAt', kind: 'time' },
   { head: 'EVIDENCE HASH', of: ({ evidence }) => evidence.hash },
   { head: 'EVIDENCE REDACTED', of: ({ evidence }) => evidence.redacted, kind: 'text' },
   { head: 'EVIDENCE FULL', of: ({ evidence }) => evidence.full, kind: 'text' },

@@ -12,15 +12,15 @@ import { isMissing } from '../../terminal/missing.ts';
 /* `muster users`: the people who use the panel. A link for one of them is shown once, on stdout alone. */
 
 const COLUMNS: readonly Column<User>[] = [
-  { head: 'USER', name: 'userId', of: ({ userId }) => userId },
-  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
-  { head: 'LOGIN', of: ({ login }) => login, kind: 'text' },
+  { head: 'USER', field: 'userId' },
+  { head: 'NAME', field: 'name', kind: 'text' },
+  { head: 'LOGIN', field: 'login', kind: 'text' },
   { head: 'OPERATOR', of: ({ operator, mappedOperator }) => operator || mappedOperator },
-  { head: 'DISABLED', of: ({ disabled }) => disabled, tone: ({ disabled }) => (disabled ? 'bad' : 'faint') },
-  { head: 'PASSWORD', name: 'hasPassword', of: ({ hasPassword }) => hasPassword, minor: true },
-  { head: 'PASSKEYS', of: ({ passkeys }) => passkeys, minor: true },
-  { head: 'IDENTITIES', of: ({ identities }) => identities, minor: true },
-  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
+  { head: 'DISABLED', field: 'disabled', tone: ({ disabled }) => (disabled ? 'bad' : 'faint') },
+  { head: 'PASSWORD', field: 'hasPassword', minor: true },
+  { head: 'PASSKEYS', field: 'passkeys', minor: true },
+  { head: 'IDENTITIES', field: 'identities', minor: true },
+  { head: 'CREATED', field: 'createdAt', kind: 'time' },
 ];
 const idOf = ({ userId }: Pick<User, 'userId'>): string => userId;
 
@@ -29,9 +29,9 @@ interface LinkShown extends UserLink {
   readonly userId: string;
 }
 const LINK: readonly Column<LinkShown>[] = [
-  { head: 'USER', name: 'userId', of: ({ userId }) => userId },
-  { head: 'EXPIRES', name: 'expiresAt', of: ({ expiresAt }) => expiresAt, kind: 'time' },
-  { head: 'LINK', name: 'url', of: ({ url }) => url },
+  { head: 'USER', field: 'userId' },
+  { head: 'EXPIRES', field: 'expiresAt', kind: 'time' },
+  { head: 'LINK', field: 'url' },
 ];
 
 /** A link that nobody sees is of no use. @throws CommandFault with exit code 2 */
@@ -154,13 +154,13 @@ async function endingKeys(
 
 /** A key with who is known to have made it. */
 const KEY_COLUMNS: readonly Column<MadeApiKey>[] = [
-  { head: 'KEY', name: 'keyId', of: ({ keyId }) => keyId },
-  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
-  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
-  { head: 'ACCOUNT NAME', name: 'accountName', of: ({ accountName }) => accountName, kind: 'text' },
+  { head: 'KEY', field: 'keyId' },
+  { head: 'NAME', field: 'name', kind: 'text' },
+  { head: 'ACCOUNT', field: 'accountId' },
+  { head: 'ACCOUNT NAME', field: 'accountName', kind: 'text' },
   { head: 'MADE BY', name: 'createdBy', of: ({ createdBy }) => createdBy ?? 'unknown' },
-  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time' },
-  { head: 'LAST USED', name: 'lastUsedAt', of: ({ lastUsedAt }) => lastUsedAt, kind: 'time' },
+  { head: 'CREATED', field: 'createdAt', kind: 'time' },
+  { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' },
 ];
 
 /**

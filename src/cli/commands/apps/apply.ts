@@ -28,10 +28,10 @@ interface Difference extends Partial<Pick<App, 'appId' | 'status'>> {
 }
 
 const COLUMNS: readonly Column<Difference>[] = [
-  { head: 'ACTION', of: ({ action }) => action },
-  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
-  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
-  { head: 'STATUS', of: ({ status }) => status },
+  { head: 'ACTION', field: 'action' },
+  { head: 'NAME', field: 'name', kind: 'text' },
+  { head: 'APP', field: 'appId' },
+  { head: 'STATUS', field: 'status' },
 ];
 
 /**

@@ -59,8 +59,8 @@ interface Changed {
 }
 
 const COLUMNS: readonly Column<Changed>[] = [
-  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
-  { head: 'STATUS', of: ({ status }) => status },
+  { head: 'APP', field: 'appId' },
+  { head: 'STATUS', field: 'status' },
 ];
 
 /**

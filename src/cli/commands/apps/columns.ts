@@ -5,38 +5,37 @@ const tone = ({ status }: Pick<App, 'status'>) =>
   status === 'active' ? 'good' : status === 'revoked' ? 'faint' : undefined;
 
 export const APP_COLUMNS: readonly Column<App>[] = [
-  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
-  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
-  { head: 'STATUS', of: ({ status }) => status, tone },
+  { head: 'APP', field: 'appId' },
+  { head: 'NAME', field: 'name', kind: 'text' },
+  { head: 'STATUS', field: 'status', tone },
   { head: 'LAST SEEN', of: ({ lastSeenAt }) => lastSeenAt, kind: 'time', name: 'lastSeenAt' },
-  { head: 'PLATFORM', of: ({ platform }) => platform, kind: 'text', minor: true },
-  { head: 'AGENT', name: 'agentVersion', of: ({ agentVersion }) => agentVersion, kind: 'text', minor: true },
-  { head: 'CREATED', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time', minor: true },
+  { head: 'PLATFORM', field: 'platform', kind: 'text', minor: true },
+  { head: 'AGENT', field: 'agentVersion', kind: 'text', minor: true },
+  { head: 'CREATED', field: 'createdAt', kind: 'time', minor: true },
 ];
 
 /** An app whose code lies in a file. */
 export type SavedCode = Pick<CreatedApp, 'appId' | 'name' | 'enrollCodeExpiresAt'>;
 
 export const ISSUED_COLUMNS: readonly Column<SavedCode>[] = [
-  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
-  { head: 'NAME', of: ({ name }) => name, kind: 'text' },
+  { head: 'APP', field: 'appId' },
+  { head: 'NAME', field: 'name', kind: 'text' },
   {
     head: 'CODE EXPIRES',
-    name: 'enrollCodeExpiresAt',
-    of: ({ enrollCodeExpiresAt }) => enrollCodeExpiresAt,
+    field: 'enrollCodeExpiresAt',
     kind: 'time',
   },
 ];
 
 export const SAVED_COLUMNS: readonly Column<SavedCode & { readonly status: string }>[] = [
   ...ISSUED_COLUMNS.slice(0, 2),
-  { head: 'STATUS', of: ({ status }) => status },
+  { head: 'STATUS', field: 'status' },
   ...ISSUED_COLUMNS.slice(2),
 ];
 
 export const CREATED_COLUMNS: readonly Column<CreatedApp>[] = [
   ...SAVED_COLUMNS.slice(0, 3),
-  { head: 'CODE', name: 'enrollCode', of: ({ enrollCode }) => enrollCode },
+  { head: 'CODE', field: 'enrollCode' },
   ...SAVED_COLUMNS.slice(3),
 ];
 

@@ -15,8 +15,8 @@ const appOf = ({ app }: Noticed): App => app;
 const before = (event: Noticed): App | undefined => (event.type === 'changed' ? event.before : undefined);
 
 const COLUMNS: readonly Column<Noticed>[] = [
-  { head: 'AT', of: ({ at }) => at, kind: 'time' },
-  { head: 'EVENT', name: 'type', of: ({ type }) => type },
+  { head: 'AT', field: 'at', kind: 'time' },
+  { head: 'EVENT', field: 'type' },
   { head: 'APP', name: 'appId', of: (event) => appOf(event).appId },
   { head: 'STATUS', of: (event) => appOf(event).status },
   { head: 'WAS', name: 'statusBefore', of: (event) => before(event)?.status },

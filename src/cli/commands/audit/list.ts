@@ -16,11 +16,11 @@ const detailsOf = ({ detail }: AuditEntry): readonly string[] =>
   Object.entries(detail).map(([name, value]) => `${name}=${String(value)}`);
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { head: 'AT', of: ({ at }) => at, kind: 'time' },
-  { head: 'ACTOR', of: ({ actor }) => actor },
-  { head: 'ACTION', of: ({ action }) => action },
-  { head: 'APP', name: 'appId', of: ({ appId }) => appId },
-  { head: 'REQUEST', name: 'requestId', of: ({ requestId }) => requestId },
+  { head: 'AT', field: 'at', kind: 'time' },
+  { head: 'ACTOR', field: 'actor' },
+  { head: 'ACTION', field: 'action' },
+  { head: 'APP', field: 'appId' },
+  { head: 'REQUEST', field: 'requestId' },
   { head: 'DETAIL', of: (entry) => detailsOf(entry).join(' ') },
 ];
 

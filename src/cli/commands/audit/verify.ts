@@ -9,10 +9,10 @@ import type { Invocation } from '../../terminal/invocation.ts';
 import { printable } from '../../terminal/printable.ts';
 
 const COLUMNS: readonly Column<AuditVerification>[] = [
-  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
-  { head: 'ENTRIES', of: ({ entries }) => entries, kind: 'number' },
-  { head: 'UNSEALED', of: ({ unsealed }) => unsealed, kind: 'number' },
-  { head: 'BLOCKS', of: ({ blocks }) => blocks, kind: 'number' },
+  { head: 'ACCOUNT', field: 'accountId' },
+  { head: 'ENTRIES', field: 'entries', kind: 'number' },
+  { head: 'UNSEALED', field: 'unsealed', kind: 'number' },
+  { head: 'BLOCKS', field: 'blocks', kind: 'number' },
   { head: 'HEAD', of: ({ head }) => head && `${head.number}:${head.digest}` },
   {
     head: 'RESULT',

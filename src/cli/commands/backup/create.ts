@@ -23,12 +23,12 @@ interface Created {
 }
 
 const COLUMNS: readonly Column<Created>[] = [
-  { head: 'FILE', of: ({ file }) => file },
-  { head: 'AT', of: ({ at }) => at, kind: 'time' },
-  { head: 'ENTRIES', of: ({ entries }) => entries },
-  { head: 'REVISION', of: ({ revision }) => revision },
-  { head: 'KEY', of: ({ key }) => key },
-  { head: 'SHA-256', name: 'sha256', of: ({ sha256 }) => sha256 },
+  { head: 'FILE', field: 'file' },
+  { head: 'AT', field: 'at', kind: 'time' },
+  { head: 'ENTRIES', field: 'entries' },
+  { head: 'REVISION', field: 'revision' },
+  { head: 'KEY', field: 'key' },
+  { head: 'SHA-256', field: 'sha256' },
 ];
 
 /**

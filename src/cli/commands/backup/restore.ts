@@ -82,12 +82,12 @@ interface Told {
 }
 
 const COLUMNS: readonly Column<Told>[] = [
-  { head: 'FILE', of: ({ file }) => file },
-  { head: 'AT', of: ({ at }) => at, kind: 'time' },
-  { head: 'ENTRIES', of: ({ entries }) => entries },
-  { head: 'CODES VOIDED', of: ({ codesVoided }) => codesVoided },
-  { head: 'UNOPENED HEADERS', name: 'unopened', of: ({ unopened }) => unopened },
-  { head: 'DRY RUN', of: ({ dryRun }) => dryRun },
+  { head: 'FILE', field: 'file' },
+  { head: 'AT', field: 'at', kind: 'time' },
+  { head: 'ENTRIES', field: 'entries' },
+  { head: 'CODES VOIDED', field: 'codesVoided' },
+  { head: 'UNOPENED HEADERS', field: 'unopened' },
+  { head: 'DRY RUN', field: 'dryRun' },
 ];
 
 async function tell(

@@ -29,16 +29,16 @@ interface Verified {
 }
 
 const COLUMNS: readonly Column<Verified>[] = [
-  { head: 'FILE', of: ({ file }) => file },
-  { head: 'AT', of: ({ at }) => at, kind: 'time' },
-  { head: 'ENTRIES', of: ({ entries }) => entries },
-  { head: 'REVISION', of: ({ revision }) => revision },
-  { head: 'BACKEND', of: ({ backend }) => backend },
-  { head: 'VERSION', of: ({ version }) => version },
-  { head: 'KEY', of: ({ key }) => key },
-  { head: 'SIGNATURE', of: ({ signature }) => signature },
-  { head: 'UNOPENED HEADERS', name: 'unopened', of: ({ unopened }) => unopened },
-  { head: 'SHA-256', name: 'sha256', of: ({ sha256 }) => sha256 },
+  { head: 'FILE', field: 'file' },
+  { head: 'AT', field: 'at', kind: 'time' },
+  { head: 'ENTRIES', field: 'entries' },
+  { head: 'REVISION', field: 'revision' },
+  { head: 'BACKEND', field: 'backend' },
+  { head: 'VERSION', field: 'version' },
+  { head: 'KEY', field: 'key' },
+  { head: 'SIGNATURE', field: 'signature' },
+  { head: 'UNOPENED HEADERS', field: 'unopened' },
+  { head: 'SHA-256', field: 'sha256' },
 ];
 
 /**

@@ -28,9 +28,9 @@ export interface DoctorOptions {
 }
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { head: 'LEVEL', of: ({ level }) => level },
-  { head: 'WHAT', of: ({ what }) => what },
-  { head: 'SAYS', of: ({ says }) => says },
+  { head: 'LEVEL', field: 'level' },
+  { head: 'WHAT', field: 'what' },
+  { head: 'SAYS', field: 'says' },
 ];
 
 /**

@@ -30,8 +30,8 @@ export async function addKey(call: Invocation, random: RandomSource = systemRand
   );
   await printOne(call, {
     columns: [
-      { head: 'KEY', name: 'number', of: ({ number }) => number },
-      { head: 'FILE', of: ({ file }) => file },
+      { head: 'KEY', field: 'number' },
+      { head: 'FILE', field: 'file' },
     ],
     id: ({ number }) => String(number),
     item: { number, file: found.path },

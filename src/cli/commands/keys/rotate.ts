@@ -22,9 +22,9 @@ interface Rotated extends KeyRotation {
 }
 
 const COLUMNS: readonly Column<Rotated>[] = [
-  { head: 'KEY', name: 'writing', of: ({ writing }) => writing },
-  { head: 'BEFORE', of: ({ before }) => before },
-  { head: 'REWRAPPED', of: ({ rewrapped }) => rewrapped },
+  { head: 'KEY', field: 'writing' },
+  { head: 'BEFORE', field: 'before' },
+  { head: 'REWRAPPED', field: 'rewrapped' },
 ];
 
 /**

@@ -15,11 +15,11 @@ interface Key {
 }
 
 const COLUMNS: readonly Column<Key>[] = [
-  { head: 'KEY', name: 'number', of: ({ number }) => number, kind: 'number' },
-  { head: 'SEALS', of: ({ seals }) => seals, kind: 'number' },
-  { head: 'PURGED', of: ({ purged }) => purged, kind: 'number' },
+  { head: 'KEY', field: 'number', kind: 'number' },
+  { head: 'SEALS', field: 'seals', kind: 'number' },
+  { head: 'PURGED', field: 'purged', kind: 'number' },
   { head: 'KNOWN BY', of: ({ knownBy, replicas }) => `${knownBy} of ${replicas}`, kind: 'number' },
-  { head: 'STATE', of: ({ state }) => state, tone: ({ state }) => (state === 'active' ? 'good' : undefined) },
+  { head: 'STATE', field: 'state', tone: ({ state }) => (state === 'active' ? 'good' : undefined) },
 ];
 
 /**

@@ -26,13 +26,13 @@ const KINDS = [
 const REQUEST_MS = 10_000;
 
 const COLUMNS: readonly Column<Standing>[] = [
-  { head: 'NAMESPACE', of: ({ namespace }) => namespace },
-  { head: 'KIND', of: ({ kind }) => kind },
-  { head: 'NAME', of: ({ name }) => name },
-  { head: 'READY', of: ({ ready }) => ready, tone: ({ ready }) => (ready ? 'good' : 'bad') },
-  { head: 'REASON', of: ({ reason }) => reason },
-  { head: 'MESSAGE', of: ({ message }) => message, kind: 'text' },
-  { head: 'AGE', name: 'createdAt', of: ({ createdAt }) => createdAt, kind: 'time', minor: true },
+  { head: 'NAMESPACE', field: 'namespace' },
+  { head: 'KIND', field: 'kind' },
+  { head: 'NAME', field: 'name' },
+  { head: 'READY', field: 'ready', tone: ({ ready }) => (ready ? 'good' : 'bad') },
+  { head: 'REASON', field: 'reason' },
+  { head: 'MESSAGE', field: 'message', kind: 'text' },
+  { head: 'AGE', field: 'createdAt', kind: 'time', minor: true },
 ];
 
 /**

@@ -11,10 +11,10 @@ import type { Invocation } from '../../terminal/invocation.ts';
 /* `muster otel`: the export configuration of an account. */
 
 const COLUMNS: readonly Column<OtelConfig>[] = [
-  { head: 'ENABLED', of: ({ enabled }) => enabled, tone: ({ enabled }) => (enabled ? 'good' : 'faint') },
-  { head: 'ENDPOINT', of: ({ endpoint }) => endpoint, kind: 'text' },
-  { head: 'HEADER SET', name: 'authHeaderSet', of: ({ authHeaderSet }) => authHeaderSet },
-  { head: 'EVIDENCE', name: 'evidenceLevel', of: ({ evidenceLevel }) => evidenceLevel },
+  { head: 'ENABLED', field: 'enabled', tone: ({ enabled }) => (enabled ? 'good' : 'faint') },
+  { head: 'ENDPOINT', field: 'endpoint', kind: 'text' },
+  { head: 'HEADER SET', field: 'authHeaderSet' },
+  { head: 'EVIDENCE', field: 'evidenceLevel' },
 ];
 
 /** Above what the service takes, with an end of line. */
@@ -120,7 +120,7 @@ export async function purgeOtelConfig(call: Invocation): Promise<void> {
   const what = 'Purge the configuration with its header, so that no daemon exports anything';
   await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
   const item = await owner.purgeOtelConfig(requestOf(call));
-  await printOne(call, { columns: [{ head: 'DELETED', of: ({ deleted }) => deleted }], item });
+  await printOne(call, { columns: [{ head: 'DELETED', field: 'deleted' }], item });
 }
 
 const requestOf = ({ globals }: Invocation) => ({ requestId: globals.requestId });

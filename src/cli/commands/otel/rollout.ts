@@ -28,13 +28,13 @@ type Listed = Rollouts['accounts'][number];
 
 const tone = (count: number) => (count > 0 ? 'bad' : 'faint');
 const COLUMNS: readonly Column<Listed>[] = [
-  { head: 'ACCOUNT', name: 'accountId', of: ({ accountId }) => accountId },
-  { head: 'REVISION', of: ({ revision }) => revision, kind: 'number' },
-  { head: 'DEVICES', of: ({ devices }) => devices, kind: 'number' },
-  { head: 'APPLIED', of: ({ applied }) => applied, kind: 'number' },
-  { head: 'FAILED', of: ({ failed }) => failed, kind: 'number', tone: ({ failed }) => tone(failed) },
-  { head: 'PENDING', of: ({ pending }) => pending, kind: 'number' },
-  { head: 'STALE', of: ({ stale }) => stale, kind: 'number', tone: ({ stale }) => tone(stale) },
+  { head: 'ACCOUNT', field: 'accountId' },
+  { head: 'REVISION', field: 'revision', kind: 'number' },
+  { head: 'DEVICES', field: 'devices', kind: 'number' },
+  { head: 'APPLIED', field: 'applied', kind: 'number' },
+  { head: 'FAILED', field: 'failed', kind: 'number', tone: ({ failed }) => tone(failed) },
+  { head: 'PENDING', field: 'pending', kind: 'number' },
+  { head: 'STALE', field: 'stale', kind: 'number', tone: ({ stale }) => tone(stale) },
 ];
 
 const TIMEOUT_SECONDS = 300;

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { queryOf } from '../../../src/api/http/request-headers.ts';
+import { APIS } from '../../../src/api/openapi/apis.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+
+/* Each parameter of each operation: the refusal of a value without its form says its name and what it must be. */
+
+/** Their texts may be anything: they are the provider's answer. */
+const OF_A_PROVIDER: ReadonlySet<string> = new Set(['endProviderSignIn']);
+
+const VALUES = ['', '!', 'x'.repeat(700), 'null', '0', '-1', '1e2', '0x10', '99999999', '2026-13', 'a,b', ','];
+
+const declared = Object.values(APIS)
+  .flatMap(({ operations }) => operations)
+  .flatMap(({ id, query }) => (query ? [{ id, query }] : []));
+
+const refusalOf = (query: (typeof declared)[number]['query'], text: string): string | undefined => {
+  try {
+    queryOf({ url: `/?${text}` }, query);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+};
+
+describe.each(declared)('the query of $id', ({ id, query }) => {
+  const absent = refusalOf(query, '');
+  const refusals = (name: string): readonly string[] => [
+    ...(absent?.startsWith(`${name}:`) ? [absent] : []),
+    // A required parameter beside it is refused by its own test.
+    ...VALUES.map((value) => refusalOf(query.partial(), new URLSearchParams({ [name]: value }).toString())).filter(
+      (text) => text !== undefined,
+    ),
+  ];
+
+  test.each(Object.keys(query.shape))('%s is refused in words of its own', (name) => {
+    const told = refusals(name);
+    expect(told.length > 0).toBe(!OF_A_PROVIDER.has(id));
+    for (const text of told) {
+      expect(text).toMatch(new RegExp(`^${name}: .+`, 's'));
+      expect(text).not.toMatch(/invalid|expected|too (?:big|small)/i);
+    }
+  });
+
+  test('is refused where a parameter is there twice', () => {
+    const [name] = Object.keys(query.shape);
+    expect(refusalOf(query, `${name}=1&${name}=1`)).toBe(`${name ?? ''}: it is there more than once.`);
+  });
+});
