@@ -131,7 +131,7 @@ const slow = (over: typeof now, ...by: string[]): string =>
   `(${sum(over(`${REQUESTS}_count`, ANSWERED), ...by)} - ${sum(over(`${REQUESTS}_bucket`, `${ANSWERED},le="0.25"`), ...by)})`;
 
 /** The parts of the burn over 5 minutes: those of a listener add up to it. */
-export const spending = {
+const spending = {
   failed: spentBy(AVAILABILITY, sum(now(`${REQUESTS}_count`, FAILED), 'listener', 'method', 'route', 'code')),
   rejected: spentBy(AVAILABILITY, sum(now('muster_http_rejected_total', REJECTED), 'listener', 'why')),
   slow: spentBy(LATENCY, slow(now, 'listener', 'method', 'route')),

@@ -213,11 +213,11 @@ onEachBackend('the rollouts that stand out', (backend) => {
   });
 
   test.each([
-    ['?top=0', 'top: 1 to 20.'],
-    ['?top=21', 'top: 1 to 20.'],
-    ['?top=', 'top: 1 to 20.'],
-    ['?by=applied', 'by: failing, failed, pending, stale.'],
-    ['?by=', 'by: failing, failed, pending, stale.'],
+    ['?top=0', 'top: must be a whole number from 1 to 20'],
+    ['?top=21', 'top: must be a whole number from 1 to 20'],
+    ['?top=', 'top: must be a whole number from 1 to 20'],
+    ['?by=applied', 'by: must be failing, failed, pending or stale'],
+    ['?by=', 'by: must be failing, failed, pending or stale'],
   ])('%s is refused', async (query, message) => {
     await using muster = await backend.fresh({ env: { MUSTER_ROLES: 'api,device' } });
     expect(await list(muster, query)).toMatchObject({

@@ -104,11 +104,10 @@ export const readRollout = operation({
   command: 'rollout status --account {accountId}',
 });
 
-/** The query of `listRollouts`. */
 const rolloutsQuery = z.object({
   by: named(
     'RolloutRanking',
-    z.enum(ROLLOUT_RANKINGS).default('failed'),
+    z.enum(ROLLOUT_RANKINGS, 'must be failing, failed, pending or stale').default('failed'),
     'By which daemons the accounts are ranked, the most first; `failing` has the accounts of which at least three ' +
       'daemons, and half or more of those that poll, could not apply the configuration, by their number.',
     'failed',

@@ -85,8 +85,6 @@ export const rotateKeys = operation({
 /** The most accounts that are listed: so many each replica publishes. */
 const TOP_MAX = 20;
 export const top = numberInQuery(TOP_MAX, TOP_MAX, `The most accounts that are listed; ${TOP_MAX} without it.`);
-
-/** The query of `readRateLimits`. */
 const limitsQuery = z.object({ top });
 
 const refusedBy = named(
