@@ -125,7 +125,7 @@ describe('the layers', () => {
 });
 
 test('no files import each other in a circle', () => {
-  const files = treeOf('.', '{src,web,clients,scripts,bench,demo,fleet,deploy,test}/**/*.{ts,tsx,mts,mjs}');
+  const files = treeOf('.', '{src,web,clients,scripts,bench,demo,drill,fleet,deploy,test}/**/*.{ts,tsx,mts,mjs}');
   expect(files.length).toBeGreaterThan(1500);
   expect(circles(files).map((circle) => circle.join(' → '))).toEqual([]);
 });
@@ -371,6 +371,7 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
   'bench/load.ts': 'must cost less than the service that it measures',
   'bench/million-fleet.ts': 'asks a probe, so often that a start is measured by it',
   'bench/scrape.ts': 'scrapes as Prometheus does, and holds idle connections',
+  'drill/stage.ts': 'asks what the client would not: too often, and with a wrong secret',
   'fleet/polling.ts': 'must cost less than the service that it drives',
   'src/service/etcd-probe.ts': 'asks which protocol etcd speaks at its address',
   'src/store/etcd/wire/channel-sockets.ts': 'opens the TCP connections of gRPC, to be able to close them',
@@ -381,7 +382,7 @@ const OTHER_CLIENTS: Readonly<Record<string, string>> = {
 const INSIDE: readonly string[] = ['src/service/etcd-probe.ts', 'src/store/etcd/wire/channel-sockets.ts'];
 
 test('no second HTTP client is in the repository', () => {
-  const files = globSync('{src,demo,fleet,bench,scripts,deploy}/**/*.{ts,mjs}', { cwd: ROOT });
+  const files = globSync('{src,demo,drill,fleet,bench,scripts,deploy}/**/*.{ts,mjs}', { cwd: ROOT });
   expect(files.length).toBeGreaterThan(250);
   const senders = files.filter((path) => {
     const text = withoutComments(readFileSync(join(ROOT, path), 'utf8'));

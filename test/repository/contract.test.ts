@@ -36,7 +36,7 @@ const files = (patterns: readonly string[]): readonly File[] =>
 
 const documents = files(['*.md', 'docs/**/*.md', 'charts/**/*.md', 'examples/**/*.md']);
 const code = files([
-  '{src,test,bench,demo,fleet,scripts,deploy}/**/*.ts',
+  '{src,test,bench,demo,drill,fleet,scripts,deploy}/**/*.ts',
   '{bin,scripts}/*.mjs',
   '.ci/**/{run,*.sh,*.go}',
   '*.{json,ts}',

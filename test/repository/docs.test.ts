@@ -170,6 +170,7 @@ test('every file that documents and comments of src name is there', () => {
     'demo',
     'deploy',
     'docs',
+    'drill',
     'examples',
     'fleet',
     'scripts',

@@ -34,6 +34,11 @@ export async function compactAll(member: EtcdMember): Promise<void> {
   await ask(member, 'kv/compaction', { revision, physical: true });
 }
 
+export const putKey = async (member: EtcdMember, key: string, value: string): Promise<void> =>
+  void (await ask(member, 'kv/put', { key: base64(key), value: base64(value) }));
+export const removeKey = async (member: EtcdMember, key: string): Promise<void> =>
+  void (await ask(member, 'kv/deleterange', { key: base64(key) }));
+
 /** Raises the alarm by which etcd refuses every write since its members do not agree. */
 export async function raiseCorrupt(member: EtcdMember): Promise<void> {
   const { header } = await ask(member, 'maintenance/status', {});
