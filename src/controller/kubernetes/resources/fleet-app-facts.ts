@@ -18,7 +18,13 @@ export interface FleetAppFacts {
   /** The last contact in milliseconds since 1970; null where the app has not enrolled yet. */
   readonly seenAt: number | null;
   /** The Secret named in the spec; `wanted` has the digests of what it should hold. */
-  readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
+  readonly secret:
+    | {
+        readonly own: boolean;
+        readonly orphan?: boolean | undefined;
+        readonly digests: Readonly<Record<string, string>>;
+      }
+    | undefined;
   readonly wanted: {
     readonly appId: string;
     readonly serverUrl: string;
