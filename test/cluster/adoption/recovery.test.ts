@@ -164,6 +164,7 @@ describeOn('control plane', 'a cluster that is restored under new UIDs', () => {
     expect(stalled(await restored.ready('fkey', 'late', 'SecretNotOwned'))).toBe('SecretNotOwned');
     expect((await restored.get('secret', 'late'))?.data).toEqual(older);
     await restored.delete('secret', 'late');
+    await restored.patch('fkey', 'late', { metadata: { annotations: { again: '1' } } });
     await restored.ready('fkey', 'late', 'Issued');
 
     const values = async (): Promise<unknown> => [
