@@ -13,7 +13,7 @@ import { noteOfferedNamespaces } from './offered-namespaces.ts';
 import type { OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { followRecoveries } from './recoveries.ts';
 import { gaugesOf, troubleOf } from './operator-state.ts';
-import { KINDS } from './resources/kinds.ts';
+import { KINDS } from './kinds.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
 import type { FollowedNamespace } from './namespaces/followed-namespace.ts';
 import { Following, type Followed } from './namespaces/following.ts';

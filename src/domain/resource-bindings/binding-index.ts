@@ -1,5 +1,4 @@
 import type { BindingRecord } from '../records/binding-records.ts';
-import type { Binding, BindingOf } from './bindings.ts';
 
 /** A custom resource by its names: two resources of one cluster never have the same at once. */
 export type Place = Pick<BindingRecord, 'kind' | 'namespace' | 'name'>;
@@ -13,11 +12,11 @@ const keyOf = ({ kind, namespace, name }: Place): string => `${kind}/${namespace
  */
 export class BindingIndex {
   readonly #uids = new Map<string, Set<string>>();
-  readonly #list: () => AsyncIterable<BindingOf>;
+  readonly #list: () => AsyncIterable<{ readonly uid: string; readonly record: Place }>;
   #listed: Promise<void> | undefined;
 
   /** @param list reads all bindings: once, when the first is asked for */
-  constructor(list: () => AsyncIterable<BindingOf>) {
+  constructor(list: () => AsyncIterable<{ readonly uid: string; readonly record: Place }>) {
     this.#list = list;
   }
 
@@ -28,36 +27,22 @@ export class BindingIndex {
     else this.#uids.set(key, new Set([uid]));
   }
 
-  /**
-   * The bindings of this place but that of the UID.
-   * @throws as `get` and the list
-   */
-  async others(
-    uid: string,
-    place: Place,
-    get: (uid: string) => Promise<Binding | undefined>,
-  ): Promise<readonly BindingOf[]> {
-    await this.#all();
-    const known = this.#uids.get(keyOf(place)) ?? new Set<string>();
-    const found: BindingOf[] = [];
-    for (const other of known) {
-      if (other === uid) continue;
-      const binding = await get(other);
-      if (binding) found.push({ uid: other, ...binding });
-      else known.delete(other);
-    }
-    return found;
+  /** The store has no binding of this UID. */
+  drop(uid: string, place: Place): void {
+    this.#uids.get(keyOf(place))?.delete(uid);
   }
 
-  /** After a listing that failed the next call lists anew. */
-  async #all(): Promise<void> {
+  /** The UIDs that may have a binding of this place. @throws as the list */
+  async at(place: Place): Promise<readonly string[]> {
     this.#listed ??= this.#fill();
     try {
       await this.#listed;
     } catch (error) {
+      // The next call lists anew.
       this.#listed = undefined;
       throw error;
     }
+    return [...(this.#uids.get(keyOf(place)) ?? [])];
   }
 
   async #fill(): Promise<void> {

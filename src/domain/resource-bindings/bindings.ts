@@ -85,7 +85,16 @@ export function createBindings(store: Store, fence: readonly Expectation[]): Bin
       index.note(uid, after);
       return { expect, write: [{ remove: from }, put(to, after)], recheck: recheckOf(store, expect) };
     },
-    formerOf: (uid, place) => index.others(uid, place, get),
+    async formerOf(uid, place) {
+      const found: BindingOf[] = [];
+      for (const former of await index.at(place)) {
+        if (former === uid) continue;
+        const binding = await get(former);
+        if (binding) found.push({ uid: former, ...binding });
+        else index.drop(former, place);
+      }
+      return found;
+    },
     all: (after) => allBindings(store, after),
     async save(uid, before, after) {
       const { expect, write } = precondition(uid, before, after);

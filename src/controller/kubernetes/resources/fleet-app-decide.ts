@@ -10,8 +10,7 @@ import { credentialWish } from '../supervisor/credential-wish.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
 import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
-import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
-import { holdsCurrentSecret } from './fleet-app-secret.ts';
+import { holdsCurrentSecret, type FleetAppFacts, type FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
 
 /*

@@ -4,6 +4,7 @@ import { isKubeError, type KubeApi, type KubeObject } from '../client/kube-api.t
 import type { KindSchema } from '../schema/common.ts';
 import type { ConditionState } from './conditions.ts';
 import type { Kind, ReconcileContext, Refused, Settled } from './kind.ts';
+import { letGo } from './let-go.ts';
 import { FINALIZER, hasFinalizer, parseResource, resourceTypeOf, type Resource } from './resource.ts';
 import { tellFailure, writeStatus, type StatusFrame } from './status-write.ts';
 
@@ -34,8 +35,8 @@ const WAITING_REQUEUE_MS = 300_000;
 
 /**
  * Makes the reconciler of a kind: it adds the finalizer, the loop over the steps, the status and the events.
- * @param takeUp has a resource take up the binding of a former UID, or gives the condition `Ready` of one that waits for
- *   the consent to it (ADR 0064)
+ * @param takeUp has a resource take up the binding of a former UID, or gives the condition `Ready` of one that waits
+ *   for the consent to it (ADR 0064)
  */
 export function reconcilerOf<
   Spec extends z.ZodType,
@@ -105,7 +106,7 @@ export function reconcilerOf<
     if (read.deleting && !hasFinalizer(read.object)) return undefined;
     const resource = read.deleting ? read : await withFinalizer(frame, read);
     attempt.object = resource.object;
-    if (resource.deleting && (await belongsElsewhereNow(resource, frame.context))) {
+    if (resource.deleting && (await letGo(resource, frame.context))) {
       await removeFinalizer(frame, resource);
       return undefined;
     }
@@ -148,19 +149,6 @@ export function reconcilerOf<
       }
     },
   };
-}
-
-/**
- * Whether an operator has given what is bound in this namespace to the resources of another one of its name: the
- * clean-up behind a resource of this one does nothing then.
- * @throws KubeError, StoreUnavailable, BadRecord
- */
-async function belongsElsewhereNow(
-  { namespace }: Resource<unknown, unknown>,
-  context: ReconcileContext,
-): Promise<boolean> {
-  const consent = await context.recoveries.holding(namespace);
-  return consent !== undefined && (await context.namespaceUid()) !== consent.namespaceUid;
 }
 
 /** How far an attempt came. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeApi, KubeObject } from '../../../../src/controller/kubernetes/client/kube-api.ts';
 import { decideFleetApiKey } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
-import { holdsCurrentSecret } from '../../../../src/controller/kubernetes/resources/fleet-app-secret.ts';
+import { holdsCurrentSecret } from '../../../../src/controller/kubernetes/resources/fleet-app-facts.ts';
 import { createSecrets, type Secrets } from '../../../../src/controller/kubernetes/runtime/secrets.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
@@ -13,7 +13,10 @@ const link = { kind: 'FleetApp', namespace: 'team', name: 'one', accountId: 'a',
 
 describe('the Secret of a key', () => {
   const key = { keyId: 'k'.repeat(12), hash: 'current', issuedAt: 1, secretName: 'box' };
-  const decided = (digest: string | undefined, more: { orphan?: boolean; registered?: boolean; name?: string } = {}) => {
+  const decided = (
+    digest: string | undefined,
+    more: { orphan?: boolean; registered?: boolean; name?: string } = {},
+  ) => {
     const { orphan = true, registered = true, name = 'box' } = more;
     return decideFleetApiKey(
       asResource('FleetApiKey', { accountRef: { name: 'acme' }, secretRef: { name, key: 'apiKey' } }, {}),

@@ -1,10 +1,10 @@
-import { isAppOfAnother, isOfferedTo, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
-import type { BindingOf } from '../../../domain/resource-bindings/bindings.ts';
-import { isFalse, type ConditionState } from '../runtime/conditions.ts';
-import type { ReconcileContext } from '../runtime/kind.ts';
-import type { Resource } from '../runtime/resource.ts';
-import type { FleetAccountResource } from './fleet-account-decide.ts';
-import { accountOf } from './account-ref.ts';
+import { isAppOfAnother, isOfferedTo, wasAccountOf, type Owner } from '../../domain/resource-bindings/adoption.ts';
+import type { BindingOf } from '../../domain/resource-bindings/bindings.ts';
+import { isFalse, type ConditionState } from './runtime/conditions.ts';
+import type { ReconcileContext } from './runtime/kind.ts';
+import type { Resource } from './runtime/resource.ts';
+import type { FleetAccountResource } from './resources/fleet-account-decide.ts';
+import { accountOf } from './resources/account-ref.ts';
 
 /*
  * A restore brings the resources back under new UIDs. One whose names match the binding of another UID takes that up by
@@ -17,10 +17,16 @@ type Dependant = Resource<
   unknown
 >;
 
+/** The part of a reconciliation that this needs. */
+export type Recovering = Pick<
+  ReconcileContext,
+  'bindings' | 'recoveries' | 'fleet' | 'clock' | 'find' | 'namespaceUid' | 'origin' | 'event'
+>;
+
 /** As `formerOfDependant`, of a FleetAccount: the binding of the one that the account still follows. */
 export async function formerOfAccount(
   resource: FleetAccountResource,
-  context: ReconcileContext,
+  context: Recovering,
 ): Promise<ConditionState | undefined> {
   const { uid, namespace, name, spec } = resource;
   const candidates = await candidatesOf(resource, context);
@@ -44,10 +50,7 @@ export async function formerOfAccount(
  * @returns the condition `Ready` of a resource that has to wait for the consent; undefined where it may go on
  * @throws KubeError, StoreUnavailable, Busy, StaleRead, BadRecord
  */
-export async function formerOfDependant(
-  resource: Dependant,
-  context: ReconcileContext,
-): Promise<ConditionState | undefined> {
+export async function formerOfDependant(resource: Dependant, context: Recovering): Promise<ConditionState | undefined> {
   const candidates = await candidatesOf(resource, context);
   if (candidates.length === 0) return undefined;
   const { adoptAppId, accountRef } = resource.spec;
@@ -65,7 +68,7 @@ export async function formerOfDependant(
 
 async function candidatesOf(
   resource: Resource<unknown, unknown>,
-  { bindings }: ReconcileContext,
+  { bindings }: Recovering,
 ): Promise<readonly BindingOf[]> {
   const others = await bindings.formerOf(resource.uid, resource);
   return others.length > 0 && (await bindings.get(resource.uid)) ? [] : others;
@@ -75,7 +78,7 @@ async function takenUp(
   { kind, uid, namespace, generation }: Resource<unknown, unknown>,
   former: BindingOf,
   namespaceUid: string | undefined,
-  context: ReconcileContext,
+  context: Recovering,
 ): Promise<ConditionState | undefined> {
   const consent = await context.recoveries.holding(namespace);
   if (namespaceUid === undefined || consent?.namespaceUid !== namespaceUid) {

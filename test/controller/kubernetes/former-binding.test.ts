@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
-import type { KubeObject } from '../../../../src/controller/kubernetes/client/kube-api.ts';
+import type { KubeObject } from '../../../src/controller/kubernetes/client/kube-api.ts';
 import {
   formerOfAccount,
   formerOfDependant,
   type Recovering,
-} from '../../../../src/controller/kubernetes/resources/former-binding.ts';
-import { letGo } from '../../../../src/controller/kubernetes/runtime/let-go.ts';
-import { createRecoveries } from '../../../../src/domain/resource-bindings/recoveries.ts';
-import { put } from '../../../../src/domain/records/codec.ts';
-import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { bindingTo, ACCOUNT, operated, OTHER, owner, type Operated } from '../../../support/kubernetes/bound-core.ts';
-import { asResource } from '../../../support/kubernetes/decisions.ts';
-import { write } from '../../../support/metering/metering.ts';
-import { onEachBackend } from '../../../support/store/backends.ts';
+} from '../../../src/controller/kubernetes/former-binding.ts';
+import { letGo } from '../../../src/controller/kubernetes/runtime/let-go.ts';
+import { createRecoveries } from '../../../src/domain/resource-bindings/recoveries.ts';
+import { put } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { bindingTo, ACCOUNT, operated, OTHER, owner, type Operated } from '../../support/kubernetes/bound-core.ts';
+import { asResource } from '../../support/kubernetes/decisions.ts';
+import { write } from '../../support/metering/metering.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
 
 /* When a resource under a new UID waits for an operator's consent, and when it goes on (ADR 0064). */
 
 const HERE = 'ns-here';
 
-/** An account of a FleetAccount with the UID of before, and a key of it, whose bindings are as the operator has them. */
+/** A FleetAccount with the UID of before, and a key of it, with their bindings as the operator has them. */
 async function restored(backend: Parameters<typeof operated>[0]) {
   const it = await operated(backend);
   const before = await it.bindings.get(owner.uid);

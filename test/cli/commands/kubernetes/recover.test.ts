@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { DAY_MS } from '../../../src/time/utc-days.ts';
-import { call, OPERATOR_TOKEN, tenant, type Answer, type Muster } from '../../support/service/muster.ts';
-import { musterHere } from '../../support/service/muster-command.ts';
-import { onEachBackend } from '../../support/store/backends.ts';
-import { FakeClock } from '../../support/time/fake-clock.ts';
+import { DAY_MS } from '../../../../src/time/utc-days.ts';
+import { call, OPERATOR_TOKEN, tenant, type Answer, type Muster } from '../../../support/service/muster.ts';
+import { musterHere } from '../../../support/service/muster-command.ts';
+import { onEachBackend } from '../../../support/store/backends.ts';
+import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /* What custom resources stand for, and the consent that a restored namespace takes it up (docs/CONTRACT.md). */
 

@@ -1,8 +1,8 @@
-import { reconcilerOf, type KindReconciler } from '../runtime/reconcile.ts';
-import { fleetAccountKind } from './fleet-account.ts';
-import { fleetApiKeyKind } from './fleet-api-key.ts';
-import { fleetAppKind } from './fleet-app.ts';
-import { fleetOtelConfigKind } from './fleet-otel-config.ts';
+import { reconcilerOf, type KindReconciler } from './runtime/reconcile.ts';
+import { fleetAccountKind } from './resources/fleet-account.ts';
+import { fleetApiKeyKind } from './resources/fleet-api-key.ts';
+import { fleetAppKind } from './resources/fleet-app.ts';
+import { fleetOtelConfigKind } from './resources/fleet-otel-config.ts';
 import { formerOfAccount, formerOfDependant } from './former-binding.ts';
 
 /** The reconcilers of all kinds. */
