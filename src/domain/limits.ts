@@ -109,8 +109,10 @@ export const LIMITS = {
   usersMax: 10_000,
   /** Users who came by the invitations of one account. */
   invitedUsersPerAccountMax: 500,
-  /** A consent that a custom resource adopts something. */
+  /** A consent that a custom resource adopts something, or takes up what was bound to a former UID. */
   consentMs: 7 * DAY_MS,
+  /** Bindings that one page of the operator API looks at, of whatever namespace. */
+  bindingsLookedAtMax: 5000,
   /** A user who never had a role goes after so long without a sign-in or a link. */
   rolelessKeptMs: 7 * DAY_MS,
   userNameCodePointsMax: 100,

@@ -44,6 +44,7 @@ import { createBoundAccounts } from '../domain/resource-bindings/bound-accounts.
 import { createBoundApps } from '../domain/resource-bindings/bound-apps.ts';
 import { createGoneResources } from '../domain/resource-bindings/gone-resources.ts';
 import { createOfferedNamespaces } from '../domain/resource-bindings/offered-namespaces.ts';
+import { createRecoveries } from '../domain/resource-bindings/recoveries.ts';
 import { createBoundKeys } from '../domain/resource-bindings/bound-keys.ts';
 import { createReviewQueue } from '../domain/review-queue/review-queue.ts';
 import { createSessions } from '../domain/sessions/sessions.ts';
@@ -151,6 +152,7 @@ export function createDomainServices(core: Core) {
     auditEntries: createAuditEntries({ store, fleet }),
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
     appConsents: createAppConsents(mutations),
+    recoveries: createRecoveries(mutations),
     otelConfigs: createOtelConfigs({ ...mutations, envelope }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
     accountRollouts: createAccountRollouts(core),

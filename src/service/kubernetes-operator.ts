@@ -20,7 +20,7 @@ export async function openOperator(
   if (!kubernetes) return undefined;
   const { connectKubernetes } = await import('../controller/kubernetes/client/http-kube-api.ts');
   const { fleet, random, clockWatch, metrics } = core;
-  const { accounts, apiKeys, apps, otelConfigs, rollouts } = domain;
+  const { accounts, apiKeys, apps, otelConfigs, rollouts, recoveries } = domain;
   const { bindings, ...bound } = createBindingServices(core, domain);
   const enrollments = { ...domain.mutations, clockWatch, metrics };
   return {
@@ -39,6 +39,7 @@ export async function openOperator(
       apps,
       otelConfigs,
       rollouts,
+      recoveries,
       ...bound,
       enrollBound: (caller, appId, credential) => enrollBound(enrollments, caller, appId, credential),
     },

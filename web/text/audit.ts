@@ -91,6 +91,8 @@ export const audit = {
     'account.adopted': 'adopted the account',
     'account.released': 'released the account',
     'resource.forgotten': 'forgot a resource',
+    'resource.recovered': 'took up what a resource of its name had before',
+    'resource.recovery-allowed': 'let a namespace take up what its resources had before',
     'key.created': 'created an API key',
     'key.revoked': 'revoked an API key',
     'key.refused': 'was refused with an API key',

@@ -46,6 +46,7 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   invitations: PEOPLE,
   links: PEOPLE,
   consents: { name: 'Accounts', description: 'The owners of apps.' },
+  kubernetes: { name: 'Kubernetes', description: 'What custom resources stand for, and a cluster that was restored.' },
   overview: OVERVIEW,
   service: OVERVIEW,
   events: OVERVIEW,

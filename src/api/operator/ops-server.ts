@@ -28,6 +28,7 @@ import { listAudit, listServiceAudit } from './audit.ts';
 import { readBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
+import { allowRecovery, listResourceBindings } from './kubernetes.ts';
 import { PUBLIC_PATHS, type PublicFiles } from './public-files.ts';
 import { readRateLimits } from './rate-limits.ts';
 import { decideReview, listReviewQueue } from './review-queue.ts';
@@ -81,6 +82,8 @@ export const OPERATIONS = [
   deleteUser,
   listUserApiKeys,
   resetUser,
+  listResourceBindings,
+  allowRecovery,
   readBackup,
 ] as const;
 

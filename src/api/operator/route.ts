@@ -11,6 +11,7 @@ import type { Origin } from '../../domain/mutation/step.ts';
 import type { AccountRollouts } from '../../domain/otel-config/account-rollouts.ts';
 import type { Rollouts } from '../../domain/otel-config/rollout.ts';
 import type { AppConsents } from '../../domain/resource-bindings/app-consents.ts';
+import type { Recoveries } from '../../domain/resource-bindings/recoveries.ts';
 import type { ReviewQueue } from '../../domain/review-queue/review-queue.ts';
 import type { ListMadeKeys } from '../../domain/users/made-keys.ts';
 import type { Links } from '../../domain/users/links.ts';
@@ -25,6 +26,7 @@ export interface OperatorServices {
   readonly appConsents: AppConsents;
   readonly auditEntries: AuditEntries;
   readonly auditVerifier: AuditVerifier;
+  readonly recoveries: Pick<Recoveries, 'list' | 'holding' | 'allow'>;
   readonly reviewQueue: ReviewQueue;
   readonly rollouts: Rollouts;
   readonly accountRollouts: Pick<AccountRollouts, 'current'>;

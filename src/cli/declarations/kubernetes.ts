@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { durationIn, matching, refusedArgument } from '../terminal/globals.ts';
+import { durationIn, matching, ONE, refusedArgument } from '../terminal/globals.ts';
 import type { Environment } from '../terminal/terminal.ts';
 import { commandsOf } from './declare.ts';
+import { NAMESPACE_UID } from './manifests.ts';
 
 const NAMESPACE = 'default';
 const namespaceOf = matching(/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/, 'It is the name of a namespace.');
@@ -59,4 +60,18 @@ export function addKubernetes(program: Command, env: Environment): void {
     .option('-n, --namespace <name>', 'of this namespace alone; may be repeated', oneMore, [])
     .option('--not-ready', 'only those that are not ready')
     .addHelpText('after', `${where} Exit code 3: one is not ready. 5: some may not be listed.`);
+  commandsOf(kubernetes, env)(
+    'recover',
+    'let the restored resources of a namespace take up what was bound to their former UIDs',
+    [...ONE, 'limit', 'yes'],
+    () => import('../commands/kubernetes/recover.ts').then(({ recover }) => recover),
+  )
+    .argument('<namespace>', 'namespace that was restored', namespaceOf)
+    .option('--dry-run', 'show what would be taken up, and consent to nothing', false)
+    .option(
+      NAMESPACE_UID[0],
+      'the UID of the namespace; no cluster is asked then, and no new UID shown',
+      NAMESPACE_UID[2],
+    )
+    .addHelpText('after', `${where} The consent is for this namespace by its UID, and ends after 7 days.`);
 }

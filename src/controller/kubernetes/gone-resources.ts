@@ -3,9 +3,8 @@ import type { Deadlines } from '../../domain/limits.ts';
 import { StaleRead } from '../../domain/mutation/stale-read.ts';
 import type { BindingOf, Bindings } from '../../domain/resource-bindings/bindings.ts';
 import type { Log } from '../../log.ts';
-import type { Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { isKubeError, type KubeApi } from './client/kube-api.ts';
+import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import type { DomainTools } from './runtime/kind.ts';
 import type { NamespaceCache } from './runtime/namespace-cache.ts';
@@ -16,14 +15,17 @@ import { KIND_SCHEMAS } from './schema/crd.ts';
  * A resource whose finalizer was removed by force leaves its binding behind; so do a definition or a namespace that was
  * removed so. The leader looks for such bindings and removes them. The API server itself must say that there is no
  * resource of that kind, namespace, name and UID: a resource that memory does not have may have come since. And it must
- * know one of the other resources by its UID, since an API server of another cluster knows none of them.
+ * know one of the other resources by its UID, since an API server of another cluster knows none of them. Nothing is
+ * removed while resources are restored.
  */
 
 interface GoneResourcesDeps {
   readonly api: Pick<KubeApi, 'get' | 'namespaceUid'>;
-  readonly term: { readonly fence: readonly Expectation[]; readonly signal: AbortSignal };
-  readonly bindings: (fence: readonly Expectation[]) => Bindings;
-  readonly domain: Pick<DomainTools, 'goneResources' | 'random'>;
+  readonly term: { readonly signal: AbortSignal };
+  readonly bindings: Bindings;
+  readonly domain: Pick<DomainTools, 'goneResources' | 'random'> & {
+    readonly recoveries: Pick<DomainTools['recoveries'], 'all'>;
+  };
   /** The memory of a namespace that is followed. */
   readonly cacheOf: (namespace: string) => Pick<NamespaceCache, 'find' | 'kindsSynced'> | undefined;
   readonly clock: Clock;
@@ -72,7 +74,7 @@ export async function sweepRound(
   deps: GoneResourcesDeps,
   after: string,
 ): Promise<{ readonly after: string; readonly incomplete: boolean }> {
-  const bindings = deps.bindings(deps.term.fence);
+  const { bindings } = deps;
   const missing: BindingOf[] = [];
   let [seen, alive, unread, next] = [0, 0, 0, ''];
   for await (const binding of bindings.all(after)) {
@@ -85,13 +87,34 @@ export async function sweepRound(
     next = binding.uid;
     break;
   }
-  if (alive > 0) await forgetGone(deps, bindings, missing);
+  if (alive > 0 && !(await isRestored(deps, missing))) await forgetGone(deps, bindings, missing);
   return { after: next, incomplete: unread > 0 || (alive === 0 && missing.length > 0) };
 }
 
-function isThere(cache: Pick<NamespaceCache, 'find'> | undefined, { uid, record }: BindingOf): boolean {
+type View = Pick<NamespaceCache, 'find'> | undefined;
+
+/** The resource of the binding's names, as memory has it. */
+function namesake(cache: View, { record }: BindingOf): KubeObject | undefined {
   const schema = KIND_SCHEMAS.find(({ kind }) => kind === record.kind);
-  return schema !== undefined && cache?.find(schema.kind, record.name)?.metadata.uid === uid;
+  return schema && cache?.find(schema.kind, record.name);
+}
+
+const isThere = (cache: View, binding: BindingOf): boolean => namesake(cache, binding)?.metadata.uid === binding.uid;
+
+/**
+ * Whether resources come back under new UIDs, one after the other: a consent holds, or one of them waits for it. Their
+ * bindings are what they need then (ADR 0064).
+ */
+async function isRestored(
+  { domain, bindings, cacheOf, clock }: GoneResourcesDeps,
+  missing: readonly BindingOf[],
+): Promise<boolean> {
+  for await (const { until } of domain.recoveries.all()) if (clock.now() < until) return true;
+  for (const binding of missing) {
+    const other = namesake(cacheOf(binding.record.namespace), binding);
+    if (other && !(await bindings.get(other.metadata.uid))) return true;
+  }
+  return false;
 }
 
 async function forgetGone(deps: GoneResourcesDeps, bindings: Bindings, missing: readonly BindingOf[]): Promise<void> {
@@ -119,9 +142,12 @@ async function forgetGone(deps: GoneResourcesDeps, bindings: Bindings, missing: 
   }
 }
 
-/** Whether the API server says that there is no such resource. One that may not be read may be there. */
+/**
+ * Whether the API server says that there is no such resource. One that may not be read may be there, and one of another
+ * UID without a binding may be this one, restored.
+ */
 async function isGone(
-  { api, term: { signal }, cacheOf }: GoneResourcesDeps,
+  { api, bindings, term: { signal }, cacheOf }: GoneResourcesDeps,
   { uid, record }: BindingOf,
 ): Promise<boolean> {
   const { kind, namespace, name } = record;
@@ -131,7 +157,8 @@ async function isGone(
     // A namespace that is gone may take the right to read its resources with it.
     if (cacheOf(namespace)?.kindsSynced !== true) return (await api.namespaceUid(namespace, signal)) === undefined;
     const found = await api.get(resourceTypeOf(schema), namespace, name, signal);
-    return found?.metadata.uid !== uid;
+    if (!found) return true;
+    return found.metadata.uid !== uid && (await bindings.get(found.metadata.uid)) !== undefined;
   } catch (error) {
     if (isKubeError(error, 'refused')) return false;
     throw error;

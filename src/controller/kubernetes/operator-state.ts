@@ -1,6 +1,6 @@
 import type { Following } from './namespaces/following.ts';
 import type { OperatorGauges } from './metrics.ts';
-import { KINDS } from './resources/kinds.ts';
+import { KINDS } from './kinds.ts';
 import type { Informer } from './runtime/informer.ts';
 import { readyOf } from './runtime/namespace-cache.ts';
 import type { WorkQueue } from './runtime/work-queue.ts';

@@ -11,8 +11,9 @@ import { failureOf } from './failures/failure.ts';
 import { sweepGoneResources } from './gone-resources.ts';
 import { noteOfferedNamespaces } from './offered-namespaces.ts';
 import type { OperatorMetrics, ReconcileOutcome } from './metrics.ts';
+import { followRecoveries } from './recoveries.ts';
 import { gaugesOf, troubleOf } from './operator-state.ts';
-import { KINDS } from './resources/kinds.ts';
+import { KINDS } from './kinds.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
 import type { FollowedNamespace } from './namespaces/followed-namespace.ts';
 import { Following, type Followed } from './namespaces/following.ts';
@@ -70,9 +71,11 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
   const queue = new WorkQueue({ clock, random, concurrency: CONCURRENCY });
   const subscriptions = new Subscriptions();
   const following = new Following(deps, (key) => queue.add(key));
+  const termBindings = deps.bindings(term.fence);
   const operator: Operator = {
     ...deps,
     term,
+    termBindings,
     queue,
     subscriptions,
     statusWrittenAt: new Map(),
@@ -80,6 +83,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
     following,
     recorder: createEventRecorder({ ...deps, instance: deps.replicaId }),
   };
+  const cacheOf = (namespace: string): NamespaceCache | undefined => following.get(namespace)?.cache;
   const stopFollowing = domain.fleet.memory.onChange((accountId, appId) => {
     for (const key of subscriptions.keysOf(accountId, appId)) queue.add(key);
   });
@@ -89,7 +93,8 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
     await Promise.all([
       following.run(term.signal),
       noteOfferedNamespaces({ ...deps, term }),
-      sweepGoneResources({ ...deps, term, cacheOf: (namespace) => following.get(namespace)?.cache }),
+      sweepGoneResources({ ...deps, term, bindings: termBindings, cacheOf }),
+      followRecoveries({ ...deps, term, cacheOf }),
       queue.run((key, signal) => workWhileFollowed(operator, key, signal), term.signal),
     ]);
   } finally {
@@ -101,6 +106,8 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
 
 interface Operator extends OperatorDeps {
   readonly term: Term;
+  /** The bindings as this term writes them, and knows them by name. */
+  readonly termBindings: Bindings;
   readonly queue: WorkQueue;
   readonly subscriptions: Subscriptions;
   /** When this operator last wrote the status of each key, on the monotonic clock. */
@@ -241,7 +248,7 @@ function contextOf(
   happened: ResourceEvent[],
   signal: AbortSignal,
 ): ReconcileContext {
-  const { api, clock, deadlines, log, bindings, domain, deviceUrl, opampPath, subscriptions, term, statusWrittenAt } =
+  const { api, clock, deadlines, log, termBindings, domain, deviceUrl, opampPath, subscriptions, statusWrittenAt } =
     operator;
   const { namespace, name, uid } = object.metadata;
   const { kind } = reconciler.schema;
@@ -258,7 +265,7 @@ function contextOf(
     deviceUrl,
     opampPath,
     signal,
-    bindings: bindings(term.fence),
+    bindings: termBindings,
     secrets: createSecrets({ api, owned: cache.owned, namespace, owner: { kind, name, uid }, signal }),
     origin,
     caller: async (accountId, precondition) => ({

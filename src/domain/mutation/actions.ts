@@ -15,6 +15,9 @@ const ACTIONS = {
   // Each follows a creation or an adoption, and frees the binding.
   'account.released': 'vital',
   'resource.forgotten': 'upkeep',
+  // It moves a binding, once for each consent.
+  'resource.recovered': 'upkeep',
+  'resource.recovery-allowed': 'growth',
   'key.created': 'growth',
   'key.revoked': 'vital',
   'app.created': 'growth',

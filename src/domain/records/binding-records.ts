@@ -43,5 +43,13 @@ export const bindingRecords = {
     backup: 'kept',
     holds: 'the binding of a custom resource to its account, app and keys',
   }),
+  /** A restore keeps it: until it ends it also keeps the former cluster's clean-up from what is bound. */
+  recovery: record('recovery/<name>', {
+    schema: z.looseObject({ namespaceUid: z.string(), until: instant }),
+    writeClass: 'by commit',
+    backup: 'kept',
+    holds: 'the consent that the resources of a namespace, by its UID, take up the bindings of former UIDs',
+  }),
 };
 export type BindingRecord = RecordOf<typeof bindingRecords.binding>;
+export type RecoveryRecord = RecordOf<typeof bindingRecords.recovery>;

@@ -5,6 +5,7 @@ import { StaleRead } from '../mutation/stale-read.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 import type { BindingRecord } from '../records/binding-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { BindingIndex, type Place } from './binding-index.ts';
 
 /*
  * A binding names the account, key or app that a custom resource of Kubernetes stands for, by the UID of the resource.
@@ -25,6 +26,13 @@ export interface Bindings {
    * @param before the binding as it was read; undefined where there was none
    */
   precondition(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition;
+  /** As `precondition`, of a commit after which another resource has what the binding `former` names. */
+  handover(former: BindingOf, uid: string, after: BindingRecord): Precondition;
+  /**
+   * The bindings that resources of other UIDs have of this kind, namespace and name.
+   * @throws StoreUnavailable, BadRecord
+   */
+  formerOf(uid: string, place: Place): Promise<readonly BindingOf[]>;
   /** Writes the binding alone. @throws StaleRead, StoreUnavailable */
   save(uid: string, before: Binding | undefined, after: BindingRecord | undefined): Promise<void>;
   /** The bindings after a UID, in the order of the UIDs, page by page. @throws StoreUnavailable, BadRecord */
@@ -52,19 +60,41 @@ export async function* allBindings(store: Pick<Store, 'list'>, after = ''): Asyn
   }
 }
 
-/** @param fence the expectations of every commit in the leader's term */
+/**
+ * Opens the bindings for one term: what it knows of them by name is right as long as nobody else writes any.
+ * @param fence the expectations of every commit in the leader's term
+ */
 export function createBindings(store: Store, fence: readonly Expectation[]): Bindings {
+  const index = new BindingIndex(() => allBindings(store));
+  const get = async (uid: string): Promise<Binding | undefined> => {
+    const entry = await store.get(KEYS.binding(uid));
+    return entry && parseRecord(KEYS.binding, entry);
+  };
   const precondition = (uid: string, before: Binding | undefined, after: BindingRecord | undefined): Precondition => {
     const key = KEYS.binding(uid);
     const expect = [expectAsFound(key, before), ...fence];
+    if (after) index.note(uid, after);
     return { expect, write: [after ? put(key, after) : { remove: key }], recheck: recheckOf(store, expect) };
   };
   return {
-    async get(uid) {
-      const entry = await store.get(KEYS.binding(uid));
-      return entry && parseRecord(KEYS.binding, entry);
-    },
+    get,
     precondition,
+    handover(former, uid, after) {
+      const [from, to] = [KEYS.binding(former.uid), KEYS.binding(uid)];
+      const expect = [expectAsFound(from, former), expectAsFound(to, undefined), ...fence];
+      index.note(uid, after);
+      return { expect, write: [{ remove: from }, put(to, after)], recheck: recheckOf(store, expect) };
+    },
+    async formerOf(uid, place) {
+      const found: BindingOf[] = [];
+      for (const former of await index.at(place)) {
+        if (former === uid) continue;
+        const binding = await get(former);
+        if (binding) found.push({ uid: former, ...binding });
+        else index.drop(former, place);
+      }
+      return found;
+    },
     all: (after) => allBindings(store, after),
     async save(uid, before, after) {
       const { expect, write } = precondition(uid, before, after);

@@ -26,17 +26,28 @@ interface World {
   readonly get?: (name: string) => Promise<KubeObject | undefined>;
   readonly namespaceUid?: (namespace: string) => Promise<string | undefined>;
   readonly forget?: () => Promise<void>;
+  /** The UIDs of resources with a binding, beside those of the bindings. */
+  readonly bound?: readonly string[];
+  /** Memory has a resource of another UID under the names of this one. */
+  readonly another?: string;
+  /** When a consent to recover a namespace ends. */
+  readonly consentUntil?: number;
 }
 
-function sweeping({ bindings, known, get, namespaceUid, forget }: World) {
-  const clock = new FakeClock();
+const NOW = 1_700_000_000_000;
+
+function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], another, consentUntil }: World) {
+  const clock = new FakeClock(NOW);
   const forgotten: string[] = [];
   const counted: string[] = [];
   const ending = new AbortController();
   const memory = {
     kindsSynced: true,
-    find: (_kind: string, name: string) =>
-      known?.includes(name.slice(3)) === true ? object(name.slice(3)) : undefined,
+    find: (_kind: string, name: string) => {
+      const uid = name.slice(3);
+      if (uid === another) return object(uid, 'another');
+      return known?.includes(uid) === true ? object(uid) : undefined;
+    },
   };
   let listings = 0;
   const all = async function* (after: string): AsyncGenerator<BindingOf, void> {
@@ -46,16 +57,22 @@ function sweeping({ bindings, known, get, namespaceUid, forget }: World) {
   const never = (): never => {
     throw new Error('a sweep writes no binding itself');
   };
-  const store: Bindings = { all, get: never, save: never, precondition: never };
+  const of = async (uid: string) => (bound.includes(uid) ? binding(uid) : undefined);
+  const store: Bindings = { all, get: of, save: never, precondition: never, handover: never, formerOf: never };
   const deps = {
     api: {
       get: (_type: unknown, _namespace: string, name: string) => get?.(name) ?? Promise.resolve(undefined),
       namespaceUid: (namespace: string) => namespaceUid?.(namespace) ?? Promise.resolve('ns'),
     },
-    term: { fence: [], signal: ending.signal },
-    bindings: () => store,
+    term: { signal: ending.signal },
+    bindings: store,
     domain: {
       random: { bytes: (count: number) => Buffer.alloc(count) },
+      recoveries: {
+        all: async function* () {
+          if (consentUntil !== undefined) yield { namespace: 'x', namespaceUid: 'ns', until: consentUntil };
+        },
+      },
       goneResources: {
         forget: async (_origin: unknown, _bindings: unknown, { uid }: BindingOf) => {
           await forget?.();
@@ -76,7 +93,20 @@ describe('a binding', () => {
   const two = [binding('1-alive'), binding('2-missing')];
   test.each<[Partial<World>, readonly string[], string]>([
     [{}, ['2-missing'], 'the API server has no such resource'],
-    [{ get: async () => object('2-missing', 'another') }, ['2-missing'], 'it has one of another UID'],
+    [
+      { get: async () => object('2-missing', 'another'), bound: ['another'] },
+      ['2-missing'],
+      'it has one of another UID, with a binding of its own',
+    ],
+    [{ get: async () => object('2-missing', 'another') }, [], 'it has one of another UID that waits for a consent'],
+    [{ another: '2-missing', bound: ['another'] }, ['2-missing'], 'memory has one with a binding of its own'],
+    [
+      { bindings: [...two, binding('3')], another: '3' },
+      [],
+      'one of them is back under another UID: the others may be restored after it',
+    ],
+    [{ consentUntil: NOW + 1 }, [], 'a consent to recover a namespace holds: more may be restored'],
+    [{ consentUntil: NOW }, ['2-missing'], 'that consent has ended'],
     [{ get: async () => object('2-missing') }, [], 'it has it, and memory is behind'],
     [{ get: () => Promise.reject(new KubeError('refused', 403, 'no')) }, [], 'it may not be asked'],
     [{ known: [] }, [], 'no resource at all is there: perhaps it is another cluster'],

@@ -49,6 +49,7 @@ export const QUICK: readonly string[] = [
   'test/controller/kubernetes/resources/fleet-app-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-app-supervisor-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-otel-config-decide.test.ts',
+  'test/controller/kubernetes/resources/restored-secrets.test.ts',
   'test/controller/kubernetes/resources/status.test.ts',
   'test/controller/kubernetes/runtime/conditions.test.ts',
   'test/controller/kubernetes/runtime/informer.test.ts',

@@ -336,6 +336,36 @@ export abstract class OperatorOperations extends Client {
       options,
     );
   }
+
+  /** Lists the bindings of custom resources to accounts, apps and keys by the UIDs of the resources, page by page. A page of one namespace may have fewer entries than its limit, or none, and a `next`. With a namespace it has the consent to recover it, as long as that holds. */
+  async listResourceBindings(
+    { limit, after, namespace }: ListResourceBindingsQuery = {},
+    options?: CallOptions,
+  ): Promise<ResourceBindingPage> {
+    return await this.listed(
+      'bindings',
+      { method: 'GET', path: '/operator/v1/kubernetes/bindings', query: { limit, after, namespace }, repeatable: true },
+      options,
+    );
+  }
+
+  /** As `listResourceBindings`, page by page to the end. */
+  resourceBindings(
+    query: ListResourceBindingsQuery = {},
+    options?: CallOptions,
+  ): AsyncGenerator<ResourceBinding, void, undefined> {
+    const read = (after: string | undefined) => this.listResourceBindings({ ...query, after }, options);
+    return itemsOf(read, ({ bindings }) => bindings, query.after);
+  }
+
+  /** Consents for 7 days that the custom resources of a namespace, which a restore or a move to another cluster brought under new UIDs, take up what resources of their names stood for. The clean-up of the former resources does nothing from then on. It takes the place of a consent for another namespace of that name. */
+  async allowRecovery(body: RecoveryRequest, options?: CallOptions): Promise<Recovery> {
+    return await this.answered(
+      'namespace',
+      { method: 'PUT', path: '/operator/v1/kubernetes/recovery', body, repeatable: true },
+      options,
+    );
+  }
 }
 
 /** An account: an owner of apps. */
@@ -707,6 +737,13 @@ export interface ListAuditQuery {
   readonly after?: string | undefined;
 }
 
+export interface ListResourceBindingsQuery {
+  /** The most entries of the page; 100 without it. */
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
 export interface ListReviewQueueQuery {
   /** The most entries of the page; 100 without it. */
   readonly limit?: number | undefined;
@@ -779,6 +816,24 @@ export interface ReadUsageQuery {
   readonly after?: string | undefined;
 }
 
+/** The consent that a namespace takes up what is bound to former UIDs. */
+export interface Recovery {
+  /** The namespace. */
+  readonly namespace: string;
+  /** The UID of the namespace whose resources may take up what is bound. */
+  readonly namespaceUid: string;
+  /** When the consent ends. UTC with milliseconds. */
+  readonly until: string;
+}
+
+/** The namespace that is recovered. */
+export interface RecoveryRequest {
+  /** The namespace. */
+  readonly namespace: string;
+  /** The UID of the namespace whose resources may take up what is bound. */
+  readonly namespaceUid: string;
+}
+
 /** Refused requests of a key. */
 export interface RefusedByKey {
   /** The API key. */
@@ -795,6 +850,33 @@ export interface ReplicaKeys {
   readonly replicaId: string;
   /** The keys that it knows. */
   readonly keyNumbers: readonly number[];
+}
+
+/** A custom resource, and what it stands for. */
+export interface ResourceBinding {
+  /** The UID of the resource that has the binding. */
+  readonly uid: string;
+  /** The kind of the resource. */
+  readonly kind: string;
+  /** The namespace of the resource. */
+  readonly namespace: string;
+  /** The name of the resource. */
+  readonly name: string;
+  /** The id of the account. */
+  readonly accountId: string;
+  /** The id of the app. */
+  readonly appId?: string | undefined;
+  /** The id of the API key; it is no secret. */
+  readonly keyId?: string | undefined;
+}
+
+/** A page of bindings. */
+export interface ResourceBindingPage {
+  /** The bindings of the page. */
+  readonly bindings: readonly ResourceBinding[];
+  readonly recovery?: Recovery | undefined;
+  /** The value of `after` for the next page; absent on the last one. */
+  readonly next?: string | undefined;
 }
 
 /** A detection in the review queue. */

@@ -24,7 +24,7 @@ export const adoptableUntil = instant(
   'When the consent ends, 7 days after it was given.',
   '2026-01-08T00:00:00.000Z',
 ).optional();
-const uid = z.string().regex(/^[A-Za-z0-9-]{1,128}$/);
+export const uid = z.string().regex(/^[A-Za-z0-9-]{1,128}$/);
 const UID = 'b1c2d3e4-0000-4000-8000-000000000000';
 export const offeredNamespaceUid = described(uid, 'The UID of the namespace that the consent means.', UID).optional();
 /** The field belongs to a consent in requests. */

@@ -9,6 +9,14 @@ import { CommandFault } from '../../terminal/exit.ts';
 import { statusOf } from './cluster.ts';
 
 const GROUP = { group: 'muster.dev', version: 'v1beta1' } as const;
+export const KINDS = [
+  { kind: 'FleetAccount', plural: 'fleetaccounts' },
+  { kind: 'FleetApiKey', plural: 'fleetapikeys' },
+  { kind: 'FleetApp', plural: 'fleetapps' },
+  { kind: 'FleetOtelConfig', plural: 'fleetotelconfigs' },
+] as const;
+/** The time that the API server has for an answer, where `--timeout` gives no other. */
+export const REQUEST_MS = 10_000;
 const PAGE = 500;
 /** All of them are kept in memory to be sorted. */
 const RESOURCES_MAX = 100_000;
@@ -31,6 +39,7 @@ const listed = z.object({
   metadata: z.object({
     name: z.string(),
     namespace: z.string(),
+    uid: z.string().optional(),
     generation: z.number().catch(0),
     creationTimestamp: z.string().optional(),
     deletionTimestamp: z.string().optional(),

@@ -4,7 +4,7 @@ import { printList } from '../../output/print.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { cluster, refusedBy, statusOf } from './cluster.ts';
-import { resourceListing, type Listed } from './resource-listing.ts';
+import { KINDS, REQUEST_MS, resourceListing, type Listed } from './resource-listing.ts';
 import { standingOf, type Standing } from './standing.ts';
 
 /* `muster kubernetes status`: the custom resources of the cluster, and what keeps them from being ready. */
@@ -15,15 +15,6 @@ export interface StatusOptions {
   /** Leaves out what is ready. */
   readonly notReady?: true;
 }
-
-const KINDS = [
-  { kind: 'FleetAccount', plural: 'fleetaccounts' },
-  { kind: 'FleetApiKey', plural: 'fleetapikeys' },
-  { kind: 'FleetApp', plural: 'fleetapps' },
-  { kind: 'FleetOtelConfig', plural: 'fleetotelconfigs' },
-] as const;
-
-const REQUEST_MS = 10_000;
 
 const COLUMNS: readonly Column<Standing>[] = [
   { head: 'NAMESPACE', field: 'namespace' },

@@ -19,7 +19,7 @@ export type AccountState =
  * @throws StoreUnavailable, BadRecord
  */
 export async function accountOf(
-  context: ReconcileContext,
+  context: Pick<ReconcileContext, 'find' | 'bindings' | 'fleet'>,
   name: string,
   own: Binding | undefined,
 ): Promise<AccountState> {

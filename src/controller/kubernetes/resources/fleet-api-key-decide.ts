@@ -24,13 +24,16 @@ export interface FleetApiKeyFacts {
   /** Whether the account may have one more key. */
   readonly room: boolean;
   /** The Secret named in the spec; `digest` is that of the value under its key. */
-  readonly secret: { readonly own: boolean; readonly digest: string | undefined } | undefined;
+  readonly secret:
+    { readonly own: boolean; readonly orphan?: boolean | undefined; readonly digest: string | undefined } | undefined;
 }
 
 export type FleetApiKeyStep =
   /** Generates a key, notes its hash, and writes the Secret. */
   | { readonly do: 'issue' }
   | { readonly do: 'register'; readonly overlapMs: number }
+  /** Makes the restored Secret with the current key this resource's own. */
+  | { readonly do: 'takeSecret' }
   | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined }
   /** Removes the Secret that the spec named before. */
@@ -52,6 +55,7 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     return settledKey(resource, facts, ready, ACCOUNT_REQUEUE_MS);
   }
   if (secret && !secret.own) {
+    if (holdsCurrentKey(resource, facts)) return { step: { do: 'takeSecret' } };
     const { name } = resource.spec.secretRef;
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
     return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_REQUEUE_MS);
@@ -63,6 +67,13 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     return settledKey(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
   }
   return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
+}
+
+/** Whether the Secret is nobody's, and holds the key that works, by its hash: only Muster and its readers know that. */
+function holdsCurrentKey({ spec }: FleetApiKeyResource, { binding, registered, secret }: FleetApiKeyFacts): boolean {
+  const { key } = binding?.record ?? {};
+  const isCurrent = key !== undefined && secret?.digest === key.hash && key.secretName === spec.secretRef.name;
+  return secret?.orphan === true && registered.key && isCurrent;
 }
 
 /** Without room in the account no Secret is written: the one that is there holds the key that works. */

@@ -33,7 +33,7 @@ async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileCont
     account,
     registered: await registeredOf(binding, context),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
-    secret: secret && { own: secret.own, digest: secret.digests[spec.secretRef.key] },
+    secret: secret && { own: secret.own, orphan: secret.orphan, digest: secret.digests[spec.secretRef.key] },
   };
 }
 
@@ -61,6 +61,8 @@ async function act(
       return await issue(resource, facts, context);
     case 'register':
       return await register(resource, facts, step.overlapMs, context);
+    case 'takeSecret':
+      return await context.secrets.takeOver(resource.spec.secretRef.name);
     case 'note':
       return await context.bindings.save(resource.uid, binding, step.after);
     case 'removeSecret':

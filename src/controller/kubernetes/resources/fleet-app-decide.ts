@@ -10,7 +10,7 @@ import { credentialWish } from '../supervisor/credential-wish.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
 import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
-import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
+import { holdsCurrentSecret, type FleetAppFacts, type FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
 
 /*
@@ -32,6 +32,8 @@ export type FleetAppStep =
   | { readonly do: 'enroll' }
   /** Writes the Secret of a supervisor as it should be, with the credential that it holds. */
   | { readonly do: 'rewrite' }
+  /** Makes the restored Secret with what is current this resource's own. */
+  | { readonly do: 'takeSecret' }
   /** Voids the code that is in no Secret any more. */
   | { readonly do: 'void' }
   /** Writes the Secret as it should be but for the code; a code or credential that does not belong there is removed. */
@@ -71,6 +73,7 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     return notReady('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
   }
   if (secret && !secret.own) {
+    if (holdsCurrentSecret(facts)) return { step: { do: 'takeSecret' } };
     const { name = '' } = spec.enrollment?.secretRef ?? {};
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
     return notReady('SecretNotOwned', message);

@@ -2,6 +2,7 @@ import type { AppRecord } from '../../../domain/records/app-records.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetAppSpec, FleetAppStatus } from '../schema/fleet-app.ts';
+import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
 import type { AccountState } from './account-ref.ts';
 
 export type FleetAppResource = Resource<FleetAppSpec, FleetAppStatus>;
@@ -18,11 +19,30 @@ export interface FleetAppFacts {
   /** The last contact in milliseconds since 1970; null where the app has not enrolled yet. */
   readonly seenAt: number | null;
   /** The Secret named in the spec; `wanted` has the digests of what it should hold. */
-  readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
+  readonly secret:
+    | {
+        readonly own: boolean;
+        readonly orphan?: boolean | undefined;
+        readonly digests: Readonly<Record<string, string>>;
+      }
+    | undefined;
   readonly wanted: {
     readonly appId: string;
     readonly serverUrl: string;
     /** That of a supervisor's file but for the credential; `''` where the Secret is to have none. */
     readonly settings: string;
   };
+}
+
+/**
+ * Whether the Secret of the spec is nobody's and holds, by its hashes, the app's id and the code or the credential that
+ * was bound last. That of an enrolled app may hold the id alone.
+ */
+export function holdsCurrentSecret({ binding, secret, wanted }: FleetAppFacts): boolean {
+  const { appId, code, credential } = binding?.record ?? {};
+  if (secret?.orphan !== true || appId === undefined || secret.digests['appId'] !== wanted.appId) return false;
+  const { enrollCode, [CREDENTIAL_KEY]: held, [SUPERVISOR_KEY]: file } = secret.digests;
+  const codeIsBound = enrollCode === undefined || enrollCode === code?.hash;
+  const credentialIsBound = held === undefined ? file === undefined : held === credential?.hash;
+  return codeIsBound && credentialIsBound;
 }

@@ -45,7 +45,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     // It is asked for whether or not there is such an app: a writer of resources must not find that out.
     namespaceUid: mayAdopt(resource, binding) ? await context.namespaceUid() : undefined,
     seenAt: app && owner ? lastSeenAt(app.record, (await owner.lastSeen()).record) : null,
-    secret: secret && { own: secret.own, digests: secret.digests },
+    secret: secret && { own: secret.own, orphan: secret.orphan, digests: secret.digests },
     wanted: {
       appId: tokenHash(appId),
       serverUrl: tokenHash(context.deviceUrl),
@@ -104,6 +104,8 @@ async function act(
       return await rewrite(resource, binding, context);
     case 'write':
       return await writeSecret(resource, binding, {}, context, step.withoutCode ? undefined : 'enrollCode');
+    case 'takeSecret':
+      return await context.secrets.takeOver(resource.spec.enrollment?.secretRef?.name ?? '');
     case 'note':
       return await context.bindings.save(uid, binding, step.after);
     case 'removeSecret':

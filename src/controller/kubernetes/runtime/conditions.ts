@@ -54,6 +54,8 @@ export const STALLED: ReadonlySet<string> = new Set([
   'Revoked',
   'ManagedByAnother',
   'AccountMissing',
+  'FormerBinding',
+  'SecretNotOwned',
 ]);
 
 /** The states with `Stalled` behind `Ready` where it is so; there is no `Stalled` otherwise, as kstatus has it. */

@@ -17,6 +17,7 @@ import type { BoundApps } from '../../../domain/resource-bindings/bound-apps.ts'
 import type { BoundKeys } from '../../../domain/resource-bindings/bound-keys.ts';
 import type { GoneResources } from '../../../domain/resource-bindings/gone-resources.ts';
 import type { OfferedNamespaces } from '../../../domain/resource-bindings/offered-namespaces.ts';
+import type { Recoveries } from '../../../domain/resource-bindings/recoveries.ts';
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeObject } from '../client/kube-api.ts';
@@ -119,6 +120,7 @@ export interface DomainTools {
   readonly enrollBound: (caller: Caller, appId: string, credential: GeneratedCredential) => Promise<void>;
   readonly goneResources: GoneResources;
   readonly offeredNamespaces: OfferedNamespaces;
+  readonly recoveries: Recoveries;
 }
 
 /** The part of the cluster that a reconciliation sees: the namespace of its resource, and nothing else. */

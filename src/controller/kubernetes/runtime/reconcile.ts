@@ -4,6 +4,7 @@ import { isKubeError, type KubeApi, type KubeObject } from '../client/kube-api.t
 import type { KindSchema } from '../schema/common.ts';
 import type { ConditionState } from './conditions.ts';
 import type { Kind, ReconcileContext, Refused, Settled } from './kind.ts';
+import { letGo } from './let-go.ts';
 import { FINALIZER, hasFinalizer, parseResource, resourceTypeOf, type Resource } from './resource.ts';
 import { tellFailure, writeStatus, type StatusFrame } from './status-write.ts';
 
@@ -29,14 +30,26 @@ interface Frame extends StatusFrame {
 const STEPS_MAX = 12;
 /** The shortest pause before the next reconciliation, however soon a kind wishes it. */
 const REQUEUE_MS_MIN = 1000;
+/** A consent has the resources of its namespace looked at by itself; this is for one that was missed. */
+const WAITING_REQUEUE_MS = 300_000;
 
-/** Makes the reconciler of a kind: it adds the finalizer, the loop over the steps, the status and the events. */
+/**
+ * Makes the reconciler of a kind: it adds the finalizer, the loop over the steps, the status and the events.
+ * @param takeUp has a resource take up the binding of a former UID, or gives the condition `Ready` of one that waits
+ *   for the consent to it (ADR 0064)
+ */
 export function reconcilerOf<
   Spec extends z.ZodType,
   Status extends z.ZodType,
   Facts,
   Step extends { readonly do: string },
->(kind: Kind<Spec, Status, Facts, Step>): KindReconciler {
+>(
+  kind: Kind<Spec, Status, Facts, Step>,
+  takeUp: (
+    resource: Resource<z.infer<Spec>, z.infer<Status>>,
+    context: ReconcileContext,
+  ) => Promise<ConditionState | undefined>,
+): KindReconciler {
   type Own = Resource<z.infer<Spec>, z.infer<Status>>;
   const { schema } = kind;
   const type = resourceTypeOf(schema);
@@ -76,11 +89,29 @@ export function reconcilerOf<
     return settled.requeueAfterMs === undefined ? undefined : Math.max(REQUEUE_MS_MIN, settled.requeueAfterMs);
   }
 
+  async function settleWaiting(
+    attempt: Attempt<Own, Facts>,
+    frame: Frame,
+    resource: Own,
+    ready: ConditionState,
+  ): Promise<number | undefined> {
+    const facts = await kind.gather(resource, frame.context);
+    attempt.atStatus = true;
+    const { settled } = kind.failing(resource, facts, { ready, at: frame.context.clock.now() });
+    return await settle(frame, resource, { settled: { ...settled, requeueAfterMs: WAITING_REQUEUE_MS } });
+  }
+
   async function carryOut(attempt: Attempt<Own, Facts>, frame: Frame): Promise<number | undefined> {
     const read = parseResource(schema, attempt.object);
     if (read.deleting && !hasFinalizer(read.object)) return undefined;
     const resource = read.deleting ? read : await withFinalizer(frame, read);
     attempt.object = resource.object;
+    if (resource.deleting && (await letGo(resource, frame.context))) {
+      await removeFinalizer(frame, resource);
+      return undefined;
+    }
+    const waits = resource.deleting ? undefined : await takeUp(resource, frame.context);
+    if (waits) return await settleWaiting(attempt, frame, resource, waits);
     const refused: Refused[] = [];
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {
       attempt.known = undefined;

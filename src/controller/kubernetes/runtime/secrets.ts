@@ -32,6 +32,8 @@ interface SecretOwner {
 /** A Secret as memory has it: `digests` has the `tokenHash` of each value. */
 interface KnownSecret {
   readonly own: boolean;
+  /** Whether `takeOver` may make it own. */
+  readonly orphan: boolean;
   readonly digests: Readonly<Record<string, string>>;
   readonly object: KubeObject;
 }
@@ -49,6 +51,11 @@ export interface Secrets {
    * @throws SecretError
    */
   value(name: string, key: string): Promise<Secret | undefined>;
+  /**
+   * Makes an orphan an own Secret; its values stay. The caller has compared them by their digests.
+   * @throws SecretError, `conflict` where it has changed since it was read
+   */
+  takeOver(name: string): Promise<void>;
   /** Removes an own Secret. Another's is left alone. @throws SecretError */
   remove(name: string): Promise<void>;
   /**
@@ -80,13 +87,18 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
   const learnt = new Map<string, KubeObject | undefined>();
   const find = (name: string): KubeObject | undefined => (learnt.has(name) ? learnt.get(name) : owned.get(name));
   const isOwn = (object: KubeObject): boolean => ownersOf(object).some(({ uid }) => uid === owner.uid);
+  const isOrphan = (object: KubeObject): boolean =>
+    isLabelled(object, OWNED_LABEL, 'muster') && ownersAreFormer(object, owner);
+  const ownReference = () => {
+    const { kind, name, uid } = owner;
+    return { apiVersion: API_VERSION, kind, name, uid, controller: true };
+  };
   const learn = (answer: KubeObject, read: KubeObject | undefined): void => {
     learnt.set(answer.metadata.name, withoutValues(answer));
     if (isLabelled(answer, OWNED_LABEL, 'muster')) owned.written(answer, read);
   };
 
   async function create(name: string, data: Readonly<Record<string, string | null>>): Promise<void> {
-    const { kind, uid } = owner;
     const body = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -94,7 +106,7 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       metadata: {
         name,
         labels: { [OWNED_LABEL]: 'muster' },
-        ownerReferences: [{ apiVersion: API_VERSION, kind, name: owner.name, uid, controller: true }],
+        ownerReferences: [ownReference()],
       },
       data: Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null)),
     };
@@ -111,7 +123,7 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
   return {
     known(name) {
       const object = find(name);
-      return object && { own: isOwn(object), digests: digestsOf(object), object };
+      return object && { own: isOwn(object), orphan: isOrphan(object), digests: digestsOf(object), object };
     },
     async write(name, values) {
       const data: Record<string, string | null> = {};
@@ -130,6 +142,12 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       if (!object || !isOwn(object)) return undefined;
       const value = recordOf(object['data'])[key];
       return typeof value === 'string' ? new Secret(Buffer.from(value, 'base64').toString()) : undefined;
+    },
+    async takeOver(name) {
+      const read = find(name);
+      if (!read || !isOrphan(read)) return;
+      const merge = { metadata: { ownerReferences: [ownReference()] } };
+      learn(await asked('write', name, api.patch(SECRETS, read, { merge }, signal)), read);
     },
     async remove(name) {
       const read = find(name);
@@ -205,11 +223,23 @@ const digestsOf = (object: KubeObject): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(recordOf(object['digests'])).map(([key, value]) => [key, String(value)]));
 
 /** The custom resources of Muster that own the object. */
-export function ownersOf({ metadata }: KubeObject): { kind: string; name: string; uid: string }[] {
-  const references: unknown = metadata['ownerReferences'];
-  if (!Array.isArray(references)) return [];
-  return references
-    .map((reference: unknown) => recordOf(reference))
+export function ownersOf(object: KubeObject): { kind: string; name: string; uid: string }[] {
+  return referencesOf(object)
     .filter(({ apiVersion }) => apiVersion === API_VERSION)
     .map(({ kind, name, uid }) => ({ kind: String(kind), name: String(name), uid: String(uid) }));
 }
+
+function referencesOf({ metadata }: KubeObject): readonly Readonly<Record<string, unknown>>[] {
+  const references: unknown = metadata['ownerReferences'];
+  return Array.isArray(references) ? references.map((reference: unknown) => recordOf(reference)) : [];
+}
+
+/**
+ * Whether nobody else owns the object: it has no owner, as what Velero restores, or the resource under a former UID
+ * alone.
+ */
+const ownersAreFormer = (object: KubeObject, owner: SecretOwner): boolean =>
+  referencesOf(object).every(
+    ({ apiVersion, kind, name, uid }) =>
+      apiVersion === API_VERSION && kind === owner.kind && name === owner.name && uid !== owner.uid,
+  );
