@@ -6,7 +6,7 @@ export interface PageOf {
   /** At most this many items. */
   readonly limit: number;
   /** The `next` of the page before; undefined asks for the first page. */
-  readonly after?: string | undefined;
+  readonly after: string | undefined;
 }
 
 /** A page of a list; `next` is there when more items follow. */

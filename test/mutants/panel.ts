@@ -559,7 +559,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'a callback with the state of another sign-in reaches the provider',
     file: 'src/api/panel/operations/provider.ts',
-    search: "if (!flow || request.query.state !== flow.state)",
+    search: 'if (!flow || request.query.state !== flow.state)',
     replacement: 'if (!flow)',
     rule: 'P6: a callback with another state lets nobody in.',
     caughtBy: ['test/api/panel/provider.test.ts'],

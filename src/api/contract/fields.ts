@@ -157,7 +157,7 @@ function digits(most: number) {
   return whole.transform(Number).pipe(z.int(rule).min(1, rule).max(most, rule));
 }
 
-/** It is documented as the number that it is, which has no pattern. */
+/** The document has a number in place of the text, which has a pattern. */
 const asNumber = (description: string, most: number, facts: object): z.core.GlobalMeta => ({
   description,
   override({ jsonSchema }) {

@@ -108,8 +108,8 @@ export const parametersOf = ({ url = '' }: Pick<IncomingMessage, 'url'>): URLSea
 
 /**
  * The query of a request as its operation declares it; empty where it declares none.
- * @throws Refusal `invalid_request` for a parameter without its form, and for one that is there more than once: which
- *   one counts would be a guess
+ * @throws Refusal `invalid_request` for a parameter that its schema refuses, and for one that is there more than once: it
+ *   would be a guess which one counts
  */
 export function queryOf(request: Pick<IncomingMessage, 'url'>, declared: ZodObject | undefined): output<ZodObject> {
   if (!declared) return {};

@@ -30,8 +30,8 @@ export const createAccount = handle(operations.createAccount)(async ({ origin, b
 });
 
 /** GET /operator/v1/accounts, page by page. */
-export const listAccounts = handle(operations.listAccounts)(async ({ query }, { accounts }) => {
-  const { items, next } = await accounts.list(query);
+export const listAccounts = handle(operations.listAccounts)(async ({ query: { limit, after } }, { accounts }) => {
+  const { items, next } = await accounts.list({ limit, after });
   return {
     status: 200,
     body: { accounts: items.map((item) => accountBody(accounts, item)), ...(next !== undefined && { next }) },
@@ -69,8 +69,11 @@ const appBody = ({ appId, name, status, adoptableBy, consent, managedBy }: Conse
 });
 
 /** GET /operator/v1/accounts/{accountId}/apps, page by page. */
-export const listAccountApps = handle(appOperations.listAccountApps)(async ({ accountId, query }, { appConsents }) => {
-  const { items, next } = await appConsents.list(accountId, query);
+export const listAccountApps = handle(appOperations.listAccountApps)(async (
+  { accountId, query: { limit, after } },
+  { appConsents },
+) => {
+  const { items, next } = await appConsents.list(accountId, { limit, after });
   return { status: 200, body: { apps: items.map(appBody), ...(next !== undefined && { next }) } };
 });
 

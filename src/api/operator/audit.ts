@@ -18,11 +18,14 @@ export const listServiceAudit = handle(operations.listServiceAudit)((request, se
 
 async function pageOfEntries(
   accountId: string,
-  { query, exporting }: Pick<Call<unknown, z.infer<typeof pageQuery>> & OperatorCall, 'query' | 'exporting'>,
+  {
+    query: { limit, after },
+    exporting,
+  }: Pick<Call<unknown, z.infer<typeof pageQuery>> & OperatorCall, 'query' | 'exporting'>,
   { auditEntries }: Pick<OperatorServices, 'auditEntries'>,
 ) {
-  const { items, next } = await auditEntries.list(accountId, query);
-  await exporting('audit', { accountId }, { after: query.after, next });
+  const { items, next } = await auditEntries.list(accountId, { limit, after });
+  await exporting('audit', { accountId }, { after, next });
   const entries = items.map(entryBody);
   return { status: 200, body: { entries, ...(next !== undefined && { next }) } } as const;
 }

@@ -1,8 +1,7 @@
-import { Refusal } from '../../domain/refusal.ts';
 import type { BoundResource } from '../../domain/resource-bindings/recoveries.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/kubernetes.ts';
-import { handle, pageOf } from './route.ts';
+import { handle } from './route.ts';
 
 const recoveryBody = (namespace: string, { namespaceUid, until }: { namespaceUid: string; until: number }) => ({
   namespace,
@@ -22,12 +21,9 @@ const bindingBody = ({ uid, kind, namespace, name, accountId, appId, keyId }: Bo
 
 /** GET /operator/v1/kubernetes/bindings: the dry run of a recovery, too. */
 export const listResourceBindings = handle(operations.listResourceBindings)(async ({ query }, { recoveries }) => {
-  const page = pageOf(query);
-  const asked = operations.bindingsQuery.shape.namespace.safeParse(query.get('namespace') ?? undefined);
-  if (!asked.success) throw new Refusal('invalid_request', 'namespace: must be the name of a namespace.');
-  const namespace = asked.data;
+  const { limit, after, namespace } = query;
   const recovery = namespace === undefined ? undefined : await recoveries.holding(namespace);
-  const { items, next } = await recoveries.list({ ...page, namespace });
+  const { items, next } = await recoveries.list({ limit, after, namespace });
   return {
     status: 200,
     body: {

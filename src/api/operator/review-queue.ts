@@ -21,7 +21,8 @@ function entryBody(entry: ReviewEntry) {
 
 /** GET /operator/v1/accounts/{accountId}/review-queue, page by page. */
 export const listReviewQueue = handle(operations.listReviewQueue)(async ({ accountId, query }, { reviewQueue }) => {
-  const { items, next } = await reviewQueue.list(accountId, query);
+  const { limit, after, status } = query;
+  const { items, next } = await reviewQueue.list(accountId, { limit, after, status });
   return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } };
 });
 

@@ -62,7 +62,7 @@ type Told = Omit<Described, 'schema'>;
 const TOLD: readonly Column<Told>[] = [
   { head: 'VARIABLE', field: 'name' },
   { head: 'SECTION', field: 'section' },
-  { head: 'DEFAULT', of: (told) => told.default },
+  { head: 'DEFAULT', field: 'default' },
   { head: 'UNSET', field: 'unset' },
   { head: 'MEANING', field: 'meaning' },
   { head: 'RULE', field: 'rule' },

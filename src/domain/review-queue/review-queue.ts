@@ -17,7 +17,7 @@ export interface ReviewEntry extends ReviewRecord {
 
 interface ReviewPage extends PageOf {
   /** Only entries of this status; undefined for all. */
-  readonly status?: ReviewStatus | undefined;
+  readonly status: ReviewStatus | undefined;
 }
 
 interface Decision {
@@ -65,7 +65,7 @@ async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Pr
   const level = evidenceLevelOf(account.record, await account.otel());
   const after = page.after === undefined ? undefined : reviewKey(accountId, page.after);
   if (page.after !== undefined && after === undefined) {
-    throw new Refusal('invalid_request', 'after: use the next of the page before.');
+    throw new Refusal('invalid_request', 'after: must be the next of the page before');
   }
   const items: ReviewEntry[] = [];
   const atOnce = page.status === undefined ? Math.min(page.limit, SCAN_PAGE) : SCAN_PAGE;

@@ -33,7 +33,7 @@ describe('HTTP of /v1', () => {
   let caller: Tenant;
   let ask: Ask;
   beforeAll(async () => {
-    // No loop of the service reads meanwhile.
+    // The clock stands still: no loop of the service reads the store.
     muster = await Muster.start({ clock: new FakeClock(Date.now()), wrapStore: counting });
     caller = await tenant(muster);
     ask = asCaller(muster, caller.apiKey);

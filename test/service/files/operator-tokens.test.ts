@@ -37,7 +37,7 @@ async function started(text: string, own: Readonly<Record<string, string>> = { M
       /^muster_file_unusable\{file="MUSTER_OPERATOR_TOKEN_FILE"\} (\d)$/m.exec(
         (await call(`${muster.ops}/metrics`)).text,
       )?.[1],
-    /** Looks at the files once, of which a line of the log tells. */
+    /** Looks at the files once, and waits for the line of the log with these words. */
     async lookedAt(words: string, ms?: number): Promise<void> {
       const before = lines(words);
       await lookAtFiles(muster, clock, ms);

@@ -4,7 +4,7 @@ import { until } from '../time/until.ts';
 import { metric } from '../service/daemon.ts';
 import type { Muster } from '../service/muster.ts';
 
-/** How many looks at the files of the configuration have ended: from the end of one on, the next one is waited for. */
+/** The number of looks at the files of the configuration that have ended. The service sleeps from then to the next one. */
 const looksOf = (muster: Muster): Promise<number> =>
   metric(muster, 'muster_loop_duration_seconds_count{loop="files",result="ok"}');
 

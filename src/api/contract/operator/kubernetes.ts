@@ -34,7 +34,7 @@ const recovery = z
   })
   .meta({ id: 'Recovery', description: 'The consent that a namespace takes up what is bound to former UIDs.' });
 
-export const bindingsQuery = pageQuery.extend({ namespace: namespace.optional() });
+const bindingsQuery = pageQuery.extend({ namespace: namespace.optional() });
 
 export const listResourceBindings = operation({
   id: 'listResourceBindings',

@@ -15,8 +15,8 @@ const night = named(
   'A metered night.',
 );
 
-/** Which month, and of which account. */
 const MONTH_RULE = 'must be YYYY-MM, as in 2026-01';
+/** Names a month, and an account where only one is asked for. */
 export const monthQuery = z.object({
   month: described(
     z.string(MONTH_RULE).regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/, MONTH_RULE),

@@ -37,7 +37,9 @@ const eventQuery = z.object({
     'a1b2c3d4e5f6g7h8',
   ).optional(),
   watch: described(
-    listInQuery('[a-z]+', WATCHED.length, `must be some of ${WATCHED.join(', ')}`).pipe(z.array(z.enum(WATCHED))),
+    listInQuery(`(?:${WATCHED.join('|')})`, WATCHED.length, `must be one or more of ${WATCHED.join(', ')}`).pipe(
+      z.array(z.enum(WATCHED)),
+    ),
     'What else to watch of them, with commas between.',
     'rollout,limits',
   ).optional(),

@@ -8,7 +8,7 @@ export const APP_COLUMNS: readonly Column<App>[] = [
   { head: 'APP', field: 'appId' },
   { head: 'NAME', field: 'name', kind: 'text' },
   { head: 'STATUS', field: 'status', tone },
-  { head: 'LAST SEEN', of: ({ lastSeenAt }) => lastSeenAt, kind: 'time', name: 'lastSeenAt' },
+  { head: 'LAST SEEN', field: 'lastSeenAt', kind: 'time' },
   { head: 'PLATFORM', field: 'platform', kind: 'text', minor: true },
   { head: 'AGENT', field: 'agentVersion', kind: 'text', minor: true },
   { head: 'CREATED', field: 'createdAt', kind: 'time', minor: true },
