@@ -207,6 +207,7 @@ function kubernetesMetrics() {
     informerAges: () => [['fleetapps', 30]],
     queued: () => 1,
     namespaces: () => [['followed', 1]],
+    contended: () => [['FleetApp', 0]],
     resources: () => [
       ['FleetApp', 'True', 3],
       ['FleetApp', 'False', 1],

@@ -135,8 +135,8 @@ describe.each(alerts)('$alert', ({ alert, labels, annotations, expr }) => {
   });
 
   test('tells replicas of one installation from those of another', () => {
-    expect(expr.match(/\bby \((?!namespace, job)/g)).toBeNull();
-    expect(expr.match(/\bon \((?!namespace, job)/g)).toBeNull();
+    expect(expr.match(/\bby \((?!(?:cluster, )?namespace, job)/g)).toBeNull();
+    expect(expr.match(/\bon \((?!(?:cluster, )?namespace, job)/g)).toBeNull();
   });
 });
 

@@ -1,8 +1,10 @@
 import type { Following } from './namespaces/following.ts';
 import type { OperatorGauges } from './metrics.ts';
 import { KINDS } from './resources/kinds.ts';
+import { isContended } from './runtime/contention.ts';
 import type { Informer } from './runtime/informer.ts';
 import { readyOf } from './runtime/namespace-cache.ts';
+import { conditionsOf } from './runtime/resource.ts';
 import type { WorkQueue } from './runtime/work-queue.ts';
 
 /* The state of the operator of custom resources, for metrics and the readiness probe. */
@@ -28,6 +30,16 @@ export function gaugesOf({
       return ages;
     },
     namespaces: () => following.standings(),
+    contended: () => {
+      const counts = new Map(KINDS.map(({ schema }) => [schema.kind, 0]));
+      for (const { cache } of following.all()) {
+        for (const [kind, count] of counts) {
+          const held = [...cache.all(kind)].filter((object) => isContended({ conditions: conditionsOf(object) }));
+          counts.set(kind, count + held.length);
+        }
+      }
+      return counts;
+    },
     resources: () => {
       const counts = new Map<string, number>();
       for (const { cache } of following.all()) {

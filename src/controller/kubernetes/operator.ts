@@ -6,6 +6,7 @@ import type { Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
+import { AnswerRates } from './failures/answer-rates.ts';
 import { FailingResources } from './failures/failing-resources.ts';
 import { failureOf } from './failures/failure.ts';
 import { sweepGoneResources } from './gone-resources.ts';
@@ -77,6 +78,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
     subscriptions,
     statusWrittenAt: new Map(),
     failing: new FailingResources(clock),
+    rates: new AnswerRates(clock),
     following,
     recorder: createEventRecorder({ ...deps, instance: deps.replicaId }),
   };
@@ -106,6 +108,7 @@ interface Operator extends OperatorDeps {
   /** When this operator last wrote the status of each key, on the monotonic clock. */
   readonly statusWrittenAt: Map<string, number>;
   readonly failing: FailingResources;
+  readonly rates: AnswerRates;
   readonly following: Following;
   readonly recorder: EventRecorder;
 }
@@ -117,11 +120,12 @@ async function workWhileFollowed(operator: Operator, key: string, signal: AbortS
   return await followed.work(signal, (inner) => workOn(operator, key, followed, inner));
 }
 
-function forget({ queue, subscriptions, statusWrittenAt, failing }: Operator, key: string): undefined {
+function forget({ queue, subscriptions, statusWrittenAt, failing, rates }: Operator, key: string): undefined {
   queue.forget(key);
   subscriptions.unsubscribe(key);
   statusWrittenAt.delete(key);
   failing.forget(key);
+  rates.forget(key);
   return undefined;
 }
 
@@ -241,10 +245,11 @@ function contextOf(
   happened: ResourceEvent[],
   signal: AbortSignal,
 ): ReconcileContext {
-  const { api, clock, deadlines, log, bindings, domain, deviceUrl, opampPath, subscriptions, term, statusWrittenAt } =
-    operator;
+  const { api, clock, log, bindings, domain, subscriptions, statusWrittenAt } = operator;
+  const { deadlines, deviceUrl, opampPath, rates, term } = operator;
   const { namespace, name, uid } = object.metadata;
   const { kind } = reconciler.schema;
+  const { owned, headers } = cache;
   const origin = (): ReturnType<ReconcileContext['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
     requestId: generateMarker(domain.random),
@@ -259,7 +264,8 @@ function contextOf(
     opampPath,
     signal,
     bindings: bindings(term.fence),
-    secrets: createSecrets({ api, owned: cache.owned, namespace, owner: { kind, name, uid }, signal }),
+    secrets: createSecrets({ api, owned, headers, namespace, owner: { kind, name, uid }, signal }),
+    rates: rates.of(key),
     origin,
     caller: async (accountId, precondition) => ({
       accountId,

@@ -8,7 +8,8 @@ import {
 import * as z from 'zod';
 import type { Clock } from '../../../time/clock.ts';
 import { metadata } from '../schema/common.ts';
-import { FIELD_MANAGER, Http1KubeConfig } from './http1-kube-config.ts';
+import { FIELD_MANAGER } from './field-manager.ts';
+import { Http1KubeConfig } from './http1-kube-config.ts';
 import {
   KubeError,
   kubeErrorOf,

@@ -5,9 +5,6 @@ import { VERSION } from '../../../version.ts';
 /** Names the program in the API server's audit log, as in `muster/0.1.0 (linux/x64)`. */
 const USER_AGENT: string = `muster/${VERSION} (${process.platform}/${process.arch})`;
 
-/** The name under which `managedFields` of an object lists the fields that Muster has written. */
-export const FIELD_MANAGER = 'muster';
-
 /**
  * A kubeconfig whose requests name the program, and whose connections speak HTTP/1.1. The client offers HTTP/2 by
  * itself, and with it undici 8.12 throws where nobody can catch it when a session has had nothing to do for a while:

@@ -1,7 +1,8 @@
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
+import { CLEAN, type Answer, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
+import { named, WRITE_CONFLICT } from '../runtime/contention.ts';
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
@@ -25,6 +26,8 @@ export interface FleetApiKeyFacts {
   readonly room: boolean;
   /** The Secret named in the spec; `digest` is that of the value under its key. */
   readonly secret: { readonly own: boolean; readonly digest: string | undefined } | undefined;
+  /** The other programs that wrote that Secret, the last one first. */
+  readonly writers: readonly string[];
 }
 
 export type FleetApiKeyStep =
@@ -102,9 +105,9 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     return settledKey(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
   }
   const inPlace = secret?.digest === key.hash && key.secretName === spec.secretRef.name;
-  if (!registered.key || !inPlace || at >= rotationAt(spec, key.issuedAt)) {
-    // Only one previous key is kept beside the current one: the next rotation ends its time.
-    return previousKey ? endPrevious(record, registered) : issue(resource, facts);
+  if (!registered.key) return issue(resource, facts);
+  if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
+    return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts);
   }
   const { oldSecret, ...rest } = record;
   if (oldSecret !== undefined && !previousKey) {
@@ -117,6 +120,34 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
   const next = Math.min(rotationAt(spec, key.issuedAt), previousKey?.validUntil ?? Infinity);
   return settledKey(resource, facts, ready, Math.max(0, next - at));
+}
+
+/** Beside the current key one former key works at most, and it works for as long as its overlap promises. */
+function awaitFormer(
+  resource: FleetApiKeyResource,
+  facts: FleetApiKeyFacts,
+  { keyId, validUntil }: NonNullable<BindingRecord['previousKey']>,
+  { inPlace, at }: { readonly inPlace: boolean; readonly at: number },
+): KeyDecision {
+  const { key } = facts.binding?.record ?? {};
+  const { name } = resource.spec.secretRef;
+  const waits = `The next key is issued when the former one, ${keyId}, ends at ${instant(validUntil)}; revoke it to have the next one at once.`;
+  const ready = inPlace
+    ? isTrue('Ready', 'Issued', `The key ${key?.keyId} is in the Secret ${name}. ${waits}`)
+    : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
+  return settledKey(resource, facts, ready, validUntil - at);
+}
+
+/** The cause of a further key; a rotation is seldom, and counts as one. */
+export function causeOfKeyStep(
+  step: FleetApiKeyStep,
+  { generation, spec }: FleetApiKeyResource,
+  { binding }: FleetApiKeyFacts,
+): Answer | undefined {
+  if (step.do !== 'issue' || !binding) return undefined;
+  const { record } = binding;
+  const asked = record.generation !== generation && !record.pending;
+  return { cause: asked ? 'spec' : 'outside', secret: spec.secretRef.name };
 }
 
 function endPrevious(record: BindingRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {

@@ -6,6 +6,7 @@ import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf } from './account-ref.ts';
 import {
+  causeOfKeyStep,
   decideFleetApiKey,
   settledKey,
   type FleetApiKeyFacts,
@@ -20,6 +21,7 @@ export const fleetApiKeyKind = {
   gather,
   decide: decideFleetApiKey,
   failing: (resource, facts, { ready }) => settledKey(resource, facts, ready),
+  causeOf: causeOfKeyStep,
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 
@@ -34,6 +36,7 @@ async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileCont
     registered: await registeredOf(binding, context),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
     secret: secret && { own: secret.own, digest: secret.digests[spec.secretRef.key] },
+    writers: context.secrets.writersOf(spec.secretRef.name),
   };
 }
 

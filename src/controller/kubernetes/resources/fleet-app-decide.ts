@@ -4,7 +4,7 @@ import { isAppOfAnother, isOfferedTo, notOffered, wasAppOf } from '../../../doma
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import { CLEAN, type Answer, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
 import { credentialWish } from '../supervisor/credential-wish.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
@@ -92,6 +92,22 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     ? followCredential(resource, known, fresh, now.at)
     : follow(resource, known, fresh, now.at);
 }
+
+/** The cause of a further app, code, credential or write of the Secret. */
+export function causeOfAppStep(
+  step: FleetAppStep,
+  { generation, spec }: FleetAppResource,
+  { binding }: FleetAppFacts,
+): Answer | undefined {
+  if (!binding || !ANSWERS.has(step.do)) return undefined;
+  const { record } = binding;
+  const isFirst = !record.code && !record.credential && !record.pending && step.do !== 'create';
+  const asked = record.generation !== generation && !record.pending;
+  if (isFirst && !asked && step.do !== 'write') return undefined;
+  return { cause: asked ? 'spec' : 'outside', secret: spec.enrollment?.secretRef?.name };
+}
+
+const ANSWERS: ReadonlySet<FleetAppStep['do']> = new Set(['create', 'issue', 'issueCredential', 'rewrite', 'write']);
 
 function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
   const { candidate } = facts;

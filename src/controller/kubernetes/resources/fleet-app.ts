@@ -13,7 +13,7 @@ import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY, supervisorSettings, supervisorText } from '../supervisor/supervisor-secret.ts';
 import { accountOf, type AccountState } from './account-ref.ts';
-import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
+import { causeOfAppStep, decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp } from './fleet-app-status.ts';
 
@@ -23,6 +23,7 @@ export const fleetAppKind = {
   gather,
   decide: decideFleetApp,
   failing: (resource, facts, { ready, at }) => settledApp(resource, facts, ready, at),
+  causeOf: causeOfAppStep,
   act,
 } satisfies Kind<typeof fleetApp.spec, typeof fleetApp.status, FleetAppFacts, FleetAppStep>;
 

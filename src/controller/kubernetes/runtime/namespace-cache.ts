@@ -31,7 +31,7 @@ export const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as cons
 export class NamespaceCache {
   readonly namespace: string;
   readonly owned: Informer;
-  readonly #headers: Informer;
+  readonly headers: Informer;
   readonly #kinds: KindInformers;
   readonly #add: (key: string) => void;
   /** The Secrets' informers that run, with the end of each. */
@@ -51,7 +51,7 @@ export class NamespaceCache {
       onChange: (change) => this.#ownedChanged(change),
       onRefused,
     });
-    this.#headers = new Informer(deps, {
+    this.headers = new Informer(deps, {
       type: SECRETS,
       namespace,
       labelSelector: HEADER_SELECTOR,
@@ -117,7 +117,7 @@ export class NamespaceCache {
   #followNeeded(): void {
     const has = (kind: KindName): boolean => !this.all(kind)[Symbol.iterator]().next().done;
     if (KIND_SCHEMAS.some(({ kind }) => has(kind))) this.#start(this.owned);
-    if (has('FleetOtelConfig')) this.#start(this.#headers);
+    if (has('FleetOtelConfig')) this.#start(this.headers);
   }
 
   #start(informer: Informer): void {

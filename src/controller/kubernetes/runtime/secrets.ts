@@ -1,5 +1,6 @@
 import { Secret } from '../../../domain/credentials/secret.ts';
 import { tokenHash } from '../../../domain/credentials/tokens.ts';
+import { otherManagers } from '../client/field-managers.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
 import { SecretError, type SecretVerb } from '../client/secret-error.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
@@ -39,6 +40,8 @@ interface KnownSecret {
 export interface Secrets {
   /** A Secret that Muster may have created, from memory; undefined where memory knows none of that name. */
   known(name: string): KnownSecret | undefined;
+  /** The other programs that wrote a Secret which memory knows, the last one first. */
+  writersOf(name: string): readonly string[];
   /**
    * Creates the Secret, or sets the values of an own one; `undefined` removes a value.
    * @throws SecretError, `conflict` where it has changed since it was read; Error where it is not Muster's to write
@@ -68,6 +71,8 @@ export interface Secrets {
 interface SecretsDeps {
   readonly api: KubeApi;
   readonly owned: Pick<Informer, 'get' | 'written'>;
+  /** The Secrets with headers. */
+  readonly headers: Pick<Informer, 'get'>;
   readonly namespace: string;
   readonly owner: SecretOwner;
   readonly signal: AbortSignal;
@@ -76,7 +81,7 @@ interface SecretsDeps {
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Makes the Secrets of one reconciliation. They keep the answers that are newer than memory until it ends. */
-export function createSecrets({ api, owned, namespace, owner, signal }: SecretsDeps): Secrets {
+export function createSecrets({ api, owned, headers, namespace, owner, signal }: SecretsDeps): Secrets {
   const learnt = new Map<string, KubeObject | undefined>();
   const find = (name: string): KubeObject | undefined => (learnt.has(name) ? learnt.get(name) : owned.get(name));
   const isOwn = (object: KubeObject): boolean => ownersOf(object).some(({ uid }) => uid === owner.uid);
@@ -112,6 +117,10 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
     known(name) {
       const object = find(name);
       return object && { own: isOwn(object), digests: digestsOf(object), object };
+    },
+    writersOf(name) {
+      const object = find(name) ?? headers.get(name);
+      return object ? otherManagers(object) : [];
     },
     async write(name, values) {
       const data: Record<string, string | null> = {};

@@ -23,6 +23,7 @@ function secretsOf(object: KubeObject | undefined, owned?: KubeObject): Secrets 
   return createSecrets({
     api,
     owned: { get: () => owned, written: () => undefined },
+    headers: { get: () => undefined },
     namespace: 'team',
     owner: { kind: 'FleetOtelConfig', name: 'export', uid: 'o' },
     signal: new AbortController().signal,
