@@ -5,6 +5,7 @@ import { isContended } from './runtime/contention.ts';
 import type { Informer } from './runtime/informer.ts';
 import { readyOf } from './runtime/namespace-cache.ts';
 import { conditionsOf } from './runtime/resource.ts';
+import { crdName } from './schema/crd.ts';
 import type { WorkQueue } from './runtime/work-queue.ts';
 
 /* The state of the operator of custom resources, for metrics and the readiness probe. */
@@ -57,8 +58,15 @@ export function gaugesOf({
   };
 }
 
-/** Says in words that the API server has not been heard for too long; undefined where it is heard. */
+/**
+ * Says in words that a definition is missing, or the API server has not been heard for too long; undefined where all is
+ * well.
+ */
 export function troubleOf(informers: readonly Informer[]): string | undefined {
+  const missing = new Set(informers.filter(({ isUndefined }) => isUndefined).map(({ type }) => crdName(type)));
+  if (missing.size > 0) {
+    return `the cluster has no definition of ${[...missing].join(', ')}: install the chart with crds.install=true`;
+  }
   const oldest = informers.toSorted((one, other) => other.ageMs - one.ageMs)[0];
   if (!oldest || oldest.ageMs < STALE_MS) return undefined;
   const seconds = Math.round(oldest.ageMs / 1000);

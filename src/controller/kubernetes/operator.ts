@@ -23,7 +23,7 @@ import type { NamespaceCache } from './runtime/namespace-cache.ts';
 import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
 import { readableNamespaceUid } from './runtime/namespace-uid.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
-import { parseWorkKey } from './runtime/resource.ts';
+import { parseWorkKey, templateOf } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
 import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
@@ -250,6 +250,7 @@ function contextOf(
   const { namespace, name, uid } = object.metadata;
   const { kind } = reconciler.schema;
   const { owned, headers } = cache;
+  const template = templateOf(object);
   const origin = (): ReturnType<ReconcileContext['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
     requestId: generateMarker(domain.random),
@@ -264,7 +265,7 @@ function contextOf(
     opampPath,
     signal,
     bindings: bindings(term.fence),
-    secrets: createSecrets({ api, owned, headers, namespace, owner: { kind, name, uid }, signal }),
+    secrets: createSecrets({ api, owned, headers, namespace, owner: { kind, name, uid }, template, signal }),
     rates: rates.of(key),
     origin,
     caller: async (accountId, precondition) => ({

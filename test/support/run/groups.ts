@@ -59,6 +59,7 @@ export const QUICK: readonly string[] = [
   'test/controller/kubernetes/runtime/work-queue.test.ts',
   'test/controller/kubernetes/schema/crds.test.ts',
   'test/controller/kubernetes/schema/endpoint-rules.test.ts',
+  'test/controller/kubernetes/schema/secret-template.test.ts',
   'test/controller/kubernetes/supervisor/supervisor-secret.test.ts',
   'test/controller/loop.test.ts',
   'test/controller/rate-limits.test.ts',

@@ -36,6 +36,9 @@ export async function accountOf(
 /** The pause before the next reconciliation of a resource without an account; a change of the account comes sooner. */
 export const ACCOUNT_REQUEUE_MS = 60_000;
 
+/** The same of a resource whose Secret is another's: that is not watched. It is looked at within 30 s of a change. */
+export const SECRET_REQUEUE_MS = 25_000;
+
 /** The annotation by which the owner of a resource says that it is to move to another account, by the account's id. */
 const REBIND_ANNOTATION = 'muster.dev/rebind-to';
 

@@ -6,7 +6,7 @@ import { named, WRITE_CONFLICT } from '../runtime/contention.ts';
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds, type AccountState } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, SECRET_REQUEUE_MS, accountTrouble, rebinds, type AccountState } from './account-ref.ts';
 
 /*
  * A key is generated and its hash is noted, then the key is written to the Secret, and then that hash is registered
@@ -26,6 +26,8 @@ export interface FleetApiKeyFacts {
   readonly room: boolean;
   /** The Secret named in the spec; `digest` is that of the value under its key. */
   readonly secret: { readonly own: boolean; readonly digest: string | undefined } | undefined;
+  /** Whether the labels and annotations of that Secret are right, or there is none. */
+  readonly isDressed: boolean;
   /** The other programs that wrote that Secret, the last one first. */
   readonly writers: readonly string[];
 }
@@ -36,6 +38,8 @@ export type FleetApiKeyStep =
   | { readonly do: 'register'; readonly overlapMs: number }
   | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined }
+  /** Sets the labels and annotations of the Secret. */
+  | { readonly do: 'dress' }
   /** Removes the Secret that the spec named before. */
   | { readonly do: 'removeSecret'; readonly name: string; readonly after: BindingRecord };
 
@@ -57,7 +61,7 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
   if (secret && !secret.own) {
     const { name } = resource.spec.secretRef;
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_REQUEUE_MS);
+    return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SECRET_REQUEUE_MS);
   }
   const [refusal] = now.refused;
   if (refusal) {
@@ -109,6 +113,7 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
     return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts);
   }
+  if (!facts.isDressed) return { step: { do: 'dress' } };
   const { oldSecret, ...rest } = record;
   if (oldSecret !== undefined && !previousKey) {
     const after: BindingRecord = rest;
@@ -144,7 +149,7 @@ export function causeOfKeyStep(
   { generation, spec }: FleetApiKeyResource,
   { binding }: FleetApiKeyFacts,
 ): Answer | undefined {
-  if (step.do !== 'issue' || !binding) return undefined;
+  if (!(step.do === 'issue' || step.do === 'dress') || !binding) return undefined;
   const { record } = binding;
   const asked = record.generation !== generation && !record.pending;
   return { cause: asked ? 'spec' : 'outside', secret: spec.secretRef.name };

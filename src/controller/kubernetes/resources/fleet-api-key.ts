@@ -25,9 +25,14 @@ export const fleetApiKeyKind = {
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 
-async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileContext): Promise<FleetApiKeyFacts> {
+async function gather(
+  { uid, spec, deleting }: FleetApiKeyResource,
+  context: ReconcileContext,
+): Promise<FleetApiKeyFacts> {
   const binding = await context.bindings.get(uid);
   const account = await accountOf(context, spec.accountRef.name, binding);
+  // Behind a resource that is deleted no Secret is read: the right to may be gone.
+  if (!deleting) await context.secrets.look(spec.secretRef.name);
   const secret = context.secrets.known(spec.secretRef.name);
   if (binding) context.subscribe(binding.record.accountId);
   return {
@@ -36,6 +41,7 @@ async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileCont
     registered: await registeredOf(binding, context),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
     secret: secret && { own: secret.own, digest: secret.digests[spec.secretRef.key] },
+    isDressed: secret?.isDressed ?? true,
     writers: context.secrets.writersOf(spec.secretRef.name),
   };
 }
@@ -66,6 +72,8 @@ async function act(
       return await register(resource, facts, step.overlapMs, context);
     case 'note':
       return await context.bindings.save(resource.uid, binding, step.after);
+    case 'dress':
+      return await context.secrets.dress(resource.spec.secretRef.name);
     case 'removeSecret':
       await context.secrets.remove(step.name);
       return await context.bindings.save(resource.uid, binding, step.after);

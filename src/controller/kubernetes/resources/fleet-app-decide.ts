@@ -8,7 +8,7 @@ import { CLEAN, type Answer, type Decision, type Instant } from '../runtime/kind
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
 import { credentialWish } from '../supervisor/credential-wish.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, SECRET_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
@@ -36,6 +36,8 @@ export type FleetAppStep =
   | { readonly do: 'void' }
   /** Writes the Secret as it should be but for the code; a code or credential that does not belong there is removed. */
   | { readonly do: 'write'; readonly withoutCode: boolean }
+  /** Sets the labels and annotations of the Secret. */
+  | { readonly do: 'dress' }
   | { readonly do: 'revoke'; readonly after: BindingRecord | undefined }
   | { readonly do: 'delete' }
   /** Leaves the app as it is, and forgets it. */
@@ -73,7 +75,7 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
   if (secret && !secret.own) {
     const { name = '' } = spec.enrollment?.secretRef ?? {};
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return notReady('SecretNotOwned', message);
+    return notReady('SecretNotOwned', message, SECRET_REQUEUE_MS);
   }
   if (binding?.record.appId === undefined) return begin(resource, facts, now.at);
   const fresh = binding.record.generation !== generation;
@@ -103,11 +105,18 @@ export function causeOfAppStep(
   const { record } = binding;
   const isFirst = !record.code && !record.credential && !record.pending && step.do !== 'create';
   const asked = record.generation !== generation && !record.pending;
-  if (isFirst && !asked && step.do !== 'write') return undefined;
+  if (isFirst && !asked && step.do !== 'write' && step.do !== 'dress') return undefined;
   return { cause: asked ? 'spec' : 'outside', secret: spec.enrollment?.secretRef?.name };
 }
 
-const ANSWERS: ReadonlySet<FleetAppStep['do']> = new Set(['create', 'issue', 'issueCredential', 'rewrite', 'write']);
+const ANSWERS: ReadonlySet<FleetAppStep['do']> = new Set([
+  'create',
+  'issue',
+  'issueCredential',
+  'rewrite',
+  'write',
+  'dress',
+]);
 
 function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
   const { candidate } = facts;
@@ -207,6 +216,7 @@ function finished(
   ready: ConditionState,
   at: number,
 ): AppDecision {
+  if (!facts.isDressed) return { step: { do: 'dress' } };
   const moved = movedSecret(resource, facts);
   if (moved) return { step: moved };
   const after = { ...facts.binding.record, generation: resource.generation };

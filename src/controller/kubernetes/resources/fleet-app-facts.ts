@@ -19,6 +19,8 @@ export interface FleetAppFacts {
   readonly seenAt: number | null;
   /** The Secret named in the spec; `wanted` has the digests of what it should hold. */
   readonly secret: { readonly own: boolean; readonly digests: Readonly<Record<string, string>> } | undefined;
+  /** Whether the labels and annotations of that Secret are right, or there is none. */
+  readonly isDressed: boolean;
   readonly wanted: {
     readonly appId: string;
     readonly serverUrl: string;

@@ -37,6 +37,8 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
   const app = await owner?.app(appId);
   if (appId !== '') context.subscribe(accountId, appId);
   const name = spec.enrollment?.secretRef?.name;
+  // Behind a resource that is deleted no Secret is read: the right to may be gone.
+  if (name !== undefined && !resource.deleting) await context.secrets.look(name);
   const secret = name === undefined ? undefined : context.secrets.known(name);
   return {
     binding,
@@ -47,6 +49,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     namespaceUid: mayAdopt(resource, binding) ? await context.namespaceUid() : undefined,
     seenAt: app && owner ? lastSeenAt(app.record, (await owner.lastSeen()).record) : null,
     secret: secret && { own: secret.own, digests: secret.digests },
+    isDressed: secret?.isDressed ?? true,
     wanted: {
       appId: tokenHash(appId),
       serverUrl: tokenHash(context.deviceUrl),
@@ -107,6 +110,8 @@ async function act(
       return await writeSecret(resource, binding, {}, context, step.withoutCode ? undefined : 'enrollCode');
     case 'note':
       return await context.bindings.save(uid, binding, step.after);
+    case 'dress':
+      return await context.secrets.dress(resource.spec.enrollment?.secretRef?.name ?? '');
     case 'removeSecret':
       await context.secrets.remove(step.name);
       return await context.bindings.save(uid, binding, step.after);

@@ -3,10 +3,10 @@ import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
 import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
 import type { OtelRecord } from '../../../domain/records/otel-records.ts';
+import { HEADER_ENDPOINT, HEADER_FOR, HEADER_LABEL, type NoHeader } from '../client/header-secret.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
-import { HEADER_ENDPOINT, HEADER_FOR, HEADER_LABEL } from '../runtime/secrets.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
 import { accountOf } from './account-ref.ts';
 import {
@@ -89,16 +89,15 @@ async function firstOf(context: ReconcileContext, accountName: string): Promise<
   return named[0]?.metadata.name;
 }
 
-const NOT_THERE =
-  `is not there, or lacks the label ${HEADER_LABEL}: "true" or the annotations ${HEADER_FOR} and ${HEADER_ENDPOINT} ` +
-  'with this resource and the origin of its endpoint';
-const HEADER_TROUBLE = {
-  // The message is the same for all: a reader without the right to list Secrets must not find out which there are.
+/** A Secret without the label is not told from one that is missing: its writer has not offered it to anybody. */
+const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true"`;
+const HEADER_TROUBLE: Readonly<Record<NoHeader, readonly [reason: string, what: string]>> = {
   NoSecret: ['SecretNotFound', NOT_THERE],
   NotLabelled: ['SecretNotFound', NOT_THERE],
-  NotForThis: ['SecretNotFound', NOT_THERE],
+  NotForResource: ['SecretNotFound', `does not name this resource in its annotation ${HEADER_FOR}`],
+  NotForEndpoint: ['SecretNotFound', `does not name the origin of the endpoint in its annotation ${HEADER_ENDPOINT}`],
   NoKey: ['SecretKeyNotFound', 'has no such key'],
-} as const;
+};
 
 async function headerOf({ spec }: FleetOtelConfigResource, context: ReconcileContext): Promise<HeaderState> {
   const { authHeaderSecretRef: from, endpoint } = spec;

@@ -1,10 +1,11 @@
+import { HEADER_SELECTOR } from '../client/header-secret.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { KindName } from '../schema/common.ts';
 import { KIND_SCHEMAS } from '../schema/crd.ts';
 import { Informer, type Change, type InformerDeps } from './informer.ts';
 import type { KindInformers } from './kind-informers.ts';
 import { hasFinalizer, workKey } from './resource.ts';
-import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
+import { OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
  * The objects of one namespace in memory, and the resources that are to be reconciled when one of them changes. No

@@ -50,6 +50,7 @@ describe('an app', () => {
     namespaceUid: undefined,
     seenAt: null,
     secret: undefined,
+    isDressed: true,
     wanted: { appId: '', serverUrl: '', settings: '' },
   });
 
@@ -66,6 +67,8 @@ describe('an app', () => {
     ['a file that is written again', { do: 'rewrite' }, { credential }, 1, 'outside'],
     ['a Secret that is put right', { do: 'write', withoutCode: false }, { code }, 1, 'outside'],
     ['the same without a code of any time', { do: 'write', withoutCode: true }, {}, 1, 'outside'],
+    ['labels that are put right', { do: 'dress' }, {}, 1, 'outside'],
+    ['labels that another spec asks for', { do: 'dress' }, { code }, 2, 'spec'],
     ['a revocation', { do: 'revoke', after: undefined }, { code }, 2, undefined],
     ['a code that is voided', { do: 'void' }, { code }, 1, undefined],
     ['what goes on with a code', { do: 'register' }, { pending }, 1, undefined],
