@@ -113,6 +113,31 @@ describeOn('control plane', 'a Secret of Muster', () => {
     expect(await team.secret(name, 'enrollCode')).toBe(code);
   });
 
+  test('with a key that expires ends with it, and another instant is another key', async () => {
+    const soon = new Date(clock.now() + 3_600_000).toISOString();
+    await applyKey({ expiresAt: soon });
+    await team.ready('fkey', name, 'Issued');
+    const first = await team.secret(name, 'apiKey');
+    expect(await works(muster, first)).toBe(true);
+    await team.patch('fkey', name, { spec: { expiresAt: new Date(clock.now() + 7_200_000).toISOString() } });
+    await team.eventually('another key', async () => (await team.secret(name, 'apiKey')) !== first);
+    await team.ready('fkey', name, 'Issued');
+    const second = await team.secret(name, 'apiKey');
+    expect(await works(muster, second)).toBe(true);
+    // An instant that is past ends the key that was made for a later one.
+    await team.patch('fkey', name, { spec: { expiresAt: new Date(clock.now() - 1000).toISOString() } });
+    await team.ready('fkey', name, 'KeyExpired');
+    expect(await works(muster, first)).toBe(false);
+    expect(await works(muster, second)).toBe(false);
+    await team.patch('fkey', name, { spec: { expiresAt: null } });
+    await team.ready('fkey', name, 'Issued');
+    expect(await works(muster, await team.secret(name, 'apiKey'))).toBe(true);
+  });
+
+  test('whose key has an instant that is none is refused', async () => {
+    await expect(applyKey({ expiresAt: 'tomorrow' })).rejects.toThrow('date-time');
+  });
+
   describe('the API server refuses in the template', () => {
     const REFUSED = 'cannot be set';
     test.each([

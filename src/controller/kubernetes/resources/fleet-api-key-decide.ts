@@ -69,7 +69,25 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
     return settledKey(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
   }
+  if (now.at >= (expiryOf(resource.spec) ?? Infinity)) return expired(resource, facts);
   return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
+}
+
+/** When the keys of the spec stop working, in milliseconds since 1970; undefined: never. */
+export const expiryOf = ({ expiresAt }: FleetApiKeySpec): number | undefined =>
+  expiresAt === undefined ? undefined : Date.parse(expiresAt);
+
+/** No key is issued beyond the instant of the spec, and none works: also not one that was made for a later instant. */
+function expired(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
+  const { binding, registered } = facts;
+  const { spec } = resource;
+  if (binding?.record.previousKey) return endPrevious(binding.record, registered);
+  if (binding?.record.key && registered.key && binding.record.key.expiresAt !== expiryOf(spec)) {
+    const { key, ...after } = binding.record;
+    return { step: { do: 'revoke', keyId: key?.keyId ?? '', after } };
+  }
+  const message = `The key has expired at ${spec.expiresAt}. Change expiresAt to have another one.`;
+  return settledKey(resource, facts, isFalse('Ready', 'KeyExpired', message));
 }
 
 /** Without room in the account no Secret is written: the one that is there holds the key that works. */
@@ -108,7 +126,8 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
     return settledKey(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
   }
-  const inPlace = secret?.digest === key.hash && key.secretName === spec.secretRef.name;
+  const inPlace =
+    secret?.digest === key.hash && key.secretName === spec.secretRef.name && key.expiresAt === expiryOf(spec);
   if (!registered.key) return issue(resource, facts);
   if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
     return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts);
@@ -123,7 +142,8 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   }
   if (fresh) return { step: { do: 'note', after: { ...record, generation } } };
   const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
-  const next = Math.min(rotationAt(spec, key.issuedAt), previousKey?.validUntil ?? Infinity);
+  const ends = [previousKey?.validUntil, expiryOf(spec)].map((end) => end ?? Infinity);
+  const next = Math.min(rotationAt(spec, key.issuedAt), ...ends);
   return settledKey(resource, facts, ready, Math.max(0, next - at));
 }
 

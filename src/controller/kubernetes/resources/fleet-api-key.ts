@@ -8,6 +8,7 @@ import { accountOf } from './account-ref.ts';
 import {
   causeOfKeyStep,
   decideFleetApiKey,
+  expiryOf,
   settledKey,
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
@@ -114,10 +115,17 @@ async function register(
   const origin = context.origin();
   const { accountId } = binding.record;
   const { keyId, hash } = pending;
+  const expiresAt = expiryOf(spec);
   const after: BindingRecord = {
     ...rest,
     generation,
-    key: { keyId, hash, issuedAt: origin.at, secretName: spec.secretRef.name },
+    key: {
+      keyId,
+      hash,
+      issuedAt: origin.at,
+      secretName: spec.secretRef.name,
+      ...(expiresAt !== undefined && { expiresAt }),
+    },
     ...(key && { previousKey: { keyId: key.keyId, validUntil: origin.at + overlapMs } }),
     ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
   };
@@ -128,6 +136,7 @@ async function register(
       keyId,
       hash,
       name: displayNameOf({ spec, name }),
+      expiresAt,
       ...(key && registered.key && { follows: key.keyId }),
     },
     context.bindings.precondition(uid, binding, after),

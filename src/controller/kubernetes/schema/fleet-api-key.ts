@@ -37,6 +37,10 @@ const spec = z
         key: secretKey.default('apiKey').describe('Key of the Secret under which the API key stands.'),
       })
       .describe('The Secret that Muster creates for the key. One that exists already is never written.'),
+    expiresAt: instant
+      .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an instant')
+      .optional()
+      .describe('When the key, and each that follows it by rotation, stops working; absent: never.'),
     secretTemplate,
     rotation: rotation.optional(),
   })

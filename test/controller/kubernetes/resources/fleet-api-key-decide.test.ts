@@ -313,3 +313,39 @@ describe('the cause of a step', () => {
     expect(cause({}, {}, { do: 'revoke', keyId: 'k1', after: undefined })).toBeUndefined();
   });
 });
+
+describe('a key that expires', () => {
+  const AT = '2030-01-01T00:00:00Z';
+  const END = Date.parse(AT);
+  const expiring = resourceWith({ expiresAt: AT });
+  const made = { ...key, expiresAt: END, issuedAt: END - HOUR };
+
+  test.each<[string, Given, number, object | undefined]>([
+    ['is issued before', { binding: undefined }, END - 1, ISSUE],
+    ['is not issued at its instant', { binding: undefined }, END, undefined],
+    ['stays until then', { binding: { key: made } }, END - 1, undefined],
+    ['is another one where the spec has another instant', { binding: { key } }, END - 1, ISSUE],
+    [
+      'takes its former one with it',
+      { binding: { key: made, previousKey } },
+      END,
+      { do: 'revoke', keyId: 'k0', after: { ...base, key: made } },
+    ],
+    [
+      'is revoked where it was made for a later instant',
+      { binding: { key } },
+      END,
+      { do: 'revoke', keyId: 'k1', after: base },
+    ],
+    ['is not made anew when its Secret goes', { binding: { key: made }, secret: undefined }, END, undefined],
+  ])('%s', (_what, given, at, step) => {
+    expect(stepOf(decide(expiring, factsWith(given), at))).toEqual(step);
+  });
+
+  test('says so at its instant, and is looked at then', () => {
+    const facts = factsWith({ binding: { key: made } });
+    const before = decide(expiring, facts, END - 1000);
+    expect('settled' in before && before.settled.requeueAfterMs).toBe(1000);
+    expect(reasonOf(decide(expiring, facts, END))).toMatchObject({ status: 'False', reason: 'KeyExpired' });
+  });
+});
