@@ -26,8 +26,8 @@ export interface BoundKeys {
   /**
    * Registers a key under its id, once.
    * @throws Refusal `invalid_request` beyond `LIMITS.apiKeysPerAccountMax` and for an expiry that is past, `not_found`
-   * where the account does not exist or the id was used before; StaleRead where the precondition does not hold or the key
-   * that it replaces was revoked; StoreUnavailable, Busy
+   * where the account does not exist or the id was used before; StaleRead where the precondition does not hold or the
+   * key that it replaces was revoked; StoreUnavailable, Busy
    */
   register(origin: Origin, accountId: string, key: GeneratedKey, precondition: Precondition): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
-import { accountOf } from './account-ref.ts';
+import { accountOf, looksForSecret } from './account-ref.ts';
 import {
   causeOfKeyStep,
   decideFleetApiKey,
@@ -26,14 +26,11 @@ export const fleetApiKeyKind = {
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 
-async function gather(
-  { uid, spec, deleting }: FleetApiKeyResource,
-  context: ReconcileContext,
-): Promise<FleetApiKeyFacts> {
+async function gather(resource: FleetApiKeyResource, context: ReconcileContext): Promise<FleetApiKeyFacts> {
+  const { uid, spec } = resource;
   const binding = await context.bindings.get(uid);
   const account = await accountOf(context, spec.accountRef.name, binding);
-  // Behind a resource that is deleted no Secret is read: the right to may be gone.
-  if (!deleting) await context.secrets.look(spec.secretRef.name);
+  if (looksForSecret(resource, binding)) await context.secrets.look(spec.secretRef.name);
   const secret = context.secrets.known(spec.secretRef.name);
   if (binding) context.subscribe(binding.record.accountId);
   return {

@@ -12,7 +12,7 @@ import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY, supervisorSettings, supervisorText } from '../supervisor/supervisor-secret.ts';
-import { accountOf, type AccountState } from './account-ref.ts';
+import { accountOf, looksForSecret, type AccountState } from './account-ref.ts';
 import { causeOfAppStep, decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp } from './fleet-app-status.ts';
@@ -37,8 +37,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
   const app = await owner?.app(appId);
   if (appId !== '') context.subscribe(accountId, appId);
   const name = spec.enrollment?.secretRef?.name;
-  // Behind a resource that is deleted no Secret is read: the right to may be gone.
-  if (name !== undefined && !resource.deleting) await context.secrets.look(name);
+  if (name !== undefined && looksForSecret(resource, binding)) await context.secrets.look(name);
   const secret = name === undefined ? undefined : context.secrets.known(name);
   return {
     binding,
