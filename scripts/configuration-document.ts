@@ -10,6 +10,7 @@ service; those of the command line's client are in [CLI.md](CLI.md), and the ser
 variable names is read at the start and again every 10 s, by [one rule](OPERATIONS.md#files-and-their-rotation).
 The Helm chart sets these variables from its [values](../charts/muster/README.md). Beside them the role
 \`kubernetes\` reads \`KUBECONFIG\`, as every client of Kubernetes does; without it the service account of the pod counts.
+A \`tokenFile\` in it is read again every 10 s.
 `;
 
 /** The text of docs/CONFIGURATION.md, before it is formatted. */

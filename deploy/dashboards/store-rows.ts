@@ -126,6 +126,10 @@ const kubernetes = [
     of(sum(series('muster_kubernetes_resources'), 'kind', 'ready'), '{{kind}} {{ready}}'),
   ),
   lines(
+    { title: 'Held back', description: 'Custom resources whose Secret others keep changing.', unit: 'short' },
+    of(sum(series('muster_kubernetes_write_conflicts'), 'kind'), '{{kind}}'),
+  ),
+  lines(
     {
       title: 'Since the API server last spoke',
       description: 'By resource. Bookmarks come every minute or so.',

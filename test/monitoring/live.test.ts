@@ -210,6 +210,7 @@ function kubernetesMetrics() {
       ['followed', 1],
       ['not_granted', 0],
     ],
+    contended: () => [['FleetApp', 0]],
     resources: () => [
       ['FleetApp', 'True', 3],
       ['FleetApp', 'False', 1],

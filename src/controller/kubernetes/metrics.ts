@@ -26,6 +26,8 @@ export interface OperatorGauges {
   readonly namespaces: () => Iterable<readonly [standing: NamespaceStanding, count: number]>;
   /** How many resources there are, by kind and the status of their condition Ready. */
   readonly resources: () => Iterable<readonly [kind: string, ready: string, count: number]>;
+  /** How many of them are held back, since others change again and again what they describe, by kind. */
+  readonly contended: () => Iterable<readonly [kind: string, count: number]>;
 }
 
 /** The verbs of the operator of custom resources. */
@@ -88,6 +90,14 @@ function operatorGauges(kubernetes: Sections['kubernetes']): (read: OperatorGaug
     labels: { standing: NAMESPACE_STANDINGS },
     unit: 'namespaces',
   })(() => [...(read?.namespaces() ?? [])].map(([standing, count]) => [{ standing }, count] as const));
+  kubernetes.seriesCallbackGauge({
+    name: 'muster_kubernetes_write_conflicts',
+    help:
+      'Custom resources with the reason WriteConflict, by kind: others change again and again what Muster writes; on ' +
+      'the leader alone.',
+    labels: { kind: KINDS },
+    unit: 'resources',
+  })(() => [...(read?.contended() ?? [])].map(([kind, count]) => [{ kind }, count] as const));
   kubernetes.seriesCallbackGauge({
     name: 'muster_kubernetes_queued',
     help: 'Custom resources that are being reconciled or wait for it; on the leader alone.',

@@ -1,8 +1,11 @@
 import type { Following } from './namespaces/following.ts';
 import type { OperatorGauges } from './metrics.ts';
 import { KINDS } from './kinds.ts';
+import { isContended } from './runtime/contention.ts';
 import type { Informer } from './runtime/informer.ts';
 import { readyOf } from './runtime/namespace-cache.ts';
+import { conditionsOf } from './runtime/resource.ts';
+import { crdName } from './schema/crd.ts';
 import type { WorkQueue } from './runtime/work-queue.ts';
 
 /* The state of the operator of custom resources, for metrics and the readiness probe. */
@@ -28,6 +31,16 @@ export function gaugesOf({
       return ages;
     },
     namespaces: () => following.standings(),
+    contended: () => {
+      const counts = new Map(KINDS.map(({ schema }) => [schema.kind, 0]));
+      for (const { cache } of following.all()) {
+        for (const [kind, count] of counts) {
+          const held = [...cache.all(kind)].filter((object) => isContended({ conditions: conditionsOf(object) }));
+          counts.set(kind, count + held.length);
+        }
+      }
+      return counts;
+    },
     resources: () => {
       const counts = new Map<string, number>();
       for (const { cache } of following.all()) {
@@ -45,8 +58,15 @@ export function gaugesOf({
   };
 }
 
-/** Says in words that the API server has not been heard for too long; undefined where it is heard. */
+/**
+ * Says in words that a definition is missing, or the API server has not been heard for too long; undefined where all is
+ * well.
+ */
 export function troubleOf(informers: readonly Informer[]): string | undefined {
+  const missing = new Set(informers.filter(({ isUndefined }) => isUndefined).map(({ type }) => crdName(type)));
+  if (missing.size > 0) {
+    return `the cluster has no definition of ${[...missing].join(', ')}: install the chart with crds.install=true`;
+  }
   const oldest = informers.toSorted((one, other) => other.ageMs - one.ageMs)[0];
   if (!oldest || oldest.ageMs < STALE_MS) return undefined;
   const seconds = Math.round(oldest.ageMs / 1000);

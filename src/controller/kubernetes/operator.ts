@@ -6,6 +6,7 @@ import type { Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Term } from '../leader.ts';
 import { isKubeError, type KubeApi, type KubeObject } from './client/kube-api.ts';
+import { AnswerRates } from './failures/answer-rates.ts';
 import { FailingResources } from './failures/failing-resources.ts';
 import { failureOf } from './failures/failure.ts';
 import { sweepGoneResources } from './gone-resources.ts';
@@ -23,7 +24,7 @@ import type { NamespaceCache } from './runtime/namespace-cache.ts';
 import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
 import { readableNamespaceUid } from './runtime/namespace-uid.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
-import { parseWorkKey } from './runtime/resource.ts';
+import { parseWorkKey, templateOf } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';
 import { Subscriptions } from './runtime/subscriptions.ts';
 import { WorkQueue } from './runtime/work-queue.ts';
@@ -80,6 +81,7 @@ export async function runOperator(deps: OperatorDeps, term: Term): Promise<void>
     subscriptions,
     statusWrittenAt: new Map(),
     failing: new FailingResources(clock),
+    rates: new AnswerRates(clock),
     following,
     recorder: createEventRecorder({ ...deps, instance: deps.replicaId }),
   };
@@ -113,6 +115,7 @@ interface Operator extends OperatorDeps {
   /** When this operator last wrote the status of each key, on the monotonic clock. */
   readonly statusWrittenAt: Map<string, number>;
   readonly failing: FailingResources;
+  readonly rates: AnswerRates;
   readonly following: Following;
   readonly recorder: EventRecorder;
 }
@@ -124,11 +127,12 @@ async function workWhileFollowed(operator: Operator, key: string, signal: AbortS
   return await followed.work(signal, (inner) => workOn(operator, key, followed, inner));
 }
 
-function forget({ queue, subscriptions, statusWrittenAt, failing }: Operator, key: string): undefined {
+function forget({ queue, subscriptions, statusWrittenAt, failing, rates }: Operator, key: string): undefined {
   queue.forget(key);
   subscriptions.unsubscribe(key);
   statusWrittenAt.delete(key);
   failing.forget(key);
+  rates.forget(key);
   return undefined;
 }
 
@@ -248,10 +252,12 @@ function contextOf(
   happened: ResourceEvent[],
   signal: AbortSignal,
 ): ReconcileContext {
-  const { api, clock, deadlines, log, termBindings, domain, deviceUrl, opampPath, subscriptions, statusWrittenAt } =
-    operator;
+  const { api, clock, log, termBindings, domain, subscriptions, statusWrittenAt } = operator;
+  const { deadlines, deviceUrl, opampPath, rates } = operator;
   const { namespace, name, uid } = object.metadata;
   const { kind } = reconciler.schema;
+  const { owned, headers } = cache;
+  const template = templateOf(object);
   const origin = (): ReturnType<ReconcileContext['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
     requestId: generateMarker(domain.random),
@@ -266,7 +272,8 @@ function contextOf(
     opampPath,
     signal,
     bindings: termBindings,
-    secrets: createSecrets({ api, owned: cache.owned, namespace, owner: { kind, name, uid }, signal }),
+    secrets: createSecrets({ api, owned, headers, namespace, owner: { kind, name, uid }, template, signal }),
+    rates: rates.of(key),
     origin,
     caller: async (accountId, precondition) => ({
       accountId,

@@ -147,7 +147,8 @@ function readKey(kept: string): NewlyMadeKey {
   return { keyId, name, apiKey: new Secret(apiKey), createdAt, expiresAt };
 }
 
-function refusePastExpiry({ at }: Origin, expiresAt: number): void {
+/** @throws Refusal `invalid_request` where the expiry is not in the future */
+export function refusePastExpiry({ at }: Origin, expiresAt: number): void {
   if (expiresAt <= at) throw new Refusal('invalid_request', 'expiresAt must be in the future.');
 }
 

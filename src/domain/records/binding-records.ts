@@ -18,7 +18,15 @@ export const bindingRecords = {
       generation: z.int().min(0),
       appId: z.string().optional(),
       /** The API key that works, and the Secret that holds it. */
-      key: z.looseObject({ keyId: z.string(), hash: z.string(), issuedAt: instant, secretName: z.string() }).optional(),
+      key: z
+        .looseObject({
+          keyId: z.string(),
+          hash: z.string(),
+          issuedAt: instant,
+          secretName: z.string(),
+          expiresAt: instant.optional(),
+        })
+        .optional(),
       /** The generated secret whose hash is not registered yet; its Secret may have been written. */
       pending: z
         .looseObject({

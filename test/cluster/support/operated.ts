@@ -116,8 +116,19 @@ export class Namespace {
     for (const { kind, name, spec } of wishes) await this.apply(kind, name, spec);
   }
 
-  async patch(kind: string, name: string, patch: object): Promise<void> {
-    checked(await this.#plane.ask('PATCH', this.#pathOf(kind, name), patch, 'application/merge-patch+json'));
+  /** @param manager the field manager, where it matters who has written */
+  async patch(kind: string, name: string, patch: object, manager?: string): Promise<void> {
+    const query = manager === undefined ? '' : `?fieldManager=${manager}`;
+    const path = `${this.#pathOf(kind, name)}${query}`;
+    checked(await this.#plane.ask('PATCH', path, patch, 'application/merge-patch+json'));
+  }
+
+  /** An API key of a FleetAccount, which is made where this spec is given. */
+  async issuedKey(name: string, account: string, spec?: object): Promise<string | undefined> {
+    if (spec) await this.apply('FleetAccount', account, spec);
+    await this.apply('FleetApiKey', name, { accountRef: { name: account }, secretRef: { name } });
+    await this.ready('fkey', name, 'Issued');
+    return await this.secret(name, 'apiKey');
   }
 
   async get(kind: string, name: string): Promise<Told | undefined> {

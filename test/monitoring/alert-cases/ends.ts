@@ -296,6 +296,11 @@ export const COURSES: Readonly<Record<string, Course>> = {
     '70m',
     gauge(FAILURES, '0+1x40 40x60', 'instance="a",kind="FleetApp",reason="SecretWriteFailed"'),
   ),
+  MusterWriteConflict: minutes(
+    '30m',
+    '50m',
+    gauge('muster_kubernetes_write_conflicts', '1x31 0x40', 'instance="a",kind="FleetApiKey"'),
+  ),
   MusterResourcesNotReady: minutes(
     '40m',
     '52m',

@@ -61,6 +61,21 @@ export const KUBERNETES_CASES: AlertCases = {
       },
     ],
   },
+  MusterWriteConflict: {
+    fires: {
+      why: 'a key that is held back, but for the moments at which it is answered',
+      series: gauge('muster_kubernetes_write_conflicts', '1x8 0 1x8 0 1x30', 'kind="FleetApiKey"'),
+      at: '30m',
+    },
+    labels: { ...JOB, kind: 'FleetApiKey' },
+    quiet: [
+      {
+        why: 'a Secret that was changed four times by hand',
+        series: gauge('muster_kubernetes_write_conflicts', '0x20 1x2 0x30', 'kind="FleetApiKey"'),
+        at: '30m',
+      },
+    ],
+  },
   MusterResourcesNotReady: {
     fires: {
       why: 'two apps for an hour',

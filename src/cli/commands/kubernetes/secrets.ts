@@ -1,5 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
-import { FIELD_MANAGER } from '../../../controller/kubernetes/client/http1-kube-config.ts';
+import { FIELD_MANAGER } from '../../../controller/kubernetes/client/field-manager.ts';
 import { generateSecretWord, systemRandom } from '../../../domain/credentials/random-ids.ts';
 import { newKeyFile } from '../../../domain/keys/key-ring.ts';
 import { isUnused, NO_NEW_KEY } from '../../../service/files/generated-secrets.ts';

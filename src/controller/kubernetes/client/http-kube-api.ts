@@ -1,14 +1,9 @@
-import {
-  HttpMethod,
-  IsomorphicFetchHttpLibrary,
-  RequestContext,
-  type KubeConfig,
-  type ResponseContext,
-} from '@kubernetes/client-node';
+import { HttpMethod, IsomorphicFetchHttpLibrary, RequestContext, type ResponseContext } from '@kubernetes/client-node';
 import * as z from 'zod';
 import type { Clock } from '../../../time/clock.ts';
 import { metadata } from '../schema/common.ts';
-import { FIELD_MANAGER, Http1KubeConfig } from './http1-kube-config.ts';
+import { FIELD_MANAGER } from './field-manager.ts';
+import { loadConfig, type Http1KubeConfig } from './http1-kube-config.ts';
 import {
   KubeError,
   kubeErrorOf,
@@ -19,6 +14,7 @@ import {
   type WatchRequest,
 } from './kube-api.ts';
 import type { KubeClientMetrics, KubeMethod } from './metrics.ts';
+import { TokenFile } from './token-file.ts';
 import { linesOf, watchEventOf } from './watch-stream.ts';
 
 /*
@@ -63,26 +59,16 @@ export function connectKubernetes(options: ConnectOptions): KubeApi {
   return new HttpKubeApi(loadConfig(options.kubeconfig), options);
 }
 
-function loadConfig(kubeconfig: string | undefined): KubeConfig {
-  const config = new Http1KubeConfig();
-  if (kubeconfig === undefined) {
-    config.loadFromCluster();
-    // Outside of a pod the client makes an address of variables that are not set.
-    if (config.getCurrentCluster()?.server.includes('undefined')) {
-      throw new Error('There is no service account: run it in a pod, or set KUBECONFIG.');
-    }
-  } else config.loadFromFile(kubeconfig);
-  if (!config.getCurrentCluster()) throw new Error('KUBECONFIG: the file names no current cluster');
-  return config;
-}
-
 class HttpKubeApi implements KubeApi {
-  readonly #config: KubeConfig;
+  readonly #config: Http1KubeConfig;
+  readonly #tokenFile: TokenFile | undefined;
   readonly #options: ConnectOptions;
   #credentials: Promise<Credentials> | undefined;
 
-  constructor(config: KubeConfig, options: ConnectOptions) {
+  constructor(config: Http1KubeConfig, options: ConnectOptions) {
     this.#config = config;
+    const path = config.tokenFilePath;
+    this.#tokenFile = path === undefined ? undefined : new TokenFile(path, options.clock);
     this.#options = options;
   }
 
@@ -194,6 +180,8 @@ class HttpKubeApi implements KubeApi {
     const request = new RequestContext(await this.#url(ask), ask.method);
     const { headers, dispatcher } = await this.#current();
     for (const [name, value] of Object.entries(headers)) request.setHeaderParam(name, value);
+    const token = await this.#tokenFile?.current();
+    if (token !== undefined) request.setHeaderParam('Authorization', `Bearer ${token}`);
     if (dispatcher) request.setDispatcher(dispatcher);
     request.setHeaderParam('Accept', 'application/json');
     if (ask.body) {
@@ -220,7 +208,10 @@ class HttpKubeApi implements KubeApi {
 
   async #refusal(response: ResponseContext): Promise<KubeError> {
     // The disk may have another token by now.
-    if (response.httpStatusCode === 401) this.#credentials = undefined;
+    if (response.httpStatusCode === 401) {
+      this.#credentials = undefined;
+      this.#tokenFile?.refused();
+    }
     const text = await boundedText(response);
     const told = statusSchema.safeParse(text.startsWith('{') ? JSON.parse(text) : {});
     const { reason = '', message = '' } = told.data ?? {};

@@ -36,6 +36,23 @@ export async function accountOf(
 /** The pause before the next reconciliation of a resource without an account; a change of the account comes sooner. */
 export const ACCOUNT_REQUEUE_MS = 60_000;
 
+/** The same of a resource whose Secret is another's: that is not watched. It is looked at within 30 s of a change. */
+export const SECRET_REQUEUE_MS = 25_000;
+
+/**
+ * Whether a Secret that memory does not know is asked for: one was written before, or is another's. A first one is
+ * created without a look, which finds one that is there as well. Behind a resource that is deleted none is read: the
+ * right to may be gone.
+ */
+export function looksForSecret(
+  { deleting, conditions }: Pick<Resource<unknown, unknown>, 'deleting' | 'conditions'>,
+  binding: Binding | undefined,
+): boolean {
+  if (deleting) return false;
+  const { key, code, credential, pending } = binding?.record ?? {};
+  return Boolean(key ?? code ?? credential ?? pending) || conditions.some(({ reason }) => reason === 'SecretNotOwned');
+}
+
 /** The annotation by which the owner of a resource says that it is to move to another account, by the account's id. */
 const REBIND_ANNOTATION = 'muster.dev/rebind-to';
 

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../../domain/records/account-records.ts';
 import { isOfferedTo, notOffered, wasAccountOf, type Owner } from '../../../domain/resource-bindings/adoption.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
+import { CLEAN, type Answer, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import { displayNameOf, type Resource } from '../runtime/resource.ts';
 import type { FleetAccountSpec, FleetAccountStatus } from '../schema/fleet-account.ts';
 import { usersInWords, type AccountUsers } from './account-ref.ts';
@@ -138,6 +138,16 @@ function readiness(cutOff: boolean, account: AccountRecord): ConditionState {
   return account.disabled
     ? isTrue('Ready', 'Disabled', 'The account is disabled, as the spec says.')
     : isTrue('Ready', 'Synced', 'The account is as the spec says.');
+}
+
+/** The cause of a change of the account: one that takes access away does not wait. */
+export function causeOfAccountStep(
+  step: FleetAccountStep,
+  { generation }: FleetAccountResource,
+  { binding, account }: FleetAccountFacts,
+): Answer | undefined {
+  if (step.do !== 'change' || (step.disabled && account?.disabled === false)) return undefined;
+  return { cause: binding?.record.generation === generation ? 'outside' : 'spec' };
 }
 
 /** The status of a FleetAccount for which no step is left, or of which one failed. */

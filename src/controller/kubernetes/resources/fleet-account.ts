@@ -8,6 +8,7 @@ import { displayNameOf } from '../runtime/resource.ts';
 import { fleetAccount } from '../schema/fleet-account.ts';
 import { accountUsers } from './account-ref.ts';
 import {
+  causeOfAccountStep,
   decideFleetAccount,
   settledAccount,
   type FleetAccountFacts,
@@ -21,6 +22,7 @@ export const fleetAccountKind = {
   gather,
   decide: decideFleetAccount,
   failing: (resource, facts, { ready }) => settledAccount(resource, facts, ready),
+  causeOf: causeOfAccountStep,
   act,
 } satisfies Kind<typeof fleetAccount.spec, typeof fleetAccount.status, FleetAccountFacts, FleetAccountStep>;
 

@@ -1,11 +1,12 @@
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
+import { CLEAN, type Answer, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
+import { named, WRITE_CONFLICT } from '../runtime/contention.ts';
 import type { Resource } from '../runtime/resource.ts';
 import { durationMs } from '../schema/common.ts';
 import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds, type AccountState } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, SECRET_REQUEUE_MS, accountTrouble, rebinds, type AccountState } from './account-ref.ts';
 
 /*
  * A key is generated and its hash is noted, then the key is written to the Secret, and then that hash is registered
@@ -26,6 +27,10 @@ export interface FleetApiKeyFacts {
   /** The Secret named in the spec; `digest` is that of the value under its key. */
   readonly secret:
     { readonly own: boolean; readonly orphan?: boolean | undefined; readonly digest: string | undefined } | undefined;
+  /** Whether the labels and annotations of that Secret are right, or there is none. */
+  readonly isDressed: boolean;
+  /** The other programs that wrote that Secret, the last one first. */
+  readonly writers: readonly string[];
 }
 
 export type FleetApiKeyStep =
@@ -36,6 +41,8 @@ export type FleetApiKeyStep =
   | { readonly do: 'takeSecret' }
   | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined }
+  /** Sets the labels and annotations of the Secret. */
+  | { readonly do: 'dress' }
   /** Removes the Secret that the spec named before. */
   | { readonly do: 'removeSecret'; readonly name: string; readonly after: BindingRecord };
 
@@ -58,7 +65,7 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     if (holdsCurrentKey(resource, facts)) return { step: { do: 'takeSecret' } };
     const { name } = resource.spec.secretRef;
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SLOW_REQUEUE_MS);
+    return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SECRET_REQUEUE_MS);
   }
   const [refusal] = now.refused;
   if (refusal) {
@@ -66,6 +73,7 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
     return settledKey(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
   }
+  if (now.at >= (expiryOf(resource.spec) ?? Infinity)) return expired(resource, facts);
   return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
 }
 
@@ -74,6 +82,23 @@ function holdsCurrentKey({ spec }: FleetApiKeyResource, { binding, registered, s
   const { key } = binding?.record ?? {};
   const isCurrent = key !== undefined && secret?.digest === key.hash && key.secretName === spec.secretRef.name;
   return secret?.orphan === true && registered.key && isCurrent;
+}
+
+/** When the keys of the spec stop working, in milliseconds since 1970; undefined: never. */
+export const expiryOf = ({ expiresAt }: FleetApiKeySpec): number | undefined =>
+  expiresAt === undefined ? undefined : Date.parse(expiresAt);
+
+/** No key is issued beyond the instant of the spec, and none works: also not one that was made for a later instant. */
+function expired(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
+  const { binding, registered } = facts;
+  const { spec } = resource;
+  if (binding?.record.previousKey) return endPrevious(binding.record, registered);
+  if (binding?.record.key && registered.key && binding.record.key.expiresAt !== expiryOf(spec)) {
+    const { key, ...after } = binding.record;
+    return { step: { do: 'revoke', keyId: key?.keyId ?? '', after } };
+  }
+  const message = `The key has expired at ${spec.expiresAt}. Change expiresAt to have another one.`;
+  return settledKey(resource, facts, isFalse('Ready', 'KeyExpired', message));
 }
 
 /** Without room in the account no Secret is written: the one that is there holds the key that works. */
@@ -112,11 +137,13 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
     return settledKey(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
   }
-  const inPlace = secret?.digest === key.hash && key.secretName === spec.secretRef.name;
-  if (!registered.key || !inPlace || at >= rotationAt(spec, key.issuedAt)) {
-    // Only one previous key is kept beside the current one: the next rotation ends its time.
-    return previousKey ? endPrevious(record, registered) : issue(resource, facts);
+  const inPlace =
+    secret?.digest === key.hash && key.secretName === spec.secretRef.name && key.expiresAt === expiryOf(spec);
+  if (!registered.key) return issue(resource, facts);
+  if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
+    return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts);
   }
+  if (!facts.isDressed) return { step: { do: 'dress' } };
   const { oldSecret, ...rest } = record;
   if (oldSecret !== undefined && !previousKey) {
     const after: BindingRecord = rest;
@@ -126,8 +153,37 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   }
   if (fresh) return { step: { do: 'note', after: { ...record, generation } } };
   const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
-  const next = Math.min(rotationAt(spec, key.issuedAt), previousKey?.validUntil ?? Infinity);
+  const ends = [previousKey?.validUntil, expiryOf(spec)].map((end) => end ?? Infinity);
+  const next = Math.min(rotationAt(spec, key.issuedAt), ...ends);
   return settledKey(resource, facts, ready, Math.max(0, next - at));
+}
+
+/** Beside the current key one former key works at most, and it works for as long as its overlap promises. */
+function awaitFormer(
+  resource: FleetApiKeyResource,
+  facts: FleetApiKeyFacts,
+  { keyId, validUntil }: NonNullable<BindingRecord['previousKey']>,
+  { inPlace, at }: { readonly inPlace: boolean; readonly at: number },
+): KeyDecision {
+  const { key } = facts.binding?.record ?? {};
+  const { name } = resource.spec.secretRef;
+  const waits = `The next key is issued when the former one, ${keyId}, ends at ${instant(validUntil)}; revoke it to have the next one at once.`;
+  const ready = inPlace
+    ? isTrue('Ready', 'Issued', `The key ${key?.keyId} is in the Secret ${name}. ${waits}`)
+    : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
+  return settledKey(resource, facts, ready, validUntil - at);
+}
+
+/** The cause of a further key; a rotation is seldom, and counts as one. */
+export function causeOfKeyStep(
+  step: FleetApiKeyStep,
+  { generation, spec }: FleetApiKeyResource,
+  { binding }: FleetApiKeyFacts,
+): Answer | undefined {
+  if (!(step.do === 'issue' || step.do === 'dress') || !binding) return undefined;
+  const { record } = binding;
+  const asked = record.generation !== generation && !record.pending;
+  return { cause: asked ? 'spec' : 'outside', secret: spec.secretRef.name };
 }
 
 function endPrevious(record: BindingRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {

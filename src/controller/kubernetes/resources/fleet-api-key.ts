@@ -4,9 +4,11 @@ import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
-import { accountOf } from './account-ref.ts';
+import { accountOf, looksForSecret } from './account-ref.ts';
 import {
+  causeOfKeyStep,
   decideFleetApiKey,
+  expiryOf,
   settledKey,
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
@@ -20,12 +22,15 @@ export const fleetApiKeyKind = {
   gather,
   decide: decideFleetApiKey,
   failing: (resource, facts, { ready }) => settledKey(resource, facts, ready),
+  causeOf: causeOfKeyStep,
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;
 
-async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileContext): Promise<FleetApiKeyFacts> {
+async function gather(resource: FleetApiKeyResource, context: ReconcileContext): Promise<FleetApiKeyFacts> {
+  const { uid, spec } = resource;
   const binding = await context.bindings.get(uid);
   const account = await accountOf(context, spec.accountRef.name, binding);
+  if (looksForSecret(resource, binding)) await context.secrets.look(spec.secretRef.name);
   const secret = context.secrets.known(spec.secretRef.name);
   if (binding) context.subscribe(binding.record.accountId);
   return {
@@ -34,6 +39,8 @@ async function gather({ uid, spec }: FleetApiKeyResource, context: ReconcileCont
     registered: await registeredOf(binding, context),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
     secret: secret && { own: secret.own, orphan: secret.orphan, digest: secret.digests[spec.secretRef.key] },
+    isDressed: secret?.isDressed ?? true,
+    writers: context.secrets.writersOf(spec.secretRef.name),
   };
 }
 
@@ -65,6 +72,8 @@ async function act(
       return await context.secrets.takeOver(resource.spec.secretRef.name);
     case 'note':
       return await context.bindings.save(resource.uid, binding, step.after);
+    case 'dress':
+      return await context.secrets.dress(resource.spec.secretRef.name);
     case 'removeSecret':
       await context.secrets.remove(step.name);
       return await context.bindings.save(resource.uid, binding, step.after);
@@ -105,10 +114,17 @@ async function register(
   const origin = context.origin();
   const { accountId } = binding.record;
   const { keyId, hash } = pending;
+  const expiresAt = expiryOf(spec);
   const after: BindingRecord = {
     ...rest,
     generation,
-    key: { keyId, hash, issuedAt: origin.at, secretName: spec.secretRef.name },
+    key: {
+      keyId,
+      hash,
+      issuedAt: origin.at,
+      secretName: spec.secretRef.name,
+      ...(expiresAt !== undefined && { expiresAt }),
+    },
     ...(key && { previousKey: { keyId: key.keyId, validUntil: origin.at + overlapMs } }),
     ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
   };
@@ -119,6 +135,7 @@ async function register(
       keyId,
       hash,
       name: displayNameOf({ spec, name }),
+      expiresAt,
       ...(key && registered.key && { follows: key.keyId }),
     },
     context.bindings.precondition(uid, binding, after),

@@ -4,11 +4,11 @@ import { isAppOfAnother, isOfferedTo, notOffered, wasAppOf } from '../../../doma
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant } from '../runtime/kind.ts';
+import { CLEAN, type Answer, type Decision, type Instant } from '../runtime/kind.ts';
 import type { FleetAppStatus } from '../schema/fleet-app.ts';
 import { credentialWish } from '../supervisor/credential-wish.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY } from '../supervisor/supervisor-secret.ts';
-import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
+import { ACCOUNT_REQUEUE_MS, SECRET_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { codeStateOf, codeWish } from './fleet-app-code.ts';
 import { holdsCurrentSecret, type FleetAppFacts, type FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp, SLOW_REQUEUE_MS } from './fleet-app-status.ts';
@@ -38,6 +38,8 @@ export type FleetAppStep =
   | { readonly do: 'void' }
   /** Writes the Secret as it should be but for the code; a code or credential that does not belong there is removed. */
   | { readonly do: 'write'; readonly withoutCode: boolean }
+  /** Sets the labels and annotations of the Secret. */
+  | { readonly do: 'dress' }
   | { readonly do: 'revoke'; readonly after: BindingRecord | undefined }
   | { readonly do: 'delete' }
   /** Leaves the app as it is, and forgets it. */
@@ -76,7 +78,7 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     if (holdsCurrentSecret(facts)) return { step: { do: 'takeSecret' } };
     const { name = '' } = spec.enrollment?.secretRef ?? {};
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return notReady('SecretNotOwned', message);
+    return notReady('SecretNotOwned', message, SECRET_REQUEUE_MS);
   }
   if (binding?.record.appId === undefined) return begin(resource, facts, now.at);
   const fresh = binding.record.generation !== generation;
@@ -95,6 +97,29 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     ? followCredential(resource, known, fresh, now.at)
     : follow(resource, known, fresh, now.at);
 }
+
+/** The cause of a further app, code, credential or write of the Secret. */
+export function causeOfAppStep(
+  step: FleetAppStep,
+  { generation, spec }: FleetAppResource,
+  { binding }: FleetAppFacts,
+): Answer | undefined {
+  if (!binding || !ANSWERS.has(step.do)) return undefined;
+  const { record } = binding;
+  const isFirst = !record.code && !record.credential && !record.pending && step.do !== 'create';
+  const asked = record.generation !== generation && !record.pending;
+  if (isFirst && !asked && step.do !== 'write' && step.do !== 'dress') return undefined;
+  return { cause: asked ? 'spec' : 'outside', secret: spec.enrollment?.secretRef?.name };
+}
+
+const ANSWERS: ReadonlySet<FleetAppStep['do']> = new Set([
+  'create',
+  'issue',
+  'issueCredential',
+  'rewrite',
+  'write',
+  'dress',
+]);
 
 function begin(resource: FleetAppResource, facts: FleetAppFacts, at: number): AppDecision {
   const { candidate } = facts;
@@ -194,6 +219,7 @@ function finished(
   ready: ConditionState,
   at: number,
 ): AppDecision {
+  if (!facts.isDressed) return { step: { do: 'dress' } };
   const moved = movedSecret(resource, facts);
   if (moved) return { step: moved };
   const after = { ...facts.binding.record, generation: resource.generation };

@@ -26,6 +26,8 @@ export interface FleetAppFacts {
         readonly digests: Readonly<Record<string, string>>;
       }
     | undefined;
+  /** Whether the labels and annotations of that Secret are right, or there is none. */
+  readonly isDressed: boolean;
   readonly wanted: {
     readonly appId: string;
     readonly serverUrl: string;

@@ -12,8 +12,8 @@ import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApp } from '../schema/fleet-app.ts';
 import { CREDENTIAL_KEY, SUPERVISOR_KEY, supervisorSettings, supervisorText } from '../supervisor/supervisor-secret.ts';
-import { accountOf, type AccountState } from './account-ref.ts';
-import { decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
+import { accountOf, looksForSecret, type AccountState } from './account-ref.ts';
+import { causeOfAppStep, decideFleetApp, type FleetAppStep } from './fleet-app-decide.ts';
 import type { FleetAppFacts, FleetAppResource } from './fleet-app-facts.ts';
 import { settledApp } from './fleet-app-status.ts';
 
@@ -23,6 +23,7 @@ export const fleetAppKind = {
   gather,
   decide: decideFleetApp,
   failing: (resource, facts, { ready, at }) => settledApp(resource, facts, ready, at),
+  causeOf: causeOfAppStep,
   act,
 } satisfies Kind<typeof fleetApp.spec, typeof fleetApp.status, FleetAppFacts, FleetAppStep>;
 
@@ -36,6 +37,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
   const app = await owner?.app(appId);
   if (appId !== '') context.subscribe(accountId, appId);
   const name = spec.enrollment?.secretRef?.name;
+  if (name !== undefined && looksForSecret(resource, binding)) await context.secrets.look(name);
   const secret = name === undefined ? undefined : context.secrets.known(name);
   return {
     binding,
@@ -46,6 +48,7 @@ async function gather(resource: FleetAppResource, context: ReconcileContext): Pr
     namespaceUid: mayAdopt(resource, binding) ? await context.namespaceUid() : undefined,
     seenAt: app && owner ? lastSeenAt(app.record, (await owner.lastSeen()).record) : null,
     secret: secret && { own: secret.own, orphan: secret.orphan, digests: secret.digests },
+    isDressed: secret?.isDressed ?? true,
     wanted: {
       appId: tokenHash(appId),
       serverUrl: tokenHash(context.deviceUrl),
@@ -108,6 +111,8 @@ async function act(
       return await context.secrets.takeOver(resource.spec.enrollment?.secretRef?.name ?? '');
     case 'note':
       return await context.bindings.save(uid, binding, step.after);
+    case 'dress':
+      return await context.secrets.dress(resource.spec.enrollment?.secretRef?.name ?? '');
     case 'removeSecret':
       await context.secrets.remove(step.name);
       return await context.bindings.save(uid, binding, step.after);

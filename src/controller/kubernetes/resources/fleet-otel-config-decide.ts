@@ -1,7 +1,7 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
-import { CLEAN, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
+import { CLEAN, type Answer, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
 import { deliveryOf } from './fleet-otel-config-delivery.ts';
@@ -54,6 +54,17 @@ export function decideFleetOtelConfig(
   if (fresh) return { step: { do: 'note', after: bindingOf(resource, account.account.id) } };
   const synced = 'The account has the configuration that the spec describes.';
   return settledOtel(resource, facts, [isTrue('Ready', 'Synced', synced), ...good, isTrue('Synced', 'Synced', synced)]);
+}
+
+/** The cause of a further revision; the first one of a resource has none. */
+export function causeOfOtelStep(
+  step: FleetOtelConfigStep,
+  { generation, spec }: FleetOtelConfigResource,
+  { binding, isHeaderAlone }: FleetOtelConfigFacts,
+): Answer | undefined {
+  if (step.do !== 'store' || !binding) return undefined;
+  if (binding.record.generation !== generation) return { cause: 'spec' };
+  return isHeaderAlone ? { cause: 'header', secret: spec.authHeaderSecretRef?.name } : { cause: 'outside' };
 }
 
 export const bindingOf = (

@@ -22,6 +22,8 @@ export interface FleetOtelConfigFacts {
    * The configuration that the account has stored, from any source; undefined where there is none, or it was purged.
    */
   readonly stored: { readonly enabled: boolean } | undefined;
+  /** Whether the stored configuration differs from the spec in the value of its header at most. */
+  readonly isHeaderAlone: boolean;
   /** The tag of what was read, over which alone a change is stored: what was purged since is not stored again. */
   readonly seenTag: string | undefined;
   /** Whether the account is managed from this namespace, or not managed: another one may have adopted it since. */

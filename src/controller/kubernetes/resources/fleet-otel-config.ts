@@ -2,13 +2,20 @@ import { Secret } from '../../../domain/credentials/secret.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { authHeaderFault } from '../../../domain/otel-config/collector-header.ts';
 import type { OtelChange } from '../../../domain/otel-config/otel-config.ts';
+import type { OtelRecord } from '../../../domain/records/otel-records.ts';
+import { HEADER_ENDPOINT, HEADER_FOR, HEADER_LABEL, type NoHeader } from '../client/header-secret.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { accountNameOf } from '../runtime/namespace-cache.ts';
-import { HEADER_ENDPOINT, HEADER_FOR, HEADER_LABEL } from '../runtime/secrets.ts';
 import { fleetOtelConfig } from '../schema/fleet-otel-config.ts';
 import { accountOf } from './account-ref.ts';
-import { bindingOf, decideFleetOtelConfig, settledOtel, type FleetOtelConfigStep } from './fleet-otel-config-decide.ts';
+import {
+  bindingOf,
+  causeOfOtelStep,
+  decideFleetOtelConfig,
+  settledOtel,
+  type FleetOtelConfigStep,
+} from './fleet-otel-config-decide.ts';
 import type { FleetOtelConfigFacts, FleetOtelConfigResource, HeaderState } from './fleet-otel-config-facts.ts';
 
 /** The kind FleetOtelConfig: the OpenTelemetry export configuration of an account. */
@@ -17,6 +24,7 @@ export const fleetOtelConfigKind = {
   gather,
   decide: decideFleetOtelConfig,
   failing: (resource, facts, { ready }) => settledOtel(resource, facts, [ready]),
+  causeOf: causeOfOtelStep,
   act,
 } satisfies Kind<typeof fleetOtelConfig.spec, typeof fleetOtelConfig.status, FleetOtelConfigFacts, FleetOtelConfigStep>;
 
@@ -40,6 +48,7 @@ async function gather(resource: FleetOtelConfigResource, context: ReconcileConte
     first,
     header,
     stored: config && { enabled: config.enabled },
+    isHeaderAlone: config !== undefined && header instanceof Secret && isLikeSpec(config, resource),
     seenTag: seen?.tag,
     ours: managedBy === undefined || managedBy.namespace === resource.namespace,
     inSync: owner !== undefined && (await isStored(owner, resource, header, context)),
@@ -48,6 +57,15 @@ async function gather(resource: FleetOtelConfigResource, context: ReconcileConte
     sinceStatusMs: context.sinceStatusMs(),
   };
 }
+
+type StoredConfig = NonNullable<OtelRecord['config']>;
+
+/** Whether the stored configuration is that of the spec, whatever its header is. */
+const isLikeSpec = (stored: StoredConfig, { spec }: FleetOtelConfigResource): boolean =>
+  stored.header !== undefined &&
+  stored.enabled === spec.enabled &&
+  stored.endpoint === spec.endpoint &&
+  stored.evidenceLevel === spec.evidenceLevel;
 
 async function isStored(
   owner: AccountReader,
@@ -71,16 +89,15 @@ async function firstOf(context: ReconcileContext, accountName: string): Promise<
   return named[0]?.metadata.name;
 }
 
-const NOT_THERE =
-  `is not there, or lacks the label ${HEADER_LABEL}: "true" or the annotations ${HEADER_FOR} and ${HEADER_ENDPOINT} ` +
-  'with this resource and the origin of its endpoint';
-const HEADER_TROUBLE = {
-  // The message is the same for all: a reader without the right to list Secrets must not find out which there are.
+/** A Secret without the label is not told from one that is missing: its writer has not offered it to anybody. */
+const NOT_THERE = `is not there, or lacks the label ${HEADER_LABEL}: "true"`;
+const HEADER_TROUBLE: Readonly<Record<NoHeader, readonly [reason: string, what: string]>> = {
   NoSecret: ['SecretNotFound', NOT_THERE],
   NotLabelled: ['SecretNotFound', NOT_THERE],
-  NotForThis: ['SecretNotFound', NOT_THERE],
+  NotForResource: ['SecretNotFound', `does not name this resource in its annotation ${HEADER_FOR}`],
+  NotForEndpoint: ['SecretNotFound', `does not name the origin of the endpoint in its annotation ${HEADER_ENDPOINT}`],
   NoKey: ['SecretKeyNotFound', 'has no such key'],
-} as const;
+};
 
 async function headerOf({ spec }: FleetOtelConfigResource, context: ReconcileContext): Promise<HeaderState> {
   const { authHeaderSecretRef: from, endpoint } = spec;

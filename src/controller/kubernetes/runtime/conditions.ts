@@ -50,6 +50,7 @@ export const STALLED: ReadonlySet<string> = new Set([
   'ChangedOutside',
   'CodeExpired',
   'CredentialLost',
+  'KeyExpired',
   'EnrolledOutside',
   'Revoked',
   'ManagedByAnother',

@@ -2,6 +2,7 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { backOffMs } from '../client/back-off.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
+import { GROUP } from '../schema/common.ts';
 import type { InformerMetrics } from './metrics.ts';
 
 /*
@@ -66,6 +67,7 @@ export class Informer {
   #received = 0;
   #synced = false;
   #refused = false;
+  #isUndefined = false;
 
   constructor(deps: InformerDeps, options: InformerOptions) {
     this.#deps = deps;
@@ -90,6 +92,11 @@ export class Informer {
   /** Whether the server refused the last request that it answered for want of a right (403). */
   get refused(): boolean {
     return this.#refused;
+  }
+
+  /** Whether the cluster lacks the CustomResourceDefinition of the resource. */
+  get isUndefined(): boolean {
+    return this.#isUndefined;
   }
 
   /** @param namespace where the informer is of the whole cluster; empty for an object that lies in none */
@@ -134,6 +141,10 @@ export class Informer {
           this.#setRefused(isKubeError(error, 'refused') && error.status === 403);
         }
         failures = this.#received > received ? 1 : failures + 1;
+        if (this.#lacksDefinition(error)) {
+          await clock.sleep(backOffMs(failures, BACK_OFF, random), signal);
+          continue;
+        }
         const fields = { err: error, resource: plural, namespace: this.#options.namespace, failures };
         const isLeaving = await this.#isNamespaceLeaving(error, signal);
         if (isLeaving) this.#heardAt = clock.monotonic();
@@ -157,6 +168,17 @@ export class Informer {
     const { namespace } = this.#options;
     if (namespace === undefined || !isKubeError(cause, 'refused') || cause.status !== 403) return false;
     return await this.#deps.api.isLeaving(namespace, signal).catch(() => false);
+  }
+
+  /** Notes and tells, once, that the API server knows no such path: the words of its 404 are of no use to anybody. */
+  #lacksDefinition(error: unknown): boolean {
+    const { group, plural } = this.#options.type;
+    if (group !== GROUP || !isKubeError(error, 'gone')) return false;
+    this.#deps.metrics.informerFailed(plural, 'no_definition');
+    const words = `the cluster has no definition of ${plural}.${group}: apply the chart's CRDs (crds.install=true)`;
+    this.#deps.log[this.#isUndefined ? 'debug' : 'warn']({ resource: plural }, words);
+    this.#isUndefined = true;
+    return true;
   }
 
   async #listWhenDue(signal: AbortSignal): Promise<void> {
@@ -214,7 +236,7 @@ export class Informer {
       if (event.type === 'BOOKMARK') this.#resourceVersion = event.resourceVersion;
       else {
         this.#resourceVersion = event.object.metadata.resourceVersion;
-        if (event.type === 'DELETED') this.#drop(event.object);
+        if (event.type === 'DELETED') this.#dropped(event.object);
         else this.#take(event.object);
       }
     }
@@ -227,6 +249,7 @@ export class Informer {
   #heard(): void {
     this.#heardAt = this.#deps.clock.monotonic();
     this.#received += 1;
+    this.#isUndefined = false;
     this.#setRefused(false);
   }
 
@@ -246,6 +269,12 @@ export class Informer {
     if (!named) this.#objects.set(namespace, (named = new Map<string, KubeObject>()));
     named.set(name, kept);
     this.#report({ now: kept, before, own });
+  }
+
+  /** An own write that replaced the object may have been quicker than the end of the former one. */
+  #dropped(object: KubeObject): void {
+    const { name, namespace, uid } = object.metadata;
+    if (this.get(name, namespace)?.metadata.uid === uid) this.#drop(object);
   }
 
   #drop({ metadata: { name, namespace } }: KubeObject): void {

@@ -22,6 +22,7 @@ import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { KindName, KindSchema } from '../schema/common.ts';
+import type { Cause, ResourceRates } from '../failures/answer-rates.ts';
 import type { ConditionState } from './conditions.ts';
 import type { Resource } from './resource.ts';
 import type { Secrets } from './secrets.ts';
@@ -53,6 +54,12 @@ export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, S
     failed: { readonly ready: ConditionState; readonly at: number },
   ): Settled<z.infer<Status>>;
   /**
+   * The cause of a step that has a rate of its own: all that is written because somebody has changed something.
+   * Undefined for a first write, for one that takes access away or goes on with one that was begun, and for a note. It
+   * is pure.
+   */
+  causeOf(step: Step, resource: Resource<z.infer<Spec>, z.infer<Status>>, facts: Facts): Answer | undefined;
+  /**
    * Does one step; safe to repeat.
    * @throws Refusal where the rules refuse the step; KubeError, StoreUnavailable, Busy, StaleRead: to be tried again
    */
@@ -62,6 +69,13 @@ export interface Kind<Spec extends z.ZodType, Status extends z.ZodType, Facts, S
     facts: Facts,
     context: ReconcileContext,
   ): Promise<void>;
+}
+
+/** A write in answer to a change. */
+export interface Answer {
+  readonly cause: Cause;
+  /** The Secret that was changed, if it was one. */
+  readonly secret?: string | undefined;
 }
 
 /** The instant of a decision, and the steps that were refused so far in this reconciliation. */
@@ -160,6 +174,8 @@ interface ReconcileRun {
    * @throws KubeError
    */
   namespaceUid(): Promise<string | undefined>;
+  /** How often the resource's changes are answered. */
+  readonly rates: ResourceRates;
   /** Milliseconds since this operator last wrote the resource's status in this term; Infinity where it has not. */
   sinceStatusMs(): number;
 }

@@ -1,10 +1,11 @@
+import { HEADER_SELECTOR } from '../client/header-secret.ts';
 import type { KubeObject } from '../client/kube-api.ts';
 import type { KindName } from '../schema/common.ts';
 import { KIND_SCHEMAS } from '../schema/crd.ts';
 import { Informer, type Change, type InformerDeps } from './informer.ts';
 import type { KindInformers } from './kind-informers.ts';
 import { hasFinalizer, workKey } from './resource.ts';
-import { HEADER_SELECTOR, OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
+import { OWNED_SELECTOR, ownersOf, SECRETS, withoutValues } from './secrets.ts';
 
 /*
  * The objects of one namespace in memory, and the resources that are to be reconciled when one of them changes. No
@@ -31,7 +32,7 @@ export const DEPENDANTS = ['FleetApiKey', 'FleetApp', 'FleetOtelConfig'] as cons
 export class NamespaceCache {
   readonly namespace: string;
   readonly owned: Informer;
-  readonly #headers: Informer;
+  readonly headers: Informer;
   readonly #kinds: KindInformers;
   readonly #add: (key: string) => void;
   /** The Secrets' informers that run, with the end of each. */
@@ -51,7 +52,7 @@ export class NamespaceCache {
       onChange: (change) => this.#ownedChanged(change),
       onRefused,
     });
-    this.#headers = new Informer(deps, {
+    this.headers = new Informer(deps, {
       type: SECRETS,
       namespace,
       labelSelector: HEADER_SELECTOR,
@@ -117,7 +118,7 @@ export class NamespaceCache {
   #followNeeded(): void {
     const has = (kind: KindName): boolean => !this.all(kind)[Symbol.iterator]().next().done;
     if (KIND_SCHEMAS.some(({ kind }) => has(kind))) this.#start(this.owned);
-    if (has('FleetOtelConfig')) this.#start(this.#headers);
+    if (has('FleetOtelConfig')) this.#start(this.headers);
   }
 
   #start(informer: Informer): void {

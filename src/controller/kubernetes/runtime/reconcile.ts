@@ -2,9 +2,10 @@ import type * as z from 'zod';
 import { Refusal } from '../../../domain/refusal.ts';
 import { isKubeError, type KubeApi, type KubeObject } from '../client/kube-api.ts';
 import type { KindSchema } from '../schema/common.ts';
+import { isContended, pausing } from './contention.ts';
 import type { ConditionState } from './conditions.ts';
-import type { Kind, ReconcileContext, Refused, Settled } from './kind.ts';
 import { letGo } from './let-go.ts';
+import type { Answer, Kind, ReconcileContext, Refused, Settled } from './kind.ts';
 import { FINALIZER, hasFinalizer, parseResource, resourceTypeOf, type Resource } from './resource.ts';
 import { tellFailure, writeStatus, type StatusFrame } from './status-write.ts';
 
@@ -101,6 +102,21 @@ export function reconcilerOf<
     return await settle(frame, resource, { settled: { ...settled, requeueAfterMs: WAITING_REQUEUE_MS } });
   }
 
+  /** Says why the resource is not written yet, unless it is written in a moment. */
+  async function holdBack(
+    frame: Frame,
+    { resource, facts }: { readonly resource: Own; readonly facts: Facts },
+    answer: Answer,
+    waitMs: number,
+  ): Promise<number> {
+    const ready = pausing(resource, answer, waitMs, (secret) => frame.context.secrets.writersOf(secret));
+    if (ready) {
+      const { settled } = kind.failing(resource, facts, { ready, at: frame.context.clock.now() });
+      await writeStatus(frame, type, resource.object, settled);
+    }
+    return Math.max(REQUEUE_MS_MIN, waitMs);
+  }
+
   async function carryOut(attempt: Attempt<Own, Facts>, frame: Frame): Promise<number | undefined> {
     const read = parseResource(schema, attempt.object);
     if (read.deleting && !hasFinalizer(read.object)) return undefined;
@@ -120,11 +136,19 @@ export function reconcilerOf<
       const decision = kind.decide(resource, facts, { at: frame.context.clock.now(), refused });
       if ('settled' in decision) {
         attempt.atStatus = !resource.deleting;
+        frame.context.rates.settled();
         return await settle(frame, resource, decision);
+      }
+      const answer = resource.deleting ? undefined : kind.causeOf(decision.step, resource, facts);
+      const waitMs = answer ? frame.context.rates.waitMs(answer.cause, isContended(resource)) : 0;
+      if (answer && waitMs > 0) {
+        attempt.atStatus = true;
+        return await holdBack(frame, attempt.known, answer, waitMs);
       }
       frame.context.signal.throwIfAborted();
       try {
         await kind.act(decision.step, resource, facts, frame.context);
+        if (answer) frame.context.rates.answered(answer.cause);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refused.push({ do: decision.step.do, code: error.code, says: error.says });

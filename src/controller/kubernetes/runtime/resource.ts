@@ -11,6 +11,7 @@ import {
   type KindName,
   type KindSchema,
 } from '../schema/common.ts';
+import { secretTemplate, type SecretTemplate } from '../schema/secret-template.ts';
 
 /** A custom resource as it was read: its spec parsed by the schema, its status as far as it can be parsed. */
 export interface Resource<Spec, Status> {
@@ -75,6 +76,12 @@ export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
     object,
   };
 }
+
+const templated = z.looseObject({ secretTemplate });
+
+/** The labels and annotations that the spec gives the Secret; none where the spec is not valid. */
+export const templateOf = (object: KubeObject): SecretTemplate =>
+  templated.safeParse(object['spec']).data?.secretTemplate ?? {};
 
 /** Whether Muster's finalizer is on the object. */
 export const hasFinalizer = (object: KubeObject): boolean => object.metadata.finalizers.includes(FINALIZER);

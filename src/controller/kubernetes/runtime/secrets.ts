@@ -1,8 +1,11 @@
 import { Secret } from '../../../domain/credentials/secret.ts';
 import { tokenHash } from '../../../domain/credentials/tokens.ts';
+import { otherManagers, ownKeys } from '../client/field-managers.ts';
+import { HEADER_LABEL, unboundTo, type NoHeader } from '../client/header-secret.ts';
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
 import { SecretError, type SecretVerb } from '../client/secret-error.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
+import type { SecretTemplate } from '../schema/secret-template.ts';
 import type { Informer } from './informer.ts';
 
 /*
@@ -14,13 +17,11 @@ export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secret
 /** The label of every Secret that Muster creates. */
 const OWNED_LABEL = 'app.kubernetes.io/managed-by';
 export const OWNED_SELECTOR: string = `${OWNED_LABEL}=muster`;
-/** The label of a Secret whose values Muster may read to send them to collectors. */
-export const HEADER_LABEL = 'muster.dev/auth-header';
-export const HEADER_SELECTOR: string = `${HEADER_LABEL}=true`;
-/** The annotation that names the FleetOtelConfigs which may use the Secret, separated by commas. */
-export const HEADER_FOR = 'muster.dev/auth-header-for';
-/** The annotation that names the origins to which the values may be sent, separated by commas. */
-export const HEADER_ENDPOINT = 'muster.dev/auth-header-endpoint';
+/** The annotation that warns whoever copies a Secret of Muster with all its metadata. */
+const COPIES = 'muster.dev/about-copies';
+const ABOUT_COPIES =
+  'A copy of this Secret with its ownerReferences is deleted by the garbage collector. Make another FleetApiKey or ' +
+  'FleetApp instead, or copy without them: https://muster.dev/docs/kubernetes#copies-of-a-secret';
 
 /** The custom resource that owns a Secret. */
 interface SecretOwner {
@@ -35,6 +36,8 @@ interface KnownSecret {
   /** Whether `takeOver` may make it own. */
   readonly orphan: boolean;
   readonly digests: Readonly<Record<string, string>>;
+  /** Whether its labels and annotations are those that Muster and the resource give it. */
+  readonly isDressed: boolean;
   readonly object: KubeObject;
 }
 
@@ -42,7 +45,14 @@ export interface Secrets {
   /** A Secret that Muster may have created, from memory; undefined where memory knows none of that name. */
   known(name: string): KnownSecret | undefined;
   /**
-   * Creates the Secret, or sets the values of an own one; `undefined` removes a value.
+   * Asks the API server for a Secret that memory does not know: one that lacks the label is not watched.
+   * @throws SecretError
+   */
+  look(name: string): Promise<void>;
+  /** The other programs that wrote a Secret which memory knows, the last one first. */
+  writersOf(name: string): readonly string[];
+  /**
+   * Creates the Secret, or sets the values of an own one; `undefined` removes a value. An immutable one is replaced.
    * @throws SecretError, `conflict` where it has changed since it was read; Error where it is not Muster's to write
    */
   write(name: string, values: Readonly<Record<string, Secret | string | undefined>>): Promise<void>;
@@ -56,34 +66,36 @@ export interface Secrets {
    * @throws SecretError, `conflict` where it has changed since it was read
    */
   takeOver(name: string): Promise<void>;
+  /** Sets the labels and annotations of an own Secret, and leaves its values. @throws SecretError */
+  dress(name: string): Promise<void>;
   /** Removes an own Secret. Another's is left alone. @throws SecretError */
   remove(name: string): Promise<void>;
   /**
    * Reads a value of a Secret from the API server, where the Secret has the label for headers and its annotations name
    * the custom resource and the origin of the endpoint (ADR 0039).
    * @param endpoint the URL that the value is to be sent to
-   * @returns the reason where there is no such value; `NotForThis` where the Secret is bound otherwise, or not at all
+   * @returns the reason where there is no such value
    * @throws SecretError
    */
-  header(
-    name: string,
-    key: string,
-    endpoint: string,
-  ): Promise<Uint8Array | 'NoSecret' | 'NotLabelled' | 'NotForThis' | 'NoKey'>;
+  header(name: string, key: string, endpoint: string): Promise<Uint8Array | NoHeader>;
 }
 
 interface SecretsDeps {
   readonly api: KubeApi;
   readonly owned: Pick<Informer, 'get' | 'written'>;
+  /** The Secrets with headers. */
+  readonly headers: Pick<Informer, 'get'>;
   readonly namespace: string;
   readonly owner: SecretOwner;
+  readonly template: SecretTemplate;
   readonly signal: AbortSignal;
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Makes the Secrets of one reconciliation. They keep the answers that are newer than memory until it ends. */
-export function createSecrets({ api, owned, namespace, owner, signal }: SecretsDeps): Secrets {
+export function createSecrets(deps: SecretsDeps): Secrets {
+  const { api, owned, headers, namespace, owner, template, signal } = deps;
   const learnt = new Map<string, KubeObject | undefined>();
   const find = (name: string): KubeObject | undefined => (learnt.has(name) ? learnt.get(name) : owned.get(name));
   const isOwn = (object: KubeObject): boolean => ownersOf(object).some(({ uid }) => uid === owner.uid);
@@ -105,7 +117,7 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       type: 'Opaque',
       metadata: {
         name,
-        labels: { [OWNED_LABEL]: 'muster' },
+        ...wantedOf(template),
         ownerReferences: [ownReference()],
       },
       data: Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null)),
@@ -120,10 +132,32 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
     }
   }
 
+  /** A Secret that somebody has made immutable can only be deleted; the values that are to stay are read before. */
+  async function replace(read: KubeObject, data: Readonly<Record<string, string | null>>): Promise<void> {
+    const { name, uid } = read.metadata;
+    const there = await asked('read', name, api.get(SECRETS, namespace, name, signal));
+    const kept = there?.metadata.uid === uid ? recordOf(there['data']) : {};
+    await asked('delete', name, api.remove(SECRETS, read, signal));
+    const values = Object.entries(kept).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    await create(name, { ...Object.fromEntries(values), ...data });
+  }
+
   return {
     known(name) {
       const object = find(name);
-      return object && { own: isOwn(object), orphan: isOrphan(object), digests: digestsOf(object), object };
+      if (!object) return undefined;
+      const isDressed = undressed(object, template) === undefined;
+      return { own: isOwn(object), orphan: isOrphan(object), digests: digestsOf(object), isDressed, object };
+    },
+    async look(name) {
+      if (learnt.has(name) || find(name)) return;
+      const there = await asked('read', name, api.get(SECRETS, namespace, name, signal));
+      if (there) learn(there, undefined);
+      else learnt.set(name, undefined);
+    },
+    writersOf(name) {
+      const object = find(name) ?? headers.get(name);
+      return object ? otherManagers(object) : [];
     },
     async write(name, values) {
       const data: Record<string, string | null> = {};
@@ -133,7 +167,8 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       const read = find(name);
       if (!read) return await create(name, data);
       if (!isOwn(read)) throw new Error(`the Secret ${name} is not Muster's to write`);
-      const merge = { data, metadata: { labels: { [OWNED_LABEL]: 'muster' } } };
+      if (read['immutable'] === true) return await replace(read, data);
+      const merge = { data, metadata: undressed(read, template) ?? {} };
       learn(await asked('write', name, api.patch(SECRETS, read, { merge }, signal)), read);
     },
     async value(name, key) {
@@ -149,6 +184,12 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       const merge = { metadata: { ownerReferences: [ownReference()] } };
       learn(await asked('write', name, api.patch(SECRETS, read, { merge }, signal)), read);
     },
+    async dress(name) {
+      const read = find(name);
+      const metadata = read && isOwn(read) ? undressed(read, template) : undefined;
+      if (!read || !metadata) return;
+      learn(await asked('write', name, api.patch(SECRETS, read, { merge: { metadata } }, signal)), read);
+    },
     async remove(name) {
       const read = find(name);
       if (!read || !isOwn(read)) return;
@@ -159,7 +200,8 @@ export function createSecrets({ api, owned, namespace, owner, signal }: SecretsD
       const object = await asked('read', name, api.get(SECRETS, namespace, name, signal));
       if (!object) return 'NoSecret';
       if (!isLabelled(object, HEADER_LABEL, 'true')) return 'NotLabelled';
-      if (!isBoundTo(object, owner.name, endpoint)) return 'NotForThis';
+      const unbound = unboundTo(object, owner.name, endpoint);
+      if (unbound) return unbound;
       const value = recordOf(object['data'])[key];
       return typeof value === 'string' ? Buffer.from(value, 'base64') : 'NoKey';
     },
@@ -178,37 +220,32 @@ async function asked<T>(verb: SecretVerb, name: string, request: Promise<T>): Pr
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 
+type Dress = Readonly<Record<'labels' | 'annotations', Readonly<Record<string, string | null>>>>;
+
+const wantedOf = ({ labels, annotations }: SecretTemplate): Dress => ({
+  labels: { ...labels, [OWNED_LABEL]: 'muster' },
+  annotations: { ...annotations, [COPIES]: ABOUT_COPIES },
+});
+
+/**
+ * The labels and annotations to set, and of those that Muster wrote before the ones to remove, as the API server's
+ * record of writers has them; undefined where all are right. Those of other writers stay.
+ */
+function undressed(object: KubeObject, template: SecretTemplate): Partial<Dress> | undefined {
+  const wanted = wantedOf(template);
+  const patch: Record<string, Record<string, string | null>> = {};
+  for (const map of ['labels', 'annotations'] as const) {
+    const found = recordOf(object.metadata[map]);
+    const strays = ownKeys(object, map).filter((key) => !(key in wanted[map]) && key in found);
+    const changed = Object.entries(wanted[map]).filter(([key, value]) => found[key] !== value);
+    if (strays.length + changed.length === 0) continue;
+    patch[map] = { ...Object.fromEntries(strays.map((key) => [key, null])), ...Object.fromEntries(changed) };
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
 const isLabelled = (object: KubeObject, label: string, value: string): boolean =>
   recordOf(object.metadata['labels'])[label] === value;
-
-/** Whether the annotations of a header's Secret name the resource, and the origin of the endpoint. */
-function isBoundTo({ metadata }: KubeObject, name: string, endpoint: string): boolean {
-  const annotations = recordOf(metadata['annotations']);
-  const listed = (annotation: string): readonly string[] => {
-    const text = annotations[annotation];
-    if (typeof text !== 'string') return [];
-    return text
-      .slice(0, ANNOTATION_CHARACTERS_MAX)
-      .split(',')
-      .map((part) => part.trim());
-  };
-  const origin = originOf(endpoint);
-  return (
-    origin !== undefined &&
-    listed(HEADER_FOR).includes(name) &&
-    listed(HEADER_ENDPOINT).some((allowed) => BARE_ORIGIN.test(allowed) && originOf(allowed) === origin)
-  );
-}
-
-const ANNOTATION_CHARACTERS_MAX = 8192;
-/** A path would promise what is not kept: only scheme, host and port are compared. */
-const BARE_ORIGIN = /^https?:\/\/[^/?#@\\\s]+\/?$/i;
-
-/** Scheme, host and port, in the one spelling that WHATWG has for them; undefined for what is no http URL. */
-function originOf(url: string): string | undefined {
-  const parsed = URL.parse(url);
-  return parsed && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
-}
 
 /** Replaces the values of a Secret by their digests, for memory: 256 random bits cannot be found from a digest. */
 export function withoutValues(object: KubeObject): KubeObject {
@@ -216,7 +253,11 @@ export function withoutValues(object: KubeObject): KubeObject {
     key,
     tokenHash(Buffer.from(String(value), 'base64').toString()),
   ]);
-  return { metadata: object.metadata, digests: Object.fromEntries(digests) as Record<string, string> };
+  return {
+    metadata: object.metadata,
+    immutable: object['immutable'] === true,
+    digests: Object.fromEntries(digests) as Record<string, string>,
+  };
 }
 
 const digestsOf = (object: KubeObject): Readonly<Record<string, string>> =>

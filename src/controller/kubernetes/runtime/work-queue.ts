@@ -17,6 +17,8 @@ interface WorkQueueDeps {
 export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
 const BACK_OFF = { firstMs: 1000, maxMs: RETRY_MS_MAX };
+/** Changes of one resource make it ready so often at once, and then once in a second: each turn reads the store. */
+const PACE = { atOnce: 10, everyMs: 1000 };
 /** After a conflict the newer object is on its way, so the pauses are shorter. */
 const CONFLICT_BACK_OFF = { firstMs: 200, maxMs: 5000 };
 
@@ -31,6 +33,8 @@ export class WorkQueue {
   /** When a key is due, on the monotonic clock. */
   readonly #due = new Map<string, number>();
   readonly #failures = new Map<string, number>();
+  /** When a key has taken all the turns that changes made ready, one a pause, on the monotonic clock. */
+  readonly #pacedTo = new Map<string, number>();
   #wake = new AbortController();
 
   constructor(deps: WorkQueueDeps) {
@@ -47,8 +51,14 @@ export class WorkQueue {
     return this.size === 0 && this.#failures.size === 0;
   }
 
-  /** Makes the key ready at once. */
+  /** Makes the key ready at once, or a little later where changes have made it ready very often. */
   add(key: string): void {
+    if (this.#ready.has(key)) return;
+    const now = this.#deps.clock.monotonic();
+    const paced = Math.max(this.#pacedTo.get(key) ?? now, now);
+    const waitMs = paced - now - (PACE.atOnce - 1) * PACE.everyMs;
+    if (waitMs > 0) return this.addAfter(key, waitMs);
+    this.#pacedTo.set(key, paced + PACE.everyMs);
     this.#ready.add(key);
     this.#due.delete(key);
     this.#wake.abort();
@@ -66,6 +76,7 @@ export class WorkQueue {
   forget(key: string): void {
     this.#due.delete(key);
     this.#failures.delete(key);
+    this.#pacedTo.delete(key);
   }
 
   /** Works until the signal aborts; work that is under way then gets the same signal. Never rejects. */

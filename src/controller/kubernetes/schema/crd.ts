@@ -19,7 +19,12 @@ function structural(schema: z.ZodType): object {
     target: 'openapi-3.0',
     override: ({ jsonSchema }) => {
       // Kubernetes drops fields that a schema does not name; beside `properties` it does not allow this keyword.
-      delete jsonSchema.additionalProperties;
+      // A map has it in place of them.
+      if (!jsonSchema.additionalProperties || Object.keys(jsonSchema.additionalProperties).length === 0) {
+        delete jsonSchema.additionalProperties;
+      }
+      // The rules of CEL judge the keys of a map.
+      delete jsonSchema.propertyNames;
       if (jsonSchema.type === 'integer') {
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
         jsonSchema.format = 'int64';

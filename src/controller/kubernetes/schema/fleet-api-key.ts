@@ -12,6 +12,7 @@ import {
   secretName,
   type KindSchema,
 } from './common.ts';
+import { secretTemplate } from './secret-template.ts';
 
 const rotation = z
   .object({
@@ -36,6 +37,11 @@ const spec = z
         key: secretKey.default('apiKey').describe('Key of the Secret under which the API key stands.'),
       })
       .describe('The Secret that Muster creates for the key. One that exists already is never written.'),
+    expiresAt: instant
+      .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an instant')
+      .optional()
+      .describe('When the key, and each that follows it by rotation, stops working; absent: never.'),
+    secretTemplate,
     rotation: rotation.optional(),
   })
   .meta(rules(immutable('accountRef')))

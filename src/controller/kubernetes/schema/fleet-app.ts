@@ -10,6 +10,7 @@ import {
   secretName,
   type KindSchema,
 } from './common.ts';
+import { secretTemplate } from './secret-template.ts';
 
 /** A path in the pod that runs the supervisor. The collector would take `$` for a variable; it is doubled for it. */
 const absolutePath = z
@@ -103,6 +104,7 @@ const spec = z
       )
       .optional()
       .describe('How the daemon enrolls. Nothing is issued where this is absent.'),
+    secretTemplate,
     deletionPolicy: z
       .enum(['Delete', 'Revoke', 'Retain'])
       .default('Delete')

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
+  causeOfKeyStep,
   decideFleetApiKey,
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
+  type FleetApiKeyStep,
 } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
 import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { anAccount } from '../../../support/kubernetes/an-account.ts';
@@ -43,6 +45,8 @@ interface Given extends Partial<Omit<FleetApiKeyFacts, 'binding'>> {
 const factsWith = (given: Given = {}): FleetApiKeyFacts => ({
   account: { is: 'ready', account },
   room: true,
+  writers: [],
+  isDressed: true,
   registered: { key: true, previousKey: true },
   secret: { own: true, digest: 'h1' },
   ...given,
@@ -85,6 +89,7 @@ describe('what is done first', () => {
       { do: 'register', overlapMs: 600_000 },
     ],
     ['all is as it should be', {}, undefined],
+    ['its labels or annotations are not right', { isDressed: false }, { do: 'dress' }],
     ['a key was noted, and then the reason for it went away', { binding: { pending } }, undefined],
     ['the Secret was deleted', { secret: undefined }, ISSUE],
     ['the Secret was overwritten', { secret: { own: true, digest: 'foreign' } }, ISSUE],
@@ -102,7 +107,17 @@ describe('what is done first', () => {
     [
       'another key is due, and there is one before this one still',
       { binding: { previousKey }, secret: undefined },
+      undefined,
+    ],
+    [
+      'the same, and the key before has just had its time',
+      { binding: { previousKey: { ...previousKey, validUntil: NOW } }, secret: undefined },
       { do: 'revoke', keyId: 'k0', after: { ...base, key } },
+    ],
+    [
+      'the same, and the key before was revoked by somebody: nothing has to be awaited',
+      { binding: { previousKey }, secret: undefined, registered: { key: true, previousKey: false } },
+      { do: 'note', after: { ...base, key } },
     ],
     [
       'the Secret of another name has had its time',
@@ -255,4 +270,82 @@ test('a key that was revoked while its successor was on the way has no successor
   expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
   // A person who changes the spec asks for it.
   expect(stepOf(decide(resourceWith({}, { generation: 2 }), factsWith(given)))).toMatchObject({ do: 'register' });
+});
+
+describe('a Secret that has lost its key while a former key works', () => {
+  const lost = factsWith({ binding: { previousKey }, secret: { own: true, digest: 'foreign' }, writers: ['rival'] });
+
+  test('names the other writer, the former key and its end, and is looked at then', () => {
+    const decision = decide(resourceWith(), lost);
+    const ready = reasonOf(decision);
+    expect(ready).toMatchObject({ status: 'False', reason: 'WriteConflict' });
+    for (const word of ['“rival”', 'k0', new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z')]) {
+      expect(ready?.message).toContain(word);
+    }
+    expect('settled' in decision && decision.settled.requeueAfterMs).toBe(HOUR);
+  });
+
+  test('has another one at once where the current key was revoked: the former one stays the only one', () => {
+    const registered = { key: false, previousKey: true };
+    expect(stepOf(decide(resourceWith({}, { generation: 2 }), { ...lost, registered }))).toEqual(ISSUE);
+  });
+
+  test('a rotation that is due waits, and the key is Issued', () => {
+    const facts = factsWith({ binding: { previousKey: { keyId: 'k0', validUntil: NOW + 2 * HOUR } } });
+    expect(reasonOf(decide(rotating, facts, NOW + HOUR))).toMatchObject({ status: 'True', reason: 'Issued' });
+  });
+});
+
+describe('the cause of a step', () => {
+  const cause = (given: Given, more: Partial<FleetApiKeyResource> = {}, step: FleetApiKeyStep = { do: 'issue' }) =>
+    causeOfKeyStep(step, resourceWith({}, more), factsWith(given))?.cause;
+
+  test.each<[string, Given, Partial<FleetApiKeyResource>, string | undefined]>([
+    ['a first key has none', { binding: undefined }, {}, undefined],
+    ['a further key of the same spec is an answer to somebody', {}, {}, 'outside'],
+    ['a further key of another spec was asked for', {}, { generation: 2 }, 'spec'],
+    ['one that was lost before it was registered is an answer', { binding: { pending } }, { generation: 2 }, 'outside'],
+  ])('%s', (_what, given, more, expected) => {
+    expect(cause(given, more)).toBe(expected);
+  });
+
+  test('a revocation has none', () => {
+    expect(cause({}, {}, { do: 'revoke', keyId: 'k1', after: undefined })).toBeUndefined();
+  });
+});
+
+describe('a key that expires', () => {
+  const AT = '2030-01-01T00:00:00Z';
+  const END = Date.parse(AT);
+  const expiring = resourceWith({ expiresAt: AT });
+  const made = { ...key, expiresAt: END, issuedAt: END - HOUR };
+
+  test.each<[string, Given, number, object | undefined]>([
+    ['is issued before', { binding: undefined }, END - 1, ISSUE],
+    ['is not issued at its instant', { binding: undefined }, END, undefined],
+    ['stays until then', { binding: { key: made } }, END - 1, undefined],
+    ['is another one where the spec has another instant', { binding: { key } }, END - 1, ISSUE],
+    [
+      'takes its former one with it',
+      { binding: { key: made, previousKey } },
+      END,
+      { do: 'revoke', keyId: 'k0', after: { ...base, key: made } },
+    ],
+    [
+      'is revoked where it was made for a later instant',
+      { binding: { key } },
+      END,
+      { do: 'revoke', keyId: 'k1', after: base },
+    ],
+    ['is not made anew when its Secret goes', { binding: { key: made }, secret: undefined }, END, undefined],
+  ])('%s', (_what, given, at, step) => {
+    expect(stepOf(decide(expiring, factsWith(given), at))).toEqual(step);
+  });
+
+  test('says so at its instant, and is looked at then', () => {
+    const facts = factsWith({ binding: { key: made } });
+    const before = decide(expiring, facts, END - 1000);
+    expect('settled' in before && before.settled.requeueAfterMs).toBe(1000);
+    expect(reasonOf(decide(expiring, facts, END))).toMatchObject({ status: 'False', reason: 'KeyExpired' });
+  });
 });

@@ -59,6 +59,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   app: issued,
   candidate: undefined,
   namespaceUid: undefined,
+  isDressed: true,
   seenAt: null,
   secret: { own: true, digests: WITH_CODE },
   wanted: { ...CONTENT, settings: '' },
@@ -299,7 +300,7 @@ describe('the status', () => {
     (facts, _why) => {
       const settled = statusOf(facts, EXPIRES - DAY);
       expect(settled).toMatchObject({ requeueAfterMs: expect.any(Number) as number });
-      expect((settled as { requeueAfterMs: number }).requeueAfterMs).toBeGreaterThanOrEqual(60_000);
+      expect((settled as { requeueAfterMs: number }).requeueAfterMs).toBeGreaterThanOrEqual(25_000);
     },
   );
 

@@ -65,6 +65,7 @@ const factsWith = (facts: Partial<FleetAppFacts> = {}): FleetAppFacts => ({
   app: active,
   candidate: undefined,
   namespaceUid: undefined,
+  isDressed: true,
   seenAt: null,
   secret: holding(SECRET),
   wanted: { ...CONTENT, settings: 's1' },

@@ -46,6 +46,7 @@ const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFa
   first: 'one',
   header: 'none',
   stored: { enabled: true },
+  isHeaderAlone: false,
   seenTag: '9-60f1a2b3c4d5e6f7',
   ours: true,
   inSync: true,

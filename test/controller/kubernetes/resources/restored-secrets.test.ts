@@ -26,6 +26,8 @@ describe('the Secret of a key', () => {
         room: true,
         registered: { key: registered, previousKey: false },
         secret: { own: false, orphan, digest },
+        isDressed: true,
+        writers: [],
       },
       { at: 2, refused: [] },
     );
@@ -60,6 +62,7 @@ describe('the Secret of an app', () => {
       namespaceUid: undefined,
       seenAt: null,
       secret: { own: false, orphan, digests },
+      isDressed: true,
       wanted: { ...address, settings: '' },
     });
 
@@ -130,7 +133,9 @@ describe('a Secret of the namespace', () => {
     };
     const owned = { get: () => object, written: () => undefined };
     const owner = { kind: 'FleetApiKey', name: 'ci', uid: 'new' } as const;
-    return createSecrets({ api, owned, namespace: 'team', owner, signal: new AbortController().signal });
+    const { signal } = new AbortController();
+    const none = { get: () => undefined };
+    return createSecrets({ api, owned, headers: none, namespace: 'team', owner, template: {}, signal });
   }
 
   test.each<[KubeObject, boolean, string]>([

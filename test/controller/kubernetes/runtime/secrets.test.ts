@@ -23,8 +23,10 @@ function secretsOf(object: KubeObject | undefined, owned?: KubeObject): Secrets 
   return createSecrets({
     api,
     owned: { get: () => owned, written: () => undefined },
+    headers: { get: () => undefined },
     namespace: 'team',
     owner: { kind: 'FleetOtelConfig', name: 'export', uid: 'o' },
+    template: {},
     signal: new AbortController().signal,
   });
 }
@@ -88,9 +90,13 @@ test.each([
   [ENDPOINT, to('export', 'otel.example.com'), 'no scheme'],
   ['', to('export', ''), 'no endpoint'],
   ['ftp://otel.example.com', to('export', 'ftp://otel.example.com'), 'another protocol'],
-])('the header for %s is not read with %j (%s)', async (endpoint, annotations, _what) => {
-  expect(await headerOf(endpoint, annotations)).toBe('NotForThis');
-});
+])(
+  'the header for %s is not read with %j (%s)',
+  async (endpoint, annotations: Record<string, string> | undefined, _what) => {
+    const isNamed = annotations?.['muster.dev/auth-header-for'] === 'export';
+    expect(await headerOf(endpoint, annotations)).toBe(isNamed ? 'NotForEndpoint' : 'NotForResource');
+  },
+);
 
 test('nor is it without the label', async () => {
   expect(await headerOf(ENDPOINT, to('export', ORIGIN), {})).toBe('NotLabelled');

@@ -129,6 +129,32 @@ test('a key that is due later is worked on at once when it is added', async () =
   await until(() => calls === 3);
 });
 
+test('a key that changes all the time is worked on ten times at once, then once a second', async () => {
+  let calls = 0;
+  await using it = running(async () => void (calls += 1));
+  const change = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n += 1) {
+      it.queue.add('a');
+      await until(() => it.queue.idle);
+    }
+  };
+  await change(30);
+  expect(calls).toBe(10);
+  it.queue.add('b');
+  await until(() => it.queue.idle && calls === 11);
+  await until(() => it.clock.sleeping === 1);
+  it.clock.advance(1000);
+  await until(() => calls === 12);
+  await change(30);
+  expect(calls, 'one more by its pace, at most').toBeLessThanOrEqual(13);
+  // After a while without changes it is as at first.
+  it.clock.advance(60_000);
+  await until(() => it.queue.idle);
+  const before = calls;
+  await change(30);
+  expect(calls - before).toBe(10);
+});
+
 test('a key that is forgotten does not come back', async () => {
   const calls: string[] = [];
   await using it = running(async (key) => {
