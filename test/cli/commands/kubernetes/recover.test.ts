@@ -41,12 +41,15 @@ onEachBackend('the recovery of a namespace', (backend) => {
     const env = { MUSTER_CLIENT_OPS_URL: muster.ops, MUSTER_CLIENT_OPERATOR_TOKEN: OPERATOR_TOKEN };
     const command = ['kubernetes', 'recover', 'production', '--namespace-uid', UID];
     const dry = await musterHere([...command, '--dry-run'], env);
-    expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing is bound in the namespace') });
+    expect(dry).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Nothing is bound in the namespace') as string,
+    });
     expect((await ask(muster, 'bindings?namespace=production')).body).toEqual({ bindings: [] });
     const done = await musterHere(command, env);
     expect(done).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`with the UID ${UID} may take it up, until`),
+      stderr: expect.stringContaining(`with the UID ${UID} may take it up, until`) as string,
     });
     expect((await ask(muster, 'bindings?namespace=production')).body).toMatchObject({
       recovery: { namespaceUid: UID },
