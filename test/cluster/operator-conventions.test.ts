@@ -139,7 +139,7 @@ describeOn('control plane', 'the operator and the conventions', () => {
     }
     const [waiting, failed, current, ending] = ['InProgress', 'Failed', 'Current', 'Terminating'] as const;
     expect(lifeOf('FleetAccount', 'acme')).toEqual([waiting, current, waiting, current, ending]);
-    expect(lifeOf('FleetApp', 'scanner')).toEqual([waiting, current, ending]);
+    expect(lifeOf('FleetApp', 'scanner')).toEqual([waiting, failed, waiting, current, ending]);
     expect(lifeOf('FleetApiKey', 'key')).toEqual([waiting, current, failed, waiting, current, ending]);
     expect(lifeOf('FleetOtelConfig', 'export')).toEqual([waiting, failed, waiting, current, ending]);
   });

@@ -44,8 +44,8 @@ export const KUBERNETES: readonly Mutant[] = [
   },
   {
     name: "any FleetOtelConfig may use the Secret of a collector's header",
-    file: 'src/controller/kubernetes/runtime/secrets.ts',
-    search: 'listed(HEADER_FOR).includes(name) &&',
+    file: 'src/controller/kubernetes/client/header-secret.ts',
+    search: "if (!listed(HEADER_FOR).includes(name)) return 'NotForResource';",
     replacement: '',
     rule: 'Kubernetes: a Secret with a header serves the resources alone that it names.',
     caughtBy: ['test/controller/kubernetes/runtime/secrets.test.ts'],
@@ -142,7 +142,7 @@ export const KUBERNETES: readonly Mutant[] = [
   {
     name: 'a binding is forgotten whose resource the API server knows',
     file: 'src/controller/kubernetes/gone-resources.ts',
-    search: 'return found?.metadata.uid !== uid;',
+    search: 'return found.metadata.uid !== uid && (await bindings.get(found.metadata.uid)) !== undefined;',
     replacement: 'return true;',
     rule: 'Kubernetes: a binding is forgotten only where the API server has no resource of its UID.',
     caughtBy: ['test/controller/kubernetes/gone-resources.test.ts'],

@@ -108,8 +108,8 @@ export const parametersOf = ({ url = '' }: Pick<IncomingMessage, 'url'>): URLSea
 
 /**
  * The query of a request as its operation declares it; empty where it declares none.
- * @throws Refusal `invalid_request` for a parameter that its schema refuses, and for one that is there more than once: it
- *   would be a guess which one counts
+ * @throws Refusal `invalid_request` for a parameter that its schema refuses, and for one that is there more than once,
+ *   of which no one counts more than the others
  */
 export function queryOf(request: Pick<IncomingMessage, 'url'>, declared: ZodObject | undefined): output<ZodObject> {
   if (!declared) return {};

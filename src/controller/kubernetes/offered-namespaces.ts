@@ -6,7 +6,7 @@ import type { Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { KubeApi } from './client/kube-api.ts';
 import type { DomainTools } from './runtime/kind.ts';
-import { readableNamespaceUid } from './runtime/namespace-uid.ts';
+import { readableNamespaceUid } from './client/namespace-uid.ts';
 
 /*
  * A consent names a namespace, and means the one that has the name when Muster first looks: a later one of that name

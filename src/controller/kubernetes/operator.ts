@@ -22,7 +22,7 @@ import type { Informer } from './runtime/informer.ts';
 import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
 import type { NamespaceCache } from './runtime/namespace-cache.ts';
 import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
-import { readableNamespaceUid } from './runtime/namespace-uid.ts';
+import { readableNamespaceUid } from './client/namespace-uid.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
 import { parseWorkKey, templateOf } from './runtime/resource.ts';
 import { createSecrets } from './runtime/secrets.ts';

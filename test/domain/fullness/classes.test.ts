@@ -16,6 +16,7 @@ describe('A12: the classes of commits', () => {
       'account.released',
       // The controller's own work.
       'resource.forgotten',
+      'resource.recovered',
       'key.revoked',
       'app.released',
       'app.revoked',

@@ -4,7 +4,7 @@ import { until } from '../time/until.ts';
 import { metric } from '../service/daemon.ts';
 import type { Muster } from '../service/muster.ts';
 
-/** The number of looks at the files of the configuration that have ended. The service sleeps from then to the next one. */
+/** The number of looks at the files of the configuration that have ended; the service sleeps between two looks. */
 const looksOf = (muster: Muster): Promise<number> =>
   metric(muster, 'muster_loop_duration_seconds_count{loop="files",result="ok"}');
 

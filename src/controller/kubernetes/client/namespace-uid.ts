@@ -1,4 +1,4 @@
-import { isKubeError, type KubeApi } from '../client/kube-api.ts';
+import { isKubeError, type KubeApi } from './kube-api.ts';
 
 /** The UID of a namespace; undefined where there is none, or it may not be read. @throws KubeError for other reasons */
 export async function readableNamespaceUid(
