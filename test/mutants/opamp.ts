@@ -147,7 +147,7 @@ export const OPAMP: readonly Mutant[] = [
   {
     name: 'a full store keeps a purge from the agents',
     file: KEPT,
-    search: "if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;",
+    search: 'if (!isFull(error)) throw error;',
     replacement: 'throw error;',
     rule: 'OpAMP: a full store keeps no state of agents, and they are answered all the same.',
     caughtBy: [TROUBLE],
