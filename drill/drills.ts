@@ -4,7 +4,7 @@ import { ETCD_PREFIX, type Stage } from './stage.ts';
 
 /** A fault that is brought in, so that somebody sees its alert and mends it before it is one. */
 export interface Drill {
-  /** What is done, for whoever looks on. */
+  /** The steps, in words for the person who runs it. */
   readonly fault: string;
   readonly alert: string;
   readonly mend: string;

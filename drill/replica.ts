@@ -7,7 +7,7 @@ import type { Urls } from '../src/cli/connection/service-urls.ts';
 import { guard } from '../test/support/run/guard.ts';
 import { until } from '../test/support/time/until.ts';
 
-/** How a replica is started; it has the same places each time. */
+/** The settings of a replica; it has the same places each time it starts. */
 export interface Launch {
   readonly urls: Urls;
   readonly env: Readonly<Record<string, string>>;

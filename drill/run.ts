@@ -3,13 +3,13 @@ import { commandsOf, run } from './runbook.ts';
 import { DRILLS, type Drill, type DrillName } from './drills.ts';
 import { DIVIDED_BY, Stage } from './stage.ts';
 
-/** What a drill came to. */
+/** The result of a drill. */
 export interface Outcome {
   /** From the fault until Prometheus had the alert firing. */
   readonly firedSeconds: number;
   /** From the mend until it fired no more. */
   readonly endedSeconds: number;
-  /** What each command of the runbook printed while it fired. */
+  /** The output of each command of the runbook while the alert fired. */
   readonly printed: readonly string[];
 }
 

@@ -28,7 +28,7 @@ const ENTRIES = {
   'with another clock': join(import.meta.dirname, '../test/system/fixtures/moved-wall-clock.ts'),
 } as const;
 
-/** How a replica differs from the others; by default not at all. */
+/** The differences of a replica from the others; by default none. */
 interface Different {
   readonly entry?: keyof typeof ENTRIES;
   readonly operatorToken?: string;

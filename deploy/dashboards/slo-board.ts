@@ -46,7 +46,7 @@ const budget = (words: Pick<Panel, 'title' | 'description'>, { bad, all, allowed
     '{{listener}}',
   );
 
-/** What is left of the budgets; they stand on the overview, too. */
+/** The rest of the budgets; they stand on the overview, too. */
 export const budgets = [
   budget(
     {
@@ -123,7 +123,7 @@ const within = (window: string, kind: 'rate' | 'increase') => (name: string, mor
 const now = within('5m', 'rate');
 const lately = within('6h', 'increase');
 
-/** How many times faster than allowed these alone spend the budget of their listener. */
+/** The burn rate of these alone: 1 spends the budget of their listener just as fast as allowed. */
 const spentBy = ({ all, allowed }: Objective, bad: string): string =>
   `${bad} / on (cluster, listener) group_left () ${recorded(all, '5m')} / ${allowed}`;
 /** The answers that took longer than 250 ms. */

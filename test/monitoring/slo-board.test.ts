@@ -45,7 +45,7 @@ const by = (route: string, method: string, more = ''): string =>
   `{${more}listener="api",method="${method}",route="${route}"}`;
 const UNAVAILABLE = 'code="upstream_unavailable",';
 
-/** What each query of a panel finds, by the title of the panel. */
+/** The series that each query of a panel finds, by the title of the panel. */
 const FINDS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'Error budget left of 30 days': { [API]: 1 - 35, [DEVICE]: 1 },
   'Latency budget left of 30 days': { [API]: 1 - 20 },

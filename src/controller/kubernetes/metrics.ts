@@ -26,7 +26,7 @@ export interface OperatorGauges {
   readonly namespaces: () => Iterable<readonly [standing: NamespaceStanding, count: number]>;
   /** How many resources there are, by kind and the status of their condition Ready. */
   readonly resources: () => Iterable<readonly [kind: string, ready: string, count: number]>;
-  /** How many of them are held back, since others change again and again what they describe, by kind. */
+  /** The number of those that are held back, since others change again and again what they describe, by kind. */
   readonly contended: () => Iterable<readonly [kind: string, count: number]>;
 }
 

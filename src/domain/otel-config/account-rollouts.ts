@@ -4,7 +4,7 @@ import type { RolloutCounts } from './rollout.ts';
 
 /* The accounts whose rollouts stand out: the leader counts all of them once a minute, and each replica knows these. */
 
-/** How far the current configuration of one account has come. */
+/** The rollout of the current configuration of one account. */
 export interface AccountRollout extends RolloutCounts {
   readonly accountId: string;
   readonly revision: number;
@@ -45,7 +45,7 @@ export function ranked(accounts: readonly AccountRollout[], by: RolloutRanking):
 const compare = (by: RolloutRanking, one: AccountRollout, other: AccountRollout): number =>
   SCORES[by](other) - SCORES[by](one) || (one.accountId < other.accountId ? -1 : 1);
 
-/** What the leader counted in its last round. */
+/** The counts of the leader's last round. */
 export interface CountedRollouts {
   /** On the wall clock in milliseconds. */
   readonly countedAt: number;
@@ -75,7 +75,7 @@ export class RankedRollouts {
   }
 }
 
-/** What the leader counted last, on every replica. */
+/** The leader's last counts, on every replica. */
 export interface AccountRollouts {
   /** Publishes this from now on. @param counted undefined on a replica that leads no longer */
   counted(counted: CountedRollouts | undefined): void;

@@ -69,7 +69,7 @@ describeOn('control plane', 'a cluster that is restored under new UIDs', () => {
     return (body['apps'] as { appId: string; status: string }[]).map(({ appId, status }) => `${appId} ${status}`);
   };
 
-  /** What Velero restores: names, labels and specs, without owners, finalizers and UIDs. */
+  /** The parts that Velero restores: names, labels and specs, without owners, finalizers and UIDs. */
   async function restore(values: Readonly<Record<string, object>>): Promise<void> {
     for (const name of secretsOf) {
       const secret = await team.get('secret', name);

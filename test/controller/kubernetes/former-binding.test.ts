@@ -14,7 +14,7 @@ import { asResource } from '../../support/kubernetes/decisions.ts';
 import { write } from '../../support/metering/metering.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 
-/* When a resource under a new UID waits for an operator's consent, and when it goes on (ADR 0064). */
+/* A resource under a new UID waits for an operator's consent, and then goes on (ADR 0064). */
 
 const HERE = 'ns-here';
 

@@ -30,7 +30,7 @@ interface World {
   readonly bound?: readonly string[];
   /** Memory has a resource of another UID under the names of this one. */
   readonly another?: string;
-  /** When a consent to recover a namespace ends. */
+  /** The end of a consent to recover a namespace. */
   readonly consentUntil?: number;
 }
 

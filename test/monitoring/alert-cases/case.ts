@@ -9,7 +9,7 @@ export interface Situation {
   readonly at: string;
   /** The step of the values and of the evaluation; a minute unless it says otherwise. */
   readonly step?: string;
-  /** Of the alert that fires, where they are not those of the other situations. */
+  /** Those of the alert that fires, where they are not those of the other situations. */
   readonly labels?: Labels;
 }
 

@@ -10,7 +10,7 @@ const device = z.object({
   at: instant('When it said so.'),
 });
 
-/** How many daemons are in which state. */
+/** The number of daemons in each state. */
 const rolloutCounts = {
   revision: count('The revision of the configuration, or of its purge; 0 where none was stored.', 7),
   devices: count('The daemons that receive the configuration.', 100),

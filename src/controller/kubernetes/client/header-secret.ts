@@ -10,7 +10,7 @@ export const HEADER_FOR = 'muster.dev/auth-header-for';
 /** The annotation that names the origins to which the values may be sent, separated by commas. */
 export const HEADER_ENDPOINT = 'muster.dev/auth-header-endpoint';
 
-/** Why a header cannot be had: one cause for each that somebody mends in another way. */
+/** The causes for which there is no header: each is mended in another way. */
 export type NoHeader = 'NoSecret' | 'NotLabelled' | 'NotForResource' | 'NotForEndpoint' | 'NoKey';
 
 const ANNOTATION_CHARACTERS_MAX = 8192;
@@ -20,7 +20,7 @@ const BARE_ORIGIN = /^https?:\/\/[^/?#@\\\s]+\/?$/i;
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 
-/** Which annotation of a header's Secret does not name the resource, or the origin of the endpoint. */
+/** The annotation of a header's Secret that does not name the resource, or the origin of the endpoint. */
 export function unboundTo(
   { metadata }: KubeObject,
   name: string,

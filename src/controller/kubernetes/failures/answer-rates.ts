@@ -1,7 +1,7 @@
 import type { Clock } from '../../../time/clock.ts';
 
 /*
- * How often Muster writes in answer to others, for each resource (ADR 0067). Two programs that undo each other's
+ * The rates at which Muster writes in answer to others, for each resource (ADR 0067). Two programs that undo each other's
  * changes would otherwise write as fast as both can.
  */
 

@@ -84,7 +84,7 @@ function holdsCurrentKey({ spec }: FleetApiKeyResource, { binding, registered, s
   return secret?.orphan === true && registered.key && isCurrent;
 }
 
-/** When the keys of the spec stop working, in milliseconds since 1970; undefined: never. */
+/** The time at which the keys of the spec stop working, in milliseconds since 1970; undefined: never. */
 export const expiryOf = ({ expiresAt }: FleetApiKeySpec): number | undefined =>
   expiresAt === undefined ? undefined : Date.parse(expiresAt);
 

@@ -174,7 +174,7 @@ interface ReconcileRun {
    * @throws KubeError
    */
   namespaceUid(): Promise<string | undefined>;
-  /** How often the resource's changes are answered. */
+  /** The rate at which the resource's changes are answered. */
   readonly rates: ResourceRates;
   /** Milliseconds since this operator last wrote the resource's status in this term; Infinity where it has not. */
   sinceStatusMs(): number;

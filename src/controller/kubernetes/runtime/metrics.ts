@@ -4,7 +4,7 @@ import { KIND_SCHEMAS } from '../schema/crd.ts';
 /* The metrics of an informer's lists and watches: the verbs that it calls, and the closed set of their label. */
 
 /**
- * Why a list or a watch failed: `unreadable` where the answer was no object of the resource, `no_definition` where the
+ * The cause for which a list or a watch failed: `unreadable` where the answer was no object of the resource, `no_definition` where the
  * cluster has no CustomResourceDefinition of it.
  */
 const INFORMER_FAILURES = [

@@ -33,7 +33,7 @@ export class WorkQueue {
   /** When a key is due, on the monotonic clock. */
   readonly #due = new Map<string, number>();
   readonly #failures = new Map<string, number>();
-  /** When a key has taken all the turns that changes made ready, one a pause, on the monotonic clock. */
+  /** The time at which a key has taken all the turns that changes made ready, one a pause, on the monotonic clock. */
   readonly #pacedTo = new Map<string, number>();
   #wake = new AbortController();
 

@@ -5,7 +5,7 @@ import { musterHere } from '../../../support/service/muster-command.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
-/* What custom resources stand for, and the consent that a restored namespace takes it up (docs/CONTRACT.md). */
+/* The bindings of custom resources, and the consent that a restored namespace takes it up (docs/CONTRACT.md). */
 
 const UID = '5f2b1c9e-0c4e-4f63-9a54-2d1c7b0e8a31';
 const ask = ({ ops }: Muster, path: string, method = 'GET', body?: object): Promise<Answer> =>

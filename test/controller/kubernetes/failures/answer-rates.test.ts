@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AnswerRates, type Cause } from '../../../../src/controller/kubernetes/failures/answer-rates.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
-/* How often Muster writes in answer to others, by the hours of a writer that never stops. */
+/* The rates at which Muster writes in answer to others, by the hours of a writer that never stops. */
 
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;

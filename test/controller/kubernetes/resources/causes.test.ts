@@ -20,7 +20,7 @@ import { asResource } from '../../../support/kubernetes/decisions.ts';
 import { anAccount, aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';
 
-/* Which writes have a rate: those that are made since somebody has changed something. */
+/* The writes that have a rate are those that are made since somebody has changed something. */
 
 const bound = (more: Partial<BindingRecord> = {}) =>
   foundAt(1, { kind: 'K', namespace: 'team', name: 'one', accountId: 'a', generation: 1, ...more });

@@ -7,7 +7,7 @@ import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';
 
-/* Which Secrets that a restore brought back a resource takes over: those that hold what is bound now (ADR 0064). */
+/* A resource takes over those restored Secrets that hold what is bound now (ADR 0064). */
 
 const link = { kind: 'FleetApp', namespace: 'team', name: 'one', accountId: 'a', generation: 1 };
 
