@@ -9,6 +9,7 @@ import { parseRecord } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { expectUnchanged, type Store } from '../../../src/store/port.ts';
 import { keyLine, keysOf, rotate, untilJoined, untilKeys, writeKeys } from '../../support/records/key-lines.ts';
+import { metric } from '../../support/service/daemon.ts';
 import {
   call,
   createApp,
@@ -116,13 +117,17 @@ onEachBackend('key rotation', (backend) => {
       return removed.outcome === 'committed';
     });
     store.down.add('hold');
-    for (let tried = store.calls.hold; tried < 8; tried = store.calls.hold) {
+    // The clock stands still until a round has ended: the pause to the next one begins then.
+    const rounds = (result: 'ok' | 'failed') =>
+      metric(muster, `muster_loop_duration_seconds_count{loop="replicas",result="${result}"}`);
+    await until(async () => (await rounds('ok')) > 0);
+    while (store.calls.hold < 8) {
+      const before = await rounds('failed');
       clock.advance(5000);
-      await until(() => store.calls.hold > tried);
+      await until(async () => (await rounds('failed')) > before);
     }
     store.down.delete('hold');
     expect((await keysOf(muster)).replicas).toEqual([]);
-    await until(() => clock.sleeping > 0);
     clock.advance(5000);
     await until(async () => (await keysOf(muster)).replicas.length === 1);
   });
