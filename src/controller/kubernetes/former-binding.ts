@@ -4,7 +4,7 @@ import { isFalse, type ConditionState } from './runtime/conditions.ts';
 import type { ReconcileContext } from './runtime/kind.ts';
 import type { Resource } from './runtime/resource.ts';
 import type { FleetAccountResource } from './resources/fleet-account-decide.ts';
-import { accountOf } from './resources/account-ref.ts';
+import { accountOf, accountTrouble } from './resources/account-ref.ts';
 
 /*
  * A restore brings the resources back under new UIDs. One whose names match the binding of another UID takes that up by
@@ -47,7 +47,7 @@ export async function formerOfAccount(
 
 /**
  * Has a resource without a binding take up the one of a former UID, where there is one of its names and its account.
- * @returns the condition `Ready` of a resource that has to wait for the consent; undefined where it may go on
+ * @returns the condition `Ready` of a resource that has to wait for the consent, or for its account; undefined where it may go on
  * @throws KubeError, StoreUnavailable, Busy, StaleRead, BadRecord
  */
 export async function formerOfDependant(resource: Dependant, context: Recovering): Promise<ConditionState | undefined> {
@@ -55,7 +55,8 @@ export async function formerOfDependant(resource: Dependant, context: Recovering
   if (candidates.length === 0) return undefined;
   const { adoptAppId, accountRef } = resource.spec;
   const found = await accountOf(context, accountRef.name, undefined);
-  if (found.is !== 'ready') return undefined;
+  // The account may be recovered a moment later: what this goes on with would be new then, beside the former.
+  if (found.is !== 'ready') return accountTrouble(found, accountRef.name);
   for (const former of candidates) {
     const { accountId, appId = '' } = former.record;
     if (accountId !== found.account.id || (adoptAppId !== undefined && adoptAppId !== appId)) continue;

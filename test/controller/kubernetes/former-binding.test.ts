@@ -58,6 +58,14 @@ const allow = (it: Operated, namespaceUid = HERE): Promise<unknown> =>
   createRecoveries(it.mutations).allow({ ...it.origin(), actor: 'operator' }, 'team', namespaceUid);
 
 onEachBackend('a resource under a new UID', (backend) => {
+  test('makes nothing while its account is not there yet, also with a consent', async () => {
+    await using it = await restored(backend);
+    await allow(it);
+    const waits = await formerOfDependant(aKey('key-2'), contextOf(it, { account: 'not-recovered' }));
+    expect(waits).toMatchObject({ type: 'Ready', status: 'False', reason: 'AccountNotReady' });
+    expect(await it.bindings.get('key-2')).toBeUndefined();
+  });
+
   test('waits, says how, and goes on with what was bound after the consent', async () => {
     await using it = await restored(backend);
     const waits = await formerOfAccount(anAccount('new'), contextOf(it));
@@ -96,7 +104,6 @@ onEachBackend('a resource under a new UID', (backend) => {
       (it) => formerOfAccount(anAccount('new', 'acme', { adoptAccountId: OTHER }), contextOf(it)),
     ],
     ['a key of another name', (it) => formerOfDependant(aKey('key-2', 'other'), contextOf(it))],
-    ['a key of an account that waits', (it) => formerOfDependant(aKey('key-2'), contextOf(it, { account: 'new' }))],
     [
       'an account whose former resource has lost it',
       async (it) => {

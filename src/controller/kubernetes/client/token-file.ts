@@ -15,6 +15,8 @@ export class TokenFile {
   readonly #clock: Pick<Clock, 'monotonic'>;
   #token: string | undefined;
   #lookAt = -Infinity;
+  /** The last look: requests at the same moment wait for it, too. */
+  #look: Promise<void> | undefined;
 
   constructor(path: string, clock: Pick<Clock, 'monotonic'>) {
     this.#path = path;
@@ -26,9 +28,14 @@ export class TokenFile {
     const now = this.#clock.monotonic();
     if (now >= this.#lookAt) {
       this.#lookAt = now + LOOK_MS;
-      this.#token = (await readToken(this.#path).catch(() => undefined)) ?? this.#token;
+      this.#look = this.#read();
     }
+    await this.#look;
     return this.#token;
+  }
+
+  async #read(): Promise<void> {
+    this.#token = (await readToken(this.#path).catch(() => undefined)) ?? this.#token;
   }
 
   /** Has the file read before the next request: the server refused the token. */

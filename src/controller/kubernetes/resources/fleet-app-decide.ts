@@ -75,7 +75,7 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     return notReady('Refused', refusal.says ?? `The step ${refusal.do} was refused: ${refusal.code}.`);
   }
   if (secret && !secret.own) {
-    if (holdsCurrentSecret(facts)) return { step: { do: 'takeSecret' } };
+    if (holdsCurrentSecret(resource, facts)) return { step: { do: 'takeSecret' } };
     const { name = '' } = spec.enrollment?.secretRef ?? {};
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
     return notReady('SecretNotOwned', message, SECRET_REQUEUE_MS);

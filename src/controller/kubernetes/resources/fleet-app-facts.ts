@@ -37,11 +37,12 @@ export interface FleetAppFacts {
 }
 
 /**
- * Whether the Secret of the spec is nobody's and holds, by its hashes, the app's id and the code or the credential that
+ * Whether the Secret of the spec is the bound one by its name, is nobody's and holds, by its hashes, the app's id and the code or the credential that
  * was bound last. That of an enrolled app may hold the id alone.
  */
-export function holdsCurrentSecret({ binding, secret, wanted }: FleetAppFacts): boolean {
-  const { appId, code, credential } = binding?.record ?? {};
+export function holdsCurrentSecret({ spec }: FleetAppResource, { binding, secret, wanted }: FleetAppFacts): boolean {
+  const { appId, code, credential, secretName } = binding?.record ?? {};
+  if (secretName === undefined || secretName !== spec.enrollment?.secretRef?.name) return false;
   if (secret?.orphan !== true || appId === undefined || secret.digests['appId'] !== wanted.appId) return false;
   const { enrollCode, [CREDENTIAL_KEY]: held, [SUPERVISOR_KEY]: file } = secret.digests;
   const codeIsBound = enrollCode === undefined || enrollCode === code?.hash;

@@ -155,9 +155,10 @@ export class NamespaceCache {
   }
 
   #ownedChanged({ now, before, own }: Change): void {
-    const object = now ?? before;
-    if (!object || own) return;
-    for (const { kind, name } of ownersOf(object)) {
+    if (own) return;
+    // One whose owner was taken away is in the way of that owner from now on.
+    const owners = [now, before].flatMap((object) => (object ? ownersOf(object) : []));
+    for (const { kind, name } of owners) {
       if (this.#kinds.informer(kind)) this.#enqueue(kind as KindName, name);
     }
   }

@@ -53,9 +53,25 @@ describe('the Secret of an app', () => {
   const code = { hash: 'code', expiresAt: 1 };
   const credential = { hash: 'credential', file: { digest: 'd', settings: 's' } };
   const address = { appId: 'A', serverUrl: 'U' };
-  const holds = (digests: Readonly<Record<string, string>>, more: object = { code, credential }, orphan = true) =>
-    holdsCurrentSecret({
-      binding: foundAt(3, { ...bound, ...more }),
+  const app = (name: string) =>
+    asResource(
+      'FleetApp',
+      {
+        accountRef: { name: 'acme' },
+        desiredState: 'Active',
+        secretFormat: 'enrollment',
+        deletionPolicy: 'Revoke',
+        enrollment: { secretRef: { name }, issue: 'Once' },
+      } as const,
+      {},
+    );
+  const holds = (
+    digests: Readonly<Record<string, string>>,
+    more: object = { code, credential },
+    { orphan = true, name = 'box' } = {},
+  ) =>
+    holdsCurrentSecret(app(name), {
+      binding: foundAt(3, { ...bound, secretName: 'box', ...more }),
       account: aReadyAccount('a'),
       app: undefined,
       candidate: undefined,
@@ -88,7 +104,11 @@ describe('the Secret of an app', () => {
   });
 
   test('of another owner is not, whatever it holds', () => {
-    expect(holds({ ...address, enrollCode: 'code' }, { code }, false)).toBe(false);
+    expect(holds({ ...address, enrollCode: 'code' }, { code }, { orphan: false })).toBe(false);
+  });
+
+  test('of another name than the bound one is not, whatever it holds', () => {
+    expect(holds({ ...address, enrollCode: 'code' }, { code }, { name: 'made-before' })).toBe(false);
   });
 });
 
