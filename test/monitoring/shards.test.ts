@@ -143,7 +143,7 @@ describe.skipIf(etcd === undefined || !findPrometheus())('replicas of one instal
   });
 });
 
-/** The text that a replica exposes, unchanged for days but for its clock; a time that it tells is one before all of them. */
+/** The text of a replica, unchanged for days but for its clock; a time that it tells is one before all of them. */
 function overDays(text: string): readonly { readonly series: string; readonly values: string }[] {
   const lines = [...text.matchAll(/^((?:muster|process|nodejs)_\w+)(?:\{(.*)\})? (\S+)$/gm)];
   const exposed = lines.map(([, name = '', labels = '', value = '']) => ({

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../time/clock.ts';
 
 /*
- * The rates at which Muster writes in answer to others, for each resource (ADR 0067). Two programs that undo each other's
- * changes would otherwise write as fast as both can.
+ * The rates at which Muster writes in answer to others, for each resource (ADR 0067). Two programs that undo
+ * each other's changes would otherwise write as fast as both can.
  */
 
 /**

@@ -37,8 +37,8 @@ export interface FleetAppFacts {
 }
 
 /**
- * Whether the Secret of the spec is the bound one by its name, is nobody's and holds, by its hashes, the app's id and the code or the credential that
- * was bound last. That of an enrolled app may hold the id alone.
+ * Whether the Secret of the spec is the bound one by its name, is nobody's and holds, by its hashes, the
+ * app's id and the code or the credential that was bound last. That of an enrolled app may hold the id alone.
  */
 export function holdsCurrentSecret({ spec }: FleetAppResource, { binding, secret, wanted }: FleetAppFacts): boolean {
   const { appId, code, credential, secretName } = binding?.record ?? {};

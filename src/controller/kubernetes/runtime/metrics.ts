@@ -4,8 +4,8 @@ import { KIND_SCHEMAS } from '../schema/crd.ts';
 /* The metrics of an informer's lists and watches: the verbs that it calls, and the closed set of their label. */
 
 /**
- * The cause for which a list or a watch failed: `unreadable` where the answer was no object of the resource, `no_definition` where the
- * cluster has no CustomResourceDefinition of it.
+ * The cause for which a list or a watch failed: `unreadable` where the answer was no object of the resource,
+ * `no_definition` where the cluster has no CustomResourceDefinition of it.
  */
 const INFORMER_FAILURES = [
   'conflict',
