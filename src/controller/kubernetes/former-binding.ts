@@ -47,7 +47,7 @@ export async function formerOfAccount(
 
 /**
  * Has a resource without a binding take up the one of a former UID, where there is one of its names and its account.
- * @returns the condition `Ready` of a resource that waits for the consent, or for its account; undefined where it may go on
+ * @returns the condition `Ready` of one that waits for the consent, or for its account; undefined where it may go on
  * @throws KubeError, StoreUnavailable, Busy, StaleRead, BadRecord
  */
 export async function formerOfDependant(resource: Dependant, context: Recovering): Promise<ConditionState | undefined> {
