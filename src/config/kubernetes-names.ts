@@ -5,7 +5,9 @@ import * as z from 'zod';
 const NAMESPACES_MAX = 1000;
 const NAMESPACE = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 /** Whether Kubernetes takes the name for a namespace. */
-export const isNamespace = (name: string): boolean => new RegExp(`^${NAMESPACE}$`).test(name);
+/** The name of one namespace. */
+export const NAMESPACE_NAME = new RegExp(`^${NAMESPACE}$`);
+export const isNamespace = (name: string): boolean => NAMESPACE_NAME.test(name);
 /** Names of namespaces, with commas between them. */
 export const namespaces = z.string().transform((value, ctx): readonly string[] => {
   const named = [...new Set(value.split(','))];

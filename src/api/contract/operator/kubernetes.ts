@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isNamespace } from '../../../config/kubernetes-names.ts';
+import { NAMESPACE_NAME } from '../../../config/kubernetes-names.ts';
 import { accountId, appId, closedBody, described, instant, keyId, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { uid } from './accounts.ts';
@@ -8,7 +8,7 @@ const UID = '5f2b1c9e-0c4e-4f63-9a54-2d1c7b0e8a31';
 const NAMESPACE = 'production';
 
 const namespace = described(
-  z.string().max(63).refine(isNamespace, 'must be the name of a namespace'),
+  z.string().max(63).regex(NAMESPACE_NAME, 'must be the name of a namespace'),
   'The namespace.',
   NAMESPACE,
 );
