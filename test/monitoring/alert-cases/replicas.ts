@@ -34,6 +34,7 @@ export const REPLICAS_CASES: AlertCases = {
         step: '10m',
         labels: {},
       },
+      { why: 'there is no series at all', series: {}, at: '10m', labels: {} },
       { why: 'nothing was ever scraped', series: gauge('up', '1x30', 'job="other"'), at: '10m', labels: {} },
     ],
     labels: JOB,
