@@ -49,11 +49,10 @@ export const DRILLS = {
     end: (stage) => stage.restart(),
   },
   'token-differs': {
-    fault: 'A replica starts with another operator token, and automation asks it as it asks the others.',
-    alert: 'MusterAuthenticationFailing',
+    fault: 'A replica starts with another operator token.',
+    alert: 'MusterOperatorTokensDiffer',
     mend: 'The replica gets the token that the others have.',
     inject: (stage) => stage.restart({ operatorToken: OTHER_TOKEN }),
-    goOn: (stage) => stage.ask(`${stage.urls[1]?.ops}/operator/v1/accounts`, stage.settings.operatorToken, 10),
     end: (stage) => stage.restart(),
   },
   'limited-account': {

@@ -6,6 +6,7 @@ import { OperatorClient } from '#client';
 import type { Urls } from '../src/cli/connection/service-urls.ts';
 import { guard } from '../test/support/run/guard.ts';
 import { until } from '../test/support/time/until.ts';
+import { callerEnvironment } from './caller-environment.ts';
 
 /** The settings of a replica; it has the same places each time it starts. */
 export interface Launch {
@@ -30,7 +31,7 @@ export class Replica implements AsyncDisposable {
     const output = openSync(log, 'a');
     const child = spawn(process.execPath, [entry], {
       stdio: ['ignore', output, 'inherit'],
-      env: { ...process.env, ...env, MUSTER_OPERATOR_TOKEN: token },
+      env: { ...callerEnvironment(), ...env, MUSTER_OPERATOR_TOKEN: token },
       detached: true,
     });
     closeSync(output);

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
+import { killAtExit } from '../test/support/run/guard.ts';
+import { callerEnvironment } from './caller-environment.ts';
 
 /* The commands of a section of docs/RUNBOOK.md, and the shell in which they run against a drill. */
 
@@ -44,7 +46,9 @@ export async function run(command: string, settings: Settings): Promise<string> 
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: COMMAND_MS_MAX,
     env: {
-      ...process.env,
+      ...callerEnvironment(),
+      // No context of the caller's decides which service a command asks.
+      XDG_CONFIG_HOME: settings.logs,
       ROOT,
       NODE: process.execPath,
       LOGS: settings.logs,
@@ -57,6 +61,7 @@ export async function run(command: string, settings: Settings): Promise<string> 
       MUSTER_CLIENT_OPERATOR_TOKEN: settings.operatorToken,
     },
   });
+  killAtExit(child);
   const [printed, complained] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return `${printed}${complained}`.trimEnd();
 }

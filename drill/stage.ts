@@ -117,7 +117,7 @@ export class Stage implements AsyncDisposable {
     this.#replicas[1] = await Replica.start(launch, ENTRIES[entry], operatorToken);
   }
 
-  /** Asks so many times at once what the client would not: too often, or with a wrong secret. */
+  /** Asks so many times at once, too often for the client. */
   async ask(url: string, token: string, times: number): Promise<void> {
     const headers = { authorization: `Bearer ${token}` };
     await Promise.all(Array.from({ length: times }, async () => (await fetch(url, { headers })).text()));

@@ -1,5 +1,5 @@
 import type { Board } from './board.ts';
-import { lines, number, of, rising, table } from './panel.ts';
+import { lines, number, of, rising, table, UNNAMED } from './panel.ts';
 import { perMinute, max, quantile, rate, series, sum } from './query.ts';
 
 const DEVICES = 'muster_rollout_devices';
@@ -67,8 +67,6 @@ const delivery = [
   ),
 ];
 
-const NAMED = 'with MUSTER_METRICS_ACCOUNTS=off';
-
 const accounts = [
   table(
     {
@@ -77,7 +75,7 @@ const accounts = [
         'At most 20 of each state, counted by the leader once a minute. All four rankings: `muster rollout list`.',
       unit: 'short',
       alert: 'MusterAccountRolloutFailing',
-      mayBeEmpty: `while every device has its configuration, and ${NAMED}`,
+      mayBeEmpty: `while every device has its configuration, and ${UNNAMED}`,
     },
     'account',
     { name: 'Failed', expr: max(series(TOP, 'state="failed"'), 'account') },
@@ -92,7 +90,7 @@ const accounts = [
       unit: 'percentunit',
       max: 1,
       alert: 'MusterAccountRolloutFailing',
-      mayBeEmpty: `while no rollout fails, and ${NAMED}`,
+      mayBeEmpty: `while no rollout fails, and ${UNNAMED}`,
     },
     of(max(series(FAILING), 'account'), '{{account}}'),
   ),

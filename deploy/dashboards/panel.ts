@@ -43,6 +43,9 @@ export interface Row {
 type Words = Pick<Panel, 'title' | 'description' | 'unit'> &
   Partial<Pick<Panel, 'steps' | 'max' | 'stacked' | 'width' | 'alert' | 'mayBeEmpty'>>;
 
+/** The end of a `mayBeEmpty`: the setting with which no series names an account. */
+export const UNNAMED = 'with MUSTER_METRICS_ACCOUNTS=off';
+
 const CALM: readonly Step[] = [{ color: 'green', from: null }];
 
 /** Draws lines over time, half as wide as the board. */

@@ -1,5 +1,5 @@
 import type { Board } from './board.ts';
-import { lines, number, of, rising, table } from './panel.ts';
+import { lines, number, of, rising, table, UNNAMED } from './panel.ts';
 import { max, perMinute, quantile, rate, series, sum } from './query.ts';
 
 const DECISIONS = 'muster_rate_decisions_total';
@@ -55,7 +55,7 @@ export const limitedAccounts = table(
       'At most 20, and for 5 minutes after it is over. By which key and operation, since when and until when: `muster limits`.',
     unit: 'short',
     alert: 'MusterAccountsLimited',
-    mayBeEmpty: 'while no account has used a quarter of its window, and with MUSTER_METRICS_ACCOUNTS=off',
+    mayBeEmpty: `while no account has used a quarter of its window, and ${UNNAMED}`,
   },
   'account',
   { name: 'Refused in the last minute', expr: max(series(TOP_REFUSED), 'account') },
@@ -194,7 +194,7 @@ const quotas = [
       description: 'The three of them, at the growth of the last hours.',
       unit: 's',
       alert: 'MusterAccountQuotaEnds',
-      mayBeEmpty: 'while no account grows, and with MUSTER_METRICS_ACCOUNTS=off',
+      mayBeEmpty: `while no account grows, and ${UNNAMED}`,
     },
     'account',
     { name: 'Time until the quota is used up', expr: max(series('muster_account_quota_left_seconds'), 'account') },
@@ -205,7 +205,7 @@ const quotas = [
       description: 'The three of them, by what they store.',
       unit: 'Bps',
       alert: 'MusterAccountsNearQuota',
-      mayBeEmpty: 'while no account grows, and with MUSTER_METRICS_ACCOUNTS=off',
+      mayBeEmpty: `while no account grows, and ${UNNAMED}`,
     },
     of(max(series('muster_account_growth_top_bytes_per_second'), 'account'), '{{account}}'),
   ),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { labelSelector, namespacedName, namespaces, scope } from './kubernetes-names.ts';
+import { labelSelector, namespacedName, namespaces, scope, secretTemplateText } from './kubernetes-names.ts';
 import { egressVariables, listen, ranges, store } from './addresses.ts';
 import { boundVariables } from './listeners.ts';
 import { opampVariables } from './opamp.ts';
@@ -237,6 +237,12 @@ const customResourceVariables = {
       unset: 'required',
       description: 'The URL of the device listener as daemons reach it. It stands in the Secrets of apps.',
     }),
+  MUSTER_KUBERNETES_SECRET_TEMPLATE: secretTemplateText.optional().meta({
+    unset: 'those of the resource alone',
+    description:
+      'Labels and annotations of each Secret that the operator makes. `spec.secretTemplate` of a resource adds to them, ' +
+      'and has the last word on a key.',
+  }),
 };
 
 /** The variables in the order and under the headings of docs/CONFIGURATION.md. */

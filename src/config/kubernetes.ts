@@ -1,5 +1,6 @@
 import { ConfigError } from './files/config-error.ts';
 import type { Environment } from './environment.ts';
+import type { SecretTemplate } from './kubernetes-names.ts';
 
 /** The settings of the role `kubernetes`. */
 export interface KubernetesConfig {
@@ -15,6 +16,8 @@ export interface KubernetesConfig {
   readonly release: string;
   /** The URL of the device listener, as daemons reach it. */
   readonly deviceUrl: string;
+  /** The labels and annotations of all Secrets that the operator makes. */
+  readonly secretTemplate: SecretTemplate;
 }
 
 /** @param kubeconfig the one variable that is not Muster's own: every client of Kubernetes reads it */
@@ -40,5 +43,6 @@ export function kubernetesOf(values: Environment, kubeconfig: string | undefined
   }
   const own = kubeconfig === undefined || kubeconfig === '' ? undefined : kubeconfig;
   const namespaces = values.MUSTER_KUBERNETES_NAMESPACES ?? [];
-  return { kubeconfig: own, deviceUrl, namespaces, namespaceSelector, scope, release };
+  const secretTemplate = values.MUSTER_KUBERNETES_SECRET_TEMPLATE ?? {};
+  return { kubeconfig: own, deviceUrl, secretTemplate, namespaces, namespaceSelector, scope, release };
 }

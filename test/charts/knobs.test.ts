@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { environment } from '../../src/config/environment.ts';
 import { toolPath } from '../cluster/support/control-plane/tools.ts';
 import {
   at,
@@ -11,6 +12,7 @@ import {
   ofKind,
   one,
   render,
+  template,
   type KubeObject,
   type Values,
 } from './support/render.ts';
@@ -103,6 +105,37 @@ describeWithHelm('what people look for', () => {
     expect(await image({ image: { tag: 'x', digest }, global: { imageRegistry: 'g.example/' } })).toBe(
       `g.example/muster@${digest}`,
     );
+  });
+});
+
+describeWithHelm('labels and annotations of all Secrets of the operator', () => {
+  const variable = environment.shape.MUSTER_KUBERNETES_SECRET_TEMPLATE;
+
+  test.each([
+    {},
+    { labels: { 'example.com/team': 'a' }, annotations: {} },
+    { annotations: { note: 'for $(HOST), 1 < 2' }, labels: { plain: '' } },
+  ])('%j are a variable, which the product takes', async (secretTemplate) => {
+    const text = environmentOf(await deployment({ operator: { secretTemplate } }))['MUSTER_KUBERNETES_SECRET_TEMPLATE'];
+    // Kubernetes reads $$( as $(, and a variable's name in it alone as the value.
+    expect(text ?? '').not.toMatch(/(?<!\$)\$\(/);
+    const isSet = Object.keys(secretTemplate).length > 0;
+    expect(variable.parse(text?.replaceAll('$$(', '$('))).toEqual(isSet ? secretTemplate : undefined);
+  });
+
+  test.each([
+    { labels: { 'app.kubernetes.io/name': 'x' } },
+    { annotations: { 'helm.sh/resource-policy': 'keep' } },
+    { labels: { 'muster.dev/auth-header': 'true' } },
+    { labels: { 'no spaces': 'x' } },
+    { labels: { plain: 'no spaces' } },
+    { labels: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`l${n}`, ''])) },
+    { label: {} },
+  ])('%j are refused by both', async (secretTemplate) => {
+    expect(variable.safeParse(JSON.stringify(secretTemplate)).success).toBe(false);
+    for (const helm of [3, 4] as const) {
+      await expect(template({ helm, values: { operator: { secretTemplate } } })).rejects.toThrow(/secretTemplate/);
+    }
   });
 });
 

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dumpYaml, loadYaml } from '@kubernetes/client-node';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { AlertTests, promtool } from '../support/monitoring/promtool.ts';
 import { alerts, ruleFiles } from '../support/monitoring/rules.ts';
 import {
   at,
@@ -135,6 +137,41 @@ describeWithHelm('rules', () => {
       expect(listAt(rule, 'equal').slice(-2)).toEqual(['region', 'cell']);
     }
     promtoolChecks(groupsOf(objects));
+  });
+});
+
+describeWithHelm('MusterDown where `absent`', () => {
+  const PATIENT_MS = 240_000;
+  const labels = { namespace: 'fleet', job: 'fleet/muster' };
+  const series = (name: string, values: string): Values => ({
+    series: `${name}{namespace="fleet",job="fleet/muster",instance="a"}`,
+    values,
+  });
+  const others: Values = { series: 'up{job="others"}', values: '1x600' };
+  const build = (values: string): Values => series('muster_build_info', values);
+  const up = (values: string): Values => series('up', values);
+
+  test.each<[absent: boolean, fires: boolean, why: string, at: string, ...series: Values[]]>([
+    [true, true, 'Prometheus scrapes nothing at all', '5h'],
+    [false, false, 'Prometheus scrapes nothing at all', '5h'],
+    [true, true, 'it has scraped others alone, for days', '40h', others],
+    [false, false, 'it has scraped others alone, for days', '40h', others],
+    [true, true, 'the targets are gone', '5h', build('1x5 stale'), up('1x5 stale'), others],
+    [false, false, 'the targets are gone, as to another shard', '5h', build('1x5 stale'), up('1x5 stale'), others],
+    [false, true, 'no target answers', '5h', build('1x5 stale'), up('1x5 0x600')],
+    [false, true, 'no target has answered for days', '90h', build('1x5 stale'), up('1x5 0x600')],
+    [false, false, 'one answers', '5h', build('1x600'), up('1x600')],
+  ])('is %j: %j where %s', { timeout: PATIENT_MS }, async (absent, fires, _, eval_time, ...input_series) => {
+    const metrics = { podMonitor: { enabled: true }, prometheusRule: { enabled: true, absent } };
+    const { expr } = z.object({ expr: z.string() }).parse(alertOf(await render({ values: { metrics } }), 'MusterDown'));
+    using files = new AlertTests();
+    const alert_rule_test = [{ eval_time, alertname: 'MusterDown', exp_alerts: fires ? [{ exp_labels: labels }] : [] }];
+    const file = files.write({
+      rule_files: [files.write({ groups: [{ name: 'down', rules: [{ alert: 'MusterDown', expr, for: '1m' }] }] })],
+      evaluation_interval: '10m',
+      tests: [{ interval: '10m', input_series, alert_rule_test }],
+    });
+    expect(await promtool('test', 'rules', file)).toContain('SUCCESS');
   });
 });
 

@@ -51,7 +51,7 @@ describeWithHelm('monitoring', () => {
     [
       'a PodMonitor elsewhere',
       { podMonitor: { ...podMonitor, namespace: 'mon' } },
-      'namespace="fleet",job="mon/fleet-muster"',
+      'namespace="fleet",job="fleet/muster"',
     ],
     ['a ServiceMonitor', { serviceMonitor: { enabled: true } }, 'namespace="fleet",job="muster-ops"'],
     ['one that sets labels', { podMonitor: { ...podMonitor, relabelings: [{ targetLabel: 'job' }] } }, ''],
@@ -109,6 +109,16 @@ describeWithHelm('monitoring', () => {
       { port: 'ops', path: '/metrics', interval: '15s', scrapeTimeout: '10s' },
     ]);
     expect(at(monitor, 'spec', 'selector', 'matchLabels', label)).toBe(kind === 'PodMonitor' ? 'true' : 'ops');
+  });
+
+  test.each([
+    ['podMonitor', 'PodMonitor', 'podMetricsEndpoints', [{ targetLabel: 'job', replacement: 'fleet/muster' }]],
+    ['serviceMonitor', 'ServiceMonitor', 'endpoints', []],
+  ])('a %s elsewhere leaves the job its name, but for what the user says', async (name, kind, endpoints, own) => {
+    const relabelings = [{ targetLabel: 'job', replacement: 'mine' }];
+    const values = { metrics: { [name]: { enabled: true, namespace: 'mon', relabelings } } };
+    const monitor = one(await render({ values }), kind, 'fleet-muster');
+    expect(listAt(monitor, 'spec', endpoints, 0, 'relabelings')).toEqual([...own, ...relabelings]);
   });
 });
 

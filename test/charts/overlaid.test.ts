@@ -13,7 +13,7 @@ const pod = async (values: Values, name = 'muster'): Promise<unknown> => {
 };
 const env = (name: string, value: string): Values => ({ name, value });
 
-describeWithHelm("an entry of the user takes the place of the chart's", () => {
+describeWithHelm("an entry of the user replaces the chart's, and comes last", () => {
   const tmp = { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } };
   const rows: readonly [
     what: string,
@@ -40,10 +40,20 @@ describeWithHelm("an entry of the user takes the place of the chart's", () => {
   ];
   test.each(rows)('%s', async (_what, values, path, key, entry) => {
     const spelled = (each: unknown): string => String(at(each, key)).replace(/(?<=.)\/$/, '');
-    const before = listAt(await pod({}), ...path).map(spelled);
+    const before = listAt(await pod({}), ...path);
+    const others = before.filter((each) => spelled(each) !== spelled(entry));
+    expect(others).toHaveLength(before.length - 1);
     const after = listAt(await pod(values), ...path);
-    expect(after.map(spelled).filter((name) => before.includes(name))).toEqual(before);
-    expect(after.filter((each) => spelled(each) === spelled(entry))).toEqual([entry]);
+    expect(after).toEqual([...others, entry]);
+  });
+
+  test('a variable comes behind those of the user that its value names', async () => {
+    const extraEnv = [env('LEVEL', 'debug'), env('MUSTER_LOG_LEVEL', '$(LEVEL)'), env('COPY', '$(MUSTER_LOG_LEVEL)')];
+    const pods = podsOf(await render({ values: { ...ON_ETCD, extraEnv } })).filter(({ of }) => !of.startsWith('Job'));
+    expect(pods.map(({ of }) => of)).toEqual(['Deployment muster', 'Pod muster-test']);
+    for (const { spec } of pods) expect(listAt(spec, 'containers', 0, 'env').slice(-3)).toEqual(extraEnv);
+    const split = { enabled: true, device: { extraEnv } };
+    expect(listAt(await pod({ split }, 'muster-device'), 'containers', 0, 'env').slice(-3)).toEqual(extraEnv);
   });
 
   test('in a split, also where the value is of one Deployment alone', async () => {

@@ -64,7 +64,7 @@ describeWithHelm('the product', () => {
       ops: { existingSecret: 'ops' },
       panel: { existingSecret: 'panel' },
     },
-    operator: { namespaceSelector: 'team' },
+    operator: { namespaceSelector: 'team', secretTemplate: { labels: { team: 'a' } } },
     config: {
       egressProxy: 'http://proxy.example:3128',
       apiIdleSeconds: 70,

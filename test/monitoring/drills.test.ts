@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { DRILL_NAMES, DRILLS } from '../../drill/drills.ts';
-import { commandsOf } from '../../drill/runbook.ts';
+import { commandsOf, run } from '../../drill/runbook.ts';
 import { alerts } from '../support/monitoring/rules.ts';
 
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/DRILLS.md'), 'utf8');
@@ -17,6 +17,21 @@ test.each(DRILL_NAMES)('%s: its alert is a rule with commands, and docs/DRILLS.m
   const [, ...cells] = row.split('|').map((cell) => cell.trim());
   expect(cells.slice(1, 3)).toEqual([fault, `[${alert}](RUNBOOK.md#${alert.toLowerCase()})`]);
   for (const seconds of cells.slice(3, 5)) expect(seconds).toMatch(/^\d+$/);
+});
+
+afterEach(() => void vi.unstubAllEnvs());
+
+test('a command of the runbook has nothing of the installation for which the shell is set', async () => {
+  for (const name of ['MUSTER_OPERATOR_TOKEN', 'MUSTER_CLIENT_URL', 'ETCDCTL_ENDPOINTS', 'KUBECONFIG']) {
+    vi.stubEnv(name, 'of-an-installation');
+  }
+  vi.stubEnv('XDG_CONFIG_HOME', '/of-an-installation');
+  vi.stubEnv('SHELL_OF', 'the-caller');
+  const own = { ops: 'http://ops', prometheus: 'http://prom', etcd: 'http://etcd', accountId: 'a', operatorToken: 't' };
+  const lines = (await run('env', { ...own, logs: '/logs' })).split('\n');
+  expect(lines.filter((line) => line.includes('of-an-installation'))).toEqual([]);
+  expect(lines).toContain('SHELL_OF=the-caller');
+  expect(lines).toContain('MUSTER_CLIENT_OPS_URL=http://ops');
 });
 
 test.each([

@@ -48,6 +48,13 @@
   value: {{ printf "%s/%s" (include "muster.namespace" $root) (include "muster.serviceAccountName" $root) | quote }}
 - name: MUSTER_KUBERNETES_DEVICE_URL
   value: {{ default (include "muster.deviceUrl" $root) .operator.deviceUrl | quote }}
+{{- with .operator.secretTemplate }}
+{{- if or .labels .annotations }}
+- name: MUSTER_KUBERNETES_SECRET_TEMPLATE
+  # Kubernetes would write the value of a variable for its name in such brackets.
+  value: {{ toRawJson . | replace "$(" "$$(" | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{ include "muster.opampEnv" (dict "root" $root "roles" $.roles) }}
 {{ include "muster.configEnv" $root }}

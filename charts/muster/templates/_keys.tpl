@@ -24,6 +24,7 @@ panel: [passwords, secondFactor, sessionIdle, sessionMax, concurrency, signInsPe
 panel.oidc: [clientSecretKey, scopes, groupsClaim, newcomers, providerName]
 opamp: [path, exporter, bootstrap]
 operator: [enabled, clusterRole, aggregateRoles]
+operator.secretTemplate: []
 crds: [install, keep]
 teardown: [timeoutSeconds]
 split: []
@@ -48,7 +49,7 @@ networkPolicy: [enabled, egress, dnsPorts, kubernetesPorts]
 metrics: []
 metrics.podMonitor: [interval, scrapeTimeout]
 metrics.serviceMonitor: [interval, scrapeTimeout]
-metrics.prometheusRule: []
+metrics.prometheusRule: [absent]
 metrics.alertmanagerConfig: []
 metrics.dashboards: []
 spread: [whenUnsatisfiable]
@@ -76,6 +77,7 @@ panel: {"enabled":false,"url":"","connectionsPerAddress":0}
 panel.oidc: {"issuer":"","clientId":"","existingSecret":"","groups":[],"secondFactor":""}
 opamp: {"template":"","url":"","ca":""}
 operator: {"namespaces":[],"watchReleaseNamespace":false,"deviceUrl":"","clusterSecrets":false,"aggregateAccounts":false}
+operator.secretTemplate: {"labels":{},"annotations":{}}
 crds: {"annotations":{}}
 split: {"enabled":false,"api":{},"device":{},"controller":{}}
 autoscaling: {"enabled":false,"metrics":[],"behavior":{}}

@@ -1,7 +1,8 @@
 {{/*
 A list of Kubernetes whose entries are told apart by a key, as YAML. dict own, the entries of the chart; extra, those of
 the user; from, the name of their value; key, `name` by default; kept, what may not be named, each with what to do.
-The user's entry takes the place of the chart's: server-side apply refuses a list in which a key stands twice.
+The user's entry replaces the chart's: server-side apply refuses a list in which a key stands twice. The user's come last,
+in their order, since the value of a variable can name earlier ones alone.
 */}}
 {{- define "muster.overlaid" -}}
 {{- $key := default "name" .key -}}
@@ -13,16 +14,10 @@ The user's entry takes the place of the chart's: server-side apply refuses a lis
 {{- $_ := set $theirs $name . -}}
 {{- end -}}
 {{- $list := list -}}
-{{- $replaced := list -}}
 {{- range .own -}}
-{{- $name := get . $key | toString | clean -}}
-{{- $list = append $list (default . (get $theirs $name)) -}}
-{{- $replaced = append $replaced $name -}}
+{{- if not (hasKey $theirs (get . $key | toString | clean)) }}{{ $list = append $list . }}{{ end -}}
 {{- end -}}
-{{- range .extra -}}
-{{- if not (has (get . $key | toString | clean) $replaced) }}{{ $list = append $list . }}{{ end -}}
-{{- end -}}
-{{- toYaml $list -}}
+{{- toYaml (concat $list (default list .extra)) -}}
 {{- end }}
 
 {{/* Variables that another object of the chart goes by, such as a port, a Role or a Job, each with what to do. */}}

@@ -9,7 +9,6 @@ the chart finds. Empty where the chart cannot know them.
 {{- if and $own.enabled (not $own.relabelings) (not $own.metricRelabelings) }}
 {{- $here := include "muster.namespace" . }}
 {{- $name := include "muster.fullname" . }}
-{{- $monitor := ternary (printf "%s/%s-%s" (toString $pods.namespace) $here $name) (printf "%s/%s" $here $name) (not (empty $pods.namespace)) }}
-{{- printf "namespace=%q,job=%q" $here (ternary $monitor (printf "%s-ops" $name) $pods.enabled) }}
+{{- printf "namespace=%q,job=%q" $here (ternary (printf "%s/%s" $here $name) (printf "%s-ops" $name) $pods.enabled) }}
 {{- end }}
 {{- end }}

@@ -11,6 +11,9 @@ are what the tests of the alerts read; a threshold takes the place of the one nu
 {{- $rules := list -}}
 {{- range $rule := .rules -}}
 {{- $tuned := index $own.rules (default "" .alert) | default dict -}}
+{{- if and (eq (default "" .alert) "MusterDown") (eq (toString $own.absent) "false") -}}
+{{- $_ := set $rule "expr" (regexReplaceAll (include "muster.withoutTargets" $) $rule.expr "") -}}
+{{- end -}}
 {{- with $own.additionalAggregationLabels -}}
 {{- $_ := set $rule "expr" (regexReplaceAll "\\b(by|on) *\\(([^()]+)\\)" $rule.expr (printf "${1} (${2}, %s)" (join ", " .))) -}}
 {{- end -}}
@@ -31,6 +34,11 @@ are what the tests of the alerts read; a threshold takes the place of the one nu
 {{- if $rules }}{{ $groups = append $groups (merge (dict "rules" $rules) .) }}{{ end -}}
 {{- end -}}
 {{- toYaml $groups -}}
+{{- end }}
+
+{{/* The parts of MusterDown about an installation without a target, as they stand in the file. */}}
+{{- define "muster.withoutTargets" -}}
+(?s)\n  or\n    0 \* count by [^\n]*last_over_time.*\[1h\]\)\n    \)
 {{- end }}
 
 {{/* A comparison with a number that is not 0: a number with a point, or a product such as 26 * 3600. */}}

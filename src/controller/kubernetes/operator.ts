@@ -1,3 +1,4 @@
+import type { SecretTemplate } from '../../config/kubernetes-names.ts';
 import { generateMarker } from '../../domain/credentials/random-ids.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import type { Bindings } from '../../domain/resource-bindings/bindings.ts';
@@ -35,6 +36,7 @@ export interface OperatorDeps extends Followed {
   /** The release that claims namespaces: its namespace and name. */
   readonly release: string;
   readonly deviceUrl: string;
+  readonly secretTemplate: SecretTemplate;
   /** The path of the OpAMP endpoint on the device listener. */
   readonly opampPath: string;
   readonly domain: DomainTools;
@@ -257,7 +259,7 @@ function contextOf(
   const { namespace, name, uid } = object.metadata;
   const { kind } = reconciler.schema;
   const { owned, headers } = cache;
-  const template = templateOf(object);
+  const template = templateOf(object, operator.secretTemplate);
   const origin = (): ReturnType<ReconcileContext['origin']> => ({
     actor: `kubernetes:${namespace}/${kind}/${name}`,
     requestId: generateMarker(domain.random),

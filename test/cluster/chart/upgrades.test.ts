@@ -14,6 +14,8 @@ import { describeOn } from '../support/control-plane/tools.ts';
 
 const NO_DEFINITIONS: Values = { ...ON_ETCD, crds: { install: false }, secrets: { existingSecret: 'mine' } };
 
+const env = (name: string, value: string) => ({ name, value });
+
 const ANY = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
 describeOn('helm', 'a release', () => {
@@ -37,7 +39,7 @@ describeOn('helm', 'a release', () => {
 
     test('has the entries of the user in place of those of the chart, and is upgraded', async () => {
       const lists: Values = {
-        extraEnv: [{ name: 'MUSTER_LOG_LEVEL', value: 'debug' }],
+        extraEnv: [env('MUSTER_LOG_LEVEL', 'debug')],
         extraVolumes: [{ name: 'tmp', emptyDir: { sizeLimit: '1Gi' } }],
         extraVolumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
         extraContainers: [{ name: 'proxy', image: 'proxy' }],
@@ -45,11 +47,15 @@ describeOn('helm', 'a release', () => {
         imagePullSecrets: ['pull', 'pull'],
       };
       await install({ ...NO_DEFINITIONS, ...lists });
-      await upgrade({ ...NO_DEFINITIONS, ...lists, extraEnv: [{ name: 'MUSTER_LOG_LEVEL', value: 'warn' }] });
+      await upgrade({ ...NO_DEFINITIONS, ...lists, extraEnv: [env('MUSTER_LOG_LEVEL', 'warn')] });
       expect(await container('.env[?(@.name=="MUSTER_LOG_LEVEL")].value')).toBe('warn');
       expect(await field('.spec.template.spec.volumes[?(@.name=="tmp")].emptyDir.sizeLimit')).toBe('1Gi');
       await upgrade(NO_DEFINITIONS);
       expect(await container('.env[?(@.name=="MUSTER_LOG_LEVEL")].value')).toBe('info');
+      // The value of a variable can name earlier ones alone; the release had the second one before.
+      const extraEnv = [env('LEVEL', 'debug'), env('MUSTER_LOG_LEVEL', '$(LEVEL)')];
+      await upgrade({ ...NO_DEFINITIONS, extraEnv });
+      expect((await container('.env[*].name')).split(' ').slice(-2)).toEqual(extraEnv.map(({ name }) => name));
       await helmRuns('uninstall');
     });
 

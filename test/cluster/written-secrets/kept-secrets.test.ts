@@ -1,4 +1,6 @@
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { Muster } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import type { ApiAccess } from '../support/api-access.ts';
@@ -111,6 +113,36 @@ describeOn('control plane', 'a Secret of Muster', () => {
     await team.eventually('its labels', async () => (await metadata()).labels?.['tool'] === 'x');
     expect((await metadata()).labels).toEqual({ 'app.kubernetes.io/managed-by': 'muster', tool: 'x' });
     expect(await team.secret(name, 'enrollCode')).toBe(code);
+  });
+
+  test('has labels and annotations of the installation, key by key below those of its resource', async () => {
+    const there = await Namespace.create(plane, 'dressed', { looking: () => clock.advance(50) });
+    await using opened = new AsyncDisposableStack();
+    const dataDir = scratchDirectory('dressed');
+    opened.defer(() => rmSync(dataDir, { recursive: true }));
+    const operate = (more: Readonly<Record<string, string>> = {}): Promise<Muster> =>
+      Muster.start({ clock, dataDir, env: { ...operating(plane.kubeconfig, there.name), ...more } });
+    const labels = async (of: string): Promise<object> =>
+      ((await there.get('secret', of))?.metadata as Dressed | undefined)?.labels ?? {};
+    const managed = { 'app.kubernetes.io/managed-by': 'muster' };
+    const ofAll = { labels: { team: 'platform', tier: 'a' }, annotations: { note: 'all' } };
+    const first = opened.use(await operate({ MUSTER_KUBERNETES_SECRET_TEMPLATE: JSON.stringify(ofAll) }));
+    await there.apply('FleetAccount', 'acme', { entitlement: 'enterprise' });
+    const secretTemplate = { labels: { tier: 'b', mine: 'c' } };
+    await there.apply('FleetApiKey', 'key', { accountRef, secretRef: { name: 'key' }, secretTemplate });
+    await there.apply('FleetApp', 'app', { accountRef, enrollment: { secretRef: { name: 'app' } } });
+    await there.ready('fkey', 'key', 'Issued');
+    await there.ready('fapp', 'app', 'CodeIssued');
+    expect(await labels('key')).toEqual({ ...managed, team: 'platform', tier: 'b', mine: 'c' });
+    expect(await labels('app')).toEqual({ ...managed, team: 'platform', tier: 'a' });
+    expect((await there.get('secret', 'app'))?.metadata).toMatchObject({ annotations: { note: 'all' } });
+    // What leaves the installation's template goes, as what leaves that of a resource.
+    await first[Symbol.asyncDispose]();
+    opened.use(await operate());
+    await there.eventually('the labels of the app to go', async () => !('team' in (await labels('app'))));
+    await there.eventually('the label of the key to go', async () => !('team' in (await labels('key'))));
+    expect(await labels('app')).toEqual(managed);
+    expect(await labels('key')).toEqual({ ...managed, ...secretTemplate.labels });
   });
 
   test('with a key that expires ends with it, and another instant is another key', async () => {

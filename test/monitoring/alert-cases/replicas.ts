@@ -1,4 +1,4 @@
-import { API, gauge, JOB, REPLICA, type AlertCases } from './case.ts';
+import { API, DAY, gauge, JOB, REPLICA, type AlertCases } from './case.ts';
 
 const CERTIFICATE = { ...JOB, file: 'MUSTER_API_TLS_CERT_FILE' };
 
@@ -34,6 +34,7 @@ export const REPLICAS_CASES: AlertCases = {
         step: '10m',
         labels: {},
       },
+      { why: 'there is no series at all', series: {}, at: '10m', labels: {} },
       { why: 'nothing was ever scraped', series: gauge('up', '1x30', 'job="other"'), at: '10m', labels: {} },
     ],
     labels: JOB,
@@ -65,6 +66,12 @@ export const REPLICAS_CASES: AlertCases = {
         series: { ...build('1x400'), ...gauge('muster_replicas', '1x300 2x100') },
         at: '330m',
       },
+      {
+        why: 'an autoscaler took two of five away, eleven hours ago',
+        series: { ...build('1x300'), ...gauge('muster_replicas', `5x${DAY} 3x100`) },
+        at: '2100m',
+        step: '10m',
+      },
     ],
     labels: JOB,
     quiet: [
@@ -84,8 +91,8 @@ export const REPLICAS_CASES: AlertCases = {
       },
       {
         why: 'there are fewer for most of a day',
-        series: { ...build('1x300'), ...build('1x20 stale', 'b'), ...gauge('muster_replicas', '2x20 1x300') },
-        at: '1000m',
+        series: { ...build('1x300'), ...build('1x150 stale', 'b'), ...gauge('muster_replicas', `2x${DAY} 1x100`) },
+        at: '2220m',
         step: '10m',
       },
     ],
@@ -175,8 +182,20 @@ export const REPLICAS_CASES: AlertCases = {
       series: { ...gauge('up', '1x10 0x30'), ...gauge('muster_build_info', '1x10 stale') },
       at: '20m',
     },
+    alsoFires: [
+      {
+        why: 'it has not come back for hours',
+        series: { ...gauge('up', '1x10 0x300'), ...gauge('muster_build_info', '1x10 stale') },
+        at: '240m',
+      },
+    ],
     labels: REPLICA,
     quiet: [
+      {
+        why: 'after hours its target was taken out',
+        series: { ...gauge('up', '1x10 0x200 stale'), ...gauge('muster_build_info', '1x10 stale') },
+        at: '240m',
+      },
       {
         why: 'it is there',
         series: { ...gauge('up', '1x40'), ...gauge('muster_build_info', '1x40') },

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import process from 'node:process';
 
-/** Kills the child when this process is gone, however it went: the pipe to the watcher closes with it. */
+/** Kills the child when this process ends or is gone, however it went: the pipe to the watcher closes with it. */
 export function guard(child: ChildProcess): void {
   const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$0"', String(child.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -9,6 +9,7 @@ export function guard(child: ChildProcess): void {
     detached: true,
   });
   watcher.unref();
+  killAtExit(child);
   // From then on the number may be somebody else's.
   child.once('exit', () => watcher.kill('SIGKILL'));
 }
@@ -27,6 +28,7 @@ export function killAtExit(child: ChildProcess): void {
   });
 }
 
-function killAll(): void {
+/** Kills those of `killAtExit` now, for what has to come after. */
+export function killAll(): void {
   for (const child of ending) child.kill('SIGKILL');
 }

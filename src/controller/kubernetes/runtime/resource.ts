@@ -1,5 +1,6 @@
 import { cleanedName } from '../../../text/names.ts';
 import * as z from 'zod';
+import type { SecretTemplate } from '../../../config/kubernetes-names.ts';
 import type { KubeObject, ResourceType } from '../client/kube-api.ts';
 import { InvalidSpec } from '../failures/failure.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type KindName,
   type KindSchema,
 } from '../schema/common.ts';
-import { secretTemplate, type SecretTemplate } from '../schema/secret-template.ts';
+import { secretTemplate } from '../schema/secret-template.ts';
 
 /** A custom resource as it was read: its spec parsed by the schema, its status as far as it can be parsed. */
 export interface Resource<Spec, Status> {
@@ -79,9 +80,11 @@ export function parseResource<Spec extends z.ZodType, Status extends z.ZodType>(
 
 const templated = z.looseObject({ secretTemplate });
 
-/** The labels and annotations that the spec gives the Secret; none where the spec is not valid. */
-export const templateOf = (object: KubeObject): SecretTemplate =>
-  templated.safeParse(object['spec']).data?.secretTemplate ?? {};
+/** The labels and annotations that the spec gives the Secret, none where it is not valid, over those of all Secrets. */
+export function templateOf(object: KubeObject, all: SecretTemplate): SecretTemplate {
+  const { labels, annotations } = templated.safeParse(object['spec']).data?.secretTemplate ?? {};
+  return { labels: { ...all.labels, ...labels }, annotations: { ...all.annotations, ...annotations } };
+}
 
 /** Whether Muster's finalizer is on the object. */
 export const hasFinalizer = (object: KubeObject): boolean => object.metadata.finalizers.includes(FINALIZER);

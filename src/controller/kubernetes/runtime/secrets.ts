@@ -1,3 +1,4 @@
+import type { SecretTemplate } from '../../../config/kubernetes-names.ts';
 import { Secret } from '../../../domain/credentials/secret.ts';
 import { tokenHash } from '../../../domain/credentials/tokens.ts';
 import { otherManagers, ownKeys } from '../client/field-managers.ts';
@@ -5,7 +6,6 @@ import { HEADER_LABEL, unboundTo, type NoHeader } from '../client/header-secret.
 import { isKubeError, type KubeApi, type KubeObject, type ResourceType } from '../client/kube-api.ts';
 import { SecretError, type SecretVerb } from '../client/secret-error.ts';
 import { API_VERSION, type KindName } from '../schema/common.ts';
-import type { SecretTemplate } from '../schema/secret-template.ts';
 import type { Informer } from './informer.ts';
 
 /*

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { environment } from '../../../../src/config/environment.ts';
 import { secretTemplate } from '../../../../src/controller/kubernetes/schema/secret-template.ts';
 
 /* The operator judges the template by itself: the definition of the cluster may be of another version. */
@@ -24,4 +25,23 @@ test.each([
   [{ labels: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`l${n}`, ''])) }, false, '17 entries'],
 ])('%j: %s (%s)', (template, isValid, _what) => {
   expect(secretTemplate.safeParse(template).success).toBe(isValid);
+  expect(variable.safeParse(JSON.stringify(template)).success).toBe(isValid);
+});
+
+const variable = environment.shape.MUSTER_KUBERNETES_SECRET_TEMPLATE;
+
+test.each([
+  ['{"labels":{"a":"x"},"annotations":{"b":"y"}}', true, 'both'],
+  ['{}', true, 'none'],
+  ['{"label":{"a":"x"}}', false, 'a field that there is not'],
+  ['{"labels":{"a":1}}', false, 'a number'],
+  ['["a"]', false, 'a list'],
+  ['labels: {a: x}', false, 'YAML'],
+  [`{}${' '.repeat(65_534)}`, true, '65,536 characters'],
+  [`{}${' '.repeat(65_535)}`, false, '65,537 characters'],
+])('the variable %.40s: %s (%s)', (text, isValid, _what) => {
+  const { success, error } = variable.safeParse(text);
+  expect(success).toBe(isValid);
+  // The value may have come from the wrong place.
+  if (!isValid) expect(error?.message).not.toMatch(/"a"|label"|"x"/);
 });
