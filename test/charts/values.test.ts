@@ -64,8 +64,9 @@ describeWithHelm('the product', () => {
       ops: { existingSecret: 'ops' },
       panel: { existingSecret: 'panel' },
     },
-    operator: { namespaceSelector: 'team' },
+    operator: { namespaces: ['team-a'], namespaceSelector: 'team' },
     config: {
+      trustedProxies: ['10.0.0.0/8'],
       egressProxy: 'http://proxy.example:3128',
       apiIdleSeconds: 70,
       deviceIdleSeconds: 140,
