@@ -90,6 +90,15 @@ describeOn('helm', 'a release', () => {
       await helmRuns('uninstall');
     });
 
+    test('stays whole where the Job before its uninstall cannot run, and goes without hooks', async () => {
+      await install({ ...ON_ETCD, crds: { install: false }, secrets: { keep: false } });
+      await expect(helmRuns('uninstall', '--timeout=3s')).rejects.toThrow(/timed out|deadline exceeded/);
+      expect(await field('.metadata.name')).toBe('muster');
+      await helmRuns('uninstall', '--no-hooks');
+      await expect(field('.metadata.name')).rejects.toThrow(/not found/);
+      await plane.kubectl(['delete', 'job/muster-teardown', `--namespace=${namespace}`]);
+    });
+
     test('may have a dot in its name, an image with tag and digest, and labels that its chart has, too', async () => {
       const values: Values = {
         ...NO_DEFINITIONS,
