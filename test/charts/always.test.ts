@@ -59,6 +59,16 @@ describeWithHelm('every pod', () => {
     }
   });
 
+  test.each(ALL)('of %s has no empty text, which the API server leaves out: a diff would show it', async (name) => {
+    for (const { of, spec } of podsOf(await variant(name))) {
+      for (const container of listAt(spec, 'containers')) {
+        for (const variable of listAt(container, 'env')) {
+          expect(at(variable, 'value'), `${String(at(variable, 'name'))} of ${of}`).not.toBe('');
+        }
+      }
+    }
+  });
+
   test.each(ALL)('of %s has no secret in its spec', async (name) => {
     for (const { of, spec } of podsOf(await variant(name))) {
       for (const variable of listAt(spec, 'containers', 0, 'env')) {

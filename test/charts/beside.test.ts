@@ -128,11 +128,11 @@ describeWithHelm('who may change the kinds', () => {
     expect(names(await render({ values: { operator: { enabled: false } } }), 'Role')).toEqual(['muster-make-secrets']);
   });
 
-  test.each<[Values, string[], string, string]>([
-    [{}, [], '', "nothing by default: not even the Secret with the operator's token is in reach"],
+  test.each<[Values, string[], string | undefined, string]>([
+    [{}, [], undefined, "nothing by default: not even the Secret with the operator's token is in reach"],
     [{ watchReleaseNamespace: true }, ['fleet'], 'fleet', "the release's own, where that is said"],
     [{ watchReleaseNamespace: true, namespaces: ['a', 'fleet'] }, ['a', 'fleet'], 'a,fleet', 'each once'],
-    [{ namespaceSelector: 'team' }, [], '', 'no Role where a label decides: the installer does not know where'],
+    [{ namespaceSelector: 'team' }, [], undefined, 'no Role where a label decides: the installer does not know where'],
   ])('with %j there is a Role in %j, and %j is followed by name (%s)', async (operator, inThem, named) => {
     const objects = await render({ values: { operator } });
     const roles = ofKind(objects, 'Role').filter(({ metadata }) => metadata.name === 'muster-operator');

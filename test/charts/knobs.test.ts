@@ -88,6 +88,15 @@ describeWithHelm('what people look for', () => {
     expect(names(objects, 'ConfigMap')).toEqual(['muster-a', 'muster-b']);
   });
 
+  test('extraObjects have the braces of another program where they are quoted, and are refused where not', async () => {
+    const rule = (says: string): Values => ({
+      extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'rule' }, data: { says } }],
+    });
+    await expect(render({ values: rule('down {{ $labels.pod }}') })).rejects.toThrow(/undefined variable "\$labels"/);
+    const objects = await render({ values: rule('down {{ "{{ $labels.pod }}" }}') });
+    expect(at(one(objects, 'ConfigMap', 'rule'), 'data', 'says')).toBe('down {{ $labels.pod }}');
+  });
+
   test('the account has annotations, and may be one that is there', async () => {
     const own = await render({ values: { serviceAccount: { annotations: { role: 'x' } } } });
     expect(one(own, 'ServiceAccount', 'muster').metadata.annotations).toEqual({ role: 'x' });

@@ -64,8 +64,13 @@ describeWithHelm('the product', () => {
       ops: { existingSecret: 'ops' },
       panel: { existingSecret: 'panel' },
     },
-    operator: { namespaceSelector: 'team', secretTemplate: { labels: { team: 'a' } } },
+    operator: {
+      namespaces: ['team-a'],
+      namespaceSelector: 'team',
+      secretTemplate: { labels: { team: 'a' } },
+    },
     config: {
+      trustedProxies: ['10.0.0.0/8'],
       egressProxy: 'http://proxy.example:3128',
       apiIdleSeconds: 70,
       deviceIdleSeconds: 140,

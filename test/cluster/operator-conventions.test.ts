@@ -166,6 +166,13 @@ describeOn('control plane', 'the operator and the conventions', () => {
     expect(shown).not.toContain('<invalid>');
   });
 
+  test('events tell of a resource whose name is as long as names may be, wherever it has its dots', async () => {
+    const name = `${'a'.repeat(199)}.${'b'.repeat(53)}`;
+    await team.apply('FleetAccount', name, {});
+    await team.ready('facct', name, 'Synced');
+    await team.told(name, 'AccountCreated');
+  });
+
   test('every write names the field manager, and every request the program', async () => {
     expect(front.seen.length).toBeGreaterThan(20);
     for (const { method, path, fieldManager, userAgent } of front.seen) {

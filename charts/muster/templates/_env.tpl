@@ -34,8 +34,10 @@
 {{- end }}
 {{- end }}
 {{- if has "kubernetes" $.roles }}
+{{- with join "," (fromYamlArray (include "muster.operatorNamespaces" $root)) }}
 - name: MUSTER_KUBERNETES_NAMESPACES
-  value: {{ join "," (fromYamlArray (include "muster.operatorNamespaces" $root)) | quote }}
+  value: {{ . | quote }}
+{{- end }}
 {{- with include "muster.namespaceSelector" $root }}
 - name: MUSTER_KUBERNETES_NAMESPACE_SELECTOR
   value: {{ . | quote }}
@@ -238,8 +240,10 @@
   value: {{ .deviceConcurrency | int | quote }}
 - name: MUSTER_OPS_CONCURRENCY
   value: {{ .opsConcurrency | int | quote }}
+{{- with join "," .trustedProxies }}
 - name: MUSTER_TRUSTED_PROXIES
-  value: {{ join "," .trustedProxies | quote }}
+  value: {{ . | quote }}
+{{- end }}
 - name: MUSTER_API_CONNECTIONS_PER_ADDRESS
   value: {{ .apiConnectionsPerAddress | int | quote }}
 - name: MUSTER_DEVICE_CONNECTIONS_PER_ADDRESS

@@ -6,18 +6,11 @@
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end }}
 
-{{/* Forty characters leave room for what is put behind it. */}}
+{{/* Forty characters leave room for what is put behind it. A release may have a dot in its name, and a Service may not. */}}
 {{- define "muster.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
-{{- else -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
-{{- end -}}
-{{- end -}}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $full .Values.fullnameOverride | replace "." "-" | trunc 40 | trimAll "-" -}}
 {{- end }}
 
 {{- define "muster.selectorLabels" -}}
@@ -25,16 +18,25 @@ app.kubernetes.io/name: {{ include "muster.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
-{{/* The chart's version stays out of the labels of pods: an upgrade that changes nothing else replaces none. */}}
+{{/* A version as the value of a label, which has neither a digest nor a build behind a plus sign. */}}
+{{- define "muster.labelOfVersion" -}}
+{{- . | splitList "@" | first | replace "+" "_" | trunc 63 | trimAll "-_." | quote -}}
+{{- end }}
+
+{{/*
+The chart's version stays out of the labels of pods: an upgrade that changes nothing else replaces none. Selectors go by
+the name and the instance, so that no label of the user takes their place.
+*/}}
 {{- define "muster.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{ include "muster.selectorLabels" . }}
-app.kubernetes.io/version: {{ default .Chart.AppVersion .Values.image.tag | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
+{{- $own := fromYaml (include "muster.ownLabels" .) -}}
+{{- toYaml (merge (fromYaml (include "muster.selectorLabels" .)) .Values.commonLabels $own) -}}
+{{- end }}
+
+{{- define "muster.ownLabels" -}}
+helm.sh/chart: {{ include "muster.labelOfVersion" (printf "%s-%s" .Chart.Name .Chart.Version) }}
+app.kubernetes.io/version: {{ include "muster.labelOfVersion" (default .Chart.AppVersion .Values.image.tag) }}
 app.kubernetes.io/part-of: muster
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end }}
 
 {{/* metadata of an object: dict root, name (without the namespace where cluster), labels and annotations of its own. */}}

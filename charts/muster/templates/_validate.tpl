@@ -28,6 +28,10 @@ that the values of an older chart do not have, or one that is null; what is empt
 
 {{/* What the schema cannot say. Each refusal tells what to do. */}}
 {{- define "muster.validate" -}}
+{{- $name := include "muster.fullname" . -}}
+{{- if and (regexMatch "^[0-9]" $name) (semverCompare "<1.36-0" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "fullnameOverride: %s begins with a digit, which the name of a Service may not before Kubernetes 1.36; set another name" $name) -}}
+{{- end -}}
 {{- $sqlite := eq .Values.store.type "sqlite" -}}
 {{- if and (not $sqlite) (empty .Values.store.etcd.endpoints) -}}
 {{- fail "store.etcd.endpoints: name the members of etcd, as in https://etcd-0.etcd:2379" -}}

@@ -22,6 +22,8 @@ export interface RenderOptions {
   readonly file?: string;
   readonly chart?: string;
   readonly namespace?: string;
+  readonly release?: string;
+  readonly kubeVersion?: string;
   readonly helm?: Helm;
   /** The APIs of the cluster beside Kubernetes' own, as `security.openshift.io/v1`. */
   readonly apiVersions?: readonly string[];
@@ -42,7 +44,8 @@ export interface KubeObject {
 /** `helm template`, without a cluster, as GitOps tools call it. @throws CommandError with helm's words */
 export function template(options: RenderOptions = {}): Promise<string> {
   const { values = {}, file, chart = CHART, namespace = 'fleet', helm = 3, apiVersions = [] } = options;
-  const args = ['template', 'muster', chart, '--namespace', namespace, '--kube-version', KUBE_VERSION];
+  const { release = 'muster', kubeVersion = KUBE_VERSION } = options;
+  const args = ['template', release, chart, '--namespace', namespace, '--kube-version', kubeVersion];
   if (file !== undefined) args.push('--values', file);
   for (const name of apiVersions) args.push('--api-versions', name);
   return command(toolPath(`helm${helm}`), [...args, '--values', '-'], { input: JSON.stringify(values) });

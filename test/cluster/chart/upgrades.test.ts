@@ -79,6 +79,44 @@ describeOn('helm', 'a release', () => {
       expect(await replicas()).toBe('2');
       await helmRuns('uninstall');
     });
+
+    test('keeps the class of its volume and its selector, and takes the former values again', async () => {
+      const trial: Values = { crds: { install: false }, secrets: { existingSecret: 'mine' } };
+      const onClass = (storageClassName: string): Values => ({
+        ...trial,
+        store: { sqlite: { persistence: { storageClassName, keep: false } } },
+      });
+      await install(onClass('standard'));
+      await expect(upgrade(onClass('fast'))).rejects.toThrow(/spec: Forbidden: spec is immutable after creation/);
+      await expect(upgrade(onClass(''))).rejects.toThrow(/spec: Forbidden: spec is immutable after creation/);
+      const renamed: Values = { fullnameOverride: 'muster', nameOverride: 'other' };
+      await expect(upgrade({ ...onClass('standard'), ...renamed })).rejects.toThrow(/spec\.selector.*immutable/);
+      await upgrade({ ...onClass('standard'), podLabels: { changed: 'yes' } });
+      expect(await field('.spec.template.metadata.labels.changed')).toBe('yes');
+      await helmRuns('uninstall');
+    });
+
+    test('stays whole where the Job before its uninstall cannot run, and goes without hooks', async () => {
+      await install({ ...ON_ETCD, crds: { install: false }, secrets: { keep: false } });
+      await expect(helmRuns('uninstall', '--timeout=3s')).rejects.toThrow(/timed out|deadline exceeded/);
+      expect(await field('.metadata.name')).toBe('muster');
+      await helmRuns('uninstall', '--no-hooks');
+      await expect(field('.metadata.name')).rejects.toThrow(/not found/);
+      await plane.kubectl(['delete', 'job/muster-teardown', `--namespace=${namespace}`]);
+    });
+
+    test('may have a dot in its name, an image with tag and digest, and labels that its chart has, too', async () => {
+      const values: Values = {
+        ...NO_DEFINITIONS,
+        image: { tag: `0.1.0@sha256:${'a'.repeat(64)}` },
+        commonLabels: { 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/instance': 'other' },
+      };
+      await plane.helm(helm, ['install', 'fleet.prod', CHART, `--namespace=${namespace}`, ...flags(values)]);
+      const named = 'app.kubernetes.io/instance=fleet.prod,app.kubernetes.io/part-of=platform';
+      const services = ['get', 'services', `--namespace=${namespace}`, `--selector=${named}`, '--output=name'];
+      expect((await plane.kubectl(services)).split('\n')).toContain('service/fleet-prod-muster-ops');
+      await plane.helm(helm, ['uninstall', 'fleet.prod', `--namespace=${namespace}`]);
+    });
   });
 
   test.each([3, 4] as const)(

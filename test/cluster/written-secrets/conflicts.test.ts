@@ -80,6 +80,38 @@ describeOn('control plane', 'the operator, where another writer does not stop', 
     expect(await fight('fkey', 'fought', 'apiKey')).toBe(0);
   });
 
+  test('an admission policy that changes what Muster writes makes one key, and is told of as what nobody else wrote', async () => {
+    const name = `relabels-${team.name}`;
+    const expression = 'Object{metadata: Object.metadata{labels: {"app.kubernetes.io/managed-by": "platform"}}}';
+    const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': team.name } };
+    const secrets = { apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'], operations: ['CREATE', 'UPDATE'] };
+    const spec = {
+      reinvocationPolicy: 'Never',
+      matchConstraints: { namespaceSelector, resourceRules: [secrets] },
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+    };
+    const path = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolic';
+    await plane.ask('POST', `${path}ies`, { metadata: { name }, spec });
+    await plane.ask('POST', `${path}ybindings`, { metadata: { name }, spec: { policyName: name } });
+    const tried = { metadata: { name: 'tried' } };
+    await team.eventually('the policy to be in force', async () => {
+      const { body } = await plane.ask('POST', `/api/v1/namespaces/${team.name}/secrets?dryRun=All`, tried);
+      return (body as { metadata: { labels?: object } }).metadata.labels !== undefined;
+    });
+    await team.apply('FleetApiKey', 'relabelled', { accountRef, secretRef: { name: 'relabelled' } });
+    await team.ready('fkey', 'relabelled', 'WriteConflict');
+    expect((await readyOf('fkey', 'relabelled'))?.message).toContain(
+      '(by no other field manager: it is deleted, or an admission policy or webhook changes it)',
+    );
+    expect(await works(muster, await team.secret('relabelled', 'apiKey'))).toBe(true);
+    const { body } = await operatorApi(muster, `accounts/${accountId}/api-keys`);
+    expect((body['apiKeys'] as { name: string }[]).filter((key) => key.name === 'relabelled')).toHaveLength(1);
+    await plane.ask('DELETE', `${path}ybindings/${name}`);
+    await plane.ask('DELETE', `${path}ies/${name}`);
+    clock.advance(MINUTE_MS);
+    await team.ready('fkey', 'relabelled', 'Issued');
+  });
+
   test('there is one former key at most: the next re-issue waits for its end, and a revocation ends it at once', async () => {
     const keyIdOf = (key = ''): string => key.slice('mst_live_'.length, 'mst_live_'.length + 12);
     await team.apply('FleetApiKey', 'two', { accountRef, secretRef: { name: 'two' } });

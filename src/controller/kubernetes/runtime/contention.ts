@@ -30,18 +30,21 @@ export function pausing(
   if (cause === 'spec') {
     return isFalse('Ready', 'Progressing', 'The spec changes faster than it is carried out: at most every 5 seconds.');
   }
-  if (secret === undefined) return contended(resource, 'What this resource describes', []);
-  return contended(resource, `The Secret ${secret}`, writersOf(secret));
+  if (secret === undefined) return contended(resource, 'What this resource describes', '');
+  return contended(resource, `The Secret ${secret}`, named(writersOf(secret)) || UNNAMED);
 }
+
+/** The API server notes what admission changes as written by whoever asked, which is Muster. */
+const UNNAMED = ' (by no other field manager: it is deleted, or an admission policy or webhook changes it)';
 
 const RATE = 'three times at once, then once a minute, and once in 10 minutes in the end';
 
 /** The words stay while the conflict lasts: a writer that changes its name would have a status written each time. */
-function contended(resource: Described, what: string, writers: readonly string[]): ConditionState {
+function contended(resource: Described, what: string, writers: string): ConditionState {
   const lead = `${what} is changed by others again and again`;
   const told = isContended(resource) ? readyOf(resource)?.message : undefined;
   if (told?.startsWith(lead)) return isFalse('Ready', WRITE_CONFLICT, told);
-  const message = `${lead}${named(writers)}. Muster puts it right ${RATE}. Stop the other writer.`;
+  const message = `${lead}${writers}. Muster puts it right ${RATE}. Stop the other writer.`;
   return isFalse('Ready', WRITE_CONFLICT, message);
 }
 

@@ -35,6 +35,9 @@ const REPEATED_AFTER_MS = 600_000;
 const REMEMBERED_MAX = 10_000;
 const NOTE_CHARACTERS_MAX = 1000;
 
+/** As much of a resource's name as leaves room for an identifier behind it, and may stand before a dot. */
+const beginningOf = (name: string): string => name.slice(0, 200).replace(/[-.]+$/, '');
+
 /** Creates the recorder of one term of the leader. */
 export function createEventRecorder({ api, clock, log, instance }: EventRecorderDeps): EventRecorder {
   /** The instant at which each event was written, on the monotonic clock. */
@@ -54,7 +57,7 @@ export function createEventRecorder({ api, clock, log, instance }: EventRecorder
       const body = {
         apiVersion: 'events.k8s.io/v1',
         kind: 'Event',
-        metadata: { name: `${name.slice(0, 200)}.${randomUUID()}`, namespace },
+        metadata: { name: `${beginningOf(name)}.${randomUUID()}`, namespace },
         eventTime: new Date(clock.now()).toISOString().replace('Z', '000Z'),
         reportingController: 'muster.dev/operator',
         reportingInstance: instance.slice(0, 128),
