@@ -23,7 +23,6 @@ import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
-import { UNREGISTERED } from '../domain/replicas/replicas.ts';
 import { jitter } from '../time/jitter.ts';
 import { createFailedAttempts } from './admission-services.ts';
 import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
@@ -259,10 +258,8 @@ function degradedInWords(
   { store, files, replicas }: Core,
   { operatorTrouble }: Pick<ListenerDeps, 'operatorTrouble'>,
 ): string | undefined {
-  const unregistered = replicas.registration() === undefined ? UNREGISTERED : undefined;
-  const faults = [operatorTrouble(), files.trouble(), fullInWords(store.fullness()), unregistered].filter(
-    (fault) => fault !== undefined,
-  );
+  const all = [operatorTrouble(), files.trouble(), fullInWords(store.fullness()), replicas.unregistered()?.message];
+  const faults = all.filter((fault) => fault !== undefined);
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
