@@ -255,10 +255,11 @@ const enrollmentBytesMax = ({ device }: ConnectionBounds): number =>
 
 /** A full store is ready: it is read, and takes revocations. */
 function degradedInWords(
-  { store, files, replicas }: Core,
+  { store, storeHealth, files, replicas }: Core,
   { operatorTrouble }: Pick<ListenerDeps, 'operatorTrouble'>,
 ): string | undefined {
-  const all = [operatorTrouble(), files.trouble(), fullInWords(store.fullness()), replicas.unregistered()?.message];
+  const full = fullInWords(store.fullness());
+  const all = [operatorTrouble(), files.trouble(), storeHealth.degraded, full, replicas.unregistered()?.message];
   const faults = all.filter((fault) => fault !== undefined);
   return faults.length === 0 ? undefined : faults.join('; ');
 }

@@ -82,7 +82,7 @@ interface ReplicasDeps {
   readonly operatorTokens: () => readonly OperatorToken[];
   /** `RECORD_CHANGES` by default; tests give others. */
   readonly knows?: readonly string[];
-  /** Whether other processes may use the store; true by default. Where none can, other records are left of dead ones. */
+  /** Whether other processes may use the store; true by default. Where none can, the other records are of dead ones. */
   readonly isShared?: boolean;
 }
 

@@ -110,8 +110,8 @@ async function checkFormat(store: Store, expected: string | undefined, report: R
 }
 
 /**
- * Compares the clocks of the live replicas with this machine's. An embedded store that the doctor opens has none. A store
- * that is full keeps announcements of before: they are behind by the time for which it is.
+ * Compares the clocks of the live replicas with this machine's. An embedded store that the doctor opens has none. A
+ * store that is full keeps the announcements of before, which are behind by the time for which it is.
  */
 async function checkReplicas(store: Store, report: Report): Promise<void> {
   if (store.backend === 'sqlite') return;
