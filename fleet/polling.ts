@@ -93,10 +93,8 @@ export async function pollAll({ urls, devices, connections, seconds, signal, pol
         // It insists on all of them.
         onRequestStart: () => undefined,
         onResponseStart: (_controller, status, { etag, 'retry-after': after }) =>
-          (answer = { status, etag: String(etag ?? ''), retryAfterSeconds: Number(after), body: '' }),
-        onResponseData: (_controller, chunk) => {
-          if (answer) answer.body += chunk.toString('utf8');
-        },
+          (answer = { status, etag: String(etag ?? ''), retryAfterSeconds: Number(after), body: [] }),
+        onResponseData: (_controller, chunk) => void answer?.body.push(chunk),
         onResponseEnd: () => answered(device, answer),
         onResponseError: () => answered(device, undefined),
       },
@@ -138,14 +136,18 @@ interface Answer {
   readonly etag: string;
   /** NaN where it tells none. */
   readonly retryAfterSeconds: number;
-  body: string;
+  /** Its pieces, which may end within a character. */
+  readonly body: Buffer[];
 }
 
 const configSchema = z.object({ revision: z.int() });
 
-function parsed(body: string): unknown {
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** @returns undefined where it is no JSON in UTF-8 */
+function parsed(body: readonly Buffer[]): unknown {
   try {
-    return JSON.parse(body);
+    return JSON.parse(utf8.decode(Buffer.concat(body)));
   } catch {
     return undefined;
   }

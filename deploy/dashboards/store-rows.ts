@@ -4,7 +4,7 @@ import { perMinute, max, orNone, quantile, rate, series, sum } from './query.ts'
 /* The lower half of the board of the control plane: the store, its memory, keys and Kubernetes. */
 
 const STORE = 'muster_store_operation_duration_seconds';
-const TROUBLE = 'result=~"timeout|unreachable|full|refused|closed|failed"';
+const TROUBLE = 'result=~"timeout|unreachable|full|refused|divided|closed|failed"';
 
 const store = [
   lines(

@@ -1,4 +1,5 @@
 import { KEYS } from '../domain/records/keys.ts';
+import type { Replicas } from '../domain/replicas/replicas.ts';
 import type { Log } from '../log.ts';
 import { expectHeld, type Expectation, type Held, type Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
@@ -24,6 +25,8 @@ interface LeaderDeps {
   readonly metrics: LeaderMetrics;
   /** Names the replica in the record and the log. */
   readonly replicaId: string;
+  /** A replica that is not on the registry holds no leadership. */
+  readonly replicas: Pick<Replicas, 'unregistered'>;
 }
 
 /** The time to live of the lease (ADR 0014: with 10 s a handover through a restart of an etcd member took 19 s). */
@@ -49,7 +52,7 @@ export async function lead(deps: LeaderDeps, work: (term: Term) => Promise<void>
 async function tryToLead(deps: LeaderDeps): Promise<Held | undefined> {
   try {
     const held = await holdLeadership(deps);
-    deps.metrics.leaderKnown(true);
+    deps.metrics.leaderKnown(held !== undefined);
     return held === 'taken' ? undefined : held;
   } catch (error) {
     deps.metrics.leaderKnown(false);
@@ -58,9 +61,11 @@ async function tryToLead(deps: LeaderDeps): Promise<Held | undefined> {
   }
 }
 
-async function holdLeadership({ store, clock, replicaId }: LeaderDeps): Promise<Held | 'taken'> {
+/** @returns undefined where nobody is known to lead, and this replica must not */
+async function holdLeadership({ store, clock, replicaId, replicas }: LeaderDeps): Promise<Held | 'taken' | undefined> {
   // The read comes first: an attempt costs a lease, and is made every second.
   if (store.backend === 'etcd' && (await store.get(KEYS.leader()))) return 'taken';
+  if (replicas.unregistered() !== undefined) return undefined;
   const record = KEYS.leader.schema.parse({ replicaId, since: clock.now() });
   return await store.hold(KEYS.leader(), JSON.stringify(record), TTL_MS);
 }

@@ -17,7 +17,7 @@ import { keyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
 import { mutationMetrics } from '../domain/mutation/metrics.ts';
 import { opampMetrics } from '../domain/opamp/metrics.ts';
 import { rateWindowMetrics } from '../domain/rate-window/shared/metrics.ts';
-import { replicaMetrics } from '../domain/replicas/replicas.ts';
+import { replicaMetrics } from '../domain/replicas/metrics.ts';
 import { clockMetrics } from '../domain/status-history/clock-trust.ts';
 import { detectionMetrics } from '../domain/review-queue/detections.ts';
 import { signInMetrics } from '../domain/sign-ins/metrics.ts';

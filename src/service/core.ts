@@ -92,7 +92,7 @@ export async function openCore(options: CoreOptions, opened: AsyncDisposableStac
   metrics.wallClock(() => clock.now() / 1000);
   registration = () => replicas.registration();
   opened.defer(() => replicas.release());
-  metrics.replicaRegistered(() => replicas.registration() !== undefined);
+  metrics.replicaRegistered(() => replicas.unregistered() === undefined);
   const unfit = await replicas.announceAtStart();
   if (unfit !== undefined) throw new ConfigError(`MUSTER_KEY_FILE: ${unfit}`);
   // Not before the announcement: from then on a rotation asks this replica for the key, so no other one comes into use.

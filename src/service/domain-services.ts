@@ -81,8 +81,8 @@ interface Base {
 export function createReplicaServices(
   deps: Base & Pick<Parameters<typeof createReplicas>[0], 'replicaId' | 'keyRing' | 'operatorTokens'>,
 ) {
-  const { clock, log } = deps;
-  const replicas = createReplicas({ ...deps, version: VERSION });
+  const { clock, log, store } = deps;
+  const replicas = createReplicas({ ...deps, version: VERSION, isShared: store.backend !== 'sqlite' });
   const clockWatch = createClockWatch({ clock, log, othersDisagree: () => replicas.othersDisagree() });
   return { replicas, clockWatch };
 }

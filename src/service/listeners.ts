@@ -23,7 +23,6 @@ import { keyMissing } from '../domain/keys/active-key.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
-import { UNREGISTERED } from '../domain/replicas/replicas.ts';
 import { jitter } from '../time/jitter.ts';
 import { createFailedAttempts } from './admission-services.ts';
 import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
@@ -256,13 +255,12 @@ const enrollmentBytesMax = ({ device }: ConnectionBounds): number =>
 
 /** A full store is ready: it is read, and takes revocations. */
 function degradedInWords(
-  { store, files, replicas }: Core,
+  { store, storeHealth, files, replicas }: Core,
   { operatorTrouble }: Pick<ListenerDeps, 'operatorTrouble'>,
 ): string | undefined {
-  const unregistered = replicas.registration() === undefined ? UNREGISTERED : undefined;
-  const faults = [operatorTrouble(), files.trouble(), fullInWords(store.fullness()), unregistered].filter(
-    (fault) => fault !== undefined,
-  );
+  const full = fullInWords(store.fullness());
+  const all = [operatorTrouble(), files.trouble(), storeHealth.degraded, full, replicas.unregistered()?.message];
+  const faults = all.filter((fault) => fault !== undefined);
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 

@@ -17,7 +17,7 @@ import type { HeldPolls } from '../domain/devices/held-polls.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
 import { FORMAT_CHECK_EVERY_MS, newerFormat } from '../domain/replicas/format.ts';
-import { ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
+import { ANNOUNCE_AGAIN_MS, ANNOUNCE_EVERY_MS } from '../domain/replicas/replicas.ts';
 import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
 import { openCore, type CoreOptions } from './core.ts';
@@ -186,8 +186,13 @@ function backgroundLoops(
       ? [loop(core, { name: 'mapped-roles', everyMs: MAPPED_ROLES_EVERY_MS, reconcile: renewRoles })]
       : []),
     loop(core, { name: 'files', everyMs: ROUNDS_PAUSE_MS, reconcile: () => files.round() }),
-    // Once the store is back, a rotation relies on the registry.
-    steady(core, 'replicas', ANNOUNCE_EVERY_MS, () => replicas.round()),
+    // Once the store is back, a rotation relies on the registry, and this replica charges nobody before.
+    loop(core, {
+      name: 'replicas',
+      everyMs: ANNOUNCE_EVERY_MS,
+      pauseMaxMs: ANNOUNCE_AGAIN_MS,
+      reconcile: () => replicas.round(),
+    }),
     // The format is read and not watched: a watch that is silent would go unnoticed.
     steady(core, 'format', FORMAT_CHECK_EVERY_MS, async () => {
       const newer = await newerFormat(store);

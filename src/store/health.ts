@@ -8,8 +8,14 @@ const SENTENCES = {
     '(docs/OPERATIONS.md, "A lost store")',
   readonly: 'the store is read-only: nothing can be revoked or changed until its disk takes writes again',
   corrupt: 'the store is corrupt: restore a backup (docs/OPERATIONS.md, "A damaged store")',
+  divided:
+    'the members of etcd do not agree (alarm CORRUPT): nothing can be revoked or changed, and no replica starts; ' +
+    'replace the wrong member (runbook: MusterStoreDown)',
 } as const satisfies Partial<Record<StoreResult, string>>;
 type Trouble = keyof typeof SENTENCES;
+
+/** With these the replica stays ready: reads are answered, and without it daemons are served by nobody. */
+const SERVES: ReadonlySet<Trouble> = new Set(['divided']);
 
 /** The answers of commits alone show that the store takes writes. */
 const WRITTEN: ReadonlySet<StoreResult> = new Set(['committed']);
@@ -27,9 +33,14 @@ export class StoreHealth {
     this.#log = log;
   }
 
-  /** The trouble that a person must mend, in words; undefined where none is known. */
+  /** The trouble that a person must mend and that ends service, in words; undefined where none is known. */
   get trouble(): string | undefined {
-    return this.#trouble && SENTENCES[this.#trouble];
+    return this.#trouble && !SERVES.has(this.#trouble) ? SENTENCES[this.#trouble] : undefined;
+  }
+
+  /** The trouble that a person must mend and with which daemons are served, in words; undefined where none is known. */
+  get degraded(): string | undefined {
+    return this.#trouble && SERVES.has(this.#trouble) ? SENTENCES[this.#trouble] : undefined;
   }
 
   /** The same metrics; each call that is told to them is judged as well. */
@@ -51,6 +62,7 @@ export class StoreHealth {
 
   #began(operation: StoreOperation, trouble: Trouble): void {
     if (this.#trouble === trouble || this.#trouble === 'corrupt') return;
+    if (this.trouble !== undefined && SERVES.has(trouble)) return;
     this.#trouble = trouble;
     this.#log.error({ operation, trouble }, SENTENCES[trouble]);
   }

@@ -22,6 +22,7 @@ export const STORE_RESULTS = [
   'replaced',
   'readonly',
   'corrupt',
+  'divided',
   'closed',
   'failed',
   'busy',

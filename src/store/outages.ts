@@ -11,7 +11,7 @@ export const OUTAGE_MS = 2_000;
 const WRITE_FORGOTTEN_MS = 10_000;
 
 /** With these the store answers; what is wrong with it, `StoreHealth` tells. */
-const ANSWERS: ReadonlySet<StoreTrouble> = new Set(['full', 'replaced', 'readonly', 'corrupt']);
+const ANSWERS: ReadonlySet<StoreTrouble> = new Set(['full', 'replaced', 'readonly', 'corrupt', 'divided']);
 
 /** The kind of a call: a store whose disk hangs or fails may answer reads from memory, and take no writes. */
 export type CallKind = 'read' | 'write';

@@ -276,18 +276,25 @@ export const isFull = (error: unknown): error is StoreUnavailable =>
   error instanceof StoreUnavailable && error.reason === 'full';
 
 /**
- * `timeout`: no answer within the deadline. `unreachable`: no connection, or it broke. `full`: the store takes no more
- * data. `refused`: not permitted, or another process holds the file. `replaced`: the store is gone, empty or another
- * one than before (A14). `readonly`: it takes no writes. `corrupt`: its file is damaged. `closed`: the store was
- * disposed of. `failed`: any other trouble.
+ * `timeout`: no answer in time, or none that is new enough. `unreachable`: no connection. `full`: it takes no more.
+ * `refused`: not permitted, or in use elsewhere. `replaced`: gone, empty or another store (A14). `readonly`: no writes.
+ * `corrupt`: a damaged file. `divided`: members disagree. `closed`: it was disposed of. `failed`: any other trouble.
  */
 export type StoreTrouble =
-  'timeout' | 'unreachable' | 'full' | 'refused' | 'replaced' | 'readonly' | 'corrupt' | 'closed' | 'failed';
+  | 'timeout'
+  | 'unreachable'
+  | 'full'
+  | 'refused'
+  | 'replaced'
+  | 'readonly'
+  | 'corrupt'
+  | 'divided'
+  | 'closed'
+  | 'failed';
 
 /**
  * The key range that replicas keep in memory, and the key every commit that is not quiet writes. `head` lies in the
  * range, so that one watch sees both (docs/ARCHITECTURE.md).
  */
 export const CACHED_PREFIX = 'd/';
-/** The key of `head`. */
 export const HEAD_KEY = 'd/head' as Key;

@@ -4,7 +4,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { expectRevision } from '../../src/store/entry.ts';
-import { ABSENT, expectAbsent, type Held, type Store } from '../../src/store/port.ts';
+import { ABSENT, expectAbsent, StoreUnavailable, type Held, type Store } from '../../src/store/port.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
@@ -19,10 +19,12 @@ class Candidate implements AsyncDisposable {
   readonly terms: Term[] = [];
   readonly #metrics = createMetrics('test');
   working = 0;
+  unregistered: StoreUnavailable | undefined;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(store: Store, clock: FakeClock, replicaId: string) {
+  constructor(store: Store, clock: FakeClock, replicaId: string, unregistered?: StoreUnavailable) {
+    this.unregistered = unregistered;
     const work = async (term: Term): Promise<void> => {
       this.terms.push(term);
       this.working += 1;
@@ -32,7 +34,8 @@ class Candidate implements AsyncDisposable {
       });
       this.working -= 1;
     };
-    this.#ended = lead({ store, clock, log, metrics: this.#metrics, replicaId }, work, this.#stopping.signal);
+    const replicas = { unregistered: () => this.unregistered };
+    this.#ended = lead({ store, clock, log, metrics: this.#metrics, replicaId, replicas }, work, this.#stopping.signal);
   }
 
   get term(): Term {
@@ -108,6 +111,23 @@ onEachStore('leadership', (stores) => {
     moody.down.clear();
     await untilKnown('1');
     expect(two.terms).toHaveLength(0);
+  });
+
+  test('a controller holds no leadership while its replica is not on the registry, and leads once it is', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const moody = faultyStore(store);
+    await using one = new Candidate(moody, clock, 'one', new StoreUnavailable('full', 'not on the registry'));
+    for (let check = 0; check < 3; check += 1) {
+      await until(() => clock.sleeping + one.working > 0);
+      clock.advance(1000);
+    }
+    await until(() => clock.sleeping + one.working > 0);
+    expect([one.terms.length, moody.calls.hold]).toEqual([0, 0]);
+    expect(await one.metric('muster_controller_leader_known')).toBe('0');
+    one.unregistered = undefined;
+    await passUntil(clock, () => one.working === 1);
+    expect((await store.get(KEYS.leader()))?.value).toContain('one');
   });
 
   test('a leader that stops is followed at the next check of the other controller', async () => {

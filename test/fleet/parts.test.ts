@@ -178,3 +178,33 @@ test('a poll whose connection breaks has no answer; what is not acknowledged com
   expect(polls.acknowledged).toBe(1);
   await once(server.close(), 'close');
 });
+
+test.each<[string, readonly Buffer[], number]>([
+  ['a character in two pieces is read as one', [Buffer.from([0xc3]), Buffer.from([0xa9])], 1],
+  ['half a character is no UTF-8, and not acknowledged', [Buffer.from([0xc3])], 0],
+])('of a configuration %s', async (_, character, acknowledged) => {
+  const paths: (string | undefined)[] = [];
+  const server = createHttpServer((request, response) => {
+    paths.push(request.url);
+    if (request.method === 'POST') return response.writeHead(204).end();
+    response.writeHead(200, { etag: '"7-x"' }).write('{"revision":7,"name":"');
+    const [first, ...rest] = character;
+    // A turn apart they are two writes, and two pieces at the other end.
+    response.write(first, () => response.end(Buffer.concat([...rest, Buffer.from('"}')])));
+    return response;
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const urls = { api: '', device: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ops: '' };
+  const devices = new Devices(1);
+  devices.enrolled(0, 1);
+  const [polls, ending] = [new Polls(), new AbortController()];
+  const polling = pollAll({ urls, devices, connections: 2, seconds: undefined, signal: ending.signal, polls });
+  // The second poll comes after an acknowledgement of the first.
+  await until(() => polls.count > 1);
+  ending.abort();
+  await polling;
+  expect(devices.tag(0)).toBe(acknowledged === 1 ? '"7-x"' : '');
+  expect(paths.includes('/device/v1/config/ack')).toBe(acknowledged === 1);
+  server.closeAllConnections();
+  await once(server.close(), 'close');
+});

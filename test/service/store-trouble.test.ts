@@ -30,12 +30,13 @@ test('the same without a request', async () => {
   expect(errorsOf(muster)).toHaveLength(1);
 });
 
-test.each<[StoreTrouble, RegExp]>([
-  ['readonly', /the store is read-only/],
-  ['corrupt', /the store is corrupt: restore a backup/],
+test.each<[StoreTrouble, 'not ready' | 'degraded', RegExp]>([
+  ['readonly', 'not ready', /the store is read-only/],
+  ['corrupt', 'not ready', /the store is corrupt: restore a backup/],
+  ['divided', 'degraded', /"degraded":"the members of etcd do not agree \(alarm CORRUPT\)/],
 ])(
-  'a commit that finds the store %s makes the replica not ready, with a sentence of its own',
-  async (reason, words) => {
+  'a commit that finds the store %s makes the replica %s, with a sentence of its own',
+  async (reason, state, words) => {
     let broken = false;
     const wrapStore = (store: Store): Store =>
       wrappedStore(store, {
@@ -50,10 +51,12 @@ test.each<[StoreTrouble, RegExp]>([
     broken = true;
     expect(await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).toMatchObject({ status: 502 });
     const ready = await call(`${muster.ops}/readyz`);
-    expect([ready.status, ready.text]).toEqual([503, expect.stringMatching(words)]);
+    expect([ready.status, ready.text]).toEqual([state === 'degraded' ? 200 : 503, expect.stringMatching(words)]);
     broken = false;
     expect(await call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })).toMatchObject({ status: 201 });
     // A damaged file takes writes as well: only a start that has checked it trusts it again.
-    expect((await call(`${muster.ops}/readyz`)).status).toBe(reason === 'corrupt' ? 503 : 200);
+    const mended = await call(`${muster.ops}/readyz`);
+    expect(mended.status).toBe(reason === 'corrupt' ? 503 : 200);
+    if (reason !== 'corrupt') expect(mended.body).toEqual({ status: 'ready' });
   },
 );

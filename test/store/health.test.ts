@@ -47,6 +47,20 @@ test.each<[StoreResult, RegExp, readonly StoreResult[]]>([
   }
 });
 
+test('a divided store is told in words and is no trouble that ends service, and does not hide one', () => {
+  const it = watched();
+  it.ends('divided');
+  it.ends('divided');
+  it.ends('ok');
+  expect([it.health.trouble, errors(it)]).toEqual([undefined, 1]);
+  expect(it.health.degraded).toMatch(/alarm CORRUPT/);
+  it.ends('committed');
+  expect([it.health.degraded, it.lines.at(-1)?.level]).toEqual([undefined, 'info']);
+  it.ends('replaced');
+  it.ends('divided');
+  expect(it.health.trouble).toMatch(/empty, gone or another one/);
+});
+
 test('nothing is said of a store that is well, full, slow or away', () => {
   const it = watched();
   for (const result of [

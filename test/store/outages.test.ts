@@ -94,6 +94,7 @@ test('each outage is told', () => {
 
 test.each<[StoreTrouble, string]>([
   ['full', 'it answers that it takes no more'],
+  ['divided', 'it answers that its members do not agree'],
   ['closed', 'this process has closed it'],
 ])('a store that is %s is no outage: %s', (reason) => {
   const { clock, fails, told } = observed();

@@ -51,7 +51,7 @@ const ACCOUNTS_AT_ONCE = 16;
 const SPREAD = 1 / 5;
 
 /** Store-wide errors end the round; otherwise every account would wait for its own deadline. */
-const STORE_WIDE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'closed']);
+const STORE_WIDE: ReadonlySet<StoreTrouble> = new Set(['unreachable', 'timeout', 'full', 'divided', 'closed']);
 const endsRound = (error: unknown): boolean => error instanceof StoreUnavailable && STORE_WIDE.has(error.reason);
 
 /** Creates the collector of contacts; see `Heartbeats`. */

@@ -87,7 +87,10 @@ export async function caughtUp(
     if ((await watchCache.fresh()) === 'fresh' && memory.whole) return memory;
   }
   // Unavailable for a moment is better than a wrong answer.
-  throw new StoreUnavailable('timeout', 'Memory is behind the store.');
+  throw new StoreUnavailable(
+    'timeout',
+    'The store responds, and the memory of this replica has not caught up with it in time.',
+  );
 }
 
 /** Memory as a reader. Memory may be dropped while a request is under way: "not found" would then be a wrong answer. */

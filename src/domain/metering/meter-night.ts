@@ -93,7 +93,11 @@ async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>)
   for (let attempt = 1; ; attempt += 1) {
     const reader = await fleet.current();
     if (reader.atOnce && fleet.memory.whole) return fleet.memory;
-    if (attempt === FRESH_ATTEMPTS_MAX) throw new StoreUnavailable('timeout', 'Memory is behind the store.');
+    if (attempt === FRESH_ATTEMPTS_MAX)
+      throw new StoreUnavailable(
+        'timeout',
+        'The store responds, and the memory of this replica has not caught up with it in time.',
+      );
     await clock.sleep(FRESH_PAUSE_MS);
   }
 }

@@ -31,14 +31,22 @@ export const CLOCK_SKEW_MS_MAX = 30_000;
 /** A replica that is seen for the first time is alive, and so has written within about its time to live. */
 const FIRST_MET_AGE_MS = 60_000;
 
-/** Returns the judged clocks after a read: new announcements are judged, the others stay as they were. */
-export function judgeClocks(before: JudgedClocks, others: readonly Announced[], interval: ReadInterval): JudgedClocks {
+/**
+ * Returns the judged clocks after a read: new announcements are judged, the others stay as they were.
+ * @param metSince the earliest instant at which a replica that is seen for the first time has written
+ */
+export function judgeClocks(
+  before: JudgedClocks,
+  others: readonly Announced[],
+  interval: ReadInterval,
+  metSince = interval.to - FIRST_MET_AGE_MS,
+): JudgedClocks {
   const judged = new Map<string, JudgedClock>();
   for (const { replicaId, revision, clock } of others) {
     const known = before.get(replicaId);
     if (known?.revision === revision) judged.set(replicaId, known);
     else {
-      const from = known ? interval.from : Math.min(interval.from, interval.to - FIRST_MET_AGE_MS);
+      const from = known ? interval.from : Math.min(interval.from, metSince);
       judged.set(replicaId, { revision, skewMs: outside(clock, from, interval.to) });
     }
   }

@@ -1,6 +1,5 @@
-import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Log } from '../../log.ts';
-import { isFull, PAGE_ENTRIES_MAX, type Held, type Store } from '../../store/port.ts';
+import { isFull, PAGE_ENTRIES_MAX, StoreUnavailable, type Held, type Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { joinSealing, keyMissing, readActiveKey } from '../keys/active-key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -9,8 +8,10 @@ import { KEYS } from '../records/keys.ts';
 import { RECORD_CHANGES } from '../records/record-changes.ts';
 import { FORMAT } from '../records/store-records.ts';
 import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.ts';
-import { ComparedTokens, operatorTokensMetrics, type OperatorToken } from './operator-tokens.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
+import { HeardClocks } from './heard-clocks.ts';
+import type { replicaMetrics } from './metrics.ts';
+import { ComparedTokens, type OperatorToken } from './operator-tokens.ts';
 
 /** The registry of live replicas. Each has a record there with its keys, its version and its clock. */
 export interface Replicas {
@@ -55,6 +56,11 @@ export interface Replicas {
   /** The identity of the current registration: another object after each gap; undefined while not registered. */
   registration(): object | undefined;
   /**
+   * Says why this replica is not on the registry; undefined while it is. The others do not count it until then, so it
+   * takes no leadership and no share of a rate.
+   */
+  unregistered(): StoreUnavailable | undefined;
+  /**
    * Whether the clocks of the others contradict this replica's by more than 30 s (clock-skew.ts), as of the last round.
    */
   othersDisagree(): boolean;
@@ -63,25 +69,6 @@ export interface Replicas {
   /** Removes this replica from the registry. Never throws. */
   release(): Promise<void>;
 }
-
-export const replicaMetrics = (to: Sections) => ({
-  replicasLive: to.controller.gauge({
-    name: 'muster_replicas',
-    help: 'Live replicas, as this one sees them.',
-    unit: 'replicas',
-  }),
-  replicaRegistered: to.controller.callbackGauge({
-    name: 'muster_replica_registered',
-    help: '1 while this replica is on the registry; 0 while the store takes no announcement of it: it leads nothing then.',
-    unit: '0 or 1',
-  }),
-  ...operatorTokensMetrics(to),
-  clockSkew: to.controller.gauge({
-    name: 'muster_clock_skew_seconds',
-    help: 'The least difference of clocks that explains what other replicas wrote or answered, for the one that differs most.',
-    unit: 'seconds',
-  }),
-});
 
 interface ReplicasDeps {
   readonly store: Store;
@@ -95,34 +82,35 @@ interface ReplicasDeps {
   readonly operatorTokens: () => readonly OperatorToken[];
   /** `RECORD_CHANGES` by default; tests give others. */
   readonly knows?: readonly string[];
+  /** Whether other processes may use the store; true by default. Where none can, the other records are of dead ones. */
+  readonly isShared?: boolean;
 }
 
 /** A replica that is silent for this long, three announcements, is not live any more. */
 const TTL_MS = 15_000;
 /** The pause between two announcements of a replica. */
 export const ANNOUNCE_EVERY_MS = 5000;
-
-/** Says what a replica lacks whose announcement the store does not take. */
-export const UNREGISTERED =
-  'this replica is not on the registry, since the store takes no announcement of it: it leads nothing and holds no share ' +
-  'of a rate (runbook: MusterStoreFull)';
-
-/** An answer about a clock holds for this long: there is a new one twice as often. */
-const HEARD_MS = 60_000;
+/** The pause after an announcement that failed: the replica leads nothing and charges nobody until one is taken. */
+export const ANNOUNCE_AGAIN_MS = 1000;
 
 /** Creates the registry as this replica uses it; see `Replicas`. */
 export const createReplicas = (deps: ReplicasDeps): Replicas => new Registry(deps);
 
-/** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
-async function readReplicas(store: Pick<Store, 'list'>): Promise<readonly Versioned<ReplicaRecord>[]> {
-  const { entries } = await store.list({ prefix: KEYS.replica.under(), limit: PAGE_ENTRIES_MAX });
-  return entries.map((entry) => parseRecord(KEYS.replica, entry));
+/** Names the reason for which the last announcement was not taken, and what follows. */
+function absent(failure: unknown): StoreUnavailable {
+  const reason = failure instanceof StoreUnavailable ? failure.reason : 'failed';
+  const why = failure === undefined ? '' : `, since the store did not take its announcement (${reason})`;
+  const mend = reason === 'full' ? ' (runbook: MusterStoreFull)' : '';
+  const words = `this replica is not on the registry${why}: it leads nothing and holds no share of a rate${mend}`;
+  return new StoreUnavailable(reason, words);
 }
 
 class Registry implements Replicas {
   readonly #deps: ReplicasDeps;
   readonly #startedAt: number;
   #held: Held | undefined;
+  /** The error of the last announcement; undefined where that was taken. */
+  #failure: unknown;
   /** The keys with which it joined; when they change, it joins again. */
   #joinedWith: readonly number[] | undefined;
   /** The reason that was logged last, so that each is logged once. */
@@ -134,18 +122,29 @@ class Registry implements Replicas {
   #others: number | undefined;
   readonly #tokens: ComparedTokens;
   #announcedTokens: AnnouncedTokens | undefined;
-  /** The skew of each replica by question and answer, and when it was told, on the monotonic clock. */
-  readonly #heard = new Map<string, { readonly skewMs: number; readonly at: number }>();
+  readonly #heard: HeardClocks;
   readonly #observed: (() => Partial<ReplicaRecord>)[] = [];
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps;
     this.#tokens = new ComparedTokens(deps);
+    this.#heard = new HeardClocks(deps.clock);
     this.#startedAt = deps.clock.now();
     this.#readAt = deps.clock.monotonic();
   }
 
   async announce(): Promise<string | undefined> {
+    try {
+      const missing = await this.#announce();
+      this.#failure = undefined;
+      return missing;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  async #announce(): Promise<string | undefined> {
     const active = await readActiveKey(this.#deps.store);
     // The ring is read after the store has answered, in one turn with this replica's record: a change of the key file
     // that comes meanwhile must not be announced without a join.
@@ -157,13 +156,23 @@ class Registry implements Replicas {
     }
     // It is new, or was away for longer than its record lives: a rotation may have happened meanwhile.
     this.#joinedWith = undefined;
-    await this.#held?.release();
-    this.#held = undefined;
+    await this.#withdraw();
     const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
     // The key is taken by its own earlier record, whose answer was lost, until that expires.
     if (held === 'taken') return undefined;
     this.#held = held;
-    return await this.#join(numbers);
+    try {
+      return await this.#join(numbers);
+    } catch (error) {
+      // A replica that has not joined is not registered: the next announcement begins anew.
+      await this.#withdraw();
+      throw error;
+    }
+  }
+
+  async #withdraw(): Promise<void> {
+    await this.#held?.release();
+    this.#held = undefined;
   }
 
   async announceAtStart(): Promise<string | undefined> {
@@ -172,7 +181,7 @@ class Registry implements Replicas {
       return await this.announce();
     } catch (error) {
       if (!isFull(error)) throw error;
-      log.error({ err: error }, UNREGISTERED);
+      log.error({ err: error }, absent(error).message);
       return keyMissing((await readActiveKey(store))?.record, keyRing);
     }
   }
@@ -199,7 +208,14 @@ class Registry implements Replicas {
   }
 
   async live(): Promise<readonly ReplicaRecord[]> {
-    return (await readReplicas(this.#deps.store)).map(({ record }) => record);
+    return (await this.#readLive()).map(({ record }) => record);
+  }
+
+  async #readLive(): Promise<readonly Versioned<ReplicaRecord>[]> {
+    const { store, replicaId, isShared = true } = this.#deps;
+    const { entries } = await store.list({ prefix: KEYS.replica.under(), limit: PAGE_ENTRIES_MAX });
+    const all = entries.map((entry) => parseRecord(KEYS.replica, entry));
+    return isShared ? all : all.filter(({ record }) => record.replicaId === replicaId);
   }
 
   async everyReplicaKnows(change: string): Promise<boolean> {
@@ -211,9 +227,9 @@ class Registry implements Replicas {
   }
 
   async #compareWithOthers(): Promise<void> {
-    const { store, clock, log, metrics, replicaId } = this.#deps;
+    const { clock, log, metrics, replicaId } = this.#deps;
     const [before, begun] = [this.#readAt, clock.monotonic()];
-    const all = await readReplicas(store);
+    const all = await this.#readLive();
     const [now, to] = [clock.monotonic(), clock.now()];
     this.#readAt = begun;
     const others = all.filter(({ record }) => record.replicaId !== replicaId);
@@ -223,9 +239,11 @@ class Registry implements Replicas {
       others.map(({ record }) => record),
     );
     const announced = others.map(({ record, revision }) => ({ ...record, revision }));
-    this.#clocks = judgeClocks(this.#clocks, announced, { from: to - (now - before), to });
+    // A store that is full keeps the leases of those that run, and takes no newer announcement of them.
+    const since = isFull(this.#failure) ? Number.NEGATIVE_INFINITY : undefined;
+    this.#clocks = judgeClocks(this.#clocks, announced, { from: to - (now - before), to }, since);
     metrics.replicasLive(all.length);
-    metrics.clockSkew(Math.max(greatestSkewMs(this.#clocks), this.#greatestHeardMs(now)) / 1000);
+    metrics.clockSkew(Math.max(greatestSkewMs(this.#clocks), this.#heard.greatestSkewMs()) / 1000);
     const disagree = outvoted(this.#clocks);
     if (disagree && !this.#disagree) {
       log.error({ clocks: Object.fromEntries(this.#clocks) }, 'the clocks of other replicas contradict this one');
@@ -234,29 +252,23 @@ class Registry implements Replicas {
   }
 
   clockHeard(replicaId: string, skewMs: number): void {
-    this.#heard.set(replicaId, { skewMs, at: this.#deps.clock.monotonic() });
+    this.#heard.heard(replicaId, skewMs);
   }
 
   skewOf(replicaId: string): number | undefined {
-    const heard = this.#heard.get(replicaId);
-    return heard && this.#deps.clock.monotonic() - heard.at <= HEARD_MS ? heard.skewMs : undefined;
+    return this.#heard.skewOf(replicaId);
   }
 
   publish(observed: () => Partial<ReplicaRecord>): void {
     this.#observed.push(observed);
   }
 
-  #greatestHeardMs(now: number): number {
-    let greatest = 0;
-    for (const [replicaId, { skewMs, at }] of this.#heard) {
-      if (now - at > HEARD_MS) this.#heard.delete(replicaId);
-      else greatest = Math.max(greatest, Math.abs(skewMs));
-    }
-    return greatest;
-  }
-
   registration(): object | undefined {
     return this.#held?.lost.aborted === false ? this.#held : undefined;
+  }
+
+  unregistered(): StoreUnavailable | undefined {
+    return this.registration() === undefined ? absent(this.#failure) : undefined;
   }
 
   othersDisagree(): boolean {

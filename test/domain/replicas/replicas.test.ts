@@ -59,6 +59,7 @@ function replica(
     live: () => replicas.live(),
     everyReplicaKnows: (change) => replicas.everyReplicaKnows(change),
     registration: () => replicas.registration(),
+    unregistered: () => replicas.unregistered(),
     othersDisagree: () => replicas.othersDisagree(),
     isAlone: () => replicas.isAlone(),
     publish: (observed) => replicas.publish(observed),

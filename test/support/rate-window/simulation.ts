@@ -177,7 +177,7 @@ class Replica implements Clock {
       log,
       metrics,
       replicaId: id,
-      replicas: { live: liveReplicas, clockHeard: () => undefined },
+      replicas: { live: liveReplicas, clockHeard: () => undefined, unregistered: () => undefined },
       rules,
     });
     void this.window.run(this.#stopping.signal);

@@ -92,7 +92,15 @@ describe.skipIf(binary === undefined)(title, () => {
     const { apiKey } = await tenant(running);
     const credential = await enroll(running, await createApp(running, apiKey));
     await raiseCorrupt(etcd.member);
-    await expect(Muster.start(options)).rejects.toThrow('etcd failed (etcdserver: corrupt cluster)');
+    await expect(Muster.start(options)).rejects.toThrow(
+      'the members of etcd do not agree, and it takes no writes (etcdserver: corrupt cluster)',
+    );
     expect((await poll(running, credential)).status).toBe(200);
+    const created = await call(`${running.api}/v1/apps`, { method: 'POST', token: apiKey });
+    expect(created).toMatchObject({ status: 502, body: { error: { code: 'upstream_unavailable' } } });
+    expect(await call(`${running.ops}/readyz`)).toMatchObject({
+      status: 200,
+      body: { status: 'ready', degraded: expect.stringContaining('alarm CORRUPT') as string },
+    });
   });
 });

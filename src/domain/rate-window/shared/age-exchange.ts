@@ -7,6 +7,7 @@ import {
   type Entry,
   type Snapshot,
   type Store,
+  type StoreUnavailable,
 } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { parseRecord, put } from '../../records/codec.ts';
@@ -19,8 +20,10 @@ export interface LiveReplica {
   readonly replicaId: string;
 }
 
-/** The registry of replicas, as far as the exchange needs it. */
+/** The registry of replicas, as far as the shared window needs it. */
 export interface KnownReplicas {
+  /** Says why this replica is not on it; undefined while it is. */
+  unregistered(): StoreUnavailable | undefined;
   /** Every live replica, this one among them. @throws StoreUnavailable; BadRecord */
   live(): Promise<readonly LiveReplica[]>;
   /** Another replica's wall clock is ahead by so many milliseconds at least, behind where they are negative. */

@@ -38,7 +38,7 @@ const FINISH_MS = 5000;
 
 /** H13 over replicas: the windows of all accounts on this replica. ADR 0016. */
 export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWindow {
-  const { clock, store, log, metrics, rules = WINDOW_RULES } = deps;
+  const { clock, store, log, metrics, replicas, rules = WINDOW_RULES } = deps;
   const accounts = new Map<string, AccountWindow>();
   const stoodStill = createStandstillCheck(clock);
   let nonce = 0;
@@ -86,7 +86,11 @@ export function createSharedRateWindow(deps: SharedRateWindowDeps): SharedRateWi
   }
 
   return {
-    charge: (accountId) => windowOf(accountId).charge(),
+    charge(accountId) {
+      const unregistered = replicas.unregistered();
+      if (unregistered) throw unregistered;
+      return windowOf(accountId).charge();
+    },
 
     known: (accountId) => accounts.get(accountId)?.known.remaining(now()),
 

@@ -78,6 +78,7 @@ const SENTENCES: Record<StoreTrouble, string> = {
   replaced: 'etcd is empty, or holds another store',
   readonly: 'etcd takes no writes',
   corrupt: 'etcd is corrupt',
+  divided: 'the members of etcd do not agree, and it takes no writes',
   failed: 'etcd failed',
   closed: 'the store is closed',
 };
@@ -89,6 +90,8 @@ function reasonOf({ code, details }: GrpcTrouble): StoreTrouble {
   // "Received message larger than max" and "too many requests" have the same code and are not a full store.
   if (code === GRPC.resourceExhausted) return details.includes('database space exceeded') ? 'full' : 'failed';
   if (code === GRPC.permissionDenied || code === GRPC.unauthenticated) return 'refused';
+  // Its alarm CORRUPT is on: reads are answered all the same.
+  if (details.includes('corrupt cluster')) return 'divided';
   if (/authentication|auth token|user name|permission denied/.test(details)) return 'refused';
   return 'failed';
 }

@@ -46,6 +46,7 @@ function running(store: Store, clock: Clock, replicaId: string, live: readonly L
     replicas: {
       live: async () => live,
       clockHeard: (other, skewMs) => void heard.push([replicaId, other, skewMs]),
+      unregistered: () => undefined,
     },
   });
   const run = window.run(stopping.signal);

@@ -33,7 +33,7 @@ const windowOn = (store: Store, clock: FakeClock, replicaId: string): SharedRate
     log,
     metrics,
     replicaId,
-    replicas: { live: async () => [], clockHeard: () => undefined },
+    replicas: { live: async () => [], clockHeard: () => undefined, unregistered: () => undefined },
   });
 
 const commits = async (store: Store, count: number): Promise<void> => {

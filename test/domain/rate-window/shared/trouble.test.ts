@@ -11,7 +11,7 @@ import {
 } from '../../../../src/domain/rate-window/shared/shared-window.ts';
 import { KEYS } from '../../../../src/domain/records/keys.ts';
 import { Busy } from '../../../../src/domain/refusal.ts';
-import { expectAbsent, type Store } from '../../../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Store } from '../../../../src/store/port.ts';
 import { openSqliteStore } from '../../../../src/store/sqlite/sqlite-store.ts';
 import { faultyStore, type FaultyStore } from '../../../support/store/faulty-store.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -25,7 +25,13 @@ const metrics = {
   rateWaited: () => undefined,
   rateSharedAge: () => undefined,
 };
-const windowOn = (store: Store, clock: FakeClock, replicaId = 'me', logged = log): SharedRateWindow =>
+const windowOn = (
+  store: Store,
+  clock: FakeClock,
+  replicaId = 'me',
+  logged = log,
+  unregistered: () => StoreUnavailable | undefined = () => undefined,
+): SharedRateWindow =>
   createSharedRateWindow({
     store,
     clock,
@@ -33,8 +39,19 @@ const windowOn = (store: Store, clock: FakeClock, replicaId = 'me', logged = log
     log: logged,
     metrics,
     replicaId,
-    replicas: { live: async () => [], clockHeard: () => undefined },
+    replicas: { live: async () => [], clockHeard: () => undefined, unregistered },
   });
+
+test('a replica that is not on the registry charges nobody and writes nothing, and charges once it is', async () => {
+  await using real = await openSqliteStore(':memory:');
+  const store = faultyStore(real);
+  let unregistered: StoreUnavailable | undefined = new StoreUnavailable('full', 'not on the registry');
+  const window = windowOn(store, new FakeClock(), 'me', log, () => unregistered);
+  await expect(async () => await window.charge('a')).rejects.toThrow('not on the registry');
+  expect([store.calls.get, store.calls.commit]).toEqual([0, 0]);
+  unregistered = undefined;
+  expect((await window.charge('a')).admitted).toBe(true);
+});
 
 test('a stop while the watch is being opened is not held up', async () => {
   await using real = await openSqliteStore(':memory:');
