@@ -1,12 +1,5 @@
-import { open } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
-import {
-  OPEN_TO_READ,
-  tooLong,
-  whyNoFile,
-  withoutByteOrderMark,
-  type ConfiguredFile,
-} from '../../config/files/configured-file.ts';
+import { boundedContent } from '../../config/files/bounded-content.ts';
+import type { ConfiguredFile } from '../../config/files/configured-file.ts';
 
 /* The content of a file while the service runs, and the words for why there is none. */
 
@@ -39,17 +32,6 @@ export class FileFault extends Error implements Told {
     this.why = why;
     this.shown = shown;
   }
-}
-
-/** @throws Error in words for what is no file, or longer than `bytesMax`; the system's error where it cannot be read */
-export async function boundedContent(path: string, bytesMax: number): Promise<Buffer> {
-  await using file = await open(path, OPEN_TO_READ);
-  const noFile = whyNoFile(await file.stat());
-  if (noFile !== undefined) throw new Error(noFile);
-  // One byte above the bound tells that there are more.
-  const content = await buffer(file.createReadStream({ start: 0, end: bytesMax, autoClose: false }));
-  if (content.length > bytesMax) throw new Error(tooLong(bytesMax));
-  return withoutByteOrderMark(content);
 }
 
 /** The rule that is broken, or the system's code; never the content. */

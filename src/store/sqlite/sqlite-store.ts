@@ -117,8 +117,10 @@ class SqliteStore implements Store {
 
   async hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'> {
     checkHold(key, value, ttlMs);
-    if (this.#heldRemain) this.#removeHeld('hold');
-    const noted = this.#reading('hold', () => this.#database.held());
+    const noted = this.#reading('hold', () => {
+      if (this.#heldRemain) this.#removeHeld('hold');
+      return this.#database.held();
+    });
     return this.#holds.hold(key, value, noted);
   }
 

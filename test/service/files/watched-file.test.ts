@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configuredFile, generatedFile, type FileVariable } from '../../../src/config/files/configured-file.ts';
-import { boundedContent } from '../../../src/service/files/file-content.ts';
+import { boundedContent } from '../../../src/config/files/bounded-content.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { Watching } from '../../support/files/watching.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { boundedContent } from '../../../config/files/bounded-content.ts';
 import type { Clock } from '../../../time/clock.ts';
 
 /** As every file of the configuration (ADR 0060). */
@@ -45,9 +45,7 @@ export class TokenFile {
 }
 
 async function readToken(path: string): Promise<string | undefined> {
-  const { size } = await stat(path);
-  if (size > BYTES_MAX) return undefined;
-  const text = (await readFile(path, 'utf8')).trim();
+  const text = (await boundedContent(path, BYTES_MAX)).toString().trim();
   // Other characters cannot stand in a header.
   return /^[\x21-\x7e]+$/.test(text) ? text : undefined;
 }

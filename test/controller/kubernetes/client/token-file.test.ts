@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -60,6 +61,10 @@ test('the token of the file is sent, read again after ten seconds, and at once a
       clock.advance(LOOK_MS);
       expect(await ask(), `after ${broken.slice(0, 9)}`).toBe('Bearer second');
     }
+    rmSync(join(home, 'token'));
+    execFileSync('mkfifo', [join(home, 'token')]);
+    clock.advance(LOOK_MS);
+    expect(await ask(), 'at a pipe, into which nobody writes').toBe('Bearer second');
     replaced('token', 'third');
     status = 401;
     expect(await ask()).toBe('Bearer second');
