@@ -117,10 +117,9 @@ class SqliteStore implements Store {
 
   async hold(key: Key, value: string, ttlMs: number): Promise<Held | 'taken'> {
     checkHold(key, value, ttlMs);
-    const noted = this.#reading('hold', () => {
-      if (this.#heldRemain) this.#removeHeld('hold');
-      return this.#database.held();
-    });
+    this.#assertOpen('hold');
+    if (this.#heldRemain) this.#removeHeld('hold');
+    const noted = this.#reading('hold', () => this.#database.held());
     return this.#holds.hold(key, value, noted);
   }
 
