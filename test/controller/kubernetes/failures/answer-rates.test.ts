@@ -104,6 +104,7 @@ test('a resource that is gone leaves its rate to the next one of its name, for a
     rates.forget('one');
   }
   expect(rates.of('one').waitMs('outside', false)).toBe(MINUTE_MS);
+  expect(rates.size).toBe(1);
   rates.forget('one');
   clock.advance(30 * MINUTE_MS);
   expect(rates.of('one').waitMs('outside', false)).toBe(0);
@@ -119,16 +120,25 @@ test('the header of a resource that is gone is not gathered for the next one', (
   expect(rates.of('one').waitMs('header', false)).toBe(5 * SECOND_MS);
 });
 
-test('the names of those that are gone are bounded, and one that nothing was written for is not kept', () => {
+test('the names of those that are gone are bounded', () => {
   const { rates } = made();
   for (let n = 0; n < NAMES_KEPT_MAX + 10; n += 1) {
     rates.of(`gone-${n}`).answered('outside');
     rates.forget(`gone-${n}`);
-    rates.of(`quiet-${n}`).waitMs('outside', false);
-    rates.forget(`quiet-${n}`);
   }
   expect(rates.size).toBe(NAMES_KEPT_MAX);
   // Those that are there have their own place.
   rates.of('there').answered('outside');
   expect(rates.size).toBe(NAMES_KEPT_MAX + 1);
+});
+
+test('the name of one that is gone takes no place where nothing was written for it lately', () => {
+  const { clock, rates } = made();
+  rates.of('quiet').waitMs('outside', false);
+  rates.forget('quiet');
+  expect(rates.size).toBe(0);
+  rates.of('long-ago').answered('outside');
+  clock.advance(30 * MINUTE_MS);
+  rates.forget('long-ago');
+  expect(rates.size).toBe(0);
 });

@@ -125,6 +125,7 @@ describe('beside a former key', () => {
   test.each<[string, number, Partial<FleetApiKeyFacts>]>([
     ['the Secret was changed', 1, { secret: { own: true, digest: 'foreign', others: [] } }],
     ['the Secret is gone', 1, { secret: undefined }],
+    ['the key stands elsewhere in the Secret', 1, { secret: { own: true, digest: undefined, others: ['h1'] } }],
     ['the Secret was changed, and the spec in something else', 2, { secret: { own: true, digest: 'f', others: [] } }],
   ])('%s: a conflict', (_what, generation, given) => {
     expect(waiting({}, generation, given)).toMatchObject({ status: 'False', reason: 'WriteConflict' });

@@ -159,18 +159,22 @@ test('a key that changes all the time is worked on ten times at once, then once 
   expect(calls - before).toBe(10);
 });
 
-test('a key that comes back by itself all the time is not held up by its pace', async () => {
+test('a key that comes back by itself is not held up by its pace, and holds up a change for a second at most', async () => {
   let calls = 0;
   await using it = running(async () => {
     calls += 1;
-    return 100;
+    return calls <= 30 ? 100 : undefined;
   });
   it.queue.add('a');
   for (let turn = 1; turn <= 30; turn += 1) {
     await until(() => calls === turn && it.clock.sleeping === 1);
     it.clock.advance(100);
   }
-  await until(() => calls === 31);
+  await until(() => calls === 31 && it.clock.sleeping === 1);
+  it.queue.add('a');
+  await until(() => it.clock.sleeping === 1);
+  it.clock.advance(1000);
+  await until(() => calls === 32);
 });
 
 test('a key that is forgotten does not come back', async () => {
