@@ -10,7 +10,7 @@ import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { sharedPlane } from '../support/control-plane/shared-plane.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
 import { installCrds, Namespace, operating, operatorApi } from '../support/operated.ts';
-import { restore, type Short } from '../support/restored.ts';
+import { restore, type Short } from './restored.ts';
 
 /* The nights around a recovery: before it, while nothing runs, while all waits for the consent, and after it. */
 

@@ -8,7 +8,7 @@ import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { sharedPlane } from '../support/control-plane/shared-plane.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
 import { installCrds, Namespace, operating, operatorApi, works, type Told } from '../support/operated.ts';
-import { restore, type Short } from '../support/restored.ts';
+import { restore, type Short } from './restored.ts';
 
 /*
  * The drill of docs/KUBERNETES.md: a cluster is lost, another one gets the same objects under new UIDs, and Muster's

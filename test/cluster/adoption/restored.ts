@@ -1,7 +1,7 @@
-import type { Namespace } from './operated.ts';
+import type { Namespace } from '../support/operated.ts';
 
 /** The kinds by the names that kubectl takes. */
-export const KINDS = {
+const KINDS = {
   facct: 'FleetAccount',
   fkey: 'FleetApiKey',
   fapp: 'FleetApp',
