@@ -1,6 +1,6 @@
 import { SWEEPS } from '../domain/features.ts';
 import type { QuotaState } from '../domain/quota/growth.ts';
-import { OPEN, SECONDS } from '../metrics/instruments/label-values.ts';
+import { SECONDS } from '../metrics/instruments/label-values.ts';
 import type { Sections } from '../metrics/instruments/sections.ts';
 
 /* The metrics of the controller: the verbs that its loops call, and the closed sets of their labels. */
@@ -164,16 +164,14 @@ export function rateLimitMetrics({ rates }: Sections) {
   });
   // It has no series before something is counted.
   fills.reset();
-  const topFill = rates.seriesGauge({
+  const topFill = rates.accountsGauge({
     name: 'muster_rate_limit_top_fill_ratio',
     help: 'How full the windows of the fullest accounts are, below a quarter 0; kept for 5 minutes; on the leader alone.',
-    labels: { account: OPEN },
     unit: 'ratio',
   });
-  const topRefused = rates.seriesGauge({
+  const topRefused = rates.accountsGauge({
     name: 'muster_rate_limit_top_refused',
     help: 'Requests of these accounts that any replica refused in the last minute; on the leader alone.',
-    labels: { account: OPEN },
     unit: 'requests',
   });
   return {
@@ -183,8 +181,8 @@ export function rateLimitMetrics({ rates }: Sections) {
       fills.reset();
       for (const fill of counted?.fills ?? []) fills.observe(fill);
       const top = counted?.top ?? [];
-      topFill(top.map(({ accountId, fill }) => [{ account: accountId }, fill]));
-      topRefused(top.map(({ accountId, refused }) => [{ account: accountId }, refused]));
+      topFill(top.map(({ accountId, fill }) => [accountId, fill]));
+      topRefused(top.map(({ accountId, refused }) => [accountId, refused]));
     },
   };
 }
@@ -202,16 +200,14 @@ export function accountQuotaMetrics({ quotas }: Sections) {
     help: 'Accounts that have used up their quota: what grows is refused with 502; on the leader alone.',
     unit: 'accounts',
   });
-  const growing = quotas.seriesGauge({
+  const growing = quotas.accountsGauge({
     name: 'muster_account_growth_top_bytes_per_second',
     help: 'Growth of what the fastest accounts store, over the last hours; on the leader alone.',
-    labels: { account: OPEN },
     unit: 'bytes',
   });
-  const ending = quotas.seriesGauge({
+  const ending = quotas.accountsGauge({
     name: 'muster_account_quota_left_seconds',
     help: 'Time until the quotas that end first are used up, at the growth of the last hours; on the leader alone.',
-    labels: { account: OPEN },
     unit: 'seconds',
   });
   return {
@@ -219,8 +215,8 @@ export function accountQuotaMetrics({ quotas }: Sections) {
     quotasCounted(counted: QuotaState | undefined): void {
       near(counted?.near);
       full(counted?.atQuota);
-      growing((counted?.growing ?? []).map((one) => [{ account: one.accountId }, one.bytesPerSecond]));
-      ending((counted?.ending ?? []).map((one) => [{ account: one.accountId }, one.secondsToQuota]));
+      growing((counted?.growing ?? []).map((one) => [one.accountId, one.bytesPerSecond]));
+      ending((counted?.ending ?? []).map((one) => [one.accountId, one.secondsToQuota]));
     },
   };
 }

@@ -15,7 +15,7 @@ export function rolloutMetrics({ delivery }: Sections) {
     labels: { state: ROLLOUT_STATES },
     unit: 'devices',
   });
-  const failing = delivery.seriesGauge({
+  const failing = delivery.knownGauge({
     name: 'muster_rollout_failing_accounts',
     help: 'Accounts of which half or more of the devices that poll could not apply the configuration, 3 at least; on the leader alone.',
     unit: 'accounts',
@@ -26,10 +26,9 @@ export function rolloutMetrics({ delivery }: Sections) {
     labels: { account: OPEN, state: RANKED_STATES },
     unit: 'devices',
   });
-  const topRatio = delivery.seriesGauge({
+  const topRatio = delivery.accountsGauge({
     name: 'muster_rollout_top_failed_ratio',
     help: 'Share of failed devices among those that poll, of the 20 largest failing accounts; on the leader alone.',
-    labels: { account: OPEN },
     unit: 'ratio',
   });
   return {
@@ -42,13 +41,13 @@ export function rolloutMetrics({ delivery }: Sections) {
       named: readonly AccountRollout[],
     ): void {
       devices(counted ? ROLLOUT_STATES.map((state) => [{ state }, counted.devices[state]] as const) : []);
-      failing(counted ? [[{}, counted.failing]] : []);
+      failing(counted?.failing);
       top(
         RANKED_STATES.flatMap((state) =>
           ranked(named, state).map((one) => [{ account: one.accountId, state }, one[state]] as const),
         ),
       );
-      topRatio(ranked(named, 'failing').map((one) => [{ account: one.accountId }, failedRatio(one)]));
+      topRatio(ranked(named, 'failing').map((one) => [one.accountId, failedRatio(one)]));
     },
   };
 }

@@ -97,4 +97,4 @@ const waitingWords = (kind: string, namespace: string, namespaceUid: string | un
     ? `A ${kind} of this name had another UID, and the namespace ${namespace} cannot be read: taking up what that one ` +
       'stood for needs the right to get it, for its UID.'
     : `A ${kind} of this name had another UID. To take up what that one stood for, an operator of Muster runs ` +
-      `'muster kubernetes recover ${namespace}'.`;
+      `'muster kubernetes recover ${namespace}'. Under another name it begins anew.`;

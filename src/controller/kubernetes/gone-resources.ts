@@ -16,7 +16,7 @@ import { KIND_SCHEMAS } from './schema/crd.ts';
  * removed so. The leader looks for such bindings and removes them. The API server itself must say that there is no
  * resource of that kind, namespace, name and UID: a resource that memory does not have may have come since. And it must
  * know one of the other resources by its UID, since an API server of another cluster knows none of them. Nothing is
- * removed while resources are restored.
+ * removed from a namespace while its resources are restored.
  */
 
 interface GoneResourcesDeps {
@@ -76,19 +76,29 @@ export async function sweepRound(
 ): Promise<{ readonly after: string; readonly incomplete: boolean }> {
   const { bindings } = deps;
   const missing: BindingOf[] = [];
-  let [seen, alive, unread, next] = [0, 0, 0, ''];
+  const alive = new Set<string>();
+  let [seen, unread, next] = [0, 0, ''];
   for await (const binding of bindings.all(after)) {
     const cache = deps.cacheOf(binding.record.namespace);
     if (cache?.kindsSynced !== true) unread += 1;
-    if (isThere(cache, binding)) alive += 1;
+    if (isThere(cache, binding)) alive.add(binding.record.namespace);
     else missing.push(binding);
     seen += 1;
     if (seen < BINDINGS_MAX && missing.length < QUESTIONS_MAX) continue;
     next = binding.uid;
     break;
   }
-  if (alive > 0 && !(await isRestored(deps, missing))) await forgetGone(deps, bindings, missing);
-  return { after: next, incomplete: unread > 0 || (alive === 0 && missing.length > 0) };
+  if (alive.size > 0 && missing.length > 0) {
+    const restored = await restoredNamespaces(deps, missing);
+    const isSettled = (namespace: string): boolean =>
+      !restored.has(namespace) && (restored.size === 0 || alive.has(namespace));
+    await forgetGone(
+      deps,
+      bindings,
+      missing.filter(({ record }) => isSettled(record.namespace)),
+    );
+  }
+  return { after: next, incomplete: unread > 0 || (alive.size === 0 && missing.length > 0) };
 }
 
 type View = Pick<NamespaceCache, 'find'> | undefined;
@@ -102,19 +112,22 @@ function namesake(cache: View, { record }: BindingOf): KubeObject | undefined {
 const isThere = (cache: View, binding: BindingOf): boolean => namesake(cache, binding)?.metadata.uid === binding.uid;
 
 /**
- * Whether resources come back under new UIDs, one after the other: a consent holds, or one of them waits for it. Their
- * bindings are what they need then (ADR 0064).
+ * The namespaces whose resources come back under new UIDs, one after the other: a consent holds for them, or one of
+ * their resources waits for it. Their bindings are what they need then (ADR 0064). While there are any, a namespace of
+ * which no resource is known by its UID may be the next one to be restored.
  */
-async function isRestored(
+async function restoredNamespaces(
   { domain, bindings, cacheOf, clock }: GoneResourcesDeps,
   missing: readonly BindingOf[],
-): Promise<boolean> {
-  for await (const { until } of domain.recoveries.all()) if (clock.now() < until) return true;
+): Promise<ReadonlySet<string>> {
+  const restored = new Set<string>();
+  for await (const { namespace, until } of domain.recoveries.all()) if (clock.now() < until) restored.add(namespace);
   for (const binding of missing) {
-    const other = namesake(cacheOf(binding.record.namespace), binding);
-    if (other && !(await bindings.get(other.metadata.uid))) return true;
+    const { namespace } = binding.record;
+    const other = restored.has(namespace) ? undefined : namesake(cacheOf(namespace), binding);
+    if (other && !(await bindings.get(other.metadata.uid))) restored.add(namespace);
   }
-  return false;
+  return restored;
 }
 
 async function forgetGone(deps: GoneResourcesDeps, bindings: Bindings, missing: readonly BindingOf[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { OPEN } from './label-values.ts';
 
 /** The facts about a series that docs/METRICS.md states beside its type and its labels. */
 interface Definition {
@@ -89,6 +90,12 @@ export class Section {
     const show = showing(gauge);
     show([]);
     return show;
+  }
+
+  /** A gauge with a series for each of a few accounts, by their ids, which is told all of them at once. */
+  accountsGauge(definition: Definition): (shown: readonly (readonly [accountId: string, value: number])[]) => void {
+    const show = this.seriesGauge({ ...definition, labels: { account: OPEN } });
+    return (shown) => show(shown.map(([account, value]) => [{ account }, value]));
   }
 
   /** A gauge without labels that has no series while its value is undefined, as on a replica that does not lead. */

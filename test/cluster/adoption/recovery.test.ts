@@ -8,14 +8,13 @@ import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { sharedPlane } from '../support/control-plane/shared-plane.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
 import { installCrds, Namespace, operating, operatorApi, works, type Told } from '../support/operated.ts';
+import { restore, type Short } from './restored.ts';
 
 /*
  * The drill of docs/KUBERNETES.md: a cluster is lost, another one gets the same objects under new UIDs, and Muster's
  * store stays. Both API servers are real.
  */
 
-const KINDS = { facct: 'FleetAccount', fkey: 'FleetApiKey', fapp: 'FleetApp', fotel: 'FleetOtelConfig' } as const;
-type Short = keyof typeof KINDS;
 const MADE: readonly (readonly [Short, string, string])[] = [
   ['facct', 'acme', 'Synced'],
   ['fkey', 'ci', 'Issued'],
@@ -69,21 +68,6 @@ describeOn('control plane', 'a cluster that is restored under new UIDs', () => {
     return (body['apps'] as { appId: string; status: string }[]).map(({ appId, status }) => `${appId} ${status}`);
   };
 
-  /** The parts that Velero restores: names, labels and specs, without owners, finalizers and UIDs. */
-  async function restore(values: Readonly<Record<string, object>>): Promise<void> {
-    for (const name of secretsOf) {
-      const secret = await team.get('secret', name);
-      const data = values[name] ?? secret?.data;
-      const labels = { 'app.kubernetes.io/managed-by': 'muster' };
-      const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, labels }, data };
-      await restored.kubectl(['create', '--filename', '-'], JSON.stringify(body));
-    }
-    for (const [kind, name] of MADE) {
-      const told = await team.get(kind, name);
-      await restored.apply(KINDS[kind], name, told?.spec ?? {});
-    }
-  }
-
   test('goes on with its accounts, keys, codes and daemons after one command, and nothing is doubled', async () => {
     const spec = (secret: string, more: object = {}): object => ({
       accountRef: { name: 'acme' },
@@ -123,7 +107,7 @@ describeOn('control plane', 'a cluster that is restored under new UIDs', () => {
     // The backup of this key's Secret is older than the key.
     restored = await Namespace.create(fresh, 'restored', { name: team.name });
     const older = { apiKey: Buffer.from('mst_key_older').toString('base64') };
-    await restore({ late: older });
+    await restore(team, restored, { secrets: secretsOf, resources: MADE, older: { late: older } });
     await startAt(fresh);
 
     const waits = await restored.ready('facct', 'acme', 'FormerBinding');

@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/controller/kubernetes/client/kube-api.ts';
 import {
@@ -5,6 +6,7 @@ import {
   formerOfDependant,
   type Recovering,
 } from '../../../src/controller/kubernetes/former-binding.ts';
+import type { ResourceEvent } from '../../../src/controller/kubernetes/runtime/kind.ts';
 import { letGo } from '../../../src/controller/kubernetes/runtime/let-go.ts';
 import { createRecoveries } from '../../../src/domain/resource-bindings/recoveries.ts';
 import { put } from '../../../src/domain/records/codec.ts';
@@ -127,16 +129,41 @@ onEachBackend('a resource under a new UID', (backend) => {
     expect(await decide(it)).toBeUndefined();
   });
 
-  test('is let go without a clean-up where the consent is for another namespace of the name', async () => {
+  test('goes without a clean-up where the consent is for another namespace of the name, and says so', async () => {
     await using it = await restored(backend);
-    const deleted = async (namespaceUid: string | undefined = HERE): Promise<boolean> =>
-      await letGo(aKey('key-1'), contextOf(it, { namespaceUid }));
-    expect(await deleted()).toBe(false);
+    const said: string[] = [];
+    const destination = { write: (line: string) => void said.push(line) };
+    const deleted = async (namespaceUid: string | undefined = HERE, uid = 'key-1'): Promise<string | undefined> => {
+      said.length = 0;
+      const context = {
+        ...contextOf(it, { namespaceUid }),
+        event: ({ type, reason }: ResourceEvent) => void said.push(`${type} ${reason}`),
+        log: pino({ level: 'warn' }, destination),
+      };
+      const decided = await letGo(aKey(uid), context);
+      return typeof decided === 'object' ? decided.reason : decided;
+    };
+    expect(await deleted()).toBeUndefined();
     await allow(it, 'ns-new');
-    expect(await deleted()).toBe(true);
-    expect(await letGo(aKey('key-1'), contextOf(it, { namespaceUid: undefined }))).toBe(true);
-    expect(await deleted('ns-new')).toBe(false);
+    expect(await deleted()).toBe('goes');
+    expect(said).toEqual(['Warning CleanupSkipped', expect.stringContaining('without its clean-up')]);
+    expect(said[1]).toContain(ACCOUNT);
+    for (const namespaceUid of ['ns-new', HERE]) expect(await deleted(namespaceUid, 'nothing')).toBeUndefined();
+    expect(await deleted('ns-new')).toBeUndefined();
     await write(it.store, [put(KEYS.recovery('team'), { namespaceUid: 'ns-new', until: it.core.clock.now() })]);
-    expect(await deleted()).toBe(false);
+    expect(await deleted()).toBeUndefined();
+    expect(said).toEqual([]);
+  });
+
+  test('is held while the UID of its namespace cannot be read, as long as the consent holds', async () => {
+    await using it = await restored(backend);
+    const log = pino({ level: 'silent' });
+    const deleted = async () => await letGo(aKey('key-1'), { ...contextOf(it, { namespaceUid: undefined }), log });
+    expect(await deleted()).toBeUndefined();
+    await allow(it, 'ns-new');
+    const held = await deleted();
+    expect(held).toMatchObject({ type: 'Ready', status: 'False', reason: 'ApiServerRefused' });
+    await write(it.store, [put(KEYS.recovery('team'), { namespaceUid: 'ns-new', until: it.core.clock.now() })]);
+    expect(await deleted()).toBeUndefined();
   });
 });

@@ -30,13 +30,17 @@ interface World {
   readonly bound?: readonly string[];
   /** Memory has a resource of another UID under the names of this one. */
   readonly another?: string;
+  /** All namespaces but `team` are in memory, and have a resource of another UID under the names of this one. */
+  readonly otherMemory?: string;
   /** The end of a consent to recover a namespace. */
   readonly consentUntil?: number;
+  /** The namespace of that consent. */
+  readonly consentFor?: string;
 }
 
 const NOW = 1_700_000_000_000;
 
-function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], another, consentUntil }: World) {
+function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], another, ...world }: World) {
   const clock = new FakeClock(NOW);
   const forgotten: string[] = [];
   const counted: string[] = [];
@@ -48,6 +52,11 @@ function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], anot
       if (uid === another) return object(uid, 'another');
       return known?.includes(uid) === true ? object(uid) : undefined;
     },
+  };
+  const others = {
+    kindsSynced: true,
+    find: (_kind: string, name: string) =>
+      name === `of-${world.otherMemory}` ? object(name.slice(3), 'waits') : undefined,
   };
   let listings = 0;
   const all = async function* (after: string): AsyncGenerator<BindingOf, void> {
@@ -70,7 +79,8 @@ function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], anot
       random: { bytes: (count: number) => Buffer.alloc(count) },
       recoveries: {
         all: async function* () {
-          if (consentUntil !== undefined) yield { namespace: 'x', namespaceUid: 'ns', until: consentUntil };
+          const { consentUntil: until, consentFor: namespace = 'team' } = world;
+          if (until !== undefined) yield { namespace, namespaceUid: 'ns', until };
         },
       },
       goneResources: {
@@ -80,7 +90,8 @@ function sweeping({ bindings, known, get, namespaceUid, forget, bound = [], anot
         },
       },
     },
-    cacheOf: (namespace: string) => (namespace === 'team' && known ? memory : undefined),
+    cacheOf: (namespace: string) =>
+      namespace === 'team' ? known && memory : world.otherMemory !== undefined ? others : undefined,
     clock,
     deadlines: { requestMs: 1000 },
     log: pino({ level: 'silent' }),
@@ -105,7 +116,28 @@ describe('a binding', () => {
       [],
       'one of them is back under another UID: the others may be restored after it',
     ],
-    [{ consentUntil: NOW + 1 }, [], 'a consent to recover a namespace holds: more may be restored'],
+    [{ consentUntil: NOW + 1 }, [], 'a consent to recover its namespace holds: more may be restored'],
+    [{ consentUntil: NOW + 1, consentFor: 'other' }, ['2-missing'], 'a consent holds for another namespace'],
+    [
+      { bindings: [...two, binding('3', 'waiting')], otherMemory: '3' },
+      ['2-missing'],
+      'one of another namespace waits for a consent: that tenant holds up no other',
+    ],
+    [
+      {
+        bindings: [...two, binding('3', 'gone')],
+        namespaceUid: async () => undefined,
+        consentUntil: NOW + 1,
+        consentFor: 'other',
+      },
+      ['2-missing'],
+      'a namespace that is gone is kept while another one is restored: its turn may come',
+    ],
+    [
+      { bindings: [...two, binding('3', 'empty')], otherMemory: '', consentUntil: NOW + 1, consentFor: 'other' },
+      ['2-missing'],
+      'the same of a namespace of which nothing is known by its UID',
+    ],
     [{ consentUntil: NOW }, ['2-missing'], 'that consent has ended'],
     [{ get: async () => object('2-missing') }, [], 'it has it, and memory is behind'],
     [{ get: () => Promise.reject(new KubeError('refused', 403, 'no')) }, [], 'it may not be asked'],

@@ -48,6 +48,7 @@ export const QUICK: readonly string[] = [
   'test/controller/kubernetes/resources/causes.test.ts',
   'test/controller/kubernetes/resources/fleet-account-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-api-key-decide.test.ts',
+  'test/controller/kubernetes/resources/fleet-api-key-endings.test.ts',
   'test/controller/kubernetes/resources/fleet-app-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-app-supervisor-decide.test.ts',
   'test/controller/kubernetes/resources/fleet-otel-config-decide.test.ts',

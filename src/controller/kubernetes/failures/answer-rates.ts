@@ -1,3 +1,4 @@
+import { RecentMap } from '../../../packed/recent-map.ts';
 import type { Clock } from '../../../time/clock.ts';
 
 /*
@@ -17,6 +18,9 @@ const OUTSIDE = { atOnce: 3, thenMinutely: 10, minuteMs: 60_000, lastMs: 600_000
 const SPEC = { atOnce: 10, everyMs: 5000, forgottenMs: 60_000 };
 /** A rotation may write several keys of a Secret one after the other: one revision wakes every held poll. */
 export const GATHER_MS = 5000;
+
+/** The names of resources that are gone for which a rate is kept; a later one takes the place of the oldest. */
+export const NAMES_KEPT_MAX = 10_000;
 
 /** The answers in a row, and the instant of the last one on the monotonic clock. */
 interface Tally {
@@ -42,12 +46,14 @@ export interface ResourceRates {
 }
 
 /**
- * Counts the answers of one term of the leader; one entry for each resource that was answered for. The next leader
+ * Counts the answers of one term of the leader; one entry for each name that was answered for. The next leader
  * knows from a resource's own condition that it was held back, and goes on a minute apart.
  */
 export class AnswerRates {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #tallies = new Map<string, Tallies>();
+  /** Those of names whose resource is gone: one that is made anew under its name goes on with them. */
+  readonly #kept = new RecentMap<string, Tallies>(NAMES_KEPT_MAX);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -65,16 +71,26 @@ export class AnswerRates {
     };
   }
 
-  /** Forgets a resource that is gone. */
+  /** The number of names that have a rate. */
+  get size(): number {
+    return this.#tallies.size + this.#kept.size;
+  }
+
+  /** Notes that a resource is gone. What it was answered counts for its name until the rate would have begun anew. */
   forget(key: string): void {
+    const tallies = this.#tallies.get(key);
     this.#tallies.delete(key);
+    if (!tallies || isOver(tallies, this.#clock.monotonic())) return;
+    this.#kept.set(key, { ...tallies, gathersSince: undefined });
   }
 
   #talliesOf(key: string, wasHeld: boolean): Tallies {
     const known = this.#tallies.get(key);
     if (known) return known;
     const now = this.#clock.monotonic();
-    const made: Tallies = {
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    const made: Tallies = kept ?? {
       outside: { count: wasHeld ? OUTSIDE.atOnce : 0, at: now },
       spec: { count: 0, at: now },
       gathersSince: undefined,
@@ -104,6 +120,10 @@ export class AnswerRates {
     tally.at = now;
   }
 }
+
+/** Whether both tallies are none any more. */
+const isOver = ({ outside, spec }: Tallies, now: number): boolean =>
+  current(outside, OUTSIDE.forgottenMs, now).count + current(spec, SPEC.forgottenMs, now).count === 0;
 
 /** The tally, which is none after a pause of that length. */
 const current = (tally: Tally, forgottenMs: number, now: number): Tally =>

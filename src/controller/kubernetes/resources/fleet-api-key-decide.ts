@@ -24,9 +24,15 @@ export interface FleetApiKeyFacts {
   readonly registered: { readonly key: boolean; readonly previousKey: boolean };
   /** Whether the account may have one more key. */
   readonly room: boolean;
-  /** The Secret named in the spec; `digest` is that of the value under its key. */
+  /** The Secret named in the spec; `digest` is that of the value under its key, `others` those of its other values. */
   readonly secret:
-    { readonly own: boolean; readonly orphan?: boolean | undefined; readonly digest: string | undefined } | undefined;
+    | {
+        readonly own: boolean;
+        readonly orphan?: boolean | undefined;
+        readonly digest: string | undefined;
+        readonly others?: readonly string[] | undefined;
+      }
+    | undefined;
   /** Whether the labels and annotations of that Secret are right, or there is none. */
   readonly isDressed: boolean;
   /** The other programs that wrote that Secret, the last one first. */
@@ -57,6 +63,10 @@ type KeyDecision = Decision<FleetApiKeyStep, FleetApiKeyStatus>;
 export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, now: Instant): KeyDecision {
   const { binding, account, secret } = facts;
   if (resource.deleting || rebinds(resource, account)) return cleanUp(facts);
+  const [refusal] = now.refused;
+  // A key that is to end ends first, whatever else is wrong.
+  const ends = refusal ? undefined : ending(resource, facts, now.at);
+  if (ends) return ends;
   if (account.is !== 'ready') {
     const ready = accountTrouble(account, resource.spec.accountRef.name);
     return settledKey(resource, facts, ready, ACCOUNT_REQUEUE_MS);
@@ -67,13 +77,15 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
     return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SECRET_REQUEUE_MS);
   }
-  const [refusal] = now.refused;
+  if (isExpired(resource.spec, now.at)) {
+    const message = `The key has expired at ${resource.spec.expiresAt}. Change expiresAt to have another one.`;
+    return settledKey(resource, facts, isFalse('Ready', 'KeyExpired', message));
+  }
   if (refusal) {
-    const reason = refusal.code === 'invalid_request' ? 'LimitReached' : 'Refused';
+    const reason = refusal.code === 'invalid_request' && !facts.room ? 'LimitReached' : 'Refused';
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
     return settledKey(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
   }
-  if (now.at >= (expiryOf(resource.spec) ?? Infinity)) return expired(resource, facts);
   return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
 }
 
@@ -88,17 +100,26 @@ function holdsCurrentKey({ spec }: FleetApiKeyResource, { binding, registered, s
 export const expiryOf = ({ expiresAt }: FleetApiKeySpec): number | undefined =>
   expiresAt === undefined ? undefined : Date.parse(expiresAt);
 
-/** No key is issued beyond the instant of the spec, and none works: also not one that was made for a later instant. */
-function expired(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
-  const { binding, registered } = facts;
-  const { spec } = resource;
-  if (binding?.record.previousKey) return endPrevious(binding.record, registered);
-  if (binding?.record.key && registered.key && binding.record.key.expiresAt !== expiryOf(spec)) {
-    const { key, ...after } = binding.record;
-    return { step: { do: 'revoke', keyId: key?.keyId ?? '', after } };
+const isExpired = (spec: FleetApiKeySpec, at: number): boolean => at >= (expiryOf(spec) ?? Infinity);
+
+/**
+ * Ends a former key that has had its time or was revoked. Once the keys of the spec have expired it ends every key:
+ * also one that was made for a later instant.
+ */
+function ending(
+  { spec }: FleetApiKeyResource,
+  { binding, registered }: FleetApiKeyFacts,
+  at: number,
+): KeyDecision | undefined {
+  if (!binding) return undefined;
+  const { key, previousKey, ...rest } = binding.record;
+  const isOver = isExpired(spec, at);
+  if (previousKey && !registered.previousKey) return { step: { do: 'note', after: { ...rest, ...(key && { key }) } } };
+  if (previousKey && (isOver || at >= previousKey.validUntil)) {
+    return { step: { do: 'revoke', keyId: previousKey.keyId, after: { ...rest, ...(key && { key }) } } };
   }
-  const message = `The key has expired at ${spec.expiresAt}. Change expiresAt to have another one.`;
-  return settledKey(resource, facts, isFalse('Ready', 'KeyExpired', message));
+  if (!isOver || !key || !registered.key || key.expiresAt === expiryOf(spec)) return undefined;
+  return { step: { do: 'revoke', keyId: key.keyId, after: rest } };
 }
 
 /** Without room in the account no Secret is written: the one that is there holds the key that works. */
@@ -131,7 +152,6 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     return { step: { do: 'note', after } };
   }
   if (pending && secret?.digest === pending.hash) return { step: { do: 'register', overlapMs } };
-  if (previousKey && (at >= previousKey.validUntil || !registered.previousKey)) return endPrevious(record, registered);
   if (!key) return issue(resource, facts);
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
@@ -170,8 +190,18 @@ function awaitFormer(
   const waits = `The next key is issued when the former one, ${keyId}, ends at ${instant(validUntil)}; revoke it to have the next one at once.`;
   const ready = inPlace
     ? isTrue('Ready', 'Issued', `The key ${key?.keyId} is in the Secret ${name}. ${waits}`)
-    : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
+    : asksForAnother(resource, facts)
+      ? isFalse('Ready', 'Progressing', `The spec asks for another key. ${waits}`)
+      : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
   return settledKey(resource, facts, ready, validUntil - at);
+}
+
+/** Whether the current key is not the one of the spec by the spec itself, and not since somebody changed the Secret. */
+function asksForAnother({ spec, generation }: FleetApiKeyResource, { binding, secret }: FleetApiKeyFacts): boolean {
+  const { key } = binding?.record ?? {};
+  if (!key || binding?.record.generation === generation) return false;
+  const isMoved = key.secretName !== spec.secretRef.name || secret?.others?.includes(key.hash) === true;
+  return isMoved || key.expiresAt !== expiryOf(spec);
 }
 
 /** The cause of a further key; a rotation is seldom, and counts as one. */
@@ -180,18 +210,13 @@ export function causeOfKeyStep(
   { generation, spec }: FleetApiKeyResource,
   { binding }: FleetApiKeyFacts,
 ): Answer | undefined {
-  if (!(step.do === 'issue' || step.do === 'dress') || !binding) return undefined;
+  if (!binding || !ANSWERS.has(step.do)) return undefined;
   const { record } = binding;
   const asked = record.generation !== generation && !record.pending;
   return { cause: asked ? 'spec' : 'outside', secret: spec.secretRef.name };
 }
 
-function endPrevious(record: BindingRecord, registered: FleetApiKeyFacts['registered']): KeyDecision {
-  const { previousKey, ...after } = record;
-  return previousKey && registered.previousKey
-    ? { step: { do: 'revoke', keyId: previousKey.keyId, after } }
-    : { step: { do: 'note', after } };
-}
+const ANSWERS: ReadonlySet<FleetApiKeyStep['do']> = new Set(['issue', 'dress', 'takeSecret']);
 
 const rotationAt = ({ rotation }: FleetApiKeySpec, issuedAt: number): number =>
   issuedAt + ((rotation && durationMs(rotation.interval)) ?? Infinity);

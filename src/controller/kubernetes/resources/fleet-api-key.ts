@@ -38,10 +38,15 @@ async function gather(resource: FleetApiKeyResource, context: ReconcileContext):
     account,
     registered: await registeredOf(binding, context),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
-    secret: secret && { own: secret.own, orphan: secret.orphan, digest: secret.digests[spec.secretRef.key] },
+    secret: secret && { own: secret.own, orphan: secret.orphan, ...digestsOf(secret.digests, spec.secretRef.key) },
     isDressed: secret?.isDressed ?? true,
     writers: context.secrets.writersOf(spec.secretRef.name),
   };
+}
+
+function digestsOf(digests: Readonly<Record<string, string>>, name: string) {
+  const { [name]: digest, ...others } = digests;
+  return { digest, others: Object.values(others) };
 }
 
 async function registeredOf(

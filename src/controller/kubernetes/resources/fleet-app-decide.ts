@@ -60,9 +60,12 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
   if (binding && app && isAppOfAnother(app, resource.uid)) {
     return notReady('ManagedByAnother', 'An operator has given the app to another FleetApp. Delete this resource.');
   }
-  // A revocation is carried out first, whatever else is wrong.
+  // What takes access away is carried out first, whatever else is wrong.
   if (binding && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
     return { step: { do: 'revoke', after: binding.record } };
+  }
+  if (binding && app && wantsNoCode(spec) && codeStateOf(app, binding.record.code, now.at) === 'open' && !refusal) {
+    return { step: { do: 'void' } };
   }
   if (account.is !== 'ready') {
     const ready = accountTrouble(account, spec.accountRef.name);
@@ -98,6 +101,10 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
     : follow(resource, known, fresh, now.at);
 }
 
+/** Whether no code may be open: none is to be issued, or there is no Secret for one. */
+const wantsNoCode = ({ enrollment }: FleetAppResource['spec']): boolean =>
+  enrollment?.secretRef === undefined || enrollment.issue === 'Never';
+
 /** The cause of a further app, code, credential or write of the Secret. */
 export function causeOfAppStep(
   step: FleetAppStep,
@@ -108,7 +115,7 @@ export function causeOfAppStep(
   const { record } = binding;
   const isFirst = !record.code && !record.credential && !record.pending && step.do !== 'create';
   const asked = record.generation !== generation && !record.pending;
-  if (isFirst && !asked && step.do !== 'write' && step.do !== 'dress') return undefined;
+  if (isFirst && !asked && (step.do === 'issue' || step.do === 'issueCredential')) return undefined;
   return { cause: asked ? 'spec' : 'outside', secret: spec.enrollment?.secretRef?.name };
 }
 
@@ -117,6 +124,7 @@ const ANSWERS: ReadonlySet<FleetAppStep['do']> = new Set([
   'issue',
   'issueCredential',
   'rewrite',
+  'takeSecret',
   'write',
   'dress',
 ]);
@@ -159,8 +167,6 @@ function follow(resource: FleetAppResource, facts: AppFacts, fresh: boolean, at:
   if (pending && !issue) return { step: { do: 'note', after: rest } };
   if (pending && inSecret === pending.hash) return { step: { do: 'register' } };
   if (issue) return { step: { do: 'issue' } };
-  if (code === 'open' && spec.enrollment?.secretRef === undefined) return { step: { do: 'void' } };
-  if (code === 'open' && spec.enrollment?.issue === 'Never') return { step: { do: 'void' } };
   const step = written(resource, facts, code === 'open' && inPlace);
   return step ? { step } : finished(resource, facts, fresh, ready, at);
 }

@@ -99,7 +99,7 @@ export function reconcilerOf<
     const facts = await kind.gather(resource, frame.context);
     attempt.atStatus = true;
     const { settled } = kind.failing(resource, facts, { ready, at: frame.context.clock.now() });
-    return await settle(frame, resource, { settled: { ...settled, requeueAfterMs: WAITING_REQUEUE_MS } });
+    return await settle(frame, resource, { settled: { ...settled, held: true, requeueAfterMs: WAITING_REQUEUE_MS } });
   }
 
   /** Says why the resource is not written yet, unless it is written in a moment. */
@@ -122,11 +122,11 @@ export function reconcilerOf<
     if (read.deleting && !hasFinalizer(read.object)) return undefined;
     const resource = read.deleting ? read : await withFinalizer(frame, read);
     attempt.object = resource.object;
-    if (resource.deleting && (await letGo(resource, frame.context))) {
+    const waits = await (resource.deleting ? letGo : takeUp)(resource, frame.context);
+    if (waits === 'goes') {
       await removeFinalizer(frame, resource);
       return undefined;
     }
-    const waits = resource.deleting ? undefined : await takeUp(resource, frame.context);
     if (waits) return await settleWaiting(attempt, frame, resource, waits);
     const refused: Refused[] = [];
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {

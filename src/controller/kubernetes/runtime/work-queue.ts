@@ -1,3 +1,4 @@
+import { RecentMap } from '../../../packed/recent-map.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { backOffMs } from '../client/back-off.ts';
 import { isKubeError } from '../client/kube-api.ts';
@@ -19,6 +20,8 @@ export type Work = (key: string, signal: AbortSignal) => Promise<number | undefi
 const BACK_OFF = { firstMs: 1000, maxMs: RETRY_MS_MAX };
 /** Changes of one resource make it ready so often at once, and then once in a second: each turn reads the store. */
 const PACE = { atOnce: 10, everyMs: 1000 };
+/** The keys that were forgotten whose pace is known still. */
+const KEYS_BEFORE_MAX = 1000;
 /** After a conflict the newer object is on its way, so the pauses are shorter. */
 const CONFLICT_BACK_OFF = { firstMs: 200, maxMs: 5000 };
 
@@ -35,6 +38,8 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
   /** The time at which a key has taken all the turns that changes made ready, one a pause, on the monotonic clock. */
   readonly #pacedTo = new Map<string, number>();
+  /** The same of keys that were forgotten: one that comes back under its name goes on at its pace. */
+  readonly #pacedBefore = new RecentMap<string, number>(KEYS_BEFORE_MAX);
   #wake = new AbortController();
 
   constructor(deps: WorkQueueDeps) {
@@ -55,13 +60,21 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#ready.has(key)) return;
     const now = this.#deps.clock.monotonic();
-    const paced = Math.max(this.#pacedTo.get(key) ?? now, now);
-    const waitMs = paced - now - (PACE.atOnce - 1) * PACE.everyMs;
+    const waitMs = this.#paced(key, now) - now - (PACE.atOnce - 1) * PACE.everyMs;
     if (waitMs > 0) return this.addAfter(key, waitMs);
-    this.#pacedTo.set(key, paced + PACE.everyMs);
+    this.#pay(key, now);
     this.#ready.add(key);
     this.#due.delete(key);
     this.#wake.abort();
+  }
+
+  #paced(key: string, now: number): number {
+    return Math.max(this.#pacedTo.get(key) ?? this.#pacedBefore.get(key) ?? now, now);
+  }
+
+  /** Counts a turn. One that the key takes by itself counts as well: a change that waits has become such a turn. */
+  #pay(key: string, now: number): void {
+    this.#pacedTo.set(key, Math.min(this.#paced(key, now) + PACE.everyMs, now + PACE.atOnce * PACE.everyMs));
   }
 
   /** Makes the key ready after so many milliseconds, or sooner where it is due sooner already. */
@@ -72,11 +85,13 @@ export class WorkQueue {
     this.#wake.abort();
   }
 
-  /** Forgets when the key is due and how often it failed; for a key whose object is gone. */
+  /** Forgets when the key is due and how often it failed, for a key whose object is gone; not how often it changed. */
   forget(key: string): void {
     this.#due.delete(key);
     this.#failures.delete(key);
+    const paced = this.#pacedTo.get(key);
     this.#pacedTo.delete(key);
+    if (paced !== undefined) this.#pacedBefore.set(key, paced);
   }
 
   /** Works until the signal aborts; work that is under way then gets the same signal. Never rejects. */
@@ -111,6 +126,7 @@ export class WorkQueue {
       else {
         this.#due.delete(key);
         this.#ready.add(key);
+        this.#pay(key, now);
       }
     }
     return next;

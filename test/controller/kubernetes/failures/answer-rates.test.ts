@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { AnswerRates, type Cause } from '../../../../src/controller/kubernetes/failures/answer-rates.ts';
+import {
+  AnswerRates,
+  NAMES_KEPT_MAX,
+  type Cause,
+} from '../../../../src/controller/kubernetes/failures/answer-rates.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /* The rates at which Muster writes in answer to others, by the hours of a writer that never stops. */
@@ -85,11 +89,56 @@ test('the next leader goes on a minute apart where the resource says that it was
   expect(rates.of('held').waitMs('outside', true)).toBe(0);
 });
 
-test('each resource has its own, and one that is gone is forgotten', () => {
+test('each resource has its own', () => {
   const { rates } = made();
   for (let round = 0; round < 3; round += 1) rates.of('one').answered('outside');
   expect(rates.of('one').waitMs('outside', false)).toBe(MINUTE_MS);
   expect(rates.of('other').waitMs('outside', false)).toBe(0);
+});
+
+test('a resource that is gone leaves its rate to the next one of its name, for as long as a rate is remembered', () => {
+  const { clock, rates } = made();
+  for (let round = 0; round < 3; round += 1) {
+    expect(rates.of('one').waitMs('outside', false), `round ${round}`).toBe(0);
+    rates.of('one').answered('outside');
+    rates.forget('one');
+  }
+  expect(rates.of('one').waitMs('outside', false)).toBe(MINUTE_MS);
+  expect(rates.size).toBe(1);
   rates.forget('one');
+  clock.advance(30 * MINUTE_MS);
   expect(rates.of('one').waitMs('outside', false)).toBe(0);
+});
+
+test('the header of a resource that is gone is not gathered for the next one', () => {
+  const { clock, rates } = made();
+  rates.of('one').waitMs('header', false);
+  rates.of('one').answered('spec');
+  rates.of('one').waitMs('header', false);
+  rates.forget('one');
+  clock.advance(MINUTE_MS);
+  expect(rates.of('one').waitMs('header', false)).toBe(5 * SECOND_MS);
+});
+
+test('the names of those that are gone are bounded', () => {
+  const { rates } = made();
+  for (let n = 0; n < NAMES_KEPT_MAX + 10; n += 1) {
+    rates.of(`gone-${n}`).answered('outside');
+    rates.forget(`gone-${n}`);
+  }
+  expect(rates.size).toBe(NAMES_KEPT_MAX);
+  // Those that are there have their own place.
+  rates.of('there').answered('outside');
+  expect(rates.size).toBe(NAMES_KEPT_MAX + 1);
+});
+
+test('the name of one that is gone takes no place where nothing was written for it lately', () => {
+  const { clock, rates } = made();
+  rates.of('quiet').waitMs('outside', false);
+  rates.forget('quiet');
+  expect(rates.size).toBe(0);
+  rates.of('long-ago').answered('outside');
+  clock.advance(30 * MINUTE_MS);
+  rates.forget('long-ago');
+  expect(rates.size).toBe(0);
 });

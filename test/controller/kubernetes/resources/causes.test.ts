@@ -69,6 +69,8 @@ describe('an app', () => {
     ['the same without a code of any time', { do: 'write', withoutCode: true }, {}, 1, 'outside'],
     ['labels that are put right', { do: 'dress' }, {}, 1, 'outside'],
     ['labels that another spec asks for', { do: 'dress' }, { code }, 2, 'spec'],
+    ['a restored Secret that is taken over', { do: 'takeSecret' }, { code }, 1, 'outside'],
+    ['the same without a code of any time', { do: 'takeSecret' }, {}, 1, 'outside'],
     ['a revocation', { do: 'revoke', after: undefined }, { code }, 2, undefined],
     ['a code that is voided', { do: 'void' }, { code }, 1, undefined],
     ['what goes on with a code', { do: 'register' }, { pending }, 1, undefined],

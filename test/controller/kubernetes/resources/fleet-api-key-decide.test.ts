@@ -309,6 +309,10 @@ describe('the cause of a step', () => {
     expect(cause(given, more)).toBe(expected);
   });
 
+  test('a restored Secret that is taken over is an answer, as often as somebody frees it', () => {
+    expect(cause({}, {}, { do: 'takeSecret' })).toBe('outside');
+  });
+
   test('a revocation has none', () => {
     expect(cause({}, {}, { do: 'revoke', keyId: 'k1', after: undefined })).toBeUndefined();
   });

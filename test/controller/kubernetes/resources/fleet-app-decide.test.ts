@@ -174,10 +174,14 @@ describe('a code that is in no Secret any more', () => {
   test.each([
     [{ issue: 'Never', secretRef: { name: 'box' } }, 'no code is wished'],
     [undefined, 'no enrollment at all'],
-  ] as const)('is voided: %o (%s)', (enrollment, _why) => {
+  ] as const)('is voided, whatever else is wrong: %o (%s)', (enrollment, _why) => {
     const { enrollment: _before, ...spec } = resourceWith().spec;
     const resource = { ...resourceWith(), spec: { ...spec, ...(enrollment && { enrollment }) } };
     expect(stepOf(decide(resource, factsWith()))).toEqual({ do: 'void' });
+    for (const trouble of [{ account: { is: 'AccountNotFound' } }, { secret: { own: false, digests: {} } }] as const) {
+      expect(stepOf(decide(resource, factsWith(trouble)))).toEqual({ do: 'void' });
+      expect(reasonOf(decide(resourceWith(), factsWith(trouble)))).toMatchObject({ status: 'False' });
+    }
   });
 });
 

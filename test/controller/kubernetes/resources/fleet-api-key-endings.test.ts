@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import {
+  decideFleetApiKey,
+  type FleetApiKeyFacts,
+  type FleetApiKeyResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
+import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
+import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
+import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { foundAt } from '../../../support/store/snapshots.ts';
+
+/* Keys that end, whatever else is wrong, and what a key waits for beside a former one. */
+
+const HOUR = 3_600_000;
+const NOW = Date.parse('2030-01-01T00:00:00Z');
+const AT = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z');
+
+const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
+const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
+const base: BindingRecord = { kind: 'FleetApiKey', namespace: 'team', name: 'ci', accountId: 'a', generation: 1, key };
+
+const resourceWith = (
+  spec: Partial<FleetApiKeyResource['spec']> = {},
+  more: Partial<FleetApiKeyResource> = {},
+): FleetApiKeyResource =>
+  asResource(
+    'FleetApiKey',
+    { accountRef: { name: 'acme' }, secretRef: { name: 'secret', key: 'apiKey' }, ...spec },
+    { name: 'ci', ...more },
+  );
+
+const factsWith = (given: Partial<FleetApiKeyFacts> = {}, binding: Partial<BindingRecord> = {}): FleetApiKeyFacts => ({
+  account: aReadyAccount('a'),
+  room: true,
+  writers: [],
+  isDressed: true,
+  registered: { key: true, previousKey: true },
+  secret: { own: true, digest: 'h1', others: [] },
+  ...given,
+  binding: foundAt(3, { ...base, ...binding }),
+});
+
+const TROUBLES: readonly (readonly [string, Partial<FleetApiKeyFacts>])[] = [
+  ['its account is not found', { account: { is: 'AccountNotFound' } }],
+  ['its account is not ready', { account: { is: 'AccountNotReady' } }],
+  ['its account is another one', { account: { is: 'AccountReplaced', accountId: 'b' } }],
+  ['its Secret is somebody else’s', { secret: { own: false, digest: 'foreign', others: [] } }],
+  ['its Secret is restored, and to be taken over', { secret: { own: false, orphan: true, digest: 'h1', others: [] } }],
+  ['its Secret holds a key that is to be registered', { secret: { own: true, digest: 'h2', others: [] } }],
+];
+
+describe.each(TROUBLES)('where %s', (_where, trouble) => {
+  const noted = { pending: { keyId: 'k2', hash: 'h2' } };
+  const decided = (spec: Partial<FleetApiKeyResource['spec']>, binding: Partial<BindingRecord>) =>
+    stepOf(
+      decideFleetApiKey(resourceWith(spec), factsWith(trouble, { ...noted, ...binding }), { at: NOW, refused: [] }),
+    );
+
+  test('a former key that has had its time ends all the same', () => {
+    const due = { ...previousKey, validUntil: NOW };
+    expect(decided({}, { previousKey: due })).toEqual({ do: 'revoke', keyId: 'k0', after: { ...base, ...noted } });
+    expect(decided({}, { previousKey })).not.toMatchObject({ do: 'revoke' });
+  });
+
+  test('a key of a later instant than the spec has ends at that of the spec, and the former one with it', () => {
+    const expiresAt = AT(NOW);
+    expect(decided({ expiresAt }, { previousKey })).toMatchObject({ do: 'revoke', keyId: 'k0' });
+    const { key: _ended, ...after } = { ...base, ...noted };
+    expect(decided({ expiresAt }, {})).toEqual({ do: 'revoke', keyId: 'k1', after });
+    expect(decided({ expiresAt: AT(NOW + 1) }, {})).not.toMatchObject({ do: 'revoke' });
+  });
+});
+
+test('a revocation that was refused is not tried again in the same pass, and the refusal is told', () => {
+  const facts = factsWith({}, { previousKey: { ...previousKey, validUntil: NOW } });
+  const refused = [{ do: 'revoke', code: 'not_found', says: 'words' }] as const;
+  expect(reasonOf(decideFleetApiKey(resourceWith(), facts, { at: NOW, refused }))).toMatchObject({ message: 'words' });
+});
+
+describe('a registration that was refused', () => {
+  const told = (at: number, room: boolean) =>
+    reasonOf(
+      decideFleetApiKey(
+        resourceWith({ expiresAt: AT(NOW) }),
+        factsWith({ room }, { key: { ...key, expiresAt: NOW } }),
+        { at, refused: [{ do: 'register', code: 'invalid_request', says: 'expiresAt must be in the future.' }] },
+      ),
+    );
+
+  test.each([
+    [NOW, true, 'KeyExpired', 'its instant has passed meanwhile'],
+    [NOW - 1, true, 'Refused', 'the clock of the commit was a little ahead: the words say so'],
+    [NOW - 1, false, 'LimitReached', 'the account has no room'],
+  ])('at %d, with room %s, says %s (%s)', (at, room, reason, _why) => {
+    expect(told(at, room)).toMatchObject({ status: 'False', reason });
+  });
+});
+
+describe('beside a former key', () => {
+  const waiting = (spec: Partial<FleetApiKeyResource['spec']>, generation: number, given: Partial<FleetApiKeyFacts>) =>
+    reasonOf(
+      decideFleetApiKey(
+        resourceWith(spec, { generation }),
+        factsWith({ writers: ['rival'], ...given }, { previousKey }),
+        { at: NOW, refused: [] },
+      ),
+    );
+
+  test.each<[string, Partial<FleetApiKeyResource['spec']>, Partial<FleetApiKeyFacts>]>([
+    ['another Secret', { secretRef: { name: 'renamed', key: 'apiKey' } }, { secret: undefined }],
+    ['another expiry', { expiresAt: AT(NOW + 9 * HOUR) }, {}],
+    [
+      'another place in the Secret',
+      { secretRef: { name: 'secret', key: 'token' } },
+      { secret: { own: true, digest: undefined, others: ['h1'] } },
+    ],
+  ])('%s in the spec is no conflict: the key for it is on its way', (_what, spec, given) => {
+    const ready = waiting(spec, 2, given);
+    expect(ready).toMatchObject({ status: 'False', reason: 'Progressing' });
+    expect(ready?.message).toContain('The spec asks for another key');
+    expect(ready?.message).toContain(AT(NOW + HOUR));
+    expect(ready?.message).not.toContain('rival');
+  });
+
+  test.each<[string, number, Partial<FleetApiKeyFacts>]>([
+    ['the Secret was changed', 1, { secret: { own: true, digest: 'foreign', others: [] } }],
+    ['the Secret is gone', 1, { secret: undefined }],
+    ['the key stands elsewhere in the Secret', 1, { secret: { own: true, digest: undefined, others: ['h1'] } }],
+    ['the Secret was changed, and the spec in something else', 2, { secret: { own: true, digest: 'f', others: [] } }],
+  ])('%s: a conflict', (_what, generation, given) => {
+    expect(waiting({}, generation, given)).toMatchObject({ status: 'False', reason: 'WriteConflict' });
+  });
+});
