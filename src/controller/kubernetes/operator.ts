@@ -16,13 +16,14 @@ import type { OperatorMetrics, ReconcileOutcome } from './metrics.ts';
 import { followRecoveries } from './recoveries.ts';
 import { gaugesOf, troubleOf } from './operator-state.ts';
 import { KINDS } from './kinds.ts';
+import type { ConditionState } from './runtime/conditions.ts';
 import { createEventRecorder, type EventRecorder } from './runtime/events.ts';
 import type { FollowedNamespace } from './namespaces/followed-namespace.ts';
 import { Following, type Followed } from './namespaces/following.ts';
 import type { Informer } from './runtime/informer.ts';
 import type { DomainTools, ReconcileContext, ResourceEvent } from './runtime/kind.ts';
 import type { NamespaceCache } from './runtime/namespace-cache.ts';
-import { isRefused, outsideOf, sayOutside, takeBackRefusal, type Saying } from './namespaces/outside.ts';
+import { isRefused, outsideOf, sayOutside, takeBackRefusal, unlistedOf, type Saying } from './namespaces/outside.ts';
 import { readableNamespaceUid } from './client/namespace-uid.ts';
 import type { KindReconciler } from './runtime/reconcile.ts';
 import { parseWorkKey, templateOf } from './runtime/resource.ts';
@@ -155,8 +156,13 @@ async function workOn(
   if (!cache.kindsSynced) return UNSYNCED_REQUEUE_MS;
   if (!object) return forget(operator, key);
   const job = { reconciler, cache, informer, object, key };
-  if (!mayActOn(operator, followed, object)) return await sayWhyNot(operator, job, followed, signal);
-  if (object.metadata.deletionTimestamp === undefined && !cache.synced) return UNSYNCED_REQUEUE_MS;
+  if (!mayActOn(operator, followed, object)) {
+    return await sayWhyNot(operator, job, outsideOf(followed, operator.release), signal);
+  }
+  if (object.metadata.deletionTimestamp === undefined && !cache.synced) {
+    await sayWhyNot(operator, job, unlistedOf(cache), signal);
+    return UNSYNCED_REQUEUE_MS;
+  }
   const startedAt = clock.monotonic();
   let outcome: ReconcileOutcome = 'settled';
   try {
@@ -195,12 +201,11 @@ function mayActOn({ release }: Operator, followed: FollowedNamespace, object: Ku
 async function sayWhyNot(
   operator: Operator,
   job: Job,
-  followed: FollowedNamespace,
+  state: ConditionState | undefined,
   signal: AbortSignal,
 ): Promise<undefined> {
   // Nothing is tried here: the time without an attempt is no time in which attempts failed.
   operator.failing.forget(job.key);
-  const state = outsideOf(followed, operator.release);
   if (!state) return;
   try {
     await sayOutside(sayingOf(operator, job, signal), operator.recorder, job.object, state);

@@ -6,11 +6,12 @@ import { conditionsAfter, CONFLICT_CONDITION, isFalse, type ConditionState } fro
 import type { EventRecorder } from '../runtime/events.ts';
 import type { FollowedNamespace } from './followed-namespace.ts';
 import type { Informer } from '../runtime/informer.ts';
+import type { NamespaceCache } from '../runtime/namespace-cache.ts';
 import { conditionsOf, resourceTypeOf } from '../runtime/resource.ts';
 
 /*
- * The words on a resource on which the operator may not act: its namespace lacks the Role, or another release holds it.
- * They are written to its status with the rights of the ClusterRole.
+ * The words on a resource on which the operator may not or cannot act: its namespace lacks the Role, another release
+ * holds it, or its Secrets are not listed. They are written to its status with the rights of the ClusterRole.
  */
 
 /** Why the operator does not act on the resources of a namespace; undefined where it does, or will soon know. */
@@ -28,6 +29,21 @@ export function outsideOf(
     return isFalse('Ready', 'NamespaceNotGranted', why + apply);
   }
   return holder === undefined ? undefined : conflictOf(namespace, holder, release);
+}
+
+/** An API server that restarts has listed them by then. */
+const UNLISTED_MS = 30_000;
+
+/** Why nothing is done in a namespace whose Secrets the API server does not list; undefined before that takes long. */
+export function unlistedOf({
+  namespace,
+  informers,
+}: Pick<NamespaceCache, 'namespace' | 'informers'>): ConditionState | undefined {
+  if (!informers.some(({ synced, ageMs }) => !synced && ageMs >= UNLISTED_MS)) return undefined;
+  const message =
+    `The API server does not list the Secrets of the namespace ${namespace}, and Muster needs to know them. ` +
+    "Its log has the API server's answer.";
+  return isFalse('Ready', 'SecretReadFailed', message);
 }
 
 const refuses = (release: string): string => `The release ${release} does not act here: `;

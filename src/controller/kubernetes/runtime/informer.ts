@@ -84,7 +84,7 @@ export class Informer {
     return this.#options.type;
   }
 
-  /** Milliseconds since the server was last heard. */
+  /** Milliseconds since the server was last heard; of one that never was, since it is asked. */
   get ageMs(): number {
     return this.#deps.clock.monotonic() - this.#heardAt;
   }
@@ -126,6 +126,7 @@ export class Informer {
     const { plural } = this.#options.type;
     let failures = 0;
     let wasLeaving = false;
+    this.#heardAt = clock.monotonic();
     while (!signal.aborted) {
       const received = this.#received;
       try {
