@@ -22,7 +22,8 @@ describeOn('control plane', 'a namespace whose Secrets cannot be listed', () => 
     const team = await Namespace.create(plane, 'team', { looking: () => clock.advance(250) });
     front.meddle = ({ method, path }) =>
       method === 'GET' && path === `/api/v1/namespaces/${team.name}/secrets` ? { answer: { status: 500 } } : undefined;
-    await using _muster = await Muster.start({ clock, env: operating(front.kubeconfig, team.name) });
+    await using stack = new AsyncDisposableStack();
+    stack.use(await Muster.start({ clock, env: operating(front.kubeconfig, team.name) }));
     const startedAt = clock.monotonic();
     await team.apply('FleetAccount', 'acme', {});
     const { status } = await team.ready('facct', 'acme', 'SecretReadFailed');
