@@ -27,7 +27,7 @@ export function declaration(name: string, schema: Schema): string {
 const KNOWN: ReadonlySet<string> = new Set(
   (
     '$ref type description properties required additionalProperties items enum const anyOf examples default format ' +
-    'pattern minLength maxLength minimum maximum maxItems propertyNames'
+    'pattern minLength maxLength minimum maximum maxItems propertyNames x-enum-varnames'
   ).split(' '),
 );
 

@@ -140,6 +140,17 @@ test.each(API_NAMES)(
   },
 );
 
+test.each(API_NAMES)(
+  'the document of %s names no two constants alike: openapi-generator declares them so for Go',
+  (name) => {
+    const { schemas } = readDocument(name).components;
+    const enums = Object.values(schemas).filter((schema): schema is Json => isObject(schema) && 'enum' in schema);
+    const constants = enums.flatMap((schema) => (schema['x-enum-varnames'] ?? schema['enum']) as readonly string[]);
+    const names = constants.map((constant) => constant.toUpperCase());
+    expect(names.filter((constant, index) => names.indexOf(constant) !== index)).toEqual([]);
+  },
+);
+
 test('there are such fields', () => {
   const formats = DOCUMENT_NAMES.flatMap((name) => objectsIn(readDocument(name)).map(({ format }) => format));
   expect(new Set(formats.filter((format) => typeof format === 'string'))).toEqual(

@@ -107,7 +107,11 @@ export const readRollout = operation({
 const rolloutsQuery = z.object({
   by: named(
     'RolloutRanking',
-    z.enum(ROLLOUT_RANKINGS, 'must be failing, failed, pending or stale').default('failed'),
+    z
+      .enum(ROLLOUT_RANKINGS, 'must be failing, failed, pending or stale')
+      .default('failed')
+      // Clients for Go name constants by their values alone, and the status of an app is `pending`, too.
+      .meta({ 'x-enum-varnames': ROLLOUT_RANKINGS.map((ranking) => `RANKED_BY_${ranking.toUpperCase()}`) }),
     'By which daemons the accounts are ranked, the most first; `failing` has the accounts of which at least three ' +
       'daemons, and half or more of those that poll, could not apply the configuration, by their number.',
     'failed',

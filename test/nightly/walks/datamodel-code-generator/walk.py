@@ -113,6 +113,9 @@ for name in ("verifyAudit", "verifyServiceAudit", "listServiceAudit", "readKeys"
     ask("operator", name, **of)
 ask("operator", "readUsage", query=f"?month={now:%Y-%m}")
 ask("operator", "readBackup")
+ask("operator", "listRollouts", query="?by=pending&top=1")
+ask("operator", "listResourceBindings", query="?limit=1")
+ask("operator", "allowRecovery", {"namespace": "walk", "namespaceUid": "5f2b1c9e-0c4e-4f63-9a54-2d1c7b0e8a31"})
 user = ask("operator", "createUser", {"login": "walk@example.com", "name": "walk"}).user
 for name in ("listUsers", "listUserApiKeys", "resetUser"):
     ask("operator", name, userId=user.userId)
