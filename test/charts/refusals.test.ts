@@ -35,6 +35,12 @@ describeWithHelm('a mistake in the values', () => {
     ['a store that there is not', { store: { type: 'postgres' } }, /store\/type/, { store: { type: 'sqlite' } }],
     ['etcd without an address', { store: { type: 'etcd' } }, /store\.etcd\.endpoints: name the members/, ON_ETCD],
     [
+      'an etcd whose data an upgrade with one file of values too few would leave for an empty file',
+      { store: { etcd: { endpoints: ['https://etcd:2379'] } } },
+      /store\.type: is sqlite, and store\.etcd\.endpoints names an etcd/,
+      ON_ETCD,
+    ],
+    [
       'an address without a port',
       etcd({ endpoints: ['https://etcd'] }),
       /endpoints\/0/,

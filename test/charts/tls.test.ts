@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,11 +94,11 @@ describeWithHelm('TLS of the ops listener', () => {
 
   test('the notes name the command that verifies it, and without it the one over HTTP', async () => {
     expect(await notes({ tls })).toContain(
-      'curl -sS --cacert ca.crt --resolve muster-ops.fleet.svc:8082:127.0.0.1 \\\n' +
+      'curl -sS --cacert ops-ca.crt --resolve muster-ops.fleet.svc:8082:127.0.0.1 \\\n' +
         '     https://muster-ops.fleet.svc:8082/operator/v1/accounts',
     );
     expect(await notes({ tls })).toContain(
-      "get secret ops \\\n     -o jsonpath='{.data.ca\\.crt}' | base64 -d > ca.crt",
+      "get secret ops \\\n     -o jsonpath='{.data.ca\\.crt}' | base64 -d > ops-ca.crt",
     );
     const plain = await notes({});
     expect(plain).toContain('curl -sS http://127.0.0.1:8082/operator/v1/accounts');
@@ -106,6 +107,15 @@ describeWithHelm('TLS of the ops listener', () => {
 });
 
 describeWithHelm('the notes', () => {
+  test('leave the authority of etcd, which may lie beside, and the name of a token out', async () => {
+    const told = await notes({ tls: { ops: { existingSecret: 'ops' } } });
+    expect(told).not.toMatch(/ ca\.crt/);
+    const [, pipe = ''] = /base64 -d (\| head .*)\)"/.exec(told) ?? [];
+    const token = (lines: string): string => execFileSync('sh', ['-c', `cat ${pipe}`], { input: lines }).toString();
+    expect(token('ann:new\nold\n')).toBe('new\n');
+    expect(token('plain\n')).toBe('plain\n');
+  });
+
   const monitored = { podMonitor: { enabled: true } };
   const says = 'name that in networkPolicy.monitoringNamespace';
 

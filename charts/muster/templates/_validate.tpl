@@ -36,6 +36,9 @@ that the values of an older chart do not have, or one that is null; what is empt
 {{- if and (not $sqlite) (empty .Values.store.etcd.endpoints) -}}
 {{- fail "store.etcd.endpoints: name the members of etcd, as in https://etcd-0.etcd:2379" -}}
 {{- end -}}
+{{- if and $sqlite .Values.store.etcd.endpoints -}}
+{{- fail "store.type: is sqlite, and store.etcd.endpoints names an etcd; set store.type=etcd, or leave the endpoints out. An upgrade names every file of values of the installation" -}}
+{{- end -}}
 {{- if and $sqlite .Values.split.enabled -}}
 {{- fail "split.enabled: the embedded store has one process; set store.type=etcd to split it" -}}
 {{- end -}}

@@ -19,7 +19,7 @@ describeOn('helm', 'docs/INSTALL.md on an API server', () => {
   });
   afterAll(() => plane[Symbol.asyncDispose]());
   afterEach(async () => {
-    await plane.kubectl(['delete', 'namespace', 'fleet', 'other', 'team-a', '--ignore-not-found']);
+    await plane.kubectl(['delete', 'namespace', 'fleet', 'other', 'team-a', 'edge-north', '--ignore-not-found']);
     await plane.kubectl(['delete', 'crd,clusterrole,clusterrolebinding', '--selector=app.kubernetes.io/name=muster']);
   });
 
@@ -50,6 +50,25 @@ describeOn('helm', 'docs/INSTALL.md on an API server', () => {
     test('what is rendered is applied by the API server, without the pod of a test', async () => {
       expect(await sectionRuns('Without helm in the cluster')).toContain('deployment.apps/muster serverside-applied');
       expect(await paste('kubectl -n fleet get pod muster-test -o name --ignore-not-found')).toBe('');
+    });
+
+    test('an upgrade has all values of the installation in production, and is refused with a part of them', async () => {
+      const values = {
+        store: { etcd: { endpoints: ['https://etcd:2379'] } },
+        metrics: { podMonitor: { enabled: false }, prometheusRule: { enabled: false } },
+      };
+      writeFileSync(join(folder, 'my-values.yaml'), JSON.stringify(values));
+      await paste('kubectl create namespace edge-north');
+      const files = '--values examples/external-etcd/values.yaml --values my-values.yaml';
+      await paste(`helm install muster charts/muster --namespace fleet --create-namespace ${files}`);
+      const refused = await paste('helm upgrade muster charts/muster --namespace fleet --values my-values.yaml').catch(
+        String,
+      );
+      expect(refused).toContain('store.type: is sqlite');
+      await sectionRuns('Upgrade');
+      const history = 'helm history muster --namespace fleet --output json';
+      expect(JSON.parse(await paste(history))).toMatchObject([{}, { status: 'deployed' }]);
+      expect(await replicas()).toBe('3');
     });
 
     test('an upgrade from a chart that had less says what is missing, and takes the defaults by the other flag', async () => {

@@ -1,6 +1,8 @@
 import { ApiException, type KubeConfig } from '@kubernetes/client-node';
 import { safeSecretWords } from '../../../controller/kubernetes/client/secret-error.ts';
 import { Http1KubeConfig } from '../../../controller/kubernetes/client/http1-kube-config.ts';
+import { TokenFile } from '../../../controller/kubernetes/client/token-file.ts';
+import { systemClock } from '../../../time/clock.ts';
 import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
 
 const NOWHERE = 'http://localhost:8080';
@@ -9,7 +11,7 @@ const NOWHERE = 'http://localhost:8080';
  * Finds the cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
  * @throws CommandFault with the exit code of wrong usage where there is none
  */
-export function cluster(): KubeConfig {
+export async function cluster(): Promise<KubeConfig> {
   const config = new Http1KubeConfig();
   try {
     config.loadFromDefault();
@@ -20,7 +22,19 @@ export function cluster(): KubeConfig {
   if ((config.getCurrentCluster()?.server ?? NOWHERE) === NOWHERE) {
     throw new CommandFault('No cluster: run it in a pod, or set KUBECONFIG.', EXIT.usage);
   }
+  const path = config.tokenFilePath;
+  if (path !== undefined) await giveToken(config, path);
   return config;
+}
+
+/** The client would ask without the token of a file, as a user who may do nothing. */
+async function giveToken(config: KubeConfig, path: string): Promise<void> {
+  const token = await new TokenFile(path, systemClock).current();
+  if (token === undefined) {
+    throw new CommandFault(`The kubeconfig cannot be used: its tokenFile ${path} has no token.`, EXIT.usage);
+  }
+  const { name } = config.getCurrentUser() ?? {};
+  config.users = config.users.map((user) => (user.name === name ? { ...user, token } : user));
 }
 
 /** The HTTP status of an API server's refusal; undefined for any other error. */

@@ -32,18 +32,18 @@ const COLUMNS: readonly Column<Standing>[] = [
  * server cannot be asked, or lacks a definition
  */
 export async function kubernetesStatus(call: Invocation, { namespace, notReady }: StatusOptions): Promise<void> {
-  const config = cluster();
+  const config = await cluster();
   const list = resourceListing(config.makeApiClient(CustomObjectsApi), call.globals.timeoutMs ?? REQUEST_MS);
   const found = await everything(namespace, list);
   const standings = found.resources.toSorted(byUrgency);
   const unready = standings.filter(({ ready }) => !ready).length;
   const shown = notReady ? standings.slice(0, unready) : standings;
+  const seen = found.faults.length === 0 ? 'custom resource of Muster' : 'custom resource that could be listed';
   await printList(call, {
     columns: COLUMNS,
     items: shown,
     id: ({ namespace, kind, name }) => `${namespace}/${kind}/${name}`,
-    none:
-      standings.length === 0 ? 'There is no custom resource of Muster.' : 'Every custom resource of Muster is ready.',
+    none: standings.length === 0 ? `There is no ${seen}.` : `Every ${seen} is ready.`,
   });
   if (found.faults.length > 0) throw new CommandFault(found.faults.join(' '), found.exitCode);
   if (unready > 0) throw new CommandFault(`${unready} of ${standings.length} resources are not ready.`, EXIT.bad);

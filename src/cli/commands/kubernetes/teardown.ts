@@ -42,7 +42,7 @@ interface Resource {
  * @throws CommandFault, also when the time is over
  */
 export async function teardown({ say, globals, terminal }: Invocation, options: TeardownOptions): Promise<void> {
-  const config = cluster();
+  const config = await cluster();
   const things = removed(options);
   const what = `Remove from the cluster ${config.getCurrentCluster()?.server ?? ''}: ${things.join(', ')}`;
   await confirmed({ what, count: things.length, yes: globals.yes }, terminal);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -134,6 +134,33 @@ test('without the right to see all namespaces it says how to see some', async ()
   const { code, stderr } = await status();
   expect(code).toBe(5);
   expect(stderr).toContain('fleetotelconfigs in all namespaces: name the namespaces that it may see by --namespace.');
+});
+
+test('of resources that it may not list it does not say that there are none, or that all are ready', async () => {
+  const none = /There is no custom resource that could be listed\.\n/;
+  {
+    await using _ = await apiServer(() => refusal(403));
+    expect((await status()).stderr).toMatch(none);
+  }
+  await using _ = await apiServer((path) =>
+    path.endsWith('fleetapps') ? list([resource('a', 'well', 'True')]) : refusal(403),
+  );
+  expect((await status('--not-ready')).stderr).toMatch(/^Every custom resource that could be listed is ready\.\n/);
+});
+
+test('the token in a file of the kubeconfig is that of the request', async () => {
+  const tokens: unknown[] = [];
+  await using _ = await answeringApiServer(home, ({ headers }, response: ServerResponse) => {
+    tokens.push(headers.authorization);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(list([])[1]));
+  });
+  const config = join(home, 'config');
+  writeFileSync(config, readFileSync(config, 'utf8').replace('"user":{}', '"user":{"tokenFile":"token"}'));
+  expect(await status()).toMatchObject({ code: 2, stderr: expect.stringContaining('token has no token.') as string });
+  expect(tokens).toEqual([]);
+  writeFileSync(join(home, 'token'), 'ey.of-a.file\n');
+  expect((await status()).code).toBe(0);
+  expect(new Set(tokens)).toEqual(new Set(['Bearer ey.of-a.file']));
 });
 
 test('an API server that is silent is given up after the time that was given', async () => {
