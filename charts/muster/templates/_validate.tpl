@@ -39,6 +39,18 @@ that the values of an older chart do not have, or one that is null; what is empt
 {{- if and $sqlite .Values.store.etcd.endpoints -}}
 {{- fail "store.type: is sqlite, and store.etcd.endpoints names an etcd; set store.type=etcd, or leave the endpoints out. An upgrade names every file of values of the installation" -}}
 {{- end -}}
+{{- if $sqlite -}}
+{{- range list $name (printf "%s-api" $name) -}}
+{{- $deployment := . -}}
+{{- range dig "spec" "template" "spec" "containers" list (lookup "apps/v1" "Deployment" (include "muster.namespace" $) .) -}}
+{{- range .env -}}
+{{- if and (eq .name "MUSTER_STORE") (hasPrefix "etcd:" (toString .value)) -}}
+{{- fail (printf "store.type: is sqlite, and the Deployment %s is on etcd: its pods would begin with an empty file. An upgrade names every file of values of the installation, or takes --reset-then-reuse-values. To begin anew on the embedded store, delete the Deployment before" $deployment) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if and $sqlite .Values.split.enabled -}}
 {{- fail "split.enabled: the embedded store has one process; set store.type=etcd to split it" -}}
 {{- end -}}

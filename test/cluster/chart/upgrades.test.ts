@@ -96,6 +96,20 @@ describeOn('helm', 'a release', () => {
       await helmRuns('uninstall');
     });
 
+    test('does not leave etcd for the embedded store since an upgrade gave no values, and does where that is wanted', async () => {
+      const begun = { crds: { install: false } };
+      await install({ ...ON_ETCD, ...begun });
+      await expect(upgrade(begun)).rejects.toThrow(
+        /store\.type: is sqlite, and the Deployment muster is on etcd: .*--reset-then-reuse-values/,
+      );
+      expect(await container('.env[?(@.name=="MUSTER_STORE")].value')).toMatch(/^etcd:/);
+      await plane.kubectl(['delete', 'deployment/muster', `--namespace=${namespace}`]);
+      await upgrade(begun);
+      expect(await container('.env[?(@.name=="MUSTER_STORE")].value')).toMatch(/^sqlite:/);
+      await upgrade({ ...begun, config: { logLevel: 'debug' } });
+      await helmRuns('uninstall', '--no-hooks');
+    });
+
     test('stays whole where the Job before its uninstall cannot run, and goes without hooks', async () => {
       await install({ ...ON_ETCD, crds: { install: false }, secrets: { keep: false } });
       await expect(helmRuns('uninstall', '--timeout=3s')).rejects.toThrow(/timed out|deadline exceeded/);
