@@ -87,11 +87,14 @@ export async function caughtUp(
     if ((await watchCache.fresh()) === 'fresh' && memory.whole) return memory;
   }
   // Unavailable for a moment is better than a wrong answer.
-  throw new StoreUnavailable(
+  throw notCaughtUp();
+}
+
+export const notCaughtUp = (): StoreUnavailable =>
+  new StoreUnavailable(
     'timeout',
     'The store responds, and the memory of this replica has not caught up with it in time.',
   );
-}
 
 /** Memory as a reader. Memory may be dropped while a request is under way: "not found" would then be a wrong answer. */
 function whileWhole(memory: FleetMemory): FleetReader {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreUnavailable, type Expectation } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
 import { endOfDay, HOUR_MS } from '../../time/utc-days.ts';
-import type { Fleet } from '../fleet/fleet.ts';
+import { notCaughtUp, type Fleet } from '../fleet/fleet.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import type { LedgerRecord } from '../records/metering-records.ts';
 import type { ClockWatch } from '../status-history/clock-trust.ts';
@@ -93,11 +93,7 @@ async function freshMemory({ fleet, clock }: Pick<NightDeps, 'fleet' | 'clock'>)
   for (let attempt = 1; ; attempt += 1) {
     const reader = await fleet.current();
     if (reader.atOnce && fleet.memory.whole) return fleet.memory;
-    if (attempt === FRESH_ATTEMPTS_MAX)
-      throw new StoreUnavailable(
-        'timeout',
-        'The store responds, and the memory of this replica has not caught up with it in time.',
-      );
+    if (attempt === FRESH_ATTEMPTS_MAX) throw notCaughtUp();
     await clock.sleep(FRESH_PAUSE_MS);
   }
 }

@@ -189,7 +189,7 @@ onEachStore('the rewrap', (stores) => {
     await using leader = await leading(store, [1, 2], [], undefined, 100);
     store.deaf = true;
     await commitAll(store, [accountPut(1), otelPut(1, 1)]);
-    await expect(leader.round()).rejects.toThrow('behind');
+    await expect(leader.round()).rejects.toThrow('has not caught up');
     expect(await noted(store)).toBeUndefined();
   });
 
