@@ -53,8 +53,8 @@
 {{- with .operator.secretTemplate }}
 {{- if or .labels .annotations }}
 - name: MUSTER_KUBERNETES_SECRET_TEMPLATE
-  # Kubernetes would write the value of a variable for its name in such brackets.
-  value: {{ toRawJson . | replace "$(" "$$(" | quote }}
+  # Kubernetes reads $$ as $, and would write the value of a variable for its name in $().
+  value: {{ toRawJson . | replace "$" "$$" | quote }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -28,7 +28,7 @@ export interface Replicas {
   announceAtStart(): Promise<string | undefined>;
   /**
    * Announces this replica again, and compares its clock and its operator tokens with those of the others.
-   * @throws StoreUnavailable; BadRecord; Busy
+   * @throws StoreUnavailable, also where this replica is not on the registry afterwards; BadRecord; Busy
    */
   round(): Promise<void>;
   /** Reads every replica that is alive, or was so within the last 15 s. @throws StoreUnavailable; BadRecord */
@@ -158,7 +158,7 @@ class Registry implements Replicas {
     this.#joinedWith = undefined;
     await this.#withdraw();
     const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
-    // The key is taken by its own earlier record, whose answer was lost, until that expires.
+    // The key is taken by its own earlier record, whose answer was lost, until that expires: `round` tries again soon.
     if (held === 'taken') return undefined;
     this.#held = held;
     try {
@@ -201,6 +201,8 @@ class Registry implements Replicas {
         this.#deps.log.error({ why: missing }, 'this replica cannot serve');
       }
       this.#missing = missing;
+      const unregistered = this.unregistered();
+      if (unregistered) throw unregistered;
     } finally {
       // A store that is full takes no announcement, and shows those of the others.
       await this.#compareWithOthers();
@@ -234,10 +236,8 @@ class Registry implements Replicas {
     this.#readAt = begun;
     const others = all.filter(({ record }) => record.replicaId !== replicaId);
     this.#others = others.length;
-    this.#tokens.compare(
-      this.#announcedTokens,
-      others.map(({ record }) => record),
-    );
+    const records = others.map(({ record }) => record);
+    this.#tokens.compare(this.#announcedTokens, records);
     const announced = others.map(({ record, revision }) => ({ ...record, revision }));
     // A store that is full keeps the leases of those that run, and takes no newer announcement of them.
     const since = isFull(this.#failure) ? Number.NEGATIVE_INFINITY : undefined;

@@ -34,6 +34,15 @@ function refusing(store: Store, reason: StoreTrouble) {
   return { state, store: wrappedStore(store, { hold }) };
 }
 
+/** The record of such a replica, as it announces itself. */
+async function recordOf(store: Store, replicaId: string): Promise<string> {
+  const { replicas } = registryOn(store, replicaId);
+  await replicas.announce();
+  const entry = await store.get(KEYS.replica(replicaId));
+  await replicas.release();
+  return entry?.value ?? '';
+}
+
 onEachStore('a replica whose announcement the store does not take', (stores) => {
   test('starts where the store is full, sees the others, and is on the registry once there is room', async () => {
     await using store = await stores.open();
@@ -60,6 +69,17 @@ onEachStore('a replica whose announcement the store does not take', (stores) => 
     await using store = await stores.open();
     const { replicas } = registryOn(refusing(store, 'timeout').store, 'started');
     await expect(replicas.announceAtStart()).rejects.toMatchObject({ reason: 'timeout' });
+  });
+
+  test('tries again soon where its own earlier record, whose answer was lost, is in its place', async () => {
+    await using store = await stores.open();
+    const { replicas, told } = registryOn(store, 'one');
+    const left = await store.hold(KEYS.replica('one'), await recordOf(store, 'one'), 15_000);
+    await expect(replicas.round()).rejects.toThrow('this replica is not on the registry');
+    expect(told.live).toBe(1);
+    if (left !== 'taken') await left.release();
+    await replicas.round();
+    expect(replicas.unregistered()).toBeUndefined();
   });
 
   test('names the full store for no other gap', async () => {

@@ -1,9 +1,11 @@
+import { delimiter } from 'node:path';
 import { ApiException, type KubeConfig } from '@kubernetes/client-node';
 import { safeSecretWords } from '../../../controller/kubernetes/client/secret-error.ts';
 import { Http1KubeConfig } from '../../../controller/kubernetes/client/http1-kube-config.ts';
 import { TokenFile } from '../../../controller/kubernetes/client/token-file.ts';
 import { systemClock } from '../../../time/clock.ts';
 import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
+import type { Invocation } from '../../terminal/invocation.ts';
 
 const NOWHERE = 'http://localhost:8080';
 
@@ -11,10 +13,13 @@ const NOWHERE = 'http://localhost:8080';
  * Finds the cluster of KUBECONFIG or ~/.kube/config; in a pod its own, with the service account's token.
  * @throws CommandFault with the exit code of wrong usage where there is none
  */
-export async function cluster(): Promise<KubeConfig> {
+export async function cluster({ env }: Pick<Invocation, 'env'>): Promise<KubeConfig> {
   const config = new Http1KubeConfig();
   try {
     config.loadFromDefault();
+    // The client reads further files by itself.
+    const [, ...further] = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
+    for (const path of further) config.noteTokenFiles(path);
   } catch (error) {
     throw new CommandFault(`The kubeconfig cannot be used: ${wordsOf(error)}`, EXIT.usage);
   }

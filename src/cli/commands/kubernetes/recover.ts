@@ -92,7 +92,7 @@ async function inCluster(
   call: Invocation,
   namespace: string,
 ): Promise<{ readonly namespaceUid: string; readonly uids: ReadonlyMap<string, string> }> {
-  const config = await cluster();
+  const config = await cluster(call);
   const uids = new Map<string, string>();
   try {
     const { metadata } = await config.makeApiClient(CoreV1Api).readNamespace({ name: namespace });

@@ -36,7 +36,7 @@ export async function makeSecrets({ env, say }: Invocation, options: SecretsOpti
     type: 'Opaque',
     stringData: { [tokenKey]: `${generateSecretWord(random)}\n`, [keysKey]: newKeyFile(random) },
   };
-  const api = (await cluster()).makeApiClient(CoreV1Api);
+  const api = (await cluster({ env })).makeApiClient(CoreV1Api);
   // It tells whether the Secret is there without a right to read it.
   const refuseExisting = async (): Promise<void> => {
     await api.createNamespacedSecret({ namespace, body, fieldManager: FIELD_MANAGER, dryRun: 'All' });

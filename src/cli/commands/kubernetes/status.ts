@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<Standing>[] = [
  * server cannot be asked, or lacks a definition
  */
 export async function kubernetesStatus(call: Invocation, { namespace, notReady }: StatusOptions): Promise<void> {
-  const config = await cluster();
+  const config = await cluster(call);
   const list = resourceListing(config.makeApiClient(CustomObjectsApi), call.globals.timeoutMs ?? REQUEST_MS);
   const found = await everything(namespace, list);
   const standings = found.resources.toSorted(byUrgency);

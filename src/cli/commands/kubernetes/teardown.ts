@@ -41,8 +41,8 @@ interface Resource {
  * definitions, too.
  * @throws CommandFault, also when the time is over
  */
-export async function teardown({ say, globals, terminal }: Invocation, options: TeardownOptions): Promise<void> {
-  const config = await cluster();
+export async function teardown({ env, say, globals, terminal }: Invocation, options: TeardownOptions): Promise<void> {
+  const config = await cluster({ env });
   const things = removed(options);
   const what = `Remove from the cluster ${config.getCurrentCluster()?.server ?? ''}: ${things.join(', ')}`;
   await confirmed({ what, count: things.length, yes: globals.yes }, terminal);

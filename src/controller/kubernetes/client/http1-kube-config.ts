@@ -23,7 +23,11 @@ export class Http1KubeConfig extends KubeConfig {
 
   override loadFromFile(...args: Parameters<KubeConfig['loadFromFile']>): void {
     super.loadFromFile(...args);
-    const [file] = args;
+    this.noteTokenFiles(args[0]);
+  }
+
+  /** Notes the token files of a kubeconfig that the client itself has merged into this one. */
+  noteTokenFiles(file: string): void {
     const { users } = usersOf.parse(loadYaml(readFileSync(file, 'utf8')));
     for (const { name, user } of users ?? []) {
       if (user?.tokenFile !== undefined) this.#tokenFiles.set(name, resolve(dirname(file), user.tokenFile));

@@ -64,29 +64,31 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
   const { binding, account, secret } = facts;
   if (resource.deleting || rebinds(resource, account)) return cleanUp(facts);
   const [refusal] = now.refused;
+  const notReady = (reason: string, message: string, requeueAfterMs = SLOW_REQUEUE_MS): KeyDecision =>
+    settledKey(resource, facts, { ready: isFalse('Ready', reason, message), at: now.at }, requeueAfterMs);
   // A key that is to end ends first, whatever else is wrong.
   const ends = refusal ? undefined : ending(resource, facts, now.at);
   if (ends) return ends;
   if (account.is !== 'ready') {
     const ready = accountTrouble(account, resource.spec.accountRef.name);
-    return settledKey(resource, facts, ready, ACCOUNT_REQUEUE_MS);
+    return settledKey(resource, facts, { ready, at: now.at }, ACCOUNT_REQUEUE_MS);
   }
   if (secret && !secret.own) {
     if (holdsCurrentKey(resource, facts)) return { step: { do: 'takeSecret' } };
     const { name } = resource.spec.secretRef;
     const message = `The Secret ${name} was not created by Muster for this resource. Delete it, or name another one.`;
-    return settledKey(resource, facts, isFalse('Ready', 'SecretNotOwned', message), SECRET_REQUEUE_MS);
+    return notReady('SecretNotOwned', message, SECRET_REQUEUE_MS);
   }
   if (isExpired(resource.spec, now.at)) {
     const message = `The key has expired at ${resource.spec.expiresAt}. Change expiresAt to have another one.`;
-    return settledKey(resource, facts, isFalse('Ready', 'KeyExpired', message));
+    return notReady('KeyExpired', message, Infinity);
   }
   if (refusal) {
     const reason = refusal.code === 'invalid_request' && !facts.room ? 'LimitReached' : 'Refused';
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
-    return settledKey(resource, facts, isFalse('Ready', reason, message), SLOW_REQUEUE_MS);
+    return notReady(reason, message);
   }
-  return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts);
+  return binding ? follow(resource, binding, facts, now.at) : issue(resource, facts, now.at);
 }
 
 /** Whether the Secret is nobody's, and holds the key that works, by its hash: only Muster and its readers know that. */
@@ -123,10 +125,10 @@ function ending(
 }
 
 /** Without room in the account no Secret is written: the one that is there holds the key that works. */
-function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts): KeyDecision {
+function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at: number): KeyDecision {
   if (facts.room) return { step: { do: 'issue' } };
   const message = 'The account has as many API keys as it may have. Revoke one first.';
-  return settledKey(resource, facts, isFalse('Ready', 'LimitReached', message), SLOW_REQUEUE_MS);
+  return settledKey(resource, facts, { ready: isFalse('Ready', 'LimitReached', message), at }, SLOW_REQUEUE_MS);
 }
 
 function cleanUp({ binding, registered }: FleetApiKeyFacts): KeyDecision {
@@ -152,16 +154,16 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     return { step: { do: 'note', after } };
   }
   if (pending && secret?.digest === pending.hash) return { step: { do: 'register', overlapMs } };
-  if (!key) return issue(resource, facts);
+  if (!key) return issue(resource, facts, at);
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
-    return settledKey(resource, facts, isFalse('Ready', 'ChangedOutside', message), SLOW_REQUEUE_MS);
+    return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
   }
   const inPlace =
     secret?.digest === key.hash && key.secretName === spec.secretRef.name && key.expiresAt === expiryOf(spec);
-  if (!registered.key) return issue(resource, facts);
+  if (!registered.key) return issue(resource, facts, at);
   if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
-    return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts);
+    return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts, at);
   }
   if (!facts.isDressed) return { step: { do: 'dress' } };
   const { oldSecret, ...rest } = record;
@@ -173,9 +175,7 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   }
   if (fresh) return { step: { do: 'note', after: { ...record, generation } } };
   const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
-  const ends = [previousKey?.validUntil, expiryOf(spec)].map((end) => end ?? Infinity);
-  const next = Math.min(rotationAt(spec, key.issuedAt), ...ends);
-  return settledKey(resource, facts, ready, Math.max(0, next - at));
+  return settledKey(resource, facts, { ready, at }, rotationAt(spec, key.issuedAt) - at);
 }
 
 /** Beside the current key one former key works at most, and it works for as long as its overlap promises. */
@@ -193,7 +193,7 @@ function awaitFormer(
     : asksForAnother(resource, facts)
       ? isFalse('Ready', 'Progressing', `The spec asks for another key. ${waits}`)
       : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
-  return settledKey(resource, facts, ready, validUntil - at);
+  return settledKey(resource, facts, { ready, at });
 }
 
 /** Whether the current key is not the one of the spec by the spec itself, and not since somebody changed the Secret. */
@@ -223,15 +223,20 @@ const rotationAt = ({ rotation }: FleetApiKeySpec, issuedAt: number): number =>
 
 const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** The status of a FleetApiKey for which no step is left, or of which one failed. */
+/**
+ * The status of a FleetApiKey for which no step is left, or of which one failed. It is looked at again when a key is to
+ * end, or sooner.
+ */
 export function settledKey(
   { spec }: FleetApiKeyResource,
   { binding, registered }: FleetApiKeyFacts,
-  ready: ConditionState,
-  requeueAfterMs: number = Infinity,
+  { ready, at }: { readonly ready: ConditionState; readonly at: number },
+  pauseMs: number = Infinity,
 ): Settled<FleetApiKeyStatus> {
   const { key, previousKey } = binding?.record ?? {};
   const next = key ? rotationAt(spec, key.issuedAt) : Infinity;
+  const ends = [previousKey?.validUntil, key && expiryOf(spec)].filter((end) => end !== undefined && end > at);
+  const requeueAfterMs = Math.min(pauseMs, ...ends.map((end = Infinity) => end - at));
   return {
     settled: {
       status: {

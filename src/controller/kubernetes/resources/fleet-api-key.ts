@@ -21,7 +21,7 @@ export const fleetApiKeyKind = {
   schema: fleetApiKey,
   gather,
   decide: decideFleetApiKey,
-  failing: (resource, facts, { ready }) => settledKey(resource, facts, ready),
+  failing: settledKey,
   causeOf: causeOfKeyStep,
   act,
 } satisfies Kind<typeof fleetApiKey.spec, typeof fleetApiKey.status, FleetApiKeyFacts, FleetApiKeyStep>;

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { answeringApiServer } from '../../../support/kubernetes/answering-api-server.ts';
 import { musterHere } from '../../../support/service/muster-command.ts';
@@ -161,6 +161,24 @@ test('the token in a file of the kubeconfig is that of the request', async () =>
   writeFileSync(join(home, 'token'), 'ey.of-a.file\n');
   expect((await status()).code).toBe(0);
   expect(new Set(tokens)).toEqual(new Set(['Bearer ey.of-a.file']));
+});
+
+test('the token is found where the kubeconfig is in several files, each with a path from its own folder', async () => {
+  const tokens: unknown[] = [];
+  await using _ = await answeringApiServer(home, ({ headers }, response: ServerResponse) => {
+    tokens.push(headers.authorization);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(list([])[1]));
+  });
+  const folder = join(home, 'users');
+  mkdirSync(folder);
+  const { users: _users, ...config } = JSON.parse(readFileSync(join(home, 'config'), 'utf8')) as { users: unknown };
+  writeFileSync(join(home, 'config'), JSON.stringify({ ...config, users: [] }));
+  writeFileSync(join(folder, 'config'), JSON.stringify({ users: [{ name: 'a', user: { tokenFile: 'token' } }] }));
+  writeFileSync(join(folder, 'token'), 'of-the-second');
+  const KUBECONFIG = [join(home, 'config'), join(folder, 'config')].join(delimiter);
+  vi.stubEnv('KUBECONFIG', KUBECONFIG);
+  expect((await musterHere(['kubernetes', 'status'], { KUBECONFIG })).code).toBe(0);
+  expect(new Set(tokens)).toEqual(new Set(['Bearer of-the-second']));
 });
 
 test('an API server that is silent is given up after the time that was given', async () => {

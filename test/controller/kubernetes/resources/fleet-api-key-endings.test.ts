@@ -71,6 +71,36 @@ describe.each(TROUBLES)('where %s', (_where, trouble) => {
   });
 });
 
+describe('a pause ends when a key is to end', () => {
+  const MINUTE = 60_000;
+  const revoked = { registered: { key: false, previousKey: true } };
+  const pauseOf = (
+    facts: Partial<FleetApiKeyFacts>,
+    { spec = {}, binding = {} }: { spec?: Partial<FleetApiKeyResource['spec']>; binding?: Partial<BindingRecord> },
+  ): number | undefined => {
+    const decision = decideFleetApiKey(resourceWith(spec), factsWith(facts, binding), { at: NOW, refused: [] });
+    return 'settled' in decision ? decision.settled.requeueAfterMs : undefined;
+  };
+
+  test.each<[string, Partial<FleetApiKeyFacts>, number]>([
+    ['the key was revoked outside', revoked, 5 * MINUTE],
+    ['its account is not ready', { account: { is: 'AccountNotReady' } }, MINUTE],
+    ['its Secret is somebody else’s', { secret: { own: false, digest: 'foreign', others: [] } }, 25_000],
+  ])('where %s', (_where, trouble, pauseMs) => {
+    const previous = (validUntil: number) => ({ binding: { previousKey: { ...previousKey, validUntil } } });
+    expect(pauseOf(trouble, previous(NOW + 2000))).toBe(2000);
+    expect(pauseOf(trouble, previous(NOW + HOUR))).toBe(pauseMs);
+  });
+
+  test('at the instant of the spec, which an account that is not ready does not put off', () => {
+    const trouble = { account: { is: 'AccountNotReady' } } as const;
+    expect(pauseOf(trouble, { spec: { expiresAt: AT(NOW + 2000) } })).toBe(2000);
+    expect(
+      pauseOf(trouble, { spec: { expiresAt: AT(NOW - HOUR) }, binding: { key: { ...key, expiresAt: NOW - HOUR } } }),
+    ).toBe(MINUTE);
+  });
+});
+
 test('a revocation that was refused is not tried again in the same pass, and the refusal is told', () => {
   const facts = factsWith({}, { previousKey: { ...previousKey, validUntil: NOW } });
   const refused = [{ do: 'revoke', code: 'not_found', says: 'words' }] as const;
