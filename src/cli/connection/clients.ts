@@ -1,7 +1,7 @@
 import { MusterError, OperatorClient, OwnerClient, type RetryEvent } from '#client';
 import type { Invocation } from '../terminal/invocation.ts';
 import { connectionTo, type Connection } from './connection.ts';
-import { fetchNamed } from './fetch-named.ts';
+import { fetchNamed } from './unreachable.ts';
 import { answerText } from './told.ts';
 
 /** How a command meets a service that is not there. */

@@ -10,7 +10,7 @@ import { makeDirectories } from '../../../service/files/directories.ts';
 import { enrolledIdentity, type CodeSource } from '../../agent/enrollment.ts';
 import { trustAuthority, type Address } from '../../connection/address.ts';
 import { isServiceUrl } from '../../connection/context-file.ts';
-import { fetchNamed } from '../../connection/fetch-named.ts';
+import { fetchNamed } from '../../connection/unreachable.ts';
 import { CommandFault, EXIT, fileTrouble } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';

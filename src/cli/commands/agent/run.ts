@@ -4,7 +4,7 @@ import { VERSION } from '../../../version.ts';
 import { runAgent, type AgentOptions } from '../../agent/agent.ts';
 import type { ExporterType, Pipeline } from '../../agent/collector-file.ts';
 import { trustAuthority } from '../../connection/address.ts';
-import { fetchNamed } from '../../connection/fetch-named.ts';
+import { fetchNamed } from '../../connection/unreachable.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';

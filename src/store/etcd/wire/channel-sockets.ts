@@ -122,8 +122,8 @@ connector.tcpConnect = async function (address, options) {
 };
 
 /*
- * grpc-js names the server in the handshake as the endpoint does. An address is no such name (RFC 6066, 3): Node warns of
- * it (DEP0123), and checks the certificate by the host alike without it.
+ * grpc-js names the server in the handshake as the endpoint does. An address is no such name (RFC 6066, 3): Node warns
+ * of it (DEP0123), and checks the certificate by the host alike without it.
  */
 connector.connect = async function (address, secure, options) {
   const named = secure.connectionOptions;
