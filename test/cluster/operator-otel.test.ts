@@ -180,6 +180,27 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     },
   );
 
+  test('is switched off though its header cannot be had any more, and comes back with the header', async () => {
+    const name = `${account}-header`;
+    const credential = await enroll(muster, await createApp(muster, apiKey));
+    await header(name, 'Bearer first', LABELLED);
+    await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef: { name, key: 'token' } }));
+    await team.ready('fotel', account, 'Synced');
+    await team.delete('secret', name);
+    await team.ready('fotel', account, 'SecretNotFound');
+    expect(await told(credential)).toMatchObject({ enabled: true });
+    await team.patch('fotel', account, { spec: { enabled: false } });
+    await team.eventually('the export to be switched off', async () =>
+      JSON.stringify(await stored()).includes('"enabled":false'),
+    );
+    expect(await told(credential)).toMatchObject({ enabled: false });
+    await team.ready('fotel', account, 'SecretNotFound');
+    await team.patch('fotel', account, { spec: { enabled: true } });
+    await header(name, 'Bearer second', LABELLED);
+    await team.ready('fotel', account, 'Synced');
+    expect(await told(credential)).toMatchObject({ enabled: true, headers: { Authorization: 'Bearer second' } });
+  });
+
   test('cannot be used to read another Secret, not even its length', async () => {
     await header('precious', 'X'.repeat(5000));
     await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef: { name: 'precious', key: 'token' } }));

@@ -53,14 +53,21 @@ export async function runAgent(options: AgentOptions, surroundings: Surroundings
 class Outage {
   readonly #say: (text: string) => void;
   #lasts = false;
+  #isConfigured = false;
 
   constructor(say: (text: string) => void) {
     this.#say = say;
   }
 
   began(error: MusterError): void {
-    if (!this.#lasts) this.#say(`The service does not answer: ${metWords(error)} The daemon goes on with what it has.`);
+    const has = this.#isConfigured ? 'goes on with what it has' : 'has received no configuration since its start';
+    if (!this.#lasts) this.#say(`The service does not answer: ${metWords(error)} The daemon ${has}.`);
     this.#lasts = true;
+  }
+
+  /** Notes that there is a configuration to go on with. */
+  configured(): void {
+    this.#isConfigured = true;
   }
 
   ended(): void {
@@ -151,6 +158,7 @@ class Daemon {
     if (polled.changed) {
       this.#etag = polled.etag;
       this.#config = polled.config;
+      this.#outage.configured();
       this.#outcome = undefined;
       this.#tries = 0;
     }

@@ -1,9 +1,8 @@
 import { MusterError, OperatorClient, OwnerClient, type RetryEvent } from '#client';
 import type { Invocation } from '../terminal/invocation.ts';
 import { connectionTo, type Connection } from './connection.ts';
-import { fetchTo } from './fetch-to.ts';
+import { fetchNamed } from './unreachable.ts';
 import { answerText } from './told.ts';
-import { BAD_PORT, unreachable } from './unreachable.ts';
 
 /** How a command meets a service that is not there. */
 interface Patience {
@@ -58,39 +57,9 @@ function optionsOf(call: Invocation, connection: Connection, { patient = false }
   return {
     url,
     ...(timeoutMs !== undefined && { timeoutMs }),
-    fetch: tellingWhose(connection, namingAddress(connection, patient)),
+    fetch: tellingWhose(connection, fetchNamed(connection, patient)),
     onRetry: ({ waitMs, error }: RetryEvent) => {
       if (waitMs >= TOLD_AFTER_MS) call.say(`${error.message} Trying again in ${Math.ceil(waitMs / 1000)} s.`);
     },
-  };
-}
-
-/* Failures that a repetition would only meet again: nobody listens, the name or the certificate is wrong, or no TLS. */
-const LASTING = /^(?:ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ERR_PROXY_TUNNEL)/;
-const TLS = /^(?:EPROTO$|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-/** Failures to reach a service that may pass by themselves. */
-const PASSING = /^(?:EAI_AGAIN|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)/;
-
-/** The client's own words of a service that is not reached tell neither the address nor where it is from. */
-function namingAddress(connection: Connection, patient: boolean): typeof fetch {
-  const own = fetchTo(connection);
-  // A certificate that has expired since is renewed; what was never right does not become so.
-  let wasReached = false;
-  return async (input, init) => {
-    try {
-      const answer = await own(input, init);
-      wasReached = true;
-      return answer;
-    } catch (error) {
-      const { code: told, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: unknown };
-      const slip = typeof told === 'string' ? told : '';
-      const isOfTls = TLS.test(slip);
-      const isLasting = slip === '' ? message === BAD_PORT : isOfTls || LASTING.test(slip);
-      if (!isLasting && !PASSING.test(slip)) throw error;
-      // A call that ends with `network` is sent again; but to such a port nothing ever is.
-      const isFinal = isLasting && (!patient || slip === '' || (isOfTls && !wasReached));
-      const code = isFinal ? 'unreachable' : 'network';
-      throw new MusterError(unreachable(connection, error), { code, cause: error });
-    }
   };
 }

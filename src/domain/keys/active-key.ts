@@ -32,16 +32,20 @@ export async function sealingKey(reader: FleetReader, envelope: Envelope): Promi
   };
 }
 
+/** The places that have the line of a key which a key file lacks. */
+const FROM_WHERE =
+  'from a backup of the key file, the key file of another replica, or the Secret that the chart mounts';
+
 /** Says why a replica cannot serve, in words for its log and its probe; undefined when it has the active key. */
 export function keyMissing(active: ActiveKeyRecord | undefined, keyRing: KeyRing): string | undefined {
   if (!active) return undefined;
   const { number, fingerprint } = active;
   const own = keyRing.fingerprint(number);
   if (own === undefined) {
-    return `key ${number} is the active key and is not in the key file: add its line, the same as elsewhere`;
+    return `key ${number} is the active key and is not in the key file: add its line, ${FROM_WHERE}`;
   }
   if (own === fingerprint) return undefined;
-  return `key ${number} of the key file is another one than the active key ${number}: take that line from elsewhere`;
+  return `key ${number} of the key file is another one than the active key ${number}: take its line ${FROM_WHERE}`;
 }
 
 /**

@@ -365,7 +365,7 @@ describe('trouble', () => {
     isDown = false;
     await applied(1);
     expect(agent.said).toEqual([
-      expect.stringMatching(/^The service does not answer: .* goes on with what it has\.$/),
+      expect.stringMatching(/^The service does not answer: .* has received no configuration since its start\.$/),
       'The service answers again.',
       'Configuration 1 is applied.',
     ]);

@@ -8,8 +8,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ownerOf } from '../../../src/cli/connection/clients.ts';
 import { invocation } from '../../../src/cli/terminal/invocation.ts';
-import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
-import { generateApiKey } from '../../../src/domain/credentials/tokens.ts';
+import { generateAppId, systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { generateApiKey, generateEnrollCode } from '../../../src/domain/credentials/tokens.ts';
 import { recordedTerminal } from '../../support/cli/recorded-terminal.ts';
 import { issuedBy, selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
 import { musterHere } from '../../support/service/muster-command.ts';
@@ -76,6 +76,25 @@ test('one of an authority that is believed here, for other names, is told with w
     1,
     expect.stringContaining('its certificate is for other names: use one of them, or'),
   ]);
+});
+
+test.each([
+  ['for other names', 'own', /its certificate is for other names: use one of them, or.* MUSTER_CLIENT_DEVICE_URL/],
+  ['of another file', 'other', /its CA file has neither its certificate nor the authority.* MUSTER_CLIENT_DEVICE_URL/],
+])('a daemon tells of one %s with what to do as well, and where its address is from', async (_what, ca, words) => {
+  server.setSecureContext({ ...issuedBy(root, 'own', 'named', { names: 'DNS:a.b' }) });
+  const env = { MUSTER_CLIENT_DEVICE_URL: url, MUSTER_CLIENT_CA_FILE: join(root, `${ca}.crt`) };
+  writeFileSync(join(root, 'code'), generateEnrollCode(systemRandom()).reveal());
+  const named = [
+    '--app',
+    generateAppId(systemRandom()),
+    '--code-file',
+    join(root, 'code'),
+    '--credential-file',
+    join(root, `kept-${ca}`),
+  ];
+  const { code, stderr } = await musterHere(['agent', 'run', ...named, '--once'], env);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
 });
 
 // The last one: what it trusts is trusted to the end of this file.

@@ -1,4 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openEtcdStore } from '../../../src/store/etcd/etcd-store.ts';
 import { Session } from '../../../src/store/etcd/wire/auth-token.ts';
 import { Connection } from '../../../src/store/etcd/wire/channel.ts';
@@ -8,7 +12,8 @@ import { versionReader } from '../../../src/store/etcd/wire/server-version.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { addUser, forgetTokens } from '../../support/etcd/etcd-users.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
-import { issuedBy } from '../../support/http/certificates.ts';
+import { issuedBy, selfSigned } from '../../support/http/certificates.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { present, put, writes } from '../conformance/harness.ts';
 import { held } from '../conformance/holds.ts';
 import { record } from '../conformance/recorder.ts';
@@ -20,6 +25,25 @@ const skipped = binary === undefined ? ` [skipped: ${NO_ETCD}]` : '';
 const deadlineMs = 20_000;
 /** Of a server that is refused: half of it is waited, while the handshake is tried again. */
 const refusedMs = 10_000;
+
+test.each([
+  ['127.0.0.1', false, 'an address is no name of a server (RFC 6066, 3), and Node warns of one'],
+  ['localhost', 'localhost', 'a name is one'],
+])('%s is asked for as %s: %s', async (host, named, _why) => {
+  const directory = scratchDirectory('server-names');
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const own = selfSigned(directory, 'etcd', { names: 'IP:127.0.0.1,DNS:localhost' });
+  const server = createServer({ ...own, ALPNProtocols: ['h2'] }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connection = new Connection('KV', `https://${host}:${port}`, { ca: Buffer.from(own.cert) });
+  onTestFinished(() => connection.close());
+  void connection.connect(deadlineIn(deadlineMs));
+  const [socket] = (await once(server, 'secureConnection')) as [TLSSocket];
+  expect(socket.servername).toBe(named);
+  socket.destroy();
+});
 
 describe.skipIf(binary === undefined)(`etcd with certificates${skipped}`, () => {
   let cluster: EtcdCluster;

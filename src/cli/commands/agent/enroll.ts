@@ -10,7 +10,7 @@ import { makeDirectories } from '../../../service/files/directories.ts';
 import { enrolledIdentity, type CodeSource } from '../../agent/enrollment.ts';
 import { trustAuthority, type Address } from '../../connection/address.ts';
 import { isServiceUrl } from '../../connection/context-file.ts';
-import { fetchTo } from '../../connection/fetch-to.ts';
+import { fetchNamed } from '../../connection/unreachable.ts';
 import { CommandFault, EXIT, fileTrouble } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';
@@ -83,7 +83,7 @@ async function credentialIn(
   };
   // A collector tells its own version once it is connected.
   const about = { platform: `${process.platform}/${process.arch}`, agentVersion: '' };
-  const device = new DeviceClient({ url: address.url, fetch: fetchTo(address) });
+  const device = new DeviceClient({ url: address.url, fetch: fetchNamed(address, false) });
   const again = `Stopped. Run it again: it goes on with the credential of ${credentialFile}, if that is there.`;
   using interruption = onInterruption(new CommandFault(again));
   const { signal } = interruption;

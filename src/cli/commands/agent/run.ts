@@ -4,7 +4,7 @@ import { VERSION } from '../../../version.ts';
 import { runAgent, type AgentOptions } from '../../agent/agent.ts';
 import type { ExporterType, Pipeline } from '../../agent/collector-file.ts';
 import { trustAuthority } from '../../connection/address.ts';
-import { fetchTo } from '../../connection/fetch-to.ts';
+import { fetchNamed } from '../../connection/unreachable.ts';
 import { CommandFault, EXIT } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { onInterruption } from '../../terminal/signals.ts';
@@ -40,7 +40,7 @@ export async function agentRun(call: Invocation, options: RunOptions, command: r
   trustAuthority(address);
   const agent: AgentOptions = {
     url: address.url,
-    fetch: fetchTo(address),
+    fetch: fetchNamed(address, true),
     credentialFile: options.credentialFile,
     appId: options.app,
     code,

@@ -28,6 +28,15 @@ const UNREAD = 'not read: the service may hold it, and cannot be reached; leave 
 /** A replica announces its clock every few seconds, so that its record may be that old. */
 const CLOCK_FAIL_MS = 30_000;
 
+/** The remedies of the runbook, under MusterStoreNearlyFull and MusterStoreFull. */
+function roomInWords(backend: Store['backend'], isFull: boolean): string {
+  if (backend !== 'etcd') return 'make room on its disk';
+  const quota = 'raise --quota-backend-bytes of etcd, and MUSTER_ETCD_QUOTA_BYTES with it';
+  if (!isFull) return `\`etcdctl defrag\` where the file is far larger than what is in use, otherwise ${quota}`;
+  const order = '`etcdctl compact`, then `etcdctl defrag --cluster`, and only then `etcdctl alarm disarm`';
+  return `remove what filled it, ${order}; where all of it is needed, first ${quota}`;
+}
+
 interface Known {
   readonly keyRing: KeyRing | undefined;
   /** It responds, or it is said to run elsewhere. */
@@ -80,10 +89,10 @@ async function checkOpened(
   await checkFormat(store, config.storeId, report);
   const fullness = store.fullness();
   const full = fullInWords(fullness);
-  const mend = store.backend === 'etcd' ? 'raise the quota' : 'make room on its disk';
+  const mend = roomInWords(store.backend, fullness >= 1);
   if (full !== undefined) report(found.fail(`${full}; ${mend}`));
   else if (fullness >= FULLNESS_WARN) {
-    report(found.warn(`the store is ${Math.floor(fullness * 100)} % full: ${mend} before it is 80 %`));
+    report(found.warn(`the store is ${Math.floor(fullness * 100)} % full; before it is 80 %: ${mend}`));
   } else if (Number.isNaN(fullness)) report(found.warn(UNKNOWN_FULLNESS));
   if (keyRing) {
     const missing = keyMissing((await readActiveKey(store))?.record, keyRing);

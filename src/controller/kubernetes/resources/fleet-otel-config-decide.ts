@@ -9,6 +9,7 @@ import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel
 
 export type FleetOtelConfigStep =
   | { readonly do: 'store' }
+  | { readonly do: 'disable' }
   | { readonly do: 'purge' }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined };
 
@@ -32,6 +33,7 @@ export function decideFleetOtelConfig(
   if (binding && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
   if (account.is !== 'ready') return settledOtel(resource, facts, [accountTrouble(account, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
+  if (fault && disables(resource, facts) && refused.length === 0) return { step: { do: 'disable' } };
   if (fault) return settledOtel(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
   const accepted = isTrue('Accepted', 'Accepted', 'The spec can be carried out.');
   const entitled = account.account.record.entitlement === 'enterprise';
@@ -62,7 +64,7 @@ export function causeOfOtelStep(
   { generation, spec }: FleetOtelConfigResource,
   { binding, isHeaderAlone }: FleetOtelConfigFacts,
 ): Answer | undefined {
-  if (step.do !== 'store' || !binding) return undefined;
+  if ((step.do !== 'store' && step.do !== 'disable') || !binding) return undefined;
   if (binding.record.generation !== generation) return { cause: 'spec' };
   return isHeaderAlone ? { cause: 'header', secret: spec.authHeaderSecretRef?.name } : { cause: 'outside' };
 }
@@ -103,6 +105,10 @@ function acceptance(
     ? isFalse('Accepted', header.reason, header.message)
     : undefined;
 }
+
+/** Whether an export goes on that the spec wants to end: that waits for nothing else that is wrong with the spec. */
+const disables = ({ name, spec }: FleetOtelConfigResource, { first, stored }: FleetOtelConfigFacts): boolean =>
+  first === name && !spec.enabled && stored?.enabled === true;
 
 /** Whether less is exported than this spec wishes, by a change from outside. */
 const isCutOff = ({ spec }: FleetOtelConfigResource, { stored }: FleetOtelConfigFacts): boolean =>

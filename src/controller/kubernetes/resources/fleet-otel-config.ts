@@ -126,6 +126,14 @@ function changeOf({ spec }: FleetOtelConfigResource, header: HeaderState): OtelC
   return header instanceof Secret ? { enabled, endpoint, evidenceLevel, authHeader: header } : undefined;
 }
 
+/** The change that only ends the export: neither the endpoint nor the header of the spec may be usable. */
+const disabling = ({ spec: { evidenceLevel } }: FleetOtelConfigResource): OtelChange => ({
+  enabled: false,
+  endpoint: '',
+  evidenceLevel,
+  authHeader: 'remove',
+});
+
 async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
@@ -144,8 +152,9 @@ async function act(
       );
       return;
     }
-    case 'store': {
-      const change = changeOf(resource, header);
+    case 'store':
+    case 'disable': {
+      const change = step.do === 'store' ? changeOf(resource, header) : disabling(resource);
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
       const caller = await context.caller(id, context.bindings.precondition(uid, binding, bindingOf(resource, id)));

@@ -39,12 +39,17 @@ const UNNAMED = ' (by no other field manager: it is deleted, or an admission pol
 
 const RATE = 'three times at once, then once a minute, and once in 10 minutes in the end';
 
-/** The words stay while the conflict lasts: a writer that changes its name would have a status written each time. */
+/**
+ * The words stay while the conflict lasts: a writer that changes its name would have a status written each time. They
+ * speak of what was, since the other writer may have stopped while Muster waits for its next turn.
+ */
 function contended(resource: Described, what: string, writers: string): ConditionState {
-  const lead = `${what} is changed by others again and again`;
+  const lead = `${what} was changed by others again and again`;
   const told = isContended(resource) ? readyOf(resource)?.message : undefined;
   if (told?.startsWith(lead)) return isFalse('Ready', WRITE_CONFLICT, told);
-  const message = `${lead}${writers}. Muster puts it right ${RATE}. Stop the other writer.`;
+  const message =
+    `${lead}${writers}. Muster puts it right ${RATE}; where the other writer has stopped, the next time is the last. ` +
+    'Otherwise stop that writer.';
   return isFalse('Ready', WRITE_CONFLICT, message);
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
+import { connect, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
 import type { IOptions } from 'etcd3';
 
 /*
@@ -75,19 +75,32 @@ export class ChannelSockets {
 type Options = Readonly<Record<string, unknown>>;
 type TcpConnect = (this: object, address: TcpNetConnectOpts, options: Options) => Promise<Socket>;
 
+/** The part of gRPC that begins TLS on a connection; one without TLS has no options. */
+interface SecureConnector {
+  readonly connectionOptions?: { servername?: string };
+}
+type Connect = (this: object, address: object, secure: SecureConnector, options: Options) => Promise<unknown>;
+
+interface Connector {
+  tcpConnect: TcpConnect;
+  connect: Connect;
+}
+
 interface Transport {
-  readonly Http2SubchannelConnector?: { readonly prototype: { tcpConnect?: TcpConnect } };
+  readonly Http2SubchannelConnector?: { readonly prototype: Partial<Connector> };
 }
 
 /** The version in which the way to open a connection is known; package.json names it. */
 const FITTING = '1.14.7';
 
 /** The class of gRPC that connects, as etcd3 has it: the one whose channels are used. @throws Error in one sentence */
-function connectorOfEtcd3(): { tcpConnect: TcpConnect } {
+function connectorOfEtcd3(): Connector {
   const ofEtcd3 = createRequire(createRequire(import.meta.url).resolve('etcd3/lib/connection-pool.js'));
   const { version } = ofEtcd3('@grpc/grpc-js/package.json') as { readonly version: string };
   const prototype = transportIn(ofEtcd3)?.Http2SubchannelConnector?.prototype;
-  if (typeof prototype?.tcpConnect === 'function') return prototype as { tcpConnect: TcpConnect };
+  if (typeof prototype?.tcpConnect === 'function' && typeof prototype.connect === 'function') {
+    return prototype as Connector;
+  }
   throw new Error(
     `@grpc/grpc-js ${version} does not fit: it lacks Http2SubchannelConnector.tcpConnect, without which a silent etcd holds connections for ever; install version ${FITTING}.`,
   );
@@ -102,8 +115,18 @@ function transportIn(require: NodeJS.Require): Transport | undefined {
 }
 
 const connector = connectorOfEtcd3();
-const { tcpConnect } = connector;
+const { tcpConnect, connect: connectSubchannel } = connector;
 connector.tcpConnect = async function (address, options) {
   const sockets = options[SOCKETS];
   return sockets instanceof ChannelSockets ? sockets.connect(address) : tcpConnect.call(this, address, options);
+};
+
+/*
+ * grpc-js names the server in the handshake as the endpoint does. An address is no such name (RFC 6066, 3): Node warns
+ * of it (DEP0123), and checks the certificate by the host alike without it.
+ */
+connector.connect = async function (address, secure, options) {
+  const named = secure.connectionOptions;
+  if (named?.servername !== undefined && isIP(named.servername) !== 0) delete named.servername;
+  return connectSubchannel.call(this, address, secure, options);
 };

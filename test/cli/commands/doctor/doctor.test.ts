@@ -170,6 +170,17 @@ test('a clock that is off by more than half a minute is told', async () => {
   expect(failsOf(diagnosis)[0]).toMatch(/clock .* s behind this one: set both by NTP/);
 });
 
+test('a process that was killed on an embedded store leaves a record that says nothing of a clock', async () => {
+  await using store = await openSqliteStore(join(dataDir, 'muster.db'));
+  await settleFormat(store, { identity: new StoreIdentity(undefined), initialize: true });
+  const record = { replicaId: 'dead', startedAt: 1, version: '0.1.0', keyNumbers: [1], fingerprints: {}, clock: 1 };
+  await putAll(store, { [KEYS.replica('dead')]: record });
+  await store[Symbol.asyncDispose]();
+  const { findings } = await diagnosed();
+  expect(findings).toContainEqual(expect.stringMatching(/^ok {4}store .*the file opens and is whole/));
+  expect(findings.join('\n')).not.toMatch(/^\w+ +clock /m);
+});
+
 test.each([
   ['an unknown variable', { MUSTER_COLOUR: 'hunter2' }, /configuration +MUSTER_COLOUR: there is no such variable/],
   ['a former name of the client', { MUSTER_URL: 'hunter2' }, /MUSTER_URL: there is no .* reads MUSTER_CLIENT_URL/],

@@ -149,6 +149,8 @@ describe('a configuration', () => {
     const answer = causeOfOtelStep({ do: 'store' }, resource, facts);
     expect(answer?.cause).toBe(cause);
     expect(answer?.secret).toBe(cause === 'header' ? 'box' : undefined);
+    // The header of a spec that only switches off is not told.
+    if (!isHeaderAlone) expect(causeOfOtelStep({ do: 'disable' }, resource, facts)).toEqual(answer);
     expect(causeOfOtelStep({ do: 'purge' }, resource, facts)).toBeUndefined();
   });
 });

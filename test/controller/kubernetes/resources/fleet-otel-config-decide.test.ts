@@ -93,7 +93,12 @@ describe('what cannot be accepted', () => {
   test.each([
     [{}, { first: 'older' }, 'Conflict', 'a second one of the account'],
     [{ endpoint: 'http://collector.example.com' }, {}, 'InvalidEndpoint', 'plain http to the world'],
-    [{ endpoint: 'http://collector.example.com', enabled: false }, {}, 'InvalidEndpoint', 'also when switched off'],
+    [
+      { endpoint: 'http://collector.example.com', enabled: false },
+      { stored: { enabled: false } },
+      'InvalidEndpoint',
+      'also when switched off',
+    ],
     [{ endpoint: '' }, {}, 'InvalidEndpoint', 'nowhere to export to'],
     [{}, { header: unusable }, 'SecretNotFound', 'a header that cannot be had'],
   ])('%o, %o: %s (%s)', (spec, facts, reason, _why) => {
@@ -110,6 +115,35 @@ describe('what cannot be accepted', () => {
     [{ endpoint: '', enabled: false }, 'nowhere, switched off'],
   ])('%o passes beside it: %s', (spec, _why) => {
     expect(stepOf(decide(resourceWith(spec), factsWith({ inSync: false })))).toEqual({ do: 'store' });
+  });
+});
+
+describe('a wish to export nothing is carried out whatever else is wrong with the spec', () => {
+  const unusable = { reason: 'SecretNotFound', message: 'The Secret is not there.' };
+  const off = { enabled: false };
+  test.each([
+    [{}, { header: unusable }, 'a header that cannot be had'],
+    [{}, { header: unusable, binding: binding(0) }, 'the same of a new generation'],
+    [{}, { header: unusable, binding: undefined }, 'the same of a resource that has stored nothing yet'],
+    [{ endpoint: 'http://collector.example.com' }, {}, 'plain http to the world'],
+  ])('%o, %#: %s', (spec, facts, _why) => {
+    expect(stepOf(decide(resourceWith({ ...off, ...spec }), factsWith({ inSync: false, ...facts })))).toEqual({
+      do: 'disable',
+    });
+  });
+
+  test.each([
+    [{}, { header: unusable, stored: { enabled: false } }, [], 'SecretNotFound', 'it is done: the fault is told'],
+    [{}, { header: unusable, stored: undefined }, [], 'SecretNotFound', 'there is nothing to switch off'],
+    [{ enabled: true }, { header: unusable }, [], 'SecretNotFound', 'an export that is wished stays as it was'],
+    [{}, { header: unusable, binding: undefined, first: 'older' }, [], 'Conflict', 'another one describes it'],
+    [{}, { header: unusable }, ['enterprise_required'], 'SecretNotFound', 'a step that was refused is not repeated'],
+  ] as const)('%o, %#, refused %o: %s (%s)', (spec, facts, refusals, reason, _why) => {
+    const refused = refusals.map((code) => ({ do: 'disable', code, says: undefined }));
+    const resource = resourceWith({ ...off, ...spec });
+    const decision = decideFleetOtelConfig(resource, factsWith({ inSync: false, ...facts }), { refused });
+    expect(stepOf(decision)).toBeUndefined();
+    expect(findingsOf(decision)).toMatchObject({ Ready: { status: 'False', reason } });
   });
 });
 
