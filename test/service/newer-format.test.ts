@@ -5,7 +5,7 @@ import { FORMAT } from '../../src/domain/records/store-records.ts';
 import { FORMAT_CHECK_EVERY_MS } from '../../src/domain/replicas/format.ts';
 import { expectRevision } from '../../src/store/entry.ts';
 import type { Store } from '../../src/store/port.ts';
-import { call, createApp, tenant } from '../support/service/muster.ts';
+import { call, createApp, OPERATOR_TOKEN, tenant } from '../support/service/muster.ts';
 import { onEachBackend } from '../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../support/store/faulty-store.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
@@ -87,10 +87,17 @@ onEachBackend('a format that becomes newer', (backend) => {
     if (!store) throw new Error('the store was not opened');
     const { apiKey } = await tenant(muster);
     const app = await createApp(muster, apiKey);
+    const created = async (): Promise<number> => {
+      const account = { name: 'away', entitlement: 'standard' };
+      return (
+        await call(`${muster.ops}/operator/v1/accounts`, { method: 'POST', token: OPERATOR_TOKEN, body: account })
+      ).status;
+    };
     lost.abort();
-    expect((await createApp(muster, apiKey)).appId, 'away, and nobody has raised the format').not.toBe(app.appId);
+    expect(await created(), 'away, and nobody has raised the format').toBe(201);
     await raise(store);
     const { revision } = await store.head();
+    expect(await created()).toBe(502);
     for (const path of ['/v1/apps', `/v1/apps/${app.appId}/revoke`]) {
       expect(await call(`${muster.api}${path}`, { method: 'POST', token: apiKey })).toMatchObject({ status: 502 });
     }

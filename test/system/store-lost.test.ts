@@ -107,7 +107,8 @@ describe.skipIf(binary === undefined)(title, { concurrent: true }, () => {
     for (const muster of running) {
       await muster.ready();
       expect((await poll(muster, credential)).status).toBe(200);
-      expect((await call(`${muster.api}/v1/apps`, { token: apiKey, method: 'POST' })).status).toBe(201);
+      // The registry was lost with the data: what cannot be charged waits until the replica is on it again.
+      await until(async () => (await call(`${muster.api}/v1/apps`, { token: apiKey, method: 'POST' })).status === 201);
       expect(errorsOf(muster)).toHaveLength(1);
     }
     const again = opened.use(await start());
