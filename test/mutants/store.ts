@@ -38,8 +38,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'a gRPC without the method that is replaced is taken',
     file: 'src/store/etcd/wire/channel-sockets.ts',
-    search: "if (typeof prototype?.tcpConnect === 'function') return",
-    replacement: 'if (prototype) return',
+    search: "if (typeof prototype?.tcpConnect === 'function' && typeof prototype.connect === 'function') {",
+    replacement: 'if (prototype) {',
     rule: 'ADR 0055: where gRPC has no such method the start ends with one sentence.',
     caughtBy: ['test/service/process.test.ts'],
   },
