@@ -25,7 +25,7 @@ interface LeaderDeps {
   readonly metrics: LeaderMetrics;
   /** Names the replica in the record and the log. */
   readonly replicaId: string;
-  /** A replica that is not on the registry holds no leadership. */
+  /** A replica that is not on the registry takes no leadership. */
   readonly replicas: Pick<Replicas, 'unregistered'>;
 }
 

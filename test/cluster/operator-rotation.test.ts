@@ -65,6 +65,44 @@ describeOn('control plane', 'the rotation of an API key', () => {
     for (const reason of ['KeyIssued', 'KeyRotated', 'KeyRevoked']) await team.told('ci', reason);
   });
 
+  test('ends the old one in time also where a repair waits, since another writer undoes it again and again', async () => {
+    await team.apply('FleetApiKey', 'held', {
+      accountRef: { name: 'acme' },
+      secretRef: { name: 'held' },
+      secretTemplate: { labels: { tool: 'x' } },
+      rotation: { interval: '1h', overlap: '10m' },
+    });
+    await team.ready('fkey', 'held', 'Issued');
+    const first = await team.secret('held', 'apiKey');
+    await eventually('another key', async () => {
+      clock.advance(MINUTE_MS / 2);
+      return (await team.secret('held', 'apiKey')) !== first;
+    });
+    let until = 0;
+    await team.eventually('the status to tell', async () => {
+      until = Date.parse(String((await team.ready('fkey', 'held', 'Issued')).status['previousKeyValidUntil']));
+      return !Number.isNaN(until);
+    });
+    clock.advance(until - clock.now() - MINUTE_MS / 2);
+    const label = async (): Promise<unknown> =>
+      ((await team.get('secret', 'held'))?.metadata as { labels?: Record<string, string> } | undefined)?.labels?.[
+        'tool'
+      ];
+    // The rotation was the first of three answers at once.
+    for (let changes = 0; changes < 2; changes += 1) {
+      await team.patch('secret', 'held', { metadata: { labels: { tool: 'y' } } }, 'rival');
+      await team.eventually('the label to be put right', async () => (await label()) === 'x');
+    }
+    await team.patch('secret', 'held', { metadata: { labels: { tool: 'y' } } }, 'rival');
+    await team.ready('fkey', 'held', 'WriteConflict');
+    expect(await works(muster, first)).toBe(true);
+    clock.advance(until - clock.now());
+    await team.eventually('the first key to end', async () => !(await works(muster, first)));
+    // By the simulated clock, which moves by 10 ms a look; the repair waits for a minute.
+    expect(clock.now() - until).toBeLessThan(15_000);
+    expect(await label()).toBe('y');
+  });
+
   test('an API server that is silent for three minutes is reported, and requests are still served', async () => {
     const READY = '{"status":"ready"}';
     const readyz = async (): Promise<string> => await (await fetch(`${muster.ops}/readyz`)).text();

@@ -62,9 +62,9 @@ export function fetchNamed(address: Address, patient: boolean): typeof fetch {
       const isOfTls = TLS.test(slip);
       const isLasting = slip === '' ? message === BAD_PORT : isOfTls || LASTING.test(slip);
       if (!isLasting && !PASSING.test(slip)) throw error;
-      // A call that ends with `network` is sent again; but to such a port nothing ever is.
+      // A call that ends with `network` is sent again, and a daemon goes on asking; but such a port is never asked.
       const isFinal = isLasting && (!patient || (isOfTls && !wasReached));
-      const code = slip === '' ? 'invalid_argument' : isFinal ? 'unreachable' : 'network';
+      const code = patient && slip === '' ? 'invalid_argument' : isFinal ? 'unreachable' : 'network';
       throw new MusterError(unreachable(address, error), { code, cause: error });
     }
   };

@@ -188,7 +188,7 @@ test.each([
   const both = await musterHere(args, { [value]: secret, [file]: path });
   expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining(`${value} and ${file}: set one`) as string });
   // Nobody listens at the port: each alone is taken.
-  const urls = { [CLIENT.url]: 'http://127.0.0.1:2', [CLIENT.opsUrl]: 'http://127.0.0.1:2' };
+  const urls = { [CLIENT.url]: 'http://127.0.0.1:9', [CLIENT.opsUrl]: 'http://127.0.0.1:9' };
   expect(await musterHere(args, { ...urls, [value]: secret })).toMatchObject({ code: 1 });
   expect(await musterHere(args, { ...urls, [file]: path })).toMatchObject({ code: 1 });
 });

@@ -60,7 +60,7 @@ export function decideFleetApp(resource: FleetAppResource, facts: FleetAppFacts,
   if (binding && app && isAppOfAnother(app, resource.uid)) {
     return notReady('ManagedByAnother', 'An operator has given the app to another FleetApp. Delete this resource.');
   }
-  // What takes access away is carried out first, whatever else is wrong.
+  // A change that takes access away is carried out first, whatever else is wrong.
   if (binding && app && spec.desiredState === 'Revoked' && !isFullyRevoked(app) && !refusal) {
     return { step: { do: 'revoke', after: binding.record } };
   }

@@ -110,11 +110,11 @@ export function reconcilerOf<
     waitMs: number,
   ): Promise<number> {
     const ready = pausing(resource, answer, waitMs, (secret) => frame.context.secrets.writersOf(secret));
-    if (ready) {
-      const { settled } = kind.failing(resource, facts, { ready, at: frame.context.clock.now() });
-      await writeStatus(frame, type, resource.object, settled);
-    }
-    return Math.max(REQUEUE_MS_MIN, waitMs);
+    if (!ready) return Math.max(REQUEUE_MS_MIN, waitMs);
+    const { settled } = kind.failing(resource, facts, { ready, at: frame.context.clock.now() });
+    await writeStatus(frame, type, resource.object, settled);
+    // What is due sooner, such as the end of a key, is not held back.
+    return Math.max(REQUEUE_MS_MIN, Math.min(waitMs, settled.requeueAfterMs ?? Infinity));
   }
 
   async function carryOut(attempt: Attempt<Own, Facts>, frame: Frame): Promise<number | undefined> {
