@@ -1,3 +1,4 @@
+import type { FleetApiKeyResource } from '../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
 import type { ConditionState } from '../../../src/controller/kubernetes/runtime/conditions.ts';
 import type { Decision } from '../../../src/controller/kubernetes/runtime/kind.ts';
 import type { Resource } from '../../../src/controller/kubernetes/runtime/resource.ts';
@@ -14,6 +15,17 @@ export function asResource<Spec, Status>(
   const made = { kind, name, namespace, uid, generation: 1, deleting: false, spec, status: {}, conditions: [] };
   return { ...made, object: { metadata }, ...more };
 }
+
+/** A FleetApiKey of the account acme, with its key in a Secret. */
+export const anApiKey = (
+  spec: Partial<FleetApiKeyResource['spec']> = {},
+  more: Partial<FleetApiKeyResource> = {},
+): FleetApiKeyResource =>
+  asResource(
+    'FleetApiKey',
+    { accountRef: { name: 'acme' }, secretRef: { name: 'secret', key: 'apiKey' }, ...spec },
+    { name: 'ci', ...more },
+  );
 
 /** The step that is to be done; undefined where nothing is left. */
 export const stepOf = <Step, Status>(decision: Decision<Step, Status>): Step | undefined =>

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
 import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { anAccount } from '../../../support/kubernetes/an-account.ts';
-import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { anApiKey, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';
 
 const HOUR = 3_600_000;
@@ -26,16 +26,6 @@ const base: BindingRecord = {
   accountId: account.id,
   generation: 1,
 };
-
-const resourceWith = (
-  spec: Partial<FleetApiKeyResource['spec']> = {},
-  more: Partial<FleetApiKeyResource> = {},
-): FleetApiKeyResource =>
-  asResource(
-    'FleetApiKey',
-    { accountRef: { name: 'acme' }, secretRef: { name: 'secret', key: 'apiKey' }, ...spec },
-    { name: 'ci', ...more },
-  );
 
 interface Given extends Partial<Omit<FleetApiKeyFacts, 'binding'>> {
   readonly binding?: Partial<BindingRecord> | undefined;
@@ -57,7 +47,7 @@ const decide = (resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at = NOW
   decideFleetApiKey(resource, facts, { at, refused: [] });
 
 const ISSUE = { do: 'issue' };
-const rotating = resourceWith({ rotation: { interval: '2h', overlap: '30m' } });
+const rotating = anApiKey({ rotation: { interval: '2h', overlap: '30m' } });
 const HALF_HOUR = HOUR / 2;
 
 describe('what is done first', () => {
@@ -135,7 +125,7 @@ describe('what is done first', () => {
       { do: 'note', after: { ...base, key } },
     ],
   ])('%s', (_when, given, step) => {
-    expect(stepOf(decide(resourceWith(), factsWith(given)))).toEqual(step);
+    expect(stepOf(decide(anApiKey(), factsWith(given)))).toEqual(step);
   });
 });
 
@@ -143,7 +133,7 @@ describe('a key that was revoked outside of Kubernetes', () => {
   const revoked = factsWith({ registered: { key: false, previousKey: false } });
 
   test('stays revoked', () => {
-    expect(reasonOf(decide(resourceWith(), revoked))).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+    expect(reasonOf(decide(anApiKey(), revoked))).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
   });
 
   test('stays revoked when its Secret goes, and when its rotation is due', () => {
@@ -152,17 +142,17 @@ describe('a key that was revoked outside of Kubernetes', () => {
   });
 
   test('has a successor once the spec has changed', () => {
-    expect(stepOf(decide(resourceWith({}, { generation: 2 }), revoked))).toEqual(ISSUE);
+    expect(stepOf(decide(anApiKey({}, { generation: 2 }), revoked))).toEqual(ISSUE);
   });
 
   test('is not in the status any more', () => {
-    const decision = decide(resourceWith(), revoked);
+    const decision = decide(anApiKey(), revoked);
     expect('settled' in decision && decision.settled.status).toEqual({});
   });
 });
 
 describe('a new generation', () => {
-  const second = (spec: Partial<FleetApiKeyResource['spec']> = {}) => resourceWith(spec, { generation: 2 });
+  const second = (spec: Partial<FleetApiKeyResource['spec']> = {}) => anApiKey(spec, { generation: 2 });
 
   test('that does not change the key is noted', () => {
     expect(stepOf(decide(second(), factsWith()))).toEqual({ do: 'note', after: { ...base, key, generation: 2 } });
@@ -210,30 +200,30 @@ describe('what keeps a key from being issued', () => {
   test.each([{ is: 'AccountNotFound' }, { is: 'AccountNotReady' }, { is: 'AccountReplaced', accountId: 'b' }] as const)(
     '$is',
     (account) => {
-      const decision = decide(resourceWith(), factsWith({ ...none, account }));
+      const decision = decide(anApiKey(), factsWith({ ...none, account }));
       expect(reasonOf(decision)).toMatchObject({ reason: account.is });
     },
   );
 
   test('a Secret that Muster did not create', () => {
     const facts = factsWith({ ...none, secret: { own: false, digest: 'h' } });
-    expect(reasonOf(decide(resourceWith(), facts))).toMatchObject({ status: 'False', reason: 'SecretNotOwned' });
+    expect(reasonOf(decide(anApiKey(), facts))).toMatchObject({ status: 'False', reason: 'SecretNotOwned' });
   });
 
   test('an account that has no room, before the Secret is written', () => {
     const facts = factsWith({ secret: undefined, room: false });
-    expect(reasonOf(decide(resourceWith(), facts))).toMatchObject({ reason: 'LimitReached' });
+    expect(reasonOf(decide(anApiKey(), facts))).toMatchObject({ reason: 'LimitReached' });
   });
 
   test('a refusal', () => {
     const refused = [{ do: 'register', code: 'not_found', says: 'words' }] as const;
-    const decision = decideFleetApiKey(resourceWith(), factsWith(), { at: NOW, refused });
+    const decision = decideFleetApiKey(anApiKey(), factsWith(), { at: NOW, refused });
     expect(reasonOf(decision)).toMatchObject({ reason: 'Refused', message: 'words' });
   });
 });
 
 describe('a resource that is being deleted', () => {
-  const deleting = resourceWith({}, { deleting: true });
+  const deleting = anApiKey({}, { deleting: true });
 
   test.each<[string, Given, object | undefined]>([
     [
@@ -265,18 +255,18 @@ test('a key that was revoked while its successor was on the way has no successor
     registered: { key: false, previousKey: true },
     secret: { own: true, digest: 'h2' },
   };
-  const step = stepOf(decide(resourceWith(), factsWith(given)));
+  const step = stepOf(decide(anApiKey(), factsWith(given)));
   expect(step).toMatchObject({ do: 'note' });
   expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
   // A person who changes the spec asks for it.
-  expect(stepOf(decide(resourceWith({}, { generation: 2 }), factsWith(given)))).toMatchObject({ do: 'register' });
+  expect(stepOf(decide(anApiKey({}, { generation: 2 }), factsWith(given)))).toMatchObject({ do: 'register' });
 });
 
 describe('a Secret that has lost its key while a former key works', () => {
   const lost = factsWith({ binding: { previousKey }, secret: { own: true, digest: 'foreign' }, writers: ['rival'] });
 
   test('names the other writer, the former key and its end, and is looked at then', () => {
-    const decision = decide(resourceWith(), lost);
+    const decision = decide(anApiKey(), lost);
     const ready = reasonOf(decision);
     expect(ready).toMatchObject({ status: 'False', reason: 'WriteConflict' });
     for (const word of ['“rival”', 'k0', new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z')]) {
@@ -287,7 +277,7 @@ describe('a Secret that has lost its key while a former key works', () => {
 
   test('has another one at once where the current key was revoked: the former one stays the only one', () => {
     const registered = { key: false, previousKey: true };
-    expect(stepOf(decide(resourceWith({}, { generation: 2 }), { ...lost, registered }))).toEqual(ISSUE);
+    expect(stepOf(decide(anApiKey({}, { generation: 2 }), { ...lost, registered }))).toEqual(ISSUE);
   });
 
   test('a rotation that is due waits, and the key is Issued', () => {
@@ -298,7 +288,7 @@ describe('a Secret that has lost its key while a former key works', () => {
 
 describe('the cause of a step', () => {
   const cause = (given: Given, more: Partial<FleetApiKeyResource> = {}, step: FleetApiKeyStep = { do: 'issue' }) =>
-    causeOfKeyStep(step, resourceWith({}, more), factsWith(given))?.cause;
+    causeOfKeyStep(step, anApiKey({}, more), factsWith(given))?.cause;
 
   test.each<[string, Given, Partial<FleetApiKeyResource>, string | undefined]>([
     ['a first key has none', { binding: undefined }, {}, undefined],
@@ -321,7 +311,7 @@ describe('the cause of a step', () => {
 describe('a key that expires', () => {
   const AT = '2030-01-01T00:00:00Z';
   const END = Date.parse(AT);
-  const expiring = resourceWith({ expiresAt: AT });
+  const expiring = anApiKey({ expiresAt: AT });
   const made = { ...key, expiresAt: END, issuedAt: END - HOUR };
 
   test.each<[string, Given, number, object | undefined]>([

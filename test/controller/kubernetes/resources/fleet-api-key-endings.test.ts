@@ -6,7 +6,7 @@ import {
 } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
 import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
-import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
+import { anApiKey, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
 import { foundAt } from '../../../support/store/snapshots.ts';
 
 /* Keys that end, whatever else is wrong, and what a key waits for beside a former one. */
@@ -18,16 +18,6 @@ const AT = (at: number): string => new Date(at).toISOString().replace('.000Z', '
 const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
 const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
 const base: BindingRecord = { kind: 'FleetApiKey', namespace: 'team', name: 'ci', accountId: 'a', generation: 1, key };
-
-const resourceWith = (
-  spec: Partial<FleetApiKeyResource['spec']> = {},
-  more: Partial<FleetApiKeyResource> = {},
-): FleetApiKeyResource =>
-  asResource(
-    'FleetApiKey',
-    { accountRef: { name: 'acme' }, secretRef: { name: 'secret', key: 'apiKey' }, ...spec },
-    { name: 'ci', ...more },
-  );
 
 const factsWith = (given: Partial<FleetApiKeyFacts> = {}, binding: Partial<BindingRecord> = {}): FleetApiKeyFacts => ({
   account: aReadyAccount('a'),
@@ -52,9 +42,7 @@ const TROUBLES: readonly (readonly [string, Partial<FleetApiKeyFacts>])[] = [
 describe.each(TROUBLES)('where %s', (_where, trouble) => {
   const noted = { pending: { keyId: 'k2', hash: 'h2' } };
   const decided = (spec: Partial<FleetApiKeyResource['spec']>, binding: Partial<BindingRecord>) =>
-    stepOf(
-      decideFleetApiKey(resourceWith(spec), factsWith(trouble, { ...noted, ...binding }), { at: NOW, refused: [] }),
-    );
+    stepOf(decideFleetApiKey(anApiKey(spec), factsWith(trouble, { ...noted, ...binding }), { at: NOW, refused: [] }));
 
   test('a former key that has had its time ends all the same', () => {
     const due = { ...previousKey, validUntil: NOW };
@@ -78,7 +66,7 @@ describe('a pause ends when a key is to end', () => {
     facts: Partial<FleetApiKeyFacts>,
     { spec = {}, binding = {} }: { spec?: Partial<FleetApiKeyResource['spec']>; binding?: Partial<BindingRecord> },
   ): number | undefined => {
-    const decision = decideFleetApiKey(resourceWith(spec), factsWith(facts, binding), { at: NOW, refused: [] });
+    const decision = decideFleetApiKey(anApiKey(spec), factsWith(facts, binding), { at: NOW, refused: [] });
     return 'settled' in decision ? decision.settled.requeueAfterMs : undefined;
   };
 
@@ -104,17 +92,16 @@ describe('a pause ends when a key is to end', () => {
 test('a revocation that was refused is not tried again in the same pass, and the refusal is told', () => {
   const facts = factsWith({}, { previousKey: { ...previousKey, validUntil: NOW } });
   const refused = [{ do: 'revoke', code: 'not_found', says: 'words' }] as const;
-  expect(reasonOf(decideFleetApiKey(resourceWith(), facts, { at: NOW, refused }))).toMatchObject({ message: 'words' });
+  expect(reasonOf(decideFleetApiKey(anApiKey(), facts, { at: NOW, refused }))).toMatchObject({ message: 'words' });
 });
 
 describe('a registration that was refused', () => {
   const told = (at: number, room: boolean) =>
     reasonOf(
-      decideFleetApiKey(
-        resourceWith({ expiresAt: AT(NOW) }),
-        factsWith({ room }, { key: { ...key, expiresAt: NOW } }),
-        { at, refused: [{ do: 'register', code: 'invalid_request', says: 'expiresAt must be in the future.' }] },
-      ),
+      decideFleetApiKey(anApiKey({ expiresAt: AT(NOW) }), factsWith({ room }, { key: { ...key, expiresAt: NOW } }), {
+        at,
+        refused: [{ do: 'register', code: 'invalid_request', says: 'expiresAt must be in the future.' }],
+      }),
     );
 
   test.each([
@@ -129,11 +116,10 @@ describe('a registration that was refused', () => {
 describe('beside a former key', () => {
   const waiting = (spec: Partial<FleetApiKeyResource['spec']>, generation: number, given: Partial<FleetApiKeyFacts>) =>
     reasonOf(
-      decideFleetApiKey(
-        resourceWith(spec, { generation }),
-        factsWith({ writers: ['rival'], ...given }, { previousKey }),
-        { at: NOW, refused: [] },
-      ),
+      decideFleetApiKey(anApiKey(spec, { generation }), factsWith({ writers: ['rival'], ...given }, { previousKey }), {
+        at: NOW,
+        refused: [],
+      }),
     );
 
   test.each<[string, Partial<FleetApiKeyResource['spec']>, Partial<FleetApiKeyFacts>]>([
