@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey, Unreachable } from '../api/client.ts';
 import { isRefused } from '../api/many.ts';
+import { useNew } from '../address/use-new.ts';
 import { account, type CreatedApiKey, type ListedApiKey } from '../api/panel.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useNow } from '../hooks/use-now.ts';
@@ -27,7 +28,7 @@ export function KeysPage({ accountId }: PageProps) {
     topics: ['keys'],
   });
   const isOwner = useIsOwner(accountId);
-  const [isCreating, setCreating] = useState(false);
+  const [isCreating, setCreating] = useNew('key');
   const [revoked, setRevoked] = useState<ListedApiKey>();
   const { say } = useSession();
   const create = (
@@ -51,7 +52,9 @@ export function KeysPage({ accountId }: PageProps) {
           </Card>
         )}
       </Shown>
-      {isCreating && <CreateKey accountId={accountId} onClose={() => setCreating(false)} onCreated={keys.reload} />}
+      {isCreating && isOwner && (
+        <CreateKey accountId={accountId} onClose={() => setCreating(false)} onCreated={keys.reload} />
+      )}
       {revoked && (
         <Confirm
           title={texts.revokeTitle}
@@ -113,6 +116,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly ListedApiKey[]; onRevoke?
       caption={texts.caption}
       rows={keys}
       idOf={({ keyId }) => keyId}
+      orderIn="sort"
       columns={[
         {
           name: columns.name,
@@ -216,6 +220,7 @@ function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
 /** The key, shown once, and how a program presents it. */
 function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }) {
   const { dialog } = texts;
+  const shown = useRef<HTMLPreElement>(null);
   const keep = `(umask 077; printf '%s' '${apiKey}' > muster-api-key)`;
   const lines = [keep, 'MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
   return (
@@ -227,9 +232,11 @@ function CreatedKey({ apiKey, onClose }: { apiKey: string; onClose: () => void }
       <div class="stack tight">
         <div class="row between">
           <strong>{dialog.command}</strong>
-          <CopyButton text={lines} />
+          <CopyButton text={lines} shownIn={shown} />
         </div>
-        <pre tabIndex={0}>{lines}</pre>
+        <pre ref={shown} tabIndex={0}>
+          {lines}
+        </pre>
       </div>
       <div class="actions">
         <Button kind="primary" onClick={onClose}>

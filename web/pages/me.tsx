@@ -50,7 +50,7 @@ function NameCard() {
   });
   return (
     <Card title={texts.name}>
-      <Form onSend={run}>
+      <Form unsaved={name.trim() !== me.name} onSend={run}>
         <TextField
           label={texts.name}
           hint={texts.nameHint}

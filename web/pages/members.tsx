@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useNew } from '../address/use-new.ts';
 import { account, type Invitation, type MadeLink, type Member, type Role } from '../api/panel.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
@@ -25,7 +26,7 @@ export function MembersPage({ accountId }: PageProps) {
     topics: ['members', 'users'],
   });
   const isOwner = useIsOwner(accountId);
-  const [isInviting, setInviting] = useState(false);
+  const [isInviting, setInviting] = useNew('invitation');
   const [round, setRound] = useState(0);
   return (
     <Page
@@ -51,7 +52,7 @@ export function MembersPage({ accountId }: PageProps) {
         )}
       </Shown>
       {isOwner && <Invitations key={round} accountId={accountId} />}
-      {isInviting && (
+      {isInviting && isOwner && (
         <Invite
           accountId={accountId}
           onClose={() => {
@@ -101,6 +102,7 @@ function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProp
         caption={texts.caption}
         rows={members}
         idOf={({ userId }) => userId}
+        orderIn="sort"
         long={members.length > 60}
         columns={[
           {

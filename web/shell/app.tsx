@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { goTo } from '../address/address.ts';
+import { useAddress } from '../address/use-address.ts';
 import { ApiError, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
@@ -11,51 +13,35 @@ import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
+import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
 import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
-import { roleOn, SessionProvider, type Session } from './session.tsx';
+import { leave } from './return.ts';
+import { roleOn, SessionProvider } from './session.tsx';
+import { takeUpdated } from './update.ts';
 import { Toasts, useToasts } from './toasts.tsx';
 
 /** The panel: the doors for those who are not signed in, and the pages for those who are. */
 export function App() {
-  const { route, go } = useRoute();
+  const { path } = useAddress();
+  const route = useMemo(() => routeOf(path), [path]);
   if (route.page === 'sign-in') return <SignInPage />;
   if (route.page === 'link') return <LinkPage />;
   if (route.page === 'proved') return <ProvedPage />;
-  return <SignedIn route={route} go={go} />;
+  return <SignedIn route={route} />;
 }
 
-function useRoute(): { route: Route; go: Session['go'] } {
-  const [path, setPath] = useState(location.pathname);
-  const route = useMemo(() => routeOf(path), [path]);
-  const go = useCallback<Session['go']>((to, { replace = false } = {}) => {
-    if (replace) history.replaceState(null, '', to);
-    else history.pushState(null, '', to);
-    setPath(location.pathname);
-    scrollTo(0, 0);
-    // Those who hear the page learn that it is another one.
-    requestAnimationFrame(() => document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true }));
-  }, []);
-  useEffect(() => {
-    const back = (): void => setPath(location.pathname);
-    addEventListener('popstate', back);
-    return () => removeEventListener('popstate', back);
-  }, []);
-  return { route, go };
-}
-
-/** Leaves for the sign-in page with all that the page holds in memory. */
-const leave = (): void => location.replace('/sign-in');
-
-function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
+function SignedIn({ route }: { route: Route }) {
   const [me, setMe] = useState<Me>();
   const [error, setError] = useState<unknown>();
   const live = useMemo(() => new Live(), []);
+  const known = useRef(false);
   const { say, toasts } = useToasts();
   const reloadMe = useCallback(() => {
     meApi.read().then(
       (read) => {
+        known.current = true;
         setMe(read);
         setError(undefined);
       },
@@ -66,10 +52,13 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
   }, []);
   // Before the first paint: everything waits for the user.
   useLayoutEffect(() => {
-    whenSessionEnds(leave);
+    whenSessionEnds(() => leave(known.current ? 'ended' : 'asked'));
     preloadPage(route.page);
     reloadMe();
   }, [reloadMe]);
+  useEffect(() => {
+    if (takeUpdated()) say(navigation.updated);
+  }, [say]);
   const isRefused = me?.session.secondFactorRequired === true;
   const isKnown = me !== undefined && !isRefused;
   useEffect(() => {
@@ -89,13 +78,13 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
   if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
   const signOut = (): void => {
     meApi.signOut().then(
-      ({ providerUrl }) => (providerUrl === undefined ? leave() : location.replace(providerUrl)),
+      ({ providerUrl }) => leave('signed-out', providerUrl),
       () => say('The sign-out did not reach the service: try it again.'),
     );
   };
   const account = me.accounts.find((one) => one.accountId === accountId);
   return (
-    <SessionProvider value={{ me, live, reloadMe, go, say, signOut }}>
+    <SessionProvider value={{ me, live, reloadMe, go: goTo, say, signOut }}>
       <Frame route={route} accountId={accountId}>
         {account?.disabled === true && (
           <div class="banner" role="status">
@@ -112,6 +101,7 @@ function SignedIn({ route, go }: { route: Route; go: Session['go'] }) {
         )}
       </Frame>
       <ProofDialogs me={me} />
+      <LeaveDialog />
       <Toasts toasts={toasts} />
     </SessionProvider>
   );

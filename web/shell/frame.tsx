@@ -1,34 +1,19 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { common } from '../text/common.ts';
 import { navigation } from '../text/navigation.ts';
-import { Button, Select } from '../ui/controls.tsx';
-import { Icon, Mark, type IconName } from '../ui/icons.tsx';
+import { Button } from '../ui/controls.tsx';
+import { Icon, Mark } from '../ui/icons.tsx';
+import { Name } from '../ui/page.tsx';
+import { AccountName, useAccountName } from './account-name.tsx';
+import { Finder, KeySheet } from './lazy.tsx';
+import { onKeySheet } from './keys.ts';
 import { Link } from './link.tsx';
-import { pathOfAccount, pathOfOperator, type AccountPage, type OperatorPage, type Route } from './router.ts';
+import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
+import { pathOfAccount, pathOfOperator, type Route } from './router.ts';
 import { useSession } from './session.tsx';
 
 /* The frame around every page: the navigation, and who is signed in. */
-
-const ACCOUNT_LINKS: readonly (readonly [page: AccountPage, label: string, icon: IconName])[] = [
-  ['overview', navigation.overview, 'overview'],
-  ['apps', navigation.apps, 'apps'],
-  ['configuration', navigation.configuration, 'configuration'],
-  ['keys', navigation.keys, 'keys'],
-  ['reviews', navigation.reviews, 'reviews'],
-  ['usage', navigation.usage, 'usage'],
-  ['audit', navigation.audit, 'audit'],
-  ['members', navigation.members, 'members'],
-];
-const OPERATOR_LINKS: readonly (readonly [page: OperatorPage, label: string, icon: IconName])[] = [
-  ['accounts', navigation.accounts, 'accounts'],
-  ['users', navigation.users, 'person'],
-  ['limits', navigation.limits, 'limits'],
-  ['service', navigation.service, 'service'],
-  ['encryption', navigation.encryption, 'lock'],
-  ['service-audit', navigation.serviceAudit, 'audit'],
-  ['reference', navigation.reference, 'reference'],
-];
 
 /** @param accountId of the account in the navigation; undefined where none is chosen */
 export function Frame({
@@ -41,7 +26,22 @@ export function Frame({
   children: ComponentChildren;
 }) {
   const { me } = useSession();
+  const accountName = useAccountName(accountId);
   const [isOpen, setOpen] = useState(false);
+  const [finder, setFinder] = useState<{ readonly accountsOnly: boolean }>();
+  const [isSheetOpen, setSheetOpen] = useState(false);
+  useLayoutEffect(() => onKeySheet(() => setSheetOpen(true)), []);
+  useEffect(() => {
+    const listener = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
+        return;
+      event.preventDefault();
+      // A dialog that asks for something is answered first.
+      if (!document.querySelector('dialog[open]')) setFinder({ accountsOnly: false });
+    };
+    addEventListener('keydown', listener);
+    return () => removeEventListener('keydown', listener);
+  }, []);
   useEffect(() => setOpen(false), [route]);
   const current = (page: string) => (isCurrent(route, page) ? 'page' : undefined);
   return (
@@ -54,6 +54,7 @@ export function Frame({
           <Mark />
           {common.product}
         </Link>
+        {'accountId' in route && accountName !== undefined && <Name>{accountName}</Name>}
         <Button
           kind="quiet"
           icon="menu"
@@ -69,11 +70,16 @@ export function Frame({
           <Mark />
           {common.product}
         </Link>
-        <AccountChoice accountId={accountId} />
+        {(accountId !== undefined || me.operator) && (
+          <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
+        )}
+        <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
+          {navigation.find} <kbd>Ctrl K</kbd>
+        </Button>
         <nav aria-label={navigation.label}>
           {accountId !== undefined && (
             <ul>
-              {ACCOUNT_LINKS.map(([page, label, icon]) => (
+              {ACCOUNT_PLACES.map(([page, label, icon]) => (
                 <li key={page}>
                   <Link to={pathOfAccount(accountId, page)} aria-current={current(page)}>
                     <Icon name={icon} />
@@ -87,7 +93,7 @@ export function Frame({
             <div>
               <h2>{navigation.operator}</h2>
               <ul>
-                {OPERATOR_LINKS.map(([page, label, icon]) => (
+                {OPERATOR_PLACES.map(([page, label, icon]) => (
                   <li key={page}>
                     <Link to={pathOfOperator(page)} aria-current={current(page)}>
                       <Icon name={icon} />
@@ -102,8 +108,10 @@ export function Frame({
         <Foot current={current('me')} />
       </div>
       <main id="content" tabIndex={-1}>
-        {children}
+        <AccountName value={'accountId' in route ? accountName : undefined}>{children}</AccountName>
       </main>
+      {finder && <Finder {...finder} accountId={accountId} onClose={() => setFinder(undefined)} />}
+      {isSheetOpen && <KeySheet onClose={() => setSheetOpen(false)} />}
     </div>
   );
 }
@@ -112,29 +120,15 @@ function isCurrent(route: Route, page: string): boolean {
   return route.page === page || (route.page === 'app' && page === 'apps');
 }
 
-/** Which account the navigation is about. An operator finds the others on the page of accounts. */
-function AccountChoice({ accountId }: { accountId: string | undefined }) {
-  const { me, go } = useSession();
-  const own = me.accounts.map((account) => [account.accountId, account.name] as const);
-  if (own.length < 2) {
-    const [name] = own.filter(([id]) => id === accountId).map(([, name]) => name);
-    return name === undefined ? null : (
-      <p class="quiet">
-        <bdi class="name">{name}</bdi>
-      </p>
-    );
-  }
-  const isForeign = accountId !== undefined && !own.some(([id]) => id === accountId);
-  const options = isForeign ? [[accountId, accountId] as const, ...own] : own;
-  return (
-    <Select
-      label={navigation.account}
-      value={accountId ?? ''}
-      options={options}
-      onValue={(id) => go(pathOfAccount(id))}
-    />
-  );
-}
+/** The account that the pages are about; a press leads to another one. */
+const AccountButton = ({ name, onPress }: { name: string | undefined; onPress: () => void }) => (
+  <button type="button" class="button account" aria-haspopup="dialog" onClick={onPress}>
+    <span class="heard">{navigation.account}: </span>
+    {name === undefined ? navigation.noneChosen : <Name>{name}</Name>}
+    <span class="heard">. {navigation.switchAccount}</span>
+    <Icon name="choose" />
+  </button>
+);
 
 function Foot({ current }: { current: 'page' | undefined }) {
   const { me, signOut } = useSession();

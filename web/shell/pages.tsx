@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import { isUpdated, reloadUpdated } from './update.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { Unreachable } from '../api/client.ts';
 import { common } from '../text/common.ts';
@@ -47,9 +48,15 @@ export function CurrentPage({ route }: { route: Route }) {
     let isWanted = true;
     LOADERS[page]?.().then(
       (Page) => isWanted && setLoaded({ page, Page }),
-      // A browser rejects with a TypeError where it cannot fetch a module.
-      (error: unknown) =>
-        isWanted && setLoaded({ page, error: error instanceof TypeError ? new Unreachable() : error }),
+      (error: unknown) => {
+        // A browser rejects with a TypeError where it cannot fetch a module.
+        if (!(error instanceof TypeError)) return isWanted && setLoaded({ page, error });
+        return isUpdated().then((updated) => {
+          if (!isWanted) return;
+          if (updated) reloadUpdated();
+          else setLoaded({ page, error: new Unreachable() });
+        });
+      },
     );
     return () => {
       isWanted = false;

@@ -90,7 +90,7 @@ function ByPassword({ me, onProved }: ProofProps) {
     onProved();
   });
   return (
-    <Form onSend={run}>
+    <Form unsaved={false} onSend={run}>
       <HiddenLogin login={me.login} />
       <TextField
         label={texts.password}

@@ -1,5 +1,6 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { goTo } from '../address/address.ts';
 import type { Live } from '../api/live.ts';
 import type { Me, Role } from '../api/panel.ts';
 
@@ -10,8 +11,7 @@ export interface Session {
   readonly live: Live;
   /** Reads the user again, such as after a change of his own. */
   readonly reloadMe: () => void;
-  /** Goes to a page. `replace` leaves no step in the history. */
-  readonly go: (path: string, options?: { readonly replace?: boolean }) => void;
+  readonly go: typeof goTo;
   /** Says something in passing, and to those who hear the page. */
   readonly say: (text: string) => void;
   readonly signOut: () => void;

@@ -18,7 +18,6 @@ export const apps = {
   silentOptions: { any: 'Any', hour: 'for an hour', day: 'for a day', week: 'for a week', never: 'never seen' },
   statuses: { pending: 'pending', active: 'active', revoked: 'revoked' },
   columns: {
-    choose: 'Choose',
     name: 'Name',
     status: 'Status',
     platform: 'Platform',

@@ -8,6 +8,8 @@ export const common = {
   save: 'Save',
   copy: 'Copy',
   copied: 'Copied',
+  copyFailed: 'Could not copy',
+  copyByHand: 'Could not copy: the text is selected, press Ctrl+C',
   download: 'Download',
   loading: 'Loading…',
   working: 'Working…',
@@ -24,7 +26,7 @@ export const common = {
   offline: 'The service cannot be reached. What you see may be old; it is tried again by itself.',
   failed: {
     title: 'This could not be loaded',
-    unreachable: 'The service cannot be reached. Check your connection.',
+    unreachable: 'The service cannot be reached. It is tried again by itself.',
     forbiddenTitle: 'You may not see this',
     forbidden: 'Your role does not include it. Ask an owner of the account, or an operator.',
     notFoundTitle: 'There is nothing here',

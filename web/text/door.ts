@@ -33,6 +33,11 @@ export const door = {
     too_many: 'There is no room for another user or identity. Ask your operator.',
   } as Readonly<Record<string, string>>,
   problem: 'The sign-in did not succeed. Try again.',
+  whyLeft: {
+    ended: 'Your session has ended: it was idle or open for too long, or it was ended elsewhere. Sign in to continue.',
+    asked: 'Sign in to see the page that you opened.',
+    'signed-out': 'You are signed out.',
+  },
   stillSignedIn: (name: string) => `You are still signed in as ${isolated(name)}.`,
   back: 'Back to your sign-in',
   forgotten: 'Password forgotten, or the passkey lost? An operator makes you a link for a new one.',

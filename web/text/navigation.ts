@@ -5,8 +5,9 @@ import { isolated } from '../../src/text/shown-name.ts';
 export const navigation = {
   label: 'Pages',
   account: 'Account',
-  allAccounts: 'All accounts',
-  chooseAccount: 'Show the account',
+  switchAccount: 'Switch account',
+  noneChosen: 'Choose an account',
+  find: 'Search',
   noAccount: 'You are a member of no account yet. Ask an owner for an invitation.',
   overview: 'Overview',
   apps: 'Apps',
@@ -27,6 +28,43 @@ export const navigation = {
   me: 'Your sign-in',
   signOut: 'Sign out',
   signedInAs: (name: string) => `Signed in as ${isolated(name)}`,
+  updated: 'Muster was updated, and the page was loaded again.',
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
+};
+
+export const leaving = {
+  title: 'Leave this page?',
+  says: 'What you have typed, or a secret that is shown only once, is lost when you leave.',
+  leave: 'Leave',
+  stay: 'Stay here',
+};
+
+export const finder = {
+  label: 'Search',
+  hint: 'A page, an app, an account, or what you want to do',
+  accounts: 'Switch account',
+  accountsHint: 'The name of the account',
+  results: 'Results',
+  nothing: 'Nothing fits.',
+  count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+  me: 'Your profile',
+  groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
+  /** The page, the dialog of it that `new` opens, and what it does. */
+  actions: [
+    ['apps', 'app', 'Create apps'],
+    ['keys', 'key', 'Create an API key'],
+    ['members', 'invitation', 'Invite somebody'],
+  ] as const,
+};
+
+export const keySheet = {
+  title: 'Keys',
+  always: [
+    ['Ctrl K', 'search pages, apps and accounts, or do something'],
+    ['/', 'go to the search of this page'],
+    ['?', 'this help'],
+  ] as const,
+  on: 'Single keys work in this browser',
+  onHint: 'Turn them off where you speak to your computer, or press keys by accident. Every key has a button.',
 };

@@ -40,10 +40,7 @@ export const reviews = {
     ['d', 'dismiss'],
     ['u', 'open again'],
     ['n', 'write a note'],
-    ['?', 'this help'],
   ] as readonly (readonly [string, string])[],
-  keysOn: 'Single keys work on this page',
-  keysOnHint: 'Turn them off where you speak to your computer, or press keys by accident. Every key has a button.',
   noted: (rule: string) => `${rule}: the note is saved`,
   noteGone:
     'The entry has left this list: somebody has decided on it. Choose its status above, and write the note there.',

@@ -196,30 +196,35 @@ export const Badge = ({
   </span>
 );
 
-/** Copies a text. The button says that it has. */
-export function CopyButton({
-  text,
-  label = common.copy,
-  small = true,
-}: {
-  text: string;
-  label?: string;
-  small?: boolean;
-}) {
-  const [done, setDone] = useState(false);
+interface CopyButtonProps {
+  readonly text: string;
+  readonly label?: string;
+  readonly small?: boolean;
+  /** Where the text stands: it is selected where it cannot be copied, so that the person can. */
+  readonly shownIn?: { readonly current: HTMLElement | null };
+}
+
+/** Copies a text. The button says that it has, or that it could not. */
+export function CopyButton({ text, label = common.copy, small = true, shownIn }: CopyButtonProps) {
+  const [said, setSaid] = useState<string>();
   const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
+    // A page that comes by plain http from another machine has no clipboard.
+    const clipboard = navigator.clipboard as Clipboard | undefined;
+    const copied = clipboard ? clipboard.writeText(text) : Promise.reject(new Error('There is no clipboard.'));
+    copied.then(
       () => {
-        setDone(true);
-        setTimeout(() => setDone(false), 2500);
+        setSaid(common.copied);
+        setTimeout(() => setSaid(undefined), 2500);
       },
-      // Without the permission the text can still be selected.
-      () => setDone(false),
+      () => {
+        if (shownIn?.current) getSelection()?.selectAllChildren(shownIn.current);
+        setSaid(shownIn ? common.copyByHand : common.copyFailed);
+      },
     );
   };
   return (
-    <Button small={small} icon={done ? 'check' : 'copy'} onClick={copy}>
-      <span aria-live="polite">{done ? common.copied : label}</span>
+    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={copy}>
+      <span aria-live="polite">{said ?? label}</span>
     </Button>
   );
 }

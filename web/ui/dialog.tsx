@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useHold } from '../address/use-hold.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { common } from '../text/common.ts';
 import { TextField } from './controls.tsx';
@@ -9,7 +10,7 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly wide?: boolean;
-  /** Escape does not close it: what it shows would be lost. */
+  /** Escape does not close it, and leaving the page asks first: what it shows would be lost. */
   readonly stays?: boolean;
   readonly children: ComponentChildren;
 }
@@ -18,6 +19,7 @@ interface DialogProps {
 export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  useHold(stays === true);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
@@ -65,7 +67,7 @@ export function Confirm({ title, children, action, typed, danger = true, work, o
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <Form ready={isTyped} onSend={run}>
+      <Form ready={isTyped} unsaved={false} onSend={run}>
         {typed !== undefined && (
           <TextField
             label={common.typeToConfirm(typed)}

@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { useHold } from '../address/use-hold.ts';
 import { common } from '../text/common.ts';
 import { Button } from './controls.tsx';
 import { Problem } from './state.tsx';
@@ -8,21 +10,28 @@ interface FormProps {
   readonly onSend: () => void;
   /** Its button is enabled. */
   readonly ready?: boolean;
+  /** Whether something is lost where the page is left; as soon as somebody has typed, where it is not told. */
+  readonly unsaved?: boolean;
   readonly children?: ComponentChildren;
 }
 
-/** Fields that are sent together. */
-export const Form = ({ onSend, ready = true, children }: FormProps) => (
-  <form
-    class="stack"
-    onSubmit={(event) => {
-      event.preventDefault();
-      if (ready) onSend();
-    }}
-  >
-    {children}
-  </form>
-);
+/** Fields that are sent together. Leaving the page asks first where they hold what is not saved. */
+export function Form({ onSend, ready = true, unsaved, children }: FormProps) {
+  const [isTyped, setTyped] = useState(false);
+  useHold(unsaved ?? isTyped);
+  return (
+    <form
+      class="stack"
+      onInput={() => setTyped(true)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (ready) onSend();
+      }}
+    >
+      {children}
+    </form>
+  );
+}
 
 interface FormEndProps {
   readonly error?: unknown;

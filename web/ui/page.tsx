@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useNow } from '../hooks/use-now.ts';
+import { useShownAccountName } from '../shell/account-name.tsx';
 import { common } from '../text/common.ts';
 import { formatAge, formatInstant } from '../text/format.ts';
 import { isBlank } from '../../src/text/shown-name.ts';
@@ -14,11 +15,12 @@ interface PageProps {
   readonly children?: ComponentChildren;
 }
 
-/** A page: its heading, which is also the title of the document, and what can be done. */
+/** A page: its heading, which with the account is also the title of the document, and what can be done. */
 export function Page({ title, lead, actions, children }: PageProps) {
+  const account = useShownAccountName();
   useEffect(() => {
-    document.title = `${title} · ${common.product}`;
-  }, [title]);
+    document.title = [title, account, common.product].filter((part) => part !== undefined).join(' · ');
+  }, [title, account]);
   return (
     <>
       <header class="page-head">

@@ -31,8 +31,8 @@ export async function signOut(page: Page): Promise<void> {
 
 /** The service is reached by its port alone, whatever name its links have. */
 export function atPanel({ panel }: Pick<Where, 'panel'>, url: string): string {
-  const { pathname, hash } = new URL(url);
-  return `${panel.replace('127.0.0.1', 'localhost')}${pathname}${hash}`;
+  const { pathname, search, hash } = new URL(url);
+  return `${panel.replace('127.0.0.1', 'localhost')}${pathname}${search}${hash}`;
 }
 
 /** A page, once it has read what it shows. */

@@ -181,7 +181,7 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
           work={async () => {
             await api.deleteApp(app.appId);
             say(texts.deleted);
-            go(pathOfAccount(accountId, 'apps'), { replace: true });
+            go(pathOfAccount(accountId, 'apps'), { replace: true, isDone: true });
           }}
           onClose={close}
         >

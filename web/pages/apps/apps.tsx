@@ -1,4 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
+import { useQuery } from '../../address/use-query.ts';
+import { useNew } from '../../address/use-new.ts';
 import { account, type PanelApp } from '../../api/panel.ts';
 import { useNow } from '../../hooks/use-now.ts';
 import { useResource } from '../../hooks/use-resource.ts';
@@ -14,7 +16,8 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { ChangeMany } from './change-many.tsx';
 import { CreateApps } from './create-apps.tsx';
-import { inNumericOrder, NO_FILTER, optionsOf, shownApps, type AppFilter } from './filter.ts';
+import { APP_FILTER, inNumericOrder, optionsOf, shownApps, type AppFilter } from './filter.ts';
+import { useSelection } from './selection.ts';
 import { isBlank } from '../../../src/text/shown-name.ts';
 
 /** All apps of the account: found, chosen, changed, created. */
@@ -24,7 +27,7 @@ export function AppsPage({ accountId }: PageProps) {
     topics: ['apps', 'seen'],
   });
   const isOwner = useIsOwner(accountId);
-  const [isCreating, setCreating] = useState(false);
+  const [isCreating, setCreating] = useNew('app');
   const create = (
     <Button kind="primary" onClick={() => setCreating(true)}>
       {texts.create}
@@ -46,7 +49,9 @@ export function AppsPage({ accountId }: PageProps) {
           )
         }
       </Shown>
-      {isCreating && <CreateApps accountId={accountId} onClose={() => setCreating(false)} onCreated={apps.reload} />}
+      {isCreating && isOwner && (
+        <CreateApps accountId={accountId} onClose={() => setCreating(false)} onCreated={apps.reload} />
+      )}
     </Page>
   );
 }
@@ -59,18 +64,12 @@ interface AppTableProps {
 }
 
 function AppTable({ accountId, apps, isOwner, onChanged }: AppTableProps) {
-  const [filter, setFilter] = useState<AppFilter>(NO_FILTER);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { state: filter, change: setFilter } = useQuery(APP_FILTER);
+  const [chosen, setChosen] = useSelection();
   const [change, setChange] = useState<'revoke' | 'delete'>();
   const now = useNow(60_000);
   const shown = useMemo(() => shownApps(apps, filter, now), [apps, filter, now]);
-  const choose = (id: string, isChosen: boolean): void => {
-    const next = new Set(chosen);
-    if (isChosen) next.add(id);
-    else next.delete(id);
-    setChosen(next);
-  };
-  const columns = useMemo(() => columnsOf(accountId, isOwner, chosen, choose), [accountId, isOwner, chosen]);
+  const columns = useMemo(() => columnsOf(accountId), [accountId]);
   const chosenApps = apps.filter(({ appId }) => chosen.has(appId));
   const hidden = chosenApps.length - shown.filter(({ appId }) => chosen.has(appId)).length;
   return (
@@ -82,9 +81,6 @@ function AppTable({ accountId, apps, isOwner, onChanged }: AppTableProps) {
             {texts.chosen(chosenApps.length)}
             {hidden > 0 && `; ${texts.hidden(hidden)}`}
           </span>
-          <Button small onClick={() => setChosen(new Set(shown.map(({ appId }) => appId)))}>
-            {texts.chooseAll}
-          </Button>
           {chosenApps.length > 0 && (
             <>
               <Button small kind="quiet" onClick={() => setChosen(new Set())}>
@@ -106,8 +102,18 @@ function AppTable({ accountId, apps, isOwner, onChanged }: AppTableProps) {
           columns={columns}
           rows={shown}
           idOf={({ appId }) => appId}
-          chosen={chosen}
+          orderIn="sort"
           long={shown.length > 60}
+          choice={
+            isOwner
+              ? {
+                  chosen,
+                  onChosen: setChosen,
+                  labelOf: ({ appId, name }) => texts.chooseOne(isBlank(name) ? appId : name),
+                  all: texts.chooseAll,
+                }
+              : undefined
+          }
         />
         {shown.length === 0 && <Empty title={texts.nothingFits} />}
       </Card>
@@ -137,27 +143,9 @@ export const AppStatus = ({ status }: { status: PanelApp['status'] }) => (
   </Badge>
 );
 
-function columnsOf(
-  accountId: string,
-  isOwner: boolean,
-  chosen: ReadonlySet<string>,
-  choose: (id: string, isChosen: boolean) => void,
-): readonly Column<PanelApp>[] {
+function columnsOf(accountId: string): readonly Column<PanelApp>[] {
   const { columns } = texts;
-  const chooser: Column<PanelApp> = {
-    name: columns.choose,
-    unseen: true,
-    cell: ({ appId, name }) => (
-      <input
-        type="checkbox"
-        aria-label={texts.chooseOne(isBlank(name) ? appId : name)}
-        checked={chosen.has(appId)}
-        onChange={(event) => choose(appId, event.currentTarget.checked)}
-      />
-    ),
-  };
   return [
-    ...(isOwner ? [chooser] : []),
     {
       name: columns.name,
       names: true,
@@ -187,15 +175,19 @@ function columnsOf(
 interface FiltersProps {
   readonly apps: readonly PanelApp[];
   readonly filter: AppFilter;
-  readonly onFilter: (filter: AppFilter) => void;
+  readonly onFilter: (part: Partial<AppFilter>) => void;
 }
 
-function Filters({ apps, filter, onFilter }: FiltersProps) {
-  const set = (part: Partial<AppFilter>): void => onFilter({ ...filter, ...part });
+function Filters({ apps, filter, onFilter: set }: FiltersProps) {
   const { platforms, versions } = useMemo(() => optionsOf(apps), [apps]);
-  const named = (values: readonly string[]) => [
+  // A link may ask for one that no app has any longer.
+  const named = (values: readonly string[], asked: string) => [
     ['', texts.any] as const,
-    ...values.map((value) => [`=${value}`, value === '' ? texts.unknown : value] as const),
+    ...new Map(
+      [...values.map((value) => `=${value}`), asked]
+        .filter((value) => value !== '')
+        .map((value) => [value, value === '=' ? texts.unknown : value.slice(1)] as const),
+    ),
   ];
   const { silentOptions, statuses } = texts;
   return (
@@ -205,8 +197,9 @@ function Filters({ apps, filter, onFilter }: FiltersProps) {
         placeholder={texts.searchHint}
         type="search"
         grow
-        value={filter.text}
-        onValue={(text) => set({ text })}
+        value={filter.q}
+        onValue={(q) => set({ q })}
+        maxLength={200}
       />
       <Select
         label={texts.status}
@@ -222,13 +215,13 @@ function Filters({ apps, filter, onFilter }: FiltersProps) {
       <Select
         label={texts.platform}
         value={filter.platform}
-        options={named(platforms)}
+        options={named(platforms, filter.platform)}
         onValue={(platform) => set({ platform })}
       />
       <Select
         label={texts.version}
         value={filter.version}
-        options={named(versions)}
+        options={named(versions, filter.version)}
         onValue={(version) => set({ version })}
       />
       <Select

@@ -137,7 +137,7 @@ function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
   const wanted = left.length === 1 && only ? typedName(only.name, only.appId) : String(left.length);
   const isTyped = typed.trim() === wanted;
   return (
-    <Form ready={isTyped} onSend={onConfirm}>
+    <Form ready={isTyped} unsaved={false} onSend={onConfirm}>
       <TextField
         label={common.typeToConfirm(wanted)}
         value={typed}

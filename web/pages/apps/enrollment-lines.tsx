@@ -1,26 +1,30 @@
-import { useId, useMemo, useState } from 'preact/hooks';
+import { useId, useMemo, useRef, useState } from 'preact/hooks';
 import { apps as texts } from '../../text/apps.ts';
 import { CopyButton, DownloadButton } from '../../ui/controls.tsx';
 import { fileOf, linesFor, WAYS, type Enrollable, type Way } from './ways.ts';
 
 /** A secret that is shown once, to be copied. */
-export const SecretText = ({ label, secret }: { label: string; secret: string }) => (
-  <div class="secret">
-    <div class="row between">
-      <strong>
-        <bdi class="name">{label}</bdi>
-      </strong>
-      <CopyButton text={secret} />
+export function SecretText({ label, secret }: { label: string; secret: string }) {
+  const shown = useRef<HTMLElement>(null);
+  return (
+    <div class="secret">
+      <div class="row between">
+        <strong>
+          <bdi class="name">{label}</bdi>
+        </strong>
+        <CopyButton text={secret} shownIn={shown} />
+      </div>
+      <code ref={shown}>{secret}</code>
     </div>
-    <code>{secret}</code>
-  </div>
-);
+  );
+}
 
 /** How daemons enroll with their codes: by the agent, by curl, or from a Secret of Kubernetes. */
 export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
   const [way, setWay] = useState<Way>('agent');
   const id = useId();
   const { dialog } = texts;
+  const shown = useRef<HTMLPreElement>(null);
   const text = useMemo(() => linesFor(way, apps), [way, apps]);
   return (
     <div class="stack tight">
@@ -30,11 +34,11 @@ export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
         <p class="quiet small">
           {dialog.wayHints[way]} {dialog.device}
         </p>
-        <pre tabIndex={0} style={{ maxHeight: '16rem' }}>
+        <pre ref={shown} tabIndex={0} style={{ maxHeight: '16rem' }}>
           {text}
         </pre>
         <div class="row end">
-          <CopyButton text={text} />
+          <CopyButton text={text} shownIn={shown} />
           <DownloadButton text={text} file={fileOf(way)} type={way === 'secret' ? 'application/yaml' : 'text/plain'} />
         </div>
       </div>

@@ -1,22 +1,22 @@
+import { anyText, oneOf, type QueryState } from '../../address/use-query.ts';
 import type { PanelApp } from '../../api/panel.ts';
 
-/** What is looked for among the apps. A platform or a version is `=` and its text; `''` is any. */
-export interface AppFilter {
-  readonly text: string;
-  readonly status: '' | PanelApp['status'];
-  readonly platform: string;
-  readonly version: string;
-  readonly silent: 'any' | 'hour' | 'day' | 'week' | 'never';
-}
-
-export const NO_FILTER: AppFilter = { text: '', status: '', platform: '', version: '', silent: 'any' };
+/** What is looked for among the apps, in the address. A platform or a version is `=` and its text; `''` is any. */
+export const APP_FILTER = {
+  q: anyText(200),
+  status: oneOf<'' | PanelApp['status']>('', 'pending', 'active', 'revoked'),
+  platform: anyText(200),
+  version: anyText(200),
+  silent: oneOf('any', 'hour', 'day', 'week', 'never'),
+};
+export type AppFilter = QueryState<typeof APP_FILTER>;
 
 const HOUR_MS = 3_600_000;
 const SILENT_MS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS } as const;
 
 /** The apps that fit, in their order. @param now milliseconds since 1970 */
 export function shownApps(apps: readonly PanelApp[], filter: AppFilter, now: number): readonly PanelApp[] {
-  const text = filter.text.trim().toLowerCase();
+  const text = filter.q.trim().toLowerCase();
   const isAsked = (wanted: string, value: string): boolean => wanted === '' || wanted === `=${value}`;
   return apps.filter(
     (app) =>

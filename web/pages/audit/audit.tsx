@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useQuery } from '../../address/use-query.ts';
 import type { Topic } from '../../api/live.ts';
 import {
   account,
@@ -18,7 +19,7 @@ import { Badge, Button, CopyButton } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Card, Facts, Page, Time } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
-import { FilterBar, isFiltered, NO_FILTERS, questionOf } from './filters.tsx';
+import { AUDIT_FILTERS, FilterBar, isFiltered, questionOf } from './filters.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The audit of an account. */
@@ -68,7 +69,7 @@ function useNewer(accountId: string | undefined): [isNewer: boolean, seen: () =>
 const AUDITED: ReadonlySet<Topic> = new Set(['account', 'apps', 'keys', 'config', 'members', 'reviews', 'users', 'me']);
 
 function Audit({ title, lead, accountId, read, verify }: AuditProps) {
-  const [filters, setFilters] = useState(NO_FILTERS);
+  const { state: filters, change: setFilters } = useQuery(AUDIT_FILTERS);
   const [isVerifying, setVerifying] = useState(false);
   const [round, setRound] = useState(0);
   const [isNewer, seen] = useNewer(accountId);
@@ -141,6 +142,7 @@ function Verification({ verify, onClose }: VerificationProps) {
 
 function Verified({ found }: { found: AuditVerification }) {
   const { verification: said } = texts;
+  const digest = useRef<HTMLElement>(null);
   const { entries, blocks, firstBlock, unsealed, head, faults, faultCount } = found;
   return (
     <>
@@ -149,13 +151,20 @@ function Verified({ found }: { found: AuditVerification }) {
           [said.entries, formatCount(entries)],
           [said.blocks, firstBlock > 1 ? said.blocksFrom(blocks, firstBlock) : formatCount(blocks)],
           [said.unsealed, formatCount(unsealed)],
-          [said.head, head && <code key="head">{head.digest}</code>],
+          [
+            said.head,
+            head && (
+              <code key="head" ref={digest}>
+                {head.digest}
+              </code>
+            ),
+          ],
           [said.sealed, head && <Time key="sealed" at={head.at} />],
         ]}
       />
       {head && (
         <div class="row">
-          <CopyButton text={head.digest} label={said.copyHead} />
+          <CopyButton text={head.digest} label={said.copyHead} shownIn={digest} />
           <span class="quiet small">{said.headHint}</span>
         </div>
       )}

@@ -1,25 +1,28 @@
+import { anyText, oneOf, type QueryState } from '../../address/use-query.ts';
 import type { AuditQuestion } from '../../api/panel.ts';
 import { audit as texts } from '../../text/audit.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
 
 /* Which entries of an audit are shown. */
 
-interface Filters {
-  readonly actor: string;
-  /** A group of actions, such as `app.`; `''` for all, `other` for the one that is typed. */
-  readonly group: string;
-  readonly action: string;
-  readonly appId: string;
-  readonly from: string;
-  readonly to: string;
-}
-export const NO_FILTERS: Filters = { actor: '', group: '', action: '', appId: '', from: '', to: '' };
+const OTHER = 'other';
+
+/** In the address; `group` is a group of actions, such as `app.`, or `other` for the one that is typed. */
+export const AUDIT_FILTERS = {
+  actor: anyText(600),
+  group: oneOf('', ...Object.keys(texts.groups), OTHER),
+  action: anyText(60),
+  app: anyText(20),
+  from: anyText(10),
+  to: anyText(10),
+};
+type Filters = QueryState<typeof AUDIT_FILTERS>;
+const NO_FILTERS: Filters = { actor: '', group: '', action: '', app: '', from: '', to: '' };
 
 /** Whether anything is asked for, or is being typed. */
-export const isFiltered = (filters: Filters): boolean => Object.values(filters).some((value: string) => value !== '');
+export const isFiltered = (filters: Filters): boolean => Object.values(filters).some((value) => value !== '');
 
 const PAGE = 50;
-const OTHER = 'other';
 const APP_ID = /^[a-z0-9]{20}$/;
 
 /** The instant at which a day of the browser begins; undefined where the text is no such day. */
@@ -32,7 +35,7 @@ function beginningOf(day: string, daysLater = 0): string | undefined {
 }
 
 /** What the filters ask for; a field that is not whole yet asks for nothing. */
-export function questionOf({ actor, group, action, appId, from, to }: Filters): AuditQuestion {
+export function questionOf({ actor, group, action, app, from, to }: Filters): AuditQuestion {
   const asked = group === OTHER ? action.trim() : group;
   const since = beginningOf(from);
   const until = beginningOf(to, 1);
@@ -40,7 +43,7 @@ export function questionOf({ actor, group, action, appId, from, to }: Filters): 
     limit: PAGE,
     ...(actor.trim() !== '' && { actor: actor.trim() }),
     ...(asked !== '' && { action: asked }),
-    ...(APP_ID.test(appId.trim()) && { appId: appId.trim() }),
+    ...(APP_ID.test(app.trim()) && { appId: app.trim() }),
     ...(since !== undefined && { from: since }),
     ...(until !== undefined && { to: until }),
   };
@@ -48,15 +51,14 @@ export function questionOf({ actor, group, action, appId, from, to }: Filters): 
 
 interface FilterBarProps {
   readonly filters: Filters;
-  readonly onFilters: (filters: Filters) => void;
+  readonly onFilters: (part: Partial<Filters>) => void;
   /** Whether one can ask for an app: the audit of the service is about none. */
   readonly withApp: boolean;
 }
 
-export function FilterBar({ filters, onFilters, withApp }: FilterBarProps) {
-  const set = (part: Partial<Filters>): void => onFilters({ ...filters, ...part });
-  const { actor, group, action, appId, from, to } = filters;
-  const isAppWhole = appId.trim() === '' || APP_ID.test(appId.trim());
+export function FilterBar({ filters, onFilters: set, withApp }: FilterBarProps) {
+  const { actor, group, action, app, from, to } = filters;
+  const isAppWhole = app.trim() === '' || APP_ID.test(app.trim());
   return (
     <div class="toolbar" role="search" aria-label={texts.filters.label}>
       <Select
@@ -91,8 +93,9 @@ export function FilterBar({ filters, onFilters, withApp }: FilterBarProps) {
         <TextField
           label={texts.filters.app}
           fault={isAppWhole ? undefined : texts.filters.appFault}
-          value={appId}
-          onValue={(typed) => set({ appId: typed })}
+          value={app}
+          onValue={(typed) => set({ app: typed })}
+          maxLength={20}
           autocomplete="off"
           spellcheck={false}
         />
@@ -105,7 +108,7 @@ export function FilterBar({ filters, onFilters, withApp }: FilterBarProps) {
         onValue={(day) => set({ to: day })}
         fault={from !== '' && to !== '' && to < from ? texts.filters.order : undefined}
       />
-      {isFiltered(filters) && <Button onClick={() => onFilters(NO_FILTERS)}>{texts.filters.clear}</Button>}
+      {isFiltered(filters) && <Button onClick={() => set(NO_FILTERS)}>{texts.filters.clear}</Button>}
     </div>
   );
 }

@@ -57,15 +57,13 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
     } else startFrom(stored);
     setBase(stored);
   }, [stored.tag]);
-  useEffect(() => {
-    if (!isTouched) return undefined;
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    addEventListener('beforeunload', ask);
-    return () => removeEventListener('beforeunload', ask);
-  }, [isTouched]);
   const set = (part: Partial<Draft>): void => setDraft({ ...draft, ...part });
   return (
-    <Form ready={isSound && differences.length > 0} onSend={() => setAsked({ draft, base, differences })}>
+    <Form
+      ready={isSound && differences.length > 0}
+      unsaved={isTouched}
+      onSend={() => setAsked({ draft, base, differences })}
+    >
       {since && <ChangedMeanwhile others={changedBetween(since, base)} />}
       <Fields draft={draft} set={set} faults={faults} stored={base} isOwner={isOwner} />
       {isOwner && (

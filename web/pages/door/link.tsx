@@ -116,7 +116,7 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
     location.replace(accountId === undefined ? '/' : `/accounts/${accountId}`);
   });
   return (
-    <Form ready={isWhole} onSend={run}>
+    <Form ready={isWhole} unsaved={false} onSend={run}>
       {needsLogin ? (
         <NewUserFields name={name} onName={setName} login={login} onLogin={setLogin} />
       ) : (

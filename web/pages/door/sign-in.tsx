@@ -3,6 +3,7 @@ import { me, signIn, type SignInMethods, type SignInStep } from '../../api/panel
 import { patiently } from '../../api/many.ts';
 import { usePasskey } from '../../hooks/use-passkey.ts';
 import { useAction } from '../../hooks/use-action.ts';
+import { whyLeft } from '../../shell/return.ts';
 import { door as texts } from '../../text/door.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Form } from '../../ui/form.tsx';
@@ -27,6 +28,7 @@ const hasPasskeys = 'PublicKeyCredential' in globalThis;
 /** The ways to sign in that this installation has. */
 export function SignInPage() {
   const [problem] = useState(takeProblem);
+  const [why] = useState(whyLeft);
   const [methods, setMethods] = useState<SignInMethods>();
   const [fault, setFault] = useState<unknown>();
   const [round, setRound] = useState(0);
@@ -50,6 +52,11 @@ export function SignInPage() {
   return (
     <Door title={texts.signIn}>
       {problem !== undefined && <WhatFailed says={problem} />}
+      {problem === undefined && why !== undefined && (
+        <p class="quiet" role="status">
+          {texts.whyLeft[why]}
+        </p>
+      )}
       {provider !== undefined && (
         <a class="button primary" href={signIn.providerAddress}>
           {texts.provider(provider)}
@@ -121,7 +128,7 @@ function PasswordForm() {
   });
   if (step?.options) return <SecondStep options={step.options} />;
   return (
-    <Form onSend={run}>
+    <Form unsaved={false} onSend={run}>
       <TextField
         label={texts.login}
         value={login}

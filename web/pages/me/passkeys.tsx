@@ -87,7 +87,7 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
     onAdded();
   });
   return (
-    <Form ready={name.trim() !== ''} onSend={run}>
+    <Form ready={name.trim() !== ''} unsaved={name !== texts.passkeyDefault} onSend={run}>
       <TextField
         label={texts.passkeyName}
         hint={texts.passkeyNameHint}

@@ -35,7 +35,7 @@ export function PasswordCard() {
   });
   return (
     <Card title={texts.password}>
-      <Form onSend={run}>
+      <Form unsaved={next !== ''} onSend={run}>
         <HiddenLogin login={me.login} />
         {hasOne ? (
           <TextField

@@ -77,7 +77,7 @@ function Fields({ data, onChanged }: PartProps) {
   const isChanged = name.trim() !== data.name || entitlement !== data.entitlement;
   return (
     <Card title={texts.form}>
-      <Form onSend={run}>
+      <Form unsaved={isChanged} onSend={run}>
         <TextField label={accounts.name} value={name} onValue={setName} maxLength={400} autocomplete="off" />
         <Select
           label={accounts.entitlement}
@@ -111,7 +111,7 @@ function Quota({ data, onChanged }: PartProps) {
   });
   return (
     <Card title={texts.quota}>
-      <Form onSend={() => run(Number(quota))}>
+      <Form unsaved={quota !== String(data.quotaMb)} onSend={() => run(Number(quota))}>
         <p>{texts.quotaLead(formatCount(Math.ceil(data.storedBytes / MIB)))}</p>
         <TextField label={texts.quotaField} maxLength={7} value={quota} onValue={setQuota} autocomplete="off" />
         <Problem error={error} />
@@ -180,7 +180,7 @@ function Adoption({ data, onChanged }: PartProps) {
   });
   return (
     <Card title={texts.adopt}>
-      <Form onSend={() => run(resource.trim())}>
+      <Form unsaved={resource !== (data.adoptableBy ?? '')} onSend={() => run(resource.trim())}>
         <p>{texts.adoptLead}</p>
         {data.managedBy !== undefined && <p>{texts.managedBy(data.managedBy)}</p>}
         {data.releasedBy !== undefined && <p>{texts.releasedBy(data.releasedBy)}</p>}

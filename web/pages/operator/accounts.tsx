@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { anyText, useQuery } from '../../address/use-query.ts';
 import { ApiError, newIdempotencyKey } from '../../api/client.ts';
 import { operator, type Account } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
@@ -17,10 +18,14 @@ import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
 
 const PAGE = 200;
+const SEARCH = { q: anyText(200) };
 
 /** All accounts, page by page, and a search over them. */
 export function AccountsPage() {
-  const [text, setText] = useState('');
+  const {
+    state: { q: text },
+    change,
+  } = useQuery(SEARCH);
   const [isCreating, setCreating] = useState(false);
   const places = usePlaces();
   const { place } = places;
@@ -46,7 +51,7 @@ export function AccountsPage() {
           type="search"
           grow
           value={text}
-          onValue={setText}
+          onValue={(q) => change({ q })}
           maxLength={200}
         />
       </div>
@@ -77,6 +82,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
       caption={texts.caption}
       rows={accounts}
       idOf={({ accountId }) => accountId}
+      orderIn="sort"
       long={accounts.length > 60}
       columns={[
         {
@@ -175,7 +181,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
     say(texts.created);
     onCreated();
     onClose();
-    go(pathOfAccount(accountId));
+    go(pathOfAccount(accountId), { isDone: true });
   });
   const isSent = wanted.current !== undefined;
   return (

@@ -72,6 +72,7 @@ function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
       caption={texts.appsCaption}
       rows={apps}
       idOf={({ appId }) => appId}
+      orderIn="sort"
       long={apps.length > 60}
       columns={[
         {

@@ -38,6 +38,7 @@ export function LimitsPage() {
                 caption={texts.caption}
                 rows={accounts}
                 idOf={({ accountId }) => accountId}
+                orderIn="sort"
                 columns={[
                   {
                     name: columns.account,

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
+import { anyText, useQuery } from '../../address/use-query.ts';
 import { pager as texts } from '../../text/operator.ts';
 import { Button } from '../../ui/controls.tsx';
 
@@ -11,13 +12,27 @@ interface Places {
   readonly back: () => void;
 }
 
+const PLACE = { after: anyText(200), page: anyText(6) };
+
+/** The page stands in the address. Where a link led to it, the one before is the first. */
 export function usePlaces(): Places {
-  const [places, setPlaces] = useState<readonly string[]>([]);
+  const { state, change } = useQuery(PLACE);
+  const number = Number(state.page) || 1;
+  const before = useRef<readonly string[]>([]);
+  const turn = (after: string, page: number): void =>
+    change({ after, page: page === 1 ? '' : String(page) }, { adds: true });
   return {
-    place: places.at(-1),
-    number: places.length + 1,
-    forth: (next) => setPlaces([...places, next]),
-    back: () => setPlaces(places.slice(0, -1)),
+    place: state.after === '' ? undefined : state.after,
+    number,
+    forth: (next) => {
+      before.current = [...before.current.slice(0, number - 1), state.after];
+      turn(next, number + 1);
+    },
+    back: () => {
+      const place = before.current[number - 2];
+      if (place === undefined) turn('', 1);
+      else turn(place, number - 1);
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { anyText, useQuery } from '../../address/use-query.ts';
 import { operator, type MadeLink, type User } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
@@ -15,12 +16,18 @@ import { Table } from '../../ui/table.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 import { ManageUser } from './manage-user.tsx';
 
+/** `user` is the one whose dialog is open. */
+const SEARCH = { q: anyText(254), user: anyText(40) };
+
 /** The people who use the panel. */
 export function UsersPage() {
   const users = useResource('users', (signal) => operator.users({ signal }), { topics: ['users'] });
   const [isCreating, setCreating] = useState(false);
-  const [managed, setManaged] = useState('');
-  const [text, setText] = useState('');
+  const {
+    state: { q: text, user: managed },
+    change,
+  } = useQuery(SEARCH);
+  const setManaged = (user: string): void => change({ user });
   const shown = users.data?.users.find(({ userId }) => userId === managed);
   return (
     <Page
@@ -38,7 +45,14 @@ export function UsersPage() {
           return (
             <>
               <div class="toolbar" role="search">
-                <TextField label={texts.search} type="search" grow value={text} onValue={setText} maxLength={254} />
+                <TextField
+                  label={texts.search}
+                  type="search"
+                  grow
+                  value={text}
+                  onValue={(q) => change({ q })}
+                  maxLength={254}
+                />
                 <span role="status">{texts.count(found.length, list.length)}</span>
               </div>
               <Card flush>
@@ -76,6 +90,7 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
       caption={texts.caption}
       rows={users}
       idOf={({ userId }) => userId}
+      orderIn="sort"
       long={users.length > 60}
       columns={[
         {

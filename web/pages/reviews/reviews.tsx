@@ -1,4 +1,5 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { oneOf, useQuery } from '../../address/use-query.ts';
 import { account, type ReviewEntry } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { PageProps } from '../../shell/page-props.ts';
@@ -10,10 +11,17 @@ import { useDecisions } from './decisions.ts';
 import { inTriageOrder, readReviews, type Severity, type Status } from './order.ts';
 import { Triage } from './triage.tsx';
 
+const REVIEW_FILTER = {
+  status: oneOf<Status>('open', 'confirmed', 'dismissed'),
+  severity: oneOf<'' | Severity>('', 'critical', 'high', 'medium', 'low'),
+};
+
 /** The review queue, worked through by keys or by buttons. */
 export function ReviewsPage({ accountId }: PageProps) {
-  const [status, setStatus] = useState<Status>('open');
-  const [severity, setSeverity] = useState<'' | Severity>('');
+  const {
+    state: { status, severity },
+    change,
+  } = useQuery(REVIEW_FILTER);
   const queue = useResource(`reviews ${accountId} ${status}`, (signal) => readReviews(accountId, status, signal), {
     of: accountId,
     topics: ['reviews'],
@@ -32,7 +40,7 @@ export function ReviewsPage({ accountId }: PageProps) {
   useFocusOnceEmpty(shown.length);
   return (
     <Page title={texts.title} lead={texts.lead} actions={<Counts accountId={accountId} />}>
-      <Filters status={status} severity={severity} onStatus={setStatus} onSeverity={setSeverity} />
+      <Filters status={status} severity={severity} onFilter={change} />
       <Problem error={failed?.error}>{failed && <p>{texts.takenBack(failed.entry.rule)}</p>}</Problem>
       <Shown of={queue}>
         {({ isWhole }) => (
@@ -71,23 +79,22 @@ function useFocusOnceEmpty(count: number): void {
 interface FiltersProps {
   readonly status: Status;
   readonly severity: '' | Severity;
-  readonly onStatus: (status: Status) => void;
-  readonly onSeverity: (severity: '' | Severity) => void;
+  readonly onFilter: (part: { readonly status?: Status; readonly severity?: '' | Severity }) => void;
 }
 
-const Filters = ({ status, severity, onStatus, onSeverity }: FiltersProps) => (
+const Filters = ({ status, severity, onFilter }: FiltersProps) => (
   <div class="toolbar">
     <Select
       label={texts.status}
       value={status}
       options={Object.entries(texts.statuses) as [Status, string][]}
-      onValue={onStatus}
+      onValue={(chosen) => onFilter({ status: chosen })}
     />
     <Select
       label={texts.severity}
       value={severity}
       options={[['', texts.anySeverity], ...(Object.entries(texts.severities) as [Severity, string][])]}
-      onValue={onSeverity}
+      onValue={(chosen) => onFilter({ severity: chosen })}
     />
   </div>
 );

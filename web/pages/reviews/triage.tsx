@@ -1,10 +1,10 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { account, type ReviewEntry } from '../../api/panel.ts';
+import { showKeySheet, useKeys } from '../../shell/keys.ts';
 import { useIsOwner, useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { reviews as texts } from '../../text/reviews.ts';
-import { Button, Check } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button } from '../../ui/controls.tsx';
 import type { Status } from './order.ts';
 import { NoteDialog, Review } from './review.tsx';
 
@@ -22,27 +22,20 @@ const DECISIONS: Readonly<Record<string, Status>> = { c: 'confirmed', d: 'dismis
 /** Entries that are rendered at once: hundreds of them would make the page slow. */
 const SHOWN_STEP = 100;
 
-/** Whether single keys work. Those who speak to their computer turn them off; the choice lasts as long as the page. */
-let areKeysOn = true;
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, dialog') !== null;
-
 /** The entries with one that is chosen, by keys or by buttons. */
 export function Triage({ accountId, entries, onDecide, onNoted }: TriageProps) {
   const isOwner = useIsOwner(accountId);
   const { list, chosen, index, choose, follow } = useChosen(entries);
-  const [asked, setAsked] = useState<ReviewEntry | 'help'>();
+  const [asked, setAsked] = useState<ReviewEntry>();
   const [count, setCount] = useState(SHOWN_STEP);
   const shown = entries.slice(0, Math.max(count, index + 1));
   const decide = (entry: ReviewEntry, status: Status): void => {
     follow();
     onDecide(entry, status);
   };
-  useKeys((key) => {
-    if (asked !== undefined || !chosen) return false;
+  useKeys(isOwner ? texts.help : texts.help.filter(([key]) => 'jk'.includes(key)), (key) => {
+    if (!chosen) return false;
     if (key === 'j' || key === 'k') choose(entries[index + (key === 'j' ? 1 : -1)]);
-    else if (key === '?') setAsked('help');
     else if (key === 'n' && isOwner) setAsked(chosen);
     else if (isOwner && DECISIONS[key] && DECISIONS[key] !== chosen.status) decide(chosen, DECISIONS[key]);
     else return false;
@@ -53,7 +46,7 @@ export function Triage({ accountId, entries, onDecide, onNoted }: TriageProps) {
       <div class="review">
         <div class="row between">
           <span class="quiet">{common.rows(shown.length, entries.length, texts.entries)}</span>
-          <Button small kind="quiet" onClick={() => setAsked('help')}>
+          <Button small kind="quiet" onClick={showKeySheet}>
             {texts.keys} <kbd>?</kbd>
           </Button>
         </div>
@@ -82,8 +75,7 @@ export function Triage({ accountId, entries, onDecide, onNoted }: TriageProps) {
           </div>
         </div>
       )}
-      {asked === 'help' && <Help isOwner={isOwner} onClose={() => setAsked(undefined)} />}
-      {asked !== undefined && asked !== 'help' && (
+      {asked && (
         <Note
           accountId={accountId}
           entry={asked}
@@ -94,24 +86,6 @@ export function Triage({ accountId, entries, onDecide, onNoted }: TriageProps) {
       )}
     </>
   );
-}
-
-/**
- * Calls for every single key that is pressed outside of fields and dialogs. `press` tells whether the key was one of
- * its own.
- */
-function useKeys(press: (key: string) => boolean): void {
-  const latest = useRef(press);
-  latest.current = press;
-  useEffect(() => {
-    const listener = (event: KeyboardEvent): void => {
-      const { key, target, ctrlKey, metaKey, altKey, defaultPrevented } = event;
-      if (!areKeysOn || defaultPrevented || ctrlKey || metaKey || altKey || isTyping(target)) return;
-      if (latest.current(key)) event.preventDefault();
-    };
-    addEventListener('keydown', listener);
-    return () => removeEventListener('keydown', listener);
-  }, []);
 }
 
 /**
@@ -165,35 +139,4 @@ function Note({ accountId, entry, now, onNoted, onClose }: NoteProps) {
     say(texts.noted(entry.rule));
   };
   return <NoteDialog entry={entry} onClose={onClose} save={save} />;
-}
-
-function Help({ isOwner, onClose }: { isOwner: boolean; onClose: () => void }) {
-  const [isOn, setOn] = useState(areKeysOn);
-  const keys = isOwner ? texts.help : texts.help.filter(([key]) => 'jk?'.includes(key));
-  return (
-    <Dialog title={texts.keys} onClose={onClose}>
-      <dl class="facts">
-        {keys.map(([key, does]) => [
-          <dt key={key}>
-            <kbd>{key}</kbd>
-          </dt>,
-          <dd key={does}>{does}</dd>,
-        ])}
-      </dl>
-      <Check
-        label={texts.keysOn}
-        hint={texts.keysOnHint}
-        checked={isOn}
-        onValue={(on) => {
-          areKeysOn = on;
-          setOn(on);
-        }}
-      />
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          {common.close}
-        </Button>
-      </div>
-    </Dialog>
-  );
 }

@@ -1,4 +1,5 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import { oneOf, useQuery } from '../../address/use-query.ts';
 import { account, type Usage } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { PageProps } from '../../shell/page-props.ts';
@@ -13,16 +14,20 @@ import { Table } from '../../ui/table.tsx';
 const MONTHS_SHOWN = 24;
 
 /** This month and those before, as `2026-01`, in UTC. */
-function monthsUntil(now: Date): readonly string[] {
-  return Array.from({ length: MONTHS_SHOWN }, (_, back) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),
-  );
+function monthsUntil(now: Date): readonly [string, ...string[]] {
+  const monthOf = (back: number): string =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7);
+  return [monthOf(0), ...Array.from({ length: MONTHS_SHOWN - 1 }, (_, back) => monthOf(back + 1))];
 }
 
 /** The nights of a month, and what they come to. */
 export function UsagePage({ accountId }: PageProps) {
   const months = useMemo(() => monthsUntil(new Date()), []);
-  const [month, setMonth] = useState(months[0] ?? '');
+  const fields = useMemo(() => ({ month: oneOf(...months) }), [months]);
+  const {
+    state: { month },
+    change,
+  } = useQuery(fields);
   const usage = useResource(`usage ${accountId} ${month}`, (signal) => account(accountId).usage(month, { signal }), {
     of: accountId,
     topics: ['usage'],
@@ -38,7 +43,7 @@ export function UsagePage({ accountId }: PageProps) {
             label={texts.month}
             value={month}
             options={months.map((one) => [one, formatMonth(one)] as const)}
-            onValue={setMonth}
+            onValue={(chosen) => change({ month: chosen })}
           />
           <a class="button" href={address('csv')} download={`usage-${month}.csv`}>
             {texts.csv}

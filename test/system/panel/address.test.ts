@@ -1,0 +1,281 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildPages } from '../../../scripts/build-web.ts';
+import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { Muster, tenant, type Tenant } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
+import { atPanel, openPage, operatorVisit, signInByPassword, signOut } from './panel-browser.ts';
+
+/* A page is found again by its address, tells where one is, and is not left with something unsaved unasked. */
+
+const chromium = findChromium();
+const title = chromium === undefined ? `the address of a page (skipped: ${NO_CHROMIUM})` : 'the address of a page';
+const APPS = 80;
+const DESKTOP = { width: 1280, height: 900 };
+
+describe.skipIf(chromium === undefined)(title, () => {
+  let muster: Muster;
+  let browser: Browser;
+  let account: SeededAccount;
+  let other: Tenant;
+  let visited: Visit;
+  let page: Page;
+  beforeAll(async () => {
+    await buildPages();
+    muster = await Muster.start();
+    account = await seedAccount(muster, APPS);
+    other = await tenant(muster);
+    browser = await openChromium(chromium ?? '');
+    visited = await operatorVisit(browser, muster, 'ann@example.com', { viewport: DESKTOP });
+    ({ page } = visited);
+  });
+  afterAll(async () => {
+    await visited?.[Symbol.asyncDispose]();
+    await browser?.close();
+    await muster?.[Symbol.asyncDispose]();
+  });
+  const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const dialog = () => page.getByRole('dialog');
+  const query = (): string => new URL(page.url()).search;
+  const rows = () => page.locator('tbody tr:not(.space)');
+  const firstName = () => rows().first().locator('th').innerText();
+
+  test('search, filters, order and selection come back with Back, a reload and a link', async () => {
+    await at('/apps', /edge-0/);
+    await page.getByLabel('Search', { exact: true }).fill('edge-00');
+    await page.getByLabel('Status', { exact: true }).selectOption('active');
+    await press(button('Name'));
+    await press(button('Name'));
+    await expect.poll(firstName).toBe('edge-009');
+    await press(page.getByLabel('Choose edge-009'));
+    const [appId = ''] = [account.appIds[8]];
+    await expect.poll(query).toBe(`?q=edge-00&status=active&sort=-name&selected=${appId}`);
+    const isAsBefore = async (): Promise<void> => {
+      await expect.poll(firstName).toBe('edge-009');
+      expect(await page.getByLabel('Search', { exact: true }).inputValue()).toBe('edge-00');
+      expect(await page.getByLabel('Status', { exact: true }).inputValue()).toBe('active');
+      expect(await page.getByLabel('Choose edge-009').isChecked()).toBe(true);
+      expect(await page.locator('main').innerText()).toContain('1 app chosen');
+    };
+    await press(page.getByRole('link', { name: 'edge-009' }));
+    await page.getByRole('heading', { name: 'edge-009' }).waitFor();
+    await page.goBack();
+    await isAsBefore();
+    await page.reload();
+    await isAsBefore();
+    await using stranger = await operatorVisit(browser, muster, 'link@example.com');
+    await openPage(stranger.page, muster, `/accounts/${account.accountId}/apps${query()}`, /1 app chosen/);
+  });
+
+  test('what a link asks for and there is not is left out, and more than 50 chosen apps stay out of the address', async () => {
+    await at('/apps?status=none&silent=maybe&sort=%3Cb%3E&selected=../../me', /edge-0/);
+    expect(await page.getByLabel('Status', { exact: true }).inputValue()).toBe('');
+    await press(page.getByLabel('Choose all that are shown'));
+    await expect.poll(() => page.locator('main').innerText()).toContain(`${APPS} apps chosen`);
+    await expect.poll(query).not.toContain('selected');
+    await press(page.getByLabel('Choose all that are shown'));
+    await expect.poll(() => page.locator('main').innerText()).toContain('0 apps chosen');
+  });
+
+  test('with the Shift key every app between two is chosen', async () => {
+    await at('/apps?sort=name', /edge-0/);
+    await press(page.getByLabel('Choose edge-002'));
+    await page.getByLabel('Choose edge-005').click({ modifiers: ['Shift'], noWaitAfter: true });
+    await expect.poll(() => page.locator('main').innerText()).toContain('4 apps chosen');
+  });
+
+  test('a page and its table are as far scrolled after Back and a reload as before', async () => {
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await at('/apps?sort=name', /edge-0/);
+    const table = page.locator('.table.rows');
+    const scrolled = () => table.evaluate((element) => (element as { scrollTop: number }).scrollTop);
+    await table.evaluate((element) => (element as { scrollTo: (x: number, y: number) => void }).scrollTo(0, 1200));
+    const link = page.getByRole('link', { name: 'edge-040' });
+    await link.waitFor();
+    await press(link);
+    await page.getByRole('heading', { name: 'edge-040' }).waitFor();
+    await page.goBack();
+    await expect.poll(scrolled).toBe(1200);
+    await page.reload();
+    await expect.poll(scrolled).toBe(1200);
+    await page.setViewportSize(DESKTOP);
+  });
+
+  test('the other pages keep their state in the address, too', async () => {
+    await at('/audit', /created an app/);
+    await page.getByLabel('Action').selectOption('key.');
+    await expect.poll(query).toBe('?group=key.');
+    await page.reload();
+    await expect.poll(() => page.locator('.timeline').innerText()).toMatch(/created an API key/);
+    expect(await page.locator('.timeline').innerText()).not.toMatch(/created an app/);
+    await at('/reviews?status=dismissed&severity=high', /Review queue/);
+    expect(await page.getByLabel('Severity').inputValue()).toBe('high');
+    await at('/usage', /Daemon-nights/);
+    const month = await page.getByLabel('Month').locator('option').nth(2).getAttribute('value');
+    await page.getByLabel('Month').selectOption(month ?? '');
+    await expect.poll(query).toBe(`?month=${month}`);
+    await at('/keys?new=key', /Last used/);
+    await dialog().getByLabel('Name').waitFor();
+  });
+
+  test('a link that is opened signed out is returned to, and an ended session says so', async () => {
+    const login = 'returns@example.com';
+    await using known = await operatorVisit(browser, muster, login);
+    const visitor = known.page;
+    await signOut(visitor);
+    expect(await visitor.locator('main').innerText()).toContain('You are signed out.');
+    const path = `/accounts/${account.accountId}/apps?q=edge-01`;
+    await visitor.goto(atPanel(muster, `http://panel${path}`));
+    await expect.poll(() => visitor.url()).toMatch(/\/sign-in$/);
+    await expect.poll(() => visitor.locator('main').innerText()).toContain('Sign in to see the page');
+    await signInByPassword(visitor, login);
+    await expect.poll(() => visitor.url()).toContain(path);
+    await expect.poll(() => visitor.locator('tbody').innerText()).toMatch(/edge-010/);
+    await visitor.context().clearCookies();
+    await press(visitor.getByRole('link', { name: 'API keys' }));
+    await expect.poll(() => visitor.locator('main').innerText()).toContain('Your session has ended');
+    // An address names no page to return to.
+    for (const bad of ['//example.com', 'https://example.com', String.raw`/\example.com`]) {
+      await visitor.evaluate(
+        `sessionStorage.setItem('muster-return', ${JSON.stringify(JSON.stringify({ page: bad }))})`,
+      );
+      await visitor.reload();
+      await signInByPassword(visitor, login);
+      await visitor.getByRole('button', { name: 'Sign out' }).waitFor();
+      expect(new URL(visitor.url()).host).toBe(new URL(atPanel(muster, 'http://panel/')).host);
+      await signOut(visitor);
+    }
+  });
+
+  test('the account is named above the navigation and in the title, and a switcher leads to another one', async () => {
+    await at('/configuration', /Endpoint/);
+    await expect.poll(() => page.title()).toBe('Configuration · Acme Production · Muster');
+    await press(page.getByRole('button', { name: /^Account: Acme Production/ }));
+    await dialog().getByRole('combobox').fill(other.accountId);
+    await expect.poll(() => dialog().getByRole('option').count()).toBe(1);
+    await dialog().getByRole('combobox').press('Enter');
+    await expect.poll(() => page.url()).toContain(`/accounts/${other.accountId}`);
+    await expect.poll(() => page.title()).not.toContain('Acme');
+  });
+
+  test('Ctrl+K leads to an app, a page and an action; `/` to the search, and `?` tells the keys', async () => {
+    await at('', /Newest events/);
+    const find = async (text: string, option: RegExp): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await dialog().getByRole('combobox').fill(text);
+      await dialog().getByRole('option', { name: option }).first().waitFor();
+      await dialog().getByRole('combobox').press('Enter');
+    };
+    await find('edge-077', /edge-077/);
+    await page.getByRole('heading', { name: 'edge-077' }).waitFor();
+    await find('review', /Review queue/);
+    await page.getByRole('heading', { name: 'Review queue' }).waitFor();
+    await find('create an api', /Create an API key/);
+    await dialog().getByLabel('Name').waitFor();
+    await press(dialog().getByRole('button', { name: 'Cancel' }));
+    await at('/apps', /edge-0/);
+    await page.locator('main').focus();
+    await page.keyboard.press('/');
+    await page.keyboard.type('edge-03');
+    await expect.poll(query).toBe('?q=edge-03');
+    await page.locator('main').focus();
+    await page.keyboard.press('?');
+    await expect.poll(() => dialog().innerText()).toMatch(/Ctrl K/);
+    await press(dialog().getByRole('button', { name: 'Close' }));
+  });
+
+  test('typed work and a secret that is shown once are not left without a question', async () => {
+    await at('/apps', /edge-0/);
+    await press(page.getByRole('link', { name: 'Configuration', exact: true }));
+    await page.getByLabel('Endpoint').fill('https://typed.example.com');
+    await press(page.getByRole('link', { name: 'Apps', exact: true }));
+    await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await press(dialog().getByRole('button', { name: 'Stay here' }));
+    expect(await page.getByLabel('Endpoint').inputValue()).toBe('https://typed.example.com');
+    await page.goBack();
+    await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    expect(page.url()).toContain('/configuration');
+    await press(dialog().getByRole('button', { name: 'Leave', exact: true }));
+    await expect.poll(() => page.url()).toContain('/apps');
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+
+    await at('/keys?new=key', /Last used/);
+    await dialog().getByLabel('Name').fill('kept');
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await dialog().locator('.secret code').first().waitFor();
+    const asked = page.waitForEvent('dialog');
+    const reloaded = page.reload({ waitUntil: 'commit' }).catch(() => undefined);
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    await reloaded;
+    expect(await dialog().locator('.secret code').first().innerText()).toMatch(/^mst_/);
+    await press(dialog().getByRole('button', { name: 'I have kept the key' }));
+    await page.reload();
+    await expect.poll(() => page.locator('main').innerText()).toContain('kept');
+  });
+
+  test('a secret that cannot be copied is selected, and the button says so', async () => {
+    await using plain = await operatorVisit(browser, muster, 'no-clipboard@example.com');
+    await plain.page.addInitScript('Object.defineProperty(navigator, "clipboard", { value: undefined })');
+    await openPage(plain.page, muster, `/accounts/${account.accountId}/keys?new=key`, /Last used/);
+    const asked = plain.page.getByRole('dialog');
+    await asked.getByLabel('Name').fill('by hand');
+    await press(asked.getByRole('button', { name: 'Create' }));
+    const secret = await asked.locator('.secret code').first().innerText();
+    await press(asked.getByRole('button', { name: 'Copy' }).first());
+    await expect.poll(() => asked.innerText()).toContain('Could not copy: the text is selected');
+    expect(await plain.page.evaluate('String(getSelection())')).toBe(secret);
+    expect(plain.faults).toEqual([]);
+  });
+
+  test('a page whose file is gone with another version is loaded anew by itself, once, and says so', async () => {
+    await using open = await operatorVisit(browser, muster, 'updated@example.com');
+    const { page: tab } = open;
+    let isNew = false;
+    await tab.route(/\/assets\/keys-[^/]+\.js$/, async (route) => {
+      if (isNew) return await route.continue();
+      await route.fulfill({ status: 404, body: '' });
+    });
+    await openPage(tab, muster, `/accounts/${account.accountId}`, /Newest events/);
+    await tab.route(/\/$/, async (route) => {
+      if (route.request().resourceType() === 'document') return await route.continue();
+      isNew = true;
+      await route.fulfill({ contentType: 'text/html', body: '<script src="/assets/index-other.js"></script>' });
+    });
+    await press(tab.getByRole('link', { name: 'API keys' }));
+    await expect.poll(() => tab.locator('main').innerText()).toMatch(/Last used/);
+    await expect.poll(() => tab.locator('body').innerText()).toContain('Muster was updated');
+  });
+
+  test('a viewer sees no dialog that makes something, by any address', async () => {
+    const viewer = await memberVisit();
+    await using _ = viewer;
+    for (const [path, shows] of [
+      ['/keys?new=key', /Last used/],
+      ['/apps?new=app', /edge-0/],
+      ['/members?new=invitation', /Members/],
+    ] as const) {
+      await openPage(viewer.page, muster, `/accounts/${account.accountId}${path}`, shows);
+      expect(await viewer.page.getByRole('dialog').count()).toBe(0);
+    }
+    expect(viewer.faults).toEqual([]);
+  });
+
+  /** A new user who accepts an invitation as a viewer. */
+  async function memberVisit(): Promise<Visit> {
+    await at('/members?new=invitation', /Members/);
+    await press(dialog().getByRole('button', { name: 'Make the link' }));
+    const { pathname, hash } = new URL(await dialog().locator('.secret code').innerText());
+    await press(dialog().getByRole('button', { name: 'I have sent the link' }));
+    const viewer = await visit(browser);
+    await viewer.page.goto(`${atPanel(muster, `http://panel${pathname}`)}${hash}`);
+    await viewer.page.getByLabel('Your name').fill('Viewer');
+    await viewer.page.getByLabel('Name to sign in with').fill('viewer@example.com');
+    await viewer.page.getByLabel('Password').fill('four plain words, kept');
+    await viewer.page.getByLabel('Password').press('Enter');
+    await viewer.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    return viewer;
+  }
+});

@@ -1,0 +1,204 @@
+/*
+ * The address of the page: its path, and in its query what the page shows, so that Back, a reload and a link that is
+ * sent to somebody show the same. Each step of the browser's history keeps how far its page was scrolled.
+ */
+
+export interface Address {
+  readonly path: string;
+  /** Without its question mark. */
+  readonly query: string;
+}
+
+/** What a step of the history keeps beside its address. */
+interface Step {
+  /** Its place among the steps of this tab. */
+  readonly index: number;
+  /** How far each scroller was scrolled, in pixels; `''` is the window. */
+  readonly scrolled: Readonly<Record<string, number>>;
+}
+
+/** Browsers refuse more than some hundred changes of the history within half a minute. */
+const WRITE_PAUSE_MS = 300;
+
+const here = (): Address => ({ path: location.pathname, query: location.search.slice(1) });
+
+function stepHere(): Step {
+  const { index = 0, scrolled = {} } = (history.state ?? {}) as Partial<Step>;
+  return { index, scrolled };
+}
+
+let current = here();
+let step = stepHere();
+let writing: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+
+export const currentAddress = (): Address => current;
+
+/** @returns a function that ends it */
+export function onAddress(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const textOf = ({ path, query }: Address): string => (query === '' ? path : `${path}?${query}`);
+
+function tell(): void {
+  for (const listener of listeners) listener();
+}
+
+function write(): void {
+  clearTimeout(writing);
+  writing = undefined;
+  history.replaceState(step, '', textOf(current));
+}
+
+function writeSoon(): void {
+  writing ??= setTimeout(write, WRITE_PAUSE_MS);
+}
+
+/** Changes the query of this page; undefined takes a name out. With `adds` Back leads to the query of before. */
+export function changeQuery(change: Readonly<Record<string, string | undefined>>, { adds = false } = {}): void {
+  const parameters = new URLSearchParams(current.query);
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) parameters.delete(name);
+    else parameters.set(name, value);
+  }
+  const query = parameters.toString();
+  if (query === current.query) return;
+  if (adds) push({ path: current.path, query });
+  else {
+    current = { ...current, query };
+    writeSoon();
+  }
+  tell();
+}
+
+function push(to: Address): void {
+  if (writing !== undefined) write();
+  step = { index: step.index + 1, scrolled: {} };
+  current = to;
+  history.pushState(step, '', textOf(to));
+}
+
+/* Whoever has something to lose is asked before the page is left. */
+
+const guards = new Set<object>();
+/** Asks the person; `leave` goes on. */
+let ask: (leave: () => void) => void = (leave) => leave();
+/** The step at which the page was left without a question is taken back. */
+let isReturning = false;
+/** The steps that the person has agreed to. */
+let agreed: number | undefined;
+
+export function whenLeaving(asks: (leave: () => void) => void): void {
+  ask = asks;
+}
+
+const beforeUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
+
+/** Holds the page until the returned function is called: a link, Back and a reload ask first. */
+export function holdPage(): () => void {
+  const guard = {};
+  guards.add(guard);
+  // Browsers keep no page in memory that listens to it.
+  addEventListener('beforeunload', beforeUnload);
+  return () => {
+    guards.delete(guard);
+    if (guards.size === 0) removeEventListener('beforeunload', beforeUnload);
+  };
+}
+
+/** Lets the page go, whatever is lost: its session has ended. */
+export function letGo(): void {
+  guards.clear();
+  removeEventListener('beforeunload', beforeUnload);
+}
+
+function guarded(isDone: boolean, leave: () => void): void {
+  if (isDone || guards.size === 0) leave();
+  else ask(leave);
+}
+
+/**
+ * Goes to a page of the panel.
+ * @param options `replace` adds no step to the history; `isDone` asks nothing: what the page held is saved
+ */
+export function goTo(to: string, { replace = false, isDone = false } = {}): void {
+  guarded(isDone, () => {
+    const { pathname: path, search } = new URL(to, location.origin);
+    const address = { path, query: search.slice(1) };
+    if (replace) {
+      step = { ...step, scrolled: {} };
+      current = address;
+      write();
+    } else push(address);
+    restoring = undefined;
+    scrollTo(0, 0);
+    tell();
+    // Those who hear the page learn that it is another one.
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true }));
+  });
+}
+
+addEventListener('popstate', () => {
+  clearTimeout(writing);
+  writing = undefined;
+  const to = stepHere();
+  const by = to.index - step.index;
+  const isBackHere = isReturning && by === 0;
+  isReturning = false;
+  if (isBackHere) return;
+  if (by !== 0 && by !== agreed && guards.size > 0) {
+    isReturning = true;
+    history.go(-by);
+    ask(() => {
+      agreed = by;
+      history.go(by);
+    });
+    return;
+  }
+  agreed = undefined;
+  step = to;
+  current = here();
+  restoring = step.scrolled;
+  tell();
+  restoreWindow();
+});
+
+/* How far the page was scrolled. */
+
+history.scrollRestoration = 'manual';
+/** What is still to be scrolled; undefined once the person scrolls, or goes elsewhere. */
+let restoring: Step['scrolled'] | undefined = step.scrolled;
+
+/** How far the scroller of a name was scrolled at this step. */
+export const scrolledHere = (name: string): number | undefined => restoring?.[name];
+
+function restoreWindow(): void {
+  const wanted = restoring?.[''];
+  if (wanted === undefined || wanted === 0) return;
+  // The page grows as it reads.
+  scrollTo(0, wanted);
+  if (Math.abs(scrollY - wanted) < 2 && restoring) restoring = { ...restoring, '': 0 };
+}
+
+addEventListener(
+  'scroll',
+  ({ target }) => {
+    const name = target instanceof HTMLElement ? target.dataset['scroller'] : '';
+    if (name === undefined) return;
+    const top = target instanceof HTMLElement ? target.scrollTop : scrollY;
+    // What is still being restored is not overwritten by a page that is too short yet.
+    if (restoring?.[name] !== undefined && restoring[name] > top) return;
+    step = { ...step, scrolled: { ...step.scrolled, [name]: top } };
+    writeSoon();
+  },
+  { capture: true, passive: true },
+);
+for (const event of ['wheel', 'touchstart', 'keydown', 'pointerdown']) {
+  addEventListener(event, () => (restoring = undefined), { passive: true, capture: true });
+}
+new ResizeObserver(restoreWindow).observe(document.documentElement);
+addEventListener('pagehide', () => {
+  if (writing !== undefined) write();
+});

@@ -1,0 +1,142 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { account, operator } from '../api/panel.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { useSettled } from '../hooks/use-settled.ts';
+import { finder as texts } from '../text/navigation.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Name } from '../ui/page.tsx';
+import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
+import { pathOfAccount, pathOfApp, pathOfOperator } from './router.ts';
+import { useIsOwner, useSession } from './session.tsx';
+
+/* The search over accounts, pages, actions and apps, by the keyboard alone if one likes. */
+
+interface Found {
+  readonly group: string;
+  readonly name: string;
+  /** What tells it from another of the same name. */
+  readonly id?: string;
+  readonly to: string;
+}
+
+/** So many of a group: a longer list is narrowed by typing. */
+const GROUP_MAX = 8;
+
+interface FinderProps {
+  /** The account of the navigation; undefined where none is chosen. */
+  readonly accountId: string | undefined;
+  /** Accounts alone: it is asked where to go on. */
+  readonly accountsOnly: boolean;
+  readonly onClose: () => void;
+}
+
+export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
+  const { go } = useSession();
+  const id = useId();
+  const [text, setText] = useState('');
+  const [index, setIndex] = useState(0);
+  const found = useFound(text.trim().toLowerCase(), accountId, accountsOnly);
+  const at = Math.min(index, found.length - 1);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [at, found]);
+  const choose = ({ to }: Found): void => {
+    onClose();
+    go(to);
+  };
+  const press = (event: KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const chosen = found[at];
+    if (by !== undefined && found.length > 0) setIndex((at + by + found.length) % found.length);
+    else if (event.key === 'Enter' && chosen) choose(chosen);
+    else return;
+    event.preventDefault();
+  };
+  const label = accountsOnly ? texts.accounts : texts.label;
+  return (
+    <Dialog title={label} onClose={onClose}>
+      <input
+        type="text"
+        role="combobox"
+        aria-label={label}
+        aria-expanded="true"
+        aria-controls={`${id}-list`}
+        list={undefined}
+        aria-activedescendant={found.length === 0 ? undefined : `${id}-${at}`}
+        placeholder={accountsOnly ? texts.accountsHint : texts.hint}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={200}
+        autofocus
+        value={text}
+        onInput={({ currentTarget }) => {
+          setText(currentTarget.value);
+          setIndex(0);
+        }}
+        onKeyDown={press}
+      />
+      <ul class="found" role="listbox" id={`${id}-list`} aria-label={texts.results} ref={list}>
+        {found.map((one, number) => (
+          <li
+            key={`${one.group} ${one.to}`}
+            id={`${id}-${number}`}
+            role="option"
+            aria-selected={number === at}
+            onClick={() => choose(one)}
+          >
+            <Name>{one.name}</Name>
+            {one.id !== undefined && <code>{one.id}</code>}
+            <span class="quiet small">{one.group}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="quiet small" role="status">
+        {found.length === 0 ? texts.nothing : texts.count(found.length)}
+      </p>
+    </Dialog>
+  );
+}
+
+function useFound(text: string, accountId: string | undefined, accountsOnly: boolean): readonly Found[] {
+  const { me } = useSession();
+  const { groups } = texts;
+  const isOwner = useIsOwner(accountId ?? '');
+  const asked = useSettled(text);
+  const searched = useResource(`finder ${asked}`, async (signal) =>
+    me.operator && asked !== '' ? (await operator.find(asked, { signal })).accounts : [],
+  );
+  const apps = useResource(`finder apps ${accountId ?? ''}`, async (signal) =>
+    accountId === undefined || accountsOnly ? [] : (await account(accountId).apps({ signal })).apps,
+  );
+  const accounts = new Map([...(searched.data ?? []), ...me.accounts].map((one) => [one.accountId, one.name]));
+  const fits = ({ name, id }: Found): boolean => name.toLowerCase().includes(text) || id === text;
+  const groupsOf: readonly (readonly Found[])[] = [
+    accountsOnly || accountId === undefined
+      ? []
+      : [
+          ...ACCOUNT_PLACES.map(([page, name]) => ({ group: groups.page, name, to: pathOfAccount(accountId, page) })),
+          ...(isOwner
+            ? texts.actions.map(([page, what, name]) => ({
+                group: groups.action,
+                name,
+                to: `${pathOfAccount(accountId, page)}?new=${what}`,
+              }))
+            : []),
+        ],
+    accountsOnly || !me.operator
+      ? []
+      : OPERATOR_PLACES.map(([page, name]) => ({ group: groups.operator, name, to: pathOfOperator(page) })),
+    accountsOnly ? [] : [{ group: groups.page, name: texts.me, to: '/me' }],
+    [...accounts].map(([id, name]) => ({ group: groups.account, name, id, to: pathOfAccount(id) })),
+    accountId === undefined || text === ''
+      ? []
+      : (apps.data ?? []).map(({ appId, name }) => ({
+          group: groups.app,
+          name,
+          id: appId,
+          to: pathOfApp(accountId, appId),
+        })),
+  ];
+  return groupsOf.flatMap((group) => group.filter(fits).slice(0, text === '' ? group.length : GROUP_MAX));
+}

@@ -1,0 +1,66 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+/* Single keys that do something on a page, outside of fields and dialogs. */
+
+/** What each key does, in the order in which it is told. */
+export type KeyLines = readonly (readonly [key: string, does: string])[];
+
+interface Keys {
+  readonly lines: KeyLines;
+  /** @returns whether the key was one of these */
+  readonly press: (key: string) => boolean;
+}
+
+const OFF = 'muster-single-keys-off';
+const held = new Set<{ current: Keys }>();
+
+/** Those who speak to their computer turn single keys off, in this browser (WCAG 2.1.4). */
+export const areKeysOn = (): boolean => localStorage.getItem(OFF) === null;
+
+export function turnKeys(isOn: boolean): void {
+  if (isOn) localStorage.removeItem(OFF);
+  else localStorage.setItem(OFF, '1');
+}
+
+/** What the keys of this page do. */
+export const keyLines = (): KeyLines => [...held].flatMap(({ current }) => current.lines);
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.closest('input, textarea, select, dialog') !== null;
+
+/** Takes single keys for as long as it is rendered. */
+export function useKeys(lines: KeyLines, press: (key: string) => boolean): void {
+  const keys = useRef<Keys>({ lines, press });
+  keys.current = { lines, press };
+  useEffect(() => {
+    held.add(keys);
+    return () => void held.delete(keys);
+  }, []);
+}
+
+let openSheet: () => void = () => undefined;
+/** @returns a function that ends it */
+export function onKeySheet(opens: () => void): () => void {
+  openSheet = opens;
+  return () => (openSheet = () => undefined);
+}
+
+/** Shows what the keys of this page do. */
+export const showKeySheet = (): void => openSheet();
+
+/** The keys of every page. */
+function pressAnywhere(key: string): boolean {
+  if (key === '?') showKeySheet();
+  else if (key === '/') {
+    const search = document.querySelector<HTMLElement>('main [role=search] input');
+    search?.focus();
+    return search !== null;
+  } else return false;
+  return true;
+}
+
+addEventListener('keydown', (event) => {
+  const { key, target, ctrlKey, metaKey, altKey, defaultPrevented } = event;
+  if (defaultPrevented || ctrlKey || metaKey || altKey || isTyping(target) || !areKeysOn()) return;
+  if ([...held].some(({ current }) => current.press(key)) || pressAnywhere(key)) event.preventDefault();
+});

@@ -1,0 +1,42 @@
+import { currentAddress, letGo } from '../address/address.ts';
+import { routeOf } from './router.ts';
+
+/*
+ * The way to the sign-in page and back. The page to return to is kept by this tab until it is signed in; no address
+ * names it, so no link can lead elsewhere.
+ */
+
+/** Why nobody is signed in: the session ended under an open page, a page was opened without one, or a sign-out. */
+type Why = 'ended' | 'asked' | 'signed-out';
+
+const PLACE = 'muster-return';
+
+/** Leaves for the sign-in page with all that the page holds in memory. @param to where the provider ends its session */
+export function leave(why: Why, to = '/sign-in'): void {
+  const { path, query } = currentAddress();
+  const page = why === 'signed-out' ? '' : query === '' ? path : `${path}?${query}`;
+  sessionStorage.setItem(PLACE, JSON.stringify({ why, page }));
+  letGo();
+  location.replace(to);
+}
+
+function left(): { readonly why: Why | undefined; readonly page: string } {
+  try {
+    const { why, page } = JSON.parse(sessionStorage.getItem(PLACE) ?? '{}') as { why?: Why; page?: unknown };
+    return { why, page: typeof page === 'string' ? page : '' };
+  } catch {
+    return { why: undefined, page: '' };
+  }
+}
+
+export const whyLeft = (): Why | undefined => left().why;
+
+const NO_RETURN = new Set(['home', 'unknown', 'sign-in', 'link', 'proved']);
+
+/** The page that was left, once; undefined where there is none. */
+export function takeReturn(): string | undefined {
+  const { page } = left();
+  sessionStorage.removeItem(PLACE);
+  const { page: name } = routeOf(page.split('?', 1)[0] ?? '');
+  return NO_RETURN.has(name) ? undefined : page;
+}
