@@ -61,6 +61,7 @@ type Signal = { readonly signal?: AbortSignal };
 
 /** A new app with its enrollment code, a secret that no other answer shows. */
 export type CreatedApp = AnswerTo<'POST /accounts/:accountId/apps'>;
+export type Delivery = AnswerTo<'GET /accounts/:accountId/rollout/apps'>['apps'][number];
 export type IssuedCode = AnswerTo<'POST /accounts/:accountId/apps/:appId/enroll-code'>;
 /** What a change of the configuration says. Without `authHeader` the stored one stays; an empty text deletes it. */
 export interface ConfigurationChange {
@@ -141,6 +142,7 @@ export const account = (accountId: string) => ({
   configuration: (with_: Signal = {}) => ask('GET /accounts/:accountId/otel-config', { accountId, ...with_ }),
   storeConfiguration: (body: ConfigurationChange) => ask('PUT /accounts/:accountId/otel-config', { accountId, body }),
   purgeConfiguration: () => ask('DELETE /accounts/:accountId/otel-config', { accountId }),
+  deliveries: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout/apps', { accountId, ...with_ }),
   rollout: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout', { accountId, ...with_ }),
   keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
   createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>

@@ -2,7 +2,7 @@ import { account, type AccountRate, type Overview, type ReviewCounts } from '../
 import { useResource } from '../hooks/use-resource.ts';
 import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
-import { pathOfAccount } from '../shell/router.ts';
+import { pathOfAccount, pathOfApps } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
 import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
@@ -42,6 +42,7 @@ export function OverviewPage({ accountId }: PageProps) {
 
 function Figures({ accountId, data }: { accountId: string; data: Overview }) {
   const { apps, month, disabled, managedBy, storage } = data;
+  const to = (status: string): string => pathOfApps(accountId, { status });
   return (
     <>
       {disabled && <div class="note bad">{texts.disabled}</div>}
@@ -61,15 +62,17 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
             <Shares
               label={texts.apps}
               parts={[
-                { name: texts.statuses.active, value: apps.active, tone: 'good' },
-                { name: texts.statuses.pending, value: apps.pending, tone: 'warn' },
-                { name: texts.statuses.revoked, value: apps.revoked, tone: 'bad' },
+                { name: texts.statuses.active, value: apps.active, tone: 'good', to: to('active') },
+                { name: texts.statuses.pending, value: apps.pending, tone: 'warn', to: to('pending') },
+                { name: texts.statuses.revoked, value: apps.revoked, tone: 'bad', to: to('revoked') },
               ]}
             />
             {apps.silent > 0 && (
-              <Badge tone="warn" icon="clock">
-                {texts.silent(apps.silent)}
-              </Badge>
+              <Link to={pathOfApps(accountId, { status: 'active', sort: 'last-contact' })}>
+                <Badge tone="warn" icon="clock">
+                  {texts.silent(apps.silent)}
+                </Badge>
+              </Link>
             )}
           </div>
         </Card>
@@ -187,6 +190,7 @@ function ReviewsCard({ accountId }: { accountId: string }) {
                 name: texts.severities[severity],
                 value: data.open[severity],
                 tone: TONES[severity],
+                to: `${pathOfAccount(accountId, 'reviews')}?severity=${severity}`,
               }))}
             />
           )

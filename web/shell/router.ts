@@ -64,5 +64,8 @@ function accountRoute(accountId: string, name: string | undefined, appId: string
 
 export const pathOfAccount = (accountId: string, page: AccountPage = 'overview'): string =>
   page === 'overview' ? `/accounts/${accountId}` : `/accounts/${accountId}/${page}`;
+/** The apps of an account that a filter of their page leaves. */
+export const pathOfApps = (accountId: string, filter: Readonly<Record<string, string>>): string =>
+  `${pathOfAccount(accountId, 'apps')}?${new URLSearchParams(filter)}`;
 export const pathOfApp = (accountId: string, appId: string): string => `/accounts/${accountId}/apps/${appId}`;
 export const pathOfOperator = (page: OperatorPage): string => `/operator/${page}`;

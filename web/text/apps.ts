@@ -20,11 +20,13 @@ export const apps = {
   columns: {
     name: 'Name',
     status: 'Status',
+    configuration: 'Configuration',
     platform: 'Platform',
     version: 'Version',
     lastSeen: 'Last contact',
     created: 'Created',
   },
+  deliveries: { failed: 'failed', unhealthy: 'unhealthy', silent: 'silent', pending: 'pending', applied: 'applied' },
   chooseOne: (name: string) => `Choose ${isolated(name)}`,
   chooseAll: 'Choose all that are shown',
   chosen: (count: number) => (count === 1 ? '1 app chosen' : `${count} apps chosen`),

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useNow } from '../hooks/use-now.ts';
+import { Link } from '../shell/link.tsx';
 import { useShownAccountName } from '../shell/account-name.tsx';
 import { common } from '../text/common.ts';
 import { formatAge, formatInstant } from '../text/format.ts';
@@ -102,7 +103,8 @@ export function Shares({
   parts,
 }: {
   label: string;
-  parts: readonly { name: string; value: number; tone: string }[];
+  /** `to` leads to what is counted. */
+  parts: readonly { name: string; value: number; tone: string; to?: string }[];
 }) {
   const whole = parts.reduce((sum, { value }) => sum + value, 0);
   return (
@@ -115,12 +117,18 @@ export function Shares({
           ))}
       </div>
       <ul class="legend">
-        {parts.map(({ name, value, tone }) => (
+        {parts.map(({ name, value, tone, to }) => (
           <li key={name}>
             <span class={`swatch ${tone}`} aria-hidden="true" />
-            <span>
-              {name} <strong class="number">{value}</strong>
-            </span>
+            {to === undefined || value === 0 ? (
+              <span>
+                {name} <strong class="number">{value}</strong>
+              </span>
+            ) : (
+              <Link to={to}>
+                {name} <strong class="number">{value}</strong>
+              </Link>
+            )}
           </li>
         ))}
       </ul>

@@ -216,8 +216,8 @@ function ordered<Row>(rows: readonly Row[], by: Column<Row>['by'], descending: b
   return keyed.map(([, row]) => row);
 }
 
-/** As tables.css has it: 2.75 rem. */
-const ROW_REM = 2.75;
+/** As tables.css has it. */
+const ROW_REM = 2.25;
 /** Rows beyond the edges, so that a quick scroll shows no gap. */
 const MARGIN = 12;
 

@@ -91,28 +91,20 @@ const STALE_AFTER_POLLS = 3;
 export const staleAfterMs = (pollIntervalSeconds: number): number =>
   Math.max(STALE_AFTER_POLLS * pollIntervalSeconds * 1000, 2 * LIMITS.heartbeatFlushMaxMs);
 
-/** Computes the rollout of the current revision. A device's acknowledgement of another revision does not count. */
+/** Computes the rollout of the current revision. */
 export function rolloutOf(facts: RolloutFacts): Rollout {
-  const { revision, seen, acks, agents, now } = facts;
+  const { revision, acks, agents } = facts;
   const counts = { applied: 0, failed: 0, pending: 0, stale: 0 };
   const failures: RolloutFailure[] = [];
-  const devices = facts.entitlement === 'enterprise' ? facts.apps.filter(receives) : [];
-  const isStale = (device: AppEntry): boolean => {
-    // The last contact is enough for most devices, and spares reading the record.
-    if (now - (seen.get(device.slot) ?? 0) <= facts.staleAfterMs) return false;
-    return now - (lastSeenAt(device.record, seen) ?? 0) > facts.staleAfterMs;
-  };
+  const devices = receiversOf(facts);
   for (const device of devices) {
     const { id } = device;
+    const state = stateOf(device, facts);
+    counts[state] += 1;
     const ack = acks.get(id);
-    if (ack?.revision === revision) {
-      counts[ack.status] += 1;
-      if (ack.status === 'failed') {
-        const emptied = agents?.get(id)?.failed?.startsWith(`${revision}-`) === true;
-        failures.push({ appId: id, error: ack.error ?? '', at: ack.at, emptied });
-      }
-    } else {
-      counts[isStale(device) ? 'stale' : 'pending'] += 1;
+    if (state === 'failed' && ack) {
+      const emptied = agents?.get(id)?.failed?.startsWith(`${revision}-`) === true;
+      failures.push({ appId: id, error: ack.error ?? '', at: ack.at, emptied });
     }
   }
   failures.sort((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
@@ -125,6 +117,39 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
     acknowledged: byRevision(devices, acks),
     ...healthOf(facts.apps, agents),
   };
+}
+
+const receiversOf = ({ entitlement, apps }: RolloutFacts): readonly AppEntry[] =>
+  entitlement === 'enterprise' ? apps.filter(receives) : [];
+
+/** An acknowledgement of another revision does not count. */
+function stateOf(device: AppEntry, { revision, seen, acks, now, staleAfterMs }: RolloutFacts): keyof RolloutCounts {
+  const ack = acks.get(device.id);
+  if (ack?.revision === revision) return ack.status;
+  // The last contact is enough for most devices, and spares reading the record.
+  if (now - (seen.get(device.slot) ?? 0) <= staleAfterMs) return 'pending';
+  return now - (lastSeenAt(device.record, seen) ?? 0) > staleAfterMs ? 'stale' : 'pending';
+}
+
+/** What one daemon does with the current configuration. */
+export interface Delivery {
+  readonly appId: string;
+  /** `unhealthy` is what an agent of OpAMP says of itself; a failure to apply the configuration goes before it. */
+  readonly state: keyof RolloutCounts | 'unhealthy';
+  /** What the daemon said of a failure, at most 512 characters. */
+  readonly error?: string;
+}
+
+/** Every daemon that receives the configuration, and every agent that is unhealthy, in no particular order. */
+export function deliveriesOf(facts: RolloutFacts): readonly Delivery[] {
+  const states = new Map(receiversOf(facts).map((device) => [device.id, stateOf(device, facts)]));
+  return facts.apps.flatMap(({ id: appId, status }): readonly Delivery[] => {
+    const state = states.get(appId);
+    if (state === 'failed') return [{ appId, state, error: facts.acks.get(appId)?.error ?? '' }];
+    const health = status === 'active' ? facts.agents?.get(appId)?.health : undefined;
+    if (health?.healthy === false) return [{ appId, state: 'unhealthy', error: health.error ?? '' }];
+    return state === undefined ? [] : [{ appId, state }];
+  });
 }
 
 function byRevision(devices: readonly AppEntry[], acks: ReadonlyMap<string, AckRecord>): readonly Acknowledged[] {
@@ -172,6 +197,8 @@ const receives = ({ status, connection }: AppEntry): boolean => status === 'acti
 export interface Rollouts {
   /** Reads the rollout of an account's configuration. @throws Refusal `not_found`; StoreUnavailable */
   of(accountId: string): Promise<Rollout>;
+  /** Reads what each daemon of the account does with it. @throws Refusal `not_found`; StoreUnavailable */
+  deliveries(accountId: string): Promise<{ readonly revision: number; readonly deliveries: readonly Delivery[] }>;
 }
 
 interface RolloutDeps {
@@ -183,21 +210,27 @@ interface RolloutDeps {
 /** The counts are read when they are asked for, and stored nowhere (ADR 0010). */
 export function createRollouts({ store, fleet, clock }: RolloutDeps, pollIntervalSeconds: number): Rollouts {
   return {
-    async of(accountId) {
-      // Acknowledgements are read first, so that none is of a newer revision than the account that is read then.
-      const acks = await acksOf(store, accountId);
-      const agents = await agentsOf(store, accountId);
-      const account = await (await fleet.current()).account(accountId);
-      if (!account) throw new Refusal('not_found');
-      return rolloutOf({
-        ...(await factsOf(account)),
-        acks,
-        agents,
-        now: clock.now(),
-        staleAfterMs: staleAfterMs(pollIntervalSeconds),
-      });
+    of: async (accountId) => rolloutOf(await read(accountId)),
+    async deliveries(accountId) {
+      const facts = await read(accountId);
+      return { revision: facts.revision, deliveries: deliveriesOf(facts) };
     },
   };
+
+  async function read(accountId: string): Promise<RolloutFacts> {
+    // Acknowledgements are read first, so that none is of a newer revision than the account that is read then.
+    const acks = await acksOf(store, accountId);
+    const agents = await agentsOf(store, accountId);
+    const account = await (await fleet.current()).account(accountId);
+    if (!account) throw new Refusal('not_found');
+    return {
+      ...(await factsOf(account)),
+      acks,
+      agents,
+      now: clock.now(),
+      staleAfterMs: staleAfterMs(pollIntervalSeconds),
+    };
+  }
 }
 
 /** Reads the facts of an account that a rollout is computed from. @throws StoreUnavailable */

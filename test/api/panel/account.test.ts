@@ -144,6 +144,31 @@ onEachBackend('an account in the panel', (backend) => {
     expect((await save('https://any.example.com')).status).toBe(200);
   });
 
+  test('the 21st failure, too, is told with the words of its daemon', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId, apiKey, viewer } = await world(panel);
+    const body = {
+      enabled: true,
+      endpoint: 'https://otel.example.com',
+      authHeader: 'Bearer x',
+      evidenceLevel: 'hashes',
+    };
+    await call(`${panel.muster.api}/v1/otel-config`, { method: 'PUT', token: apiKey, body });
+    for (let number = 0; number < 22; number += 1) {
+      const token = await enroll(panel.muster, await createApp(panel.muster, apiKey, `edge ${number}`));
+      if (number === 21) continue;
+      const said = { revision: 1, status: 'failed', error: `no route from ${number}` };
+      await call(`${panel.muster.device}/device/v1/config/ack`, { method: 'POST', token, body: said });
+    }
+    const { status, body: told } = await ask(panel, viewer, `/accounts/${accountId}/rollout/apps`);
+    const { revision, apps } = told as { revision: number; apps: { state: string; error?: string }[] };
+    expect([status, revision, apps.length]).toEqual([200, 1, 22]);
+    expect(apps.map(({ error }) => error ?? '-').toSorted()).toEqual(
+      ['-', ...Array.from({ length: 21 }, (_, number) => `no route from ${number}`)].toSorted(),
+    );
+    expect(apps.filter(({ state }) => state === 'failed')).toHaveLength(21);
+  });
+
   test('who has changed the configuration sees its rollout anew, however lately it was read', async () => {
     const clock = new FakeClock();
     await using panel = await panelMuster(backend, { clock });

@@ -7,7 +7,13 @@ import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
 import type { CountedRollouts } from '../../../src/domain/otel-config/account-rollouts.ts';
 import { rolloutTotals } from '../../../src/domain/otel-config/rollout-totals.ts';
-import { createRollouts, rolloutOf, staleAfterMs, type RolloutFacts } from '../../../src/domain/otel-config/rollout.ts';
+import {
+  createRollouts,
+  deliveriesOf,
+  rolloutOf,
+  staleAfterMs,
+  type RolloutFacts,
+} from '../../../src/domain/otel-config/rollout.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { OpampAgentRecord } from '../../../src/domain/records/opamp-records.ts';
@@ -88,7 +94,29 @@ describe('where one device is', () => {
     const counts = { applied: 0, failed: 0, pending: 0, stale: 0, ...(state !== undefined && { [state]: 1 }) };
     expect({ applied, failed, pending, stale }).toEqual(counts);
     expect(devices).toBe(state === undefined ? 0 : 1);
+    expect(deliveriesOf(factsOf([device])).map((one) => one.state)).toEqual(state === undefined ? [] : [state]);
   });
+});
+
+test('what each daemon does, with its words: a failure goes before the health of its agent', () => {
+  const devices: readonly Device[] = [
+    { ack: {} },
+    { ack: {} },
+    { ack: { status: 'failed', error: 'no such exporter' } },
+    { app: { connection: 'private' } },
+    { app: { status: 'revoked' } },
+    { app: { connection: 'private' } },
+  ];
+  const sick: OpampAgentRecord = { instances: [], health: { healthy: false, error: 'out of memory', at: 2 } };
+  const agents = new Map([1, 2, 3, 4].map((slot) => [app(slot).id, sick]));
+  const told = { state: 'unhealthy', error: 'out of memory' };
+  expect(deliveriesOf(factsOf(devices, { agents }))).toEqual([
+    { appId: app(0).id, state: 'applied' },
+    { appId: app(1).id, ...told },
+    { appId: app(2).id, state: 'failed', error: 'no such exporter' },
+    { appId: app(3).id, ...told },
+  ]);
+  expect(deliveriesOf(factsOf(devices, { entitlement: 'standard' }))).toEqual([]);
 });
 
 test('an account that is not Enterprise rolls out to nobody, but keeps its revision', () => {

@@ -102,6 +102,21 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.setViewportSize(DESKTOP);
   });
 
+  test('a failed daemon is found in two clicks, with its words; the others are left out', async () => {
+    await at('', /Newest events/);
+    const failed = page.locator('main').getByRole('link', { name: /^Failed \d+/ });
+    const count = Number((await failed.innerText()).replaceAll(/\D/g, ''));
+    expect(count).toBeGreaterThan(2);
+    await press(failed);
+    await expect.poll(query).toBe('?configuration=failed');
+    await expect.poll(() => rows().count()).toBe(count);
+    for (const row of await rows().all()) expect(await row.innerText()).toMatch(/failed[^]*does not answer/);
+    await press(rows().first().getByRole('link'));
+    await page.getByText('Open enrollment codes').waitFor();
+    await at('/apps?sort=configuration', /edge-0/);
+    expect(await rows().first().innerText()).toMatch(/failed/);
+  });
+
   test('the other pages keep their state in the address, too', async () => {
     await at('/audit', /created an app/);
     await page.getByLabel('Action').selectOption('key.');

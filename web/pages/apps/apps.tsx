@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useQuery } from '../../address/use-query.ts';
 import { useNew } from '../../address/use-new.ts';
-import { account, type PanelApp } from '../../api/panel.ts';
+import { account, type Delivery, type PanelApp } from '../../api/panel.ts';
 import { useNow } from '../../hooks/use-now.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { PageProps } from '../../shell/page-props.ts';
@@ -16,7 +16,15 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { ChangeMany } from './change-many.tsx';
 import { CreateApps } from './create-apps.tsx';
-import { APP_FILTER, inNumericOrder, optionsOf, shownApps, type AppFilter } from './filter.ts';
+import {
+  APP_FILTER,
+  DELIVERY_STATES,
+  inNumericOrder,
+  type Deliveries,
+  optionsOf,
+  shownApps,
+  type AppFilter,
+} from './filter.ts';
 import { useSelection } from './selection.ts';
 import { isBlank } from '../../../src/text/shown-name.ts';
 
@@ -26,6 +34,7 @@ export function AppsPage({ accountId }: PageProps) {
     of: accountId,
     topics: ['apps', 'seen'],
   });
+  const deliveries = useDeliveries(accountId);
   const isOwner = useIsOwner(accountId);
   const [isCreating, setCreating] = useNew('app');
   const create = (
@@ -45,7 +54,13 @@ export function AppsPage({ accountId }: PageProps) {
               </Empty>
             </Card>
           ) : (
-            <AppTable accountId={accountId} apps={all} isOwner={isOwner} onChanged={apps.reload} />
+            <AppTable
+              accountId={accountId}
+              apps={all}
+              deliveries={deliveries}
+              isOwner={isOwner}
+              onChanged={apps.reload}
+            />
           )
         }
       </Shown>
@@ -59,17 +74,18 @@ export function AppsPage({ accountId }: PageProps) {
 interface AppTableProps {
   readonly accountId: string;
   readonly apps: readonly PanelApp[];
+  readonly deliveries: Deliveries;
   readonly isOwner: boolean;
   readonly onChanged: () => void;
 }
 
-function AppTable({ accountId, apps, isOwner, onChanged }: AppTableProps) {
+function AppTable({ accountId, apps, deliveries, isOwner, onChanged }: AppTableProps) {
   const { state: filter, change: setFilter } = useQuery(APP_FILTER);
   const [chosen, setChosen] = useSelection();
   const [change, setChange] = useState<'revoke' | 'delete'>();
   const now = useNow(60_000);
-  const shown = useMemo(() => shownApps(apps, filter, now), [apps, filter, now]);
-  const columns = useMemo(() => columnsOf(accountId), [accountId]);
+  const shown = useMemo(() => shownApps(apps, deliveries, filter, now), [apps, deliveries, filter, now]);
+  const columns = useMemo(() => columnsOf(accountId, deliveries), [accountId, deliveries]);
   const chosenApps = apps.filter(({ appId }) => chosen.has(appId));
   const hidden = chosenApps.length - shown.filter(({ appId }) => chosen.has(appId)).length;
   return (
@@ -136,6 +152,35 @@ function AppTable({ accountId, apps, isOwner, onChanged }: AppTableProps) {
 const TONES = { active: 'good', pending: 'warn', revoked: 'bad' } as const;
 const ICONS = { active: 'check', pending: 'clock', revoked: 'cross' } as const;
 
+/** What each daemon does with the configuration; empty until it is read, and where it cannot be. */
+function useDeliveries(accountId: string): Deliveries {
+  const { data } = useResource(`deliveries ${accountId}`, (signal) => account(accountId).deliveries({ signal }), {
+    of: accountId,
+    topics: ['rollout', 'config', 'apps'],
+  });
+  return useMemo(() => new Map((data?.apps ?? []).map((one) => [one.appId, one])), [data]);
+}
+
+const DELIVERY_TONES = { failed: 'bad', unhealthy: 'bad', silent: 'warn', pending: 'calm', applied: 'good' } as const;
+const DELIVERY_ICONS = {
+  failed: 'cross',
+  unhealthy: 'warn',
+  silent: 'clock',
+  pending: 'clock',
+  applied: 'check',
+} as const;
+
+/** What a daemon does with the configuration, with its words where it could not. */
+const DeliveryState = ({ delivery }: { delivery: Delivery | undefined }) =>
+  delivery && (
+    <span class="row tight" title={delivery.error}>
+      <Badge tone={DELIVERY_TONES[delivery.state]} icon={DELIVERY_ICONS[delivery.state]}>
+        {texts.deliveries[delivery.state]}
+      </Badge>
+      {delivery.error !== undefined && <bdi class="words quiet">{delivery.error}</bdi>}
+    </span>
+  );
+
 /** The status of an app in a word. */
 export const AppStatus = ({ status }: { status: PanelApp['status'] }) => (
   <Badge tone={TONES[status]} icon={ICONS[status]}>
@@ -143,7 +188,7 @@ export const AppStatus = ({ status }: { status: PanelApp['status'] }) => (
   </Badge>
 );
 
-function columnsOf(accountId: string): readonly Column<PanelApp>[] {
+function columnsOf(accountId: string, deliveries: Deliveries): readonly Column<PanelApp>[] {
   const { columns } = texts;
   return [
     {
@@ -157,6 +202,14 @@ function columnsOf(accountId: string): readonly Column<PanelApp>[] {
       ),
     },
     { name: columns.status, by: ({ status }) => status, cell: ({ status }) => <AppStatus status={status} /> },
+    {
+      name: columns.configuration,
+      by: ({ appId }) => {
+        const state = deliveries.get(appId)?.state;
+        return state === undefined ? DELIVERY_STATES.length : DELIVERY_STATES.indexOf(state);
+      },
+      cell: ({ appId }) => <DeliveryState delivery={deliveries.get(appId)} />,
+    },
     {
       name: columns.platform,
       by: ({ platform }) => inNumericOrder(platform),
@@ -211,6 +264,12 @@ function Filters({ apps, filter, onFilter: set }: FiltersProps) {
           ['revoked', statuses.revoked],
         ]}
         onValue={(status) => set({ status })}
+      />
+      <Select
+        label={texts.columns.configuration}
+        value={filter.configuration}
+        options={[['', texts.any], ...DELIVERY_STATES.map((state) => [state, texts.deliveries[state]] as const)]}
+        onValue={(configuration) => set({ configuration })}
       />
       <Select
         label={texts.platform}

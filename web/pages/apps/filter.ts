@@ -1,5 +1,17 @@
 import { anyText, oneOf, type QueryState } from '../../address/use-query.ts';
-import type { PanelApp } from '../../api/panel.ts';
+import type { Delivery, PanelApp } from '../../api/panel.ts';
+
+/** From the one that needs somebody most. */
+export const DELIVERY_STATES = [
+  'failed',
+  'unhealthy',
+  'silent',
+  'pending',
+  'applied',
+] as const satisfies readonly Delivery['state'][];
+
+/** What each daemon does with the configuration, by its app. */
+export type Deliveries = ReadonlyMap<string, Delivery>;
 
 /** What is looked for among the apps, in the address. A platform or a version is `=` and its text; `''` is any. */
 export const APP_FILTER = {
@@ -7,6 +19,7 @@ export const APP_FILTER = {
   status: oneOf<'' | PanelApp['status']>('', 'pending', 'active', 'revoked'),
   platform: anyText(200),
   version: anyText(200),
+  configuration: oneOf('', ...DELIVERY_STATES),
   silent: oneOf('any', 'hour', 'day', 'week', 'never'),
 };
 export type AppFilter = QueryState<typeof APP_FILTER>;
@@ -15,7 +28,12 @@ const HOUR_MS = 3_600_000;
 const SILENT_MS = { hour: HOUR_MS, day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS } as const;
 
 /** The apps that fit, in their order. @param now milliseconds since 1970 */
-export function shownApps(apps: readonly PanelApp[], filter: AppFilter, now: number): readonly PanelApp[] {
+export function shownApps(
+  apps: readonly PanelApp[],
+  deliveries: Deliveries,
+  filter: AppFilter,
+  now: number,
+): readonly PanelApp[] {
   const text = filter.q.trim().toLowerCase();
   const isAsked = (wanted: string, value: string): boolean => wanted === '' || wanted === `=${value}`;
   return apps.filter(
@@ -24,6 +42,7 @@ export function shownApps(apps: readonly PanelApp[], filter: AppFilter, now: num
       (filter.status === '' || app.status === filter.status) &&
       isAsked(filter.platform, app.platform) &&
       isAsked(filter.version, app.agentVersion) &&
+      (filter.configuration === '' || deliveries.get(app.appId)?.state === filter.configuration) &&
       isSilent(app, filter.silent, now),
   );
 }

@@ -1,7 +1,7 @@
 import { account, type Rollout } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
-import { pathOfApp } from '../../shell/router.ts';
+import { pathOfApp, pathOfApps } from '../../shell/router.ts';
 import { configuration as texts } from '../../text/configuration.ts';
 import { Shares, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
@@ -13,20 +13,21 @@ const useRollout = (accountId: string) =>
     topics: ['rollout', 'config', 'apps'],
   });
 
-function Bar({ rollout }: { rollout: Rollout }) {
+function Bar({ accountId, rollout }: { accountId: string; rollout: Rollout }) {
   const { devices, applied, failed, pending, stale, revision } = rollout;
   if (devices === 0) return <p class="quiet">{texts.noDevices}</p>;
   const { parts } = texts;
+  const to = (configuration: string): string => pathOfApps(accountId, { configuration });
   return (
     <div class="stack tight" role="status">
       <span class="quiet">{texts.revision(revision)}</span>
       <Shares
         label={texts.rollout}
         parts={[
-          { name: parts.applied, value: applied, tone: 'good' },
-          { name: parts.failed, value: failed, tone: 'bad' },
-          { name: parts.pending, value: pending, tone: 'accent' },
-          { name: parts.stale, value: stale, tone: 'warn' },
+          { name: parts.applied, value: applied, tone: 'good', to: to('applied') },
+          { name: parts.failed, value: failed, tone: 'bad', to: to('failed') },
+          { name: parts.pending, value: pending, tone: 'accent', to: to('pending') },
+          { name: parts.stale, value: stale, tone: 'warn', to: to('silent') },
         ]}
       />
     </div>
@@ -37,7 +38,7 @@ function Bar({ rollout }: { rollout: Rollout }) {
 export function RolloutBar({ accountId }: { accountId: string }) {
   return (
     <Shown of={useRollout(accountId)} lines={2}>
-      {(rollout) => <Bar rollout={rollout} />}
+      {(rollout) => <Bar accountId={accountId} rollout={rollout} />}
     </Shown>
   );
 }
@@ -88,7 +89,7 @@ export function RolloutDetail({ accountId }: { accountId: string }) {
     <Shown of={useRollout(accountId)} lines={4}>
       {(rollout) => (
         <div class="stack">
-          <Bar rollout={rollout} />
+          <Bar accountId={accountId} rollout={rollout} />
           {rollout.failuresByError.length > 0 && (
             <Table
               caption={texts.failures}

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { closedBody, count, described, entitlement, evidenceLevel, instantOrNull } from '../fields.ts';
+import { appId, closedBody, count, described, entitlement, evidenceLevel, instantOrNull, named } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { readRollout } from '../operator/rollout.ts';
 import { storeOtelConfig } from '../v1/otel-config.ts';
@@ -69,3 +69,44 @@ export const storeConfiguration = operation({
 });
 
 export const readAccountRollout = atPanel(readRollout, 'viewer');
+
+const delivery = z.object({
+  appId,
+  state: named(
+    'DeliveryState',
+    z
+      .enum(['applied', 'failed', 'pending', 'silent', 'unhealthy'])
+      .meta({ 'x-enum-varnames': ['APPLIED_IT', 'FAILED_TO_APPLY', 'NOT_YET', 'IS_SILENT', 'IS_UNHEALTHY'] }),
+    'Whether the daemon has applied the revision, could not, or has not said so yet; a `silent` one has not been heard of ' +
+      'for three poll intervals. An `unhealthy` agent (OpAMP) says so of itself, whatever it has applied.',
+    'applied',
+  ),
+  error: described(z.string().max(512), 'What the daemon said of it.', 'the collector does not answer').optional(),
+});
+
+export const listDeliveries = operation({
+  id: 'listDeliveries',
+  method: 'get',
+  path: `${ACCOUNT}/rollout/apps`,
+  access: 'viewer',
+  summary: 'List what each daemon does with the configuration',
+  description:
+    'Lists the daemons that receive the configuration, and the agents that are unhealthy, with what they said of the ' +
+    'current revision.',
+  answers: [
+    {
+      status: 200,
+      description: 'The daemons.',
+      schema: z
+        .object({
+          revision: count('The revision of the configuration, or of its purge; 0 where none was stored.', 7),
+          apps: described(
+            z.array(named('Delivery', delivery, 'A daemon.')),
+            'The daemons, in no particular order.',
+            undefined,
+          ),
+        })
+        .meta({ id: 'Deliveries', description: 'What daemons do with the configuration.' }),
+    },
+  ],
+});

@@ -4,7 +4,10 @@ import type { Answers, Method, Operation } from '../../contract/operation.ts';
 import * as history from '../../contract/panel/history.ts';
 import * as operations from '../../contract/panel/operator.ts';
 import { atPanel } from '../../contract/panel/derived.ts';
-import { readAccountRollout as readAccountRolloutOperation } from '../../contract/panel/configuration.ts';
+import {
+  listDeliveries as listDeliveriesOperation,
+  readAccountRollout as readAccountRolloutOperation,
+} from '../../contract/panel/configuration.ts';
 import {
   changeAccount,
   changeAccountApp,
@@ -80,6 +83,16 @@ export const readPanelBackup = handle(operations.readPanelBackup)((request, { ba
 );
 
 /** The rollout of an account: read once for all who watch it. */
+/** GET /panel/v1/accounts/{accountId}/rollout/apps. */
+export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId }, { rollouts }) => {
+  const { revision, deliveries } = await rollouts.deliveries(accountId);
+  const apps = deliveries.map(({ state, ...daemon }) => ({
+    ...daemon,
+    state: state === 'stale' ? ('silent' as const) : state,
+  }));
+  return { status: 200, body: { revision, apps } };
+});
+
 export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => ({
   status: 200,
   body: rolloutBody(await watched.rollout(accountId)),
