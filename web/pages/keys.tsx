@@ -18,7 +18,6 @@ import { Card, Name, Page, Time } from '../ui/page.tsx';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { SecretText } from './apps/enrollment-lines.tsx';
-import { typedName } from './apps/typed-name.ts';
 import { isBlank } from '../../src/text/shown-name.ts';
 
 /** The API keys of the account: created, shown once, revoked. */
@@ -59,7 +58,6 @@ export function KeysPage({ accountId }: PageProps) {
         <Confirm
           title={texts.revokeTitle}
           action={texts.revoke}
-          typed={typedName(revoked.name, revoked.keyId)}
           work={async () => {
             await account(accountId).revokeKey(revoked.keyId);
             say(texts.revoked);
@@ -67,6 +65,9 @@ export function KeysPage({ accountId }: PageProps) {
           }}
           onClose={() => setRevoked(undefined)}
         >
+          <p>
+            <Name otherwise={revoked.keyId}>{revoked.name}</Name>
+          </p>
           <p>{texts.revokeSays}</p>
           <p>
             {texts.usedLast} <Time at={revoked.lastUsedAt} />

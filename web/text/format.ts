@@ -8,13 +8,12 @@ function once<T>(make: () => T): () => T {
 
 const whole = once(() => new Intl.NumberFormat('en'));
 const share = once(() => new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 0 }));
-const instant = once(
-  () => new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }),
-);
+const instant = once(() => new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' }));
 const monthName = once(() => new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' }));
 const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' }));
 
 export const formatCount = (value: number): string => whole().format(value);
+/** In the zone of the browser, which it names. */
 export const formatInstant = (at: string | number): string => instant().format(new Date(at));
 export const formatShare = (part: number): string => share().format(part);
 

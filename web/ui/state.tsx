@@ -61,7 +61,7 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry: () => void
       <h2>{title}</h2>
       <p>{says}</p>
       <RequestId error={error} />
-      {status !== 403 && (
+      {isPassing(error) && (
         <Button onClick={onRetry} kind="primary">
           {common.retry}
         </Button>
@@ -69,6 +69,10 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry: () => void
     </div>
   );
 }
+
+/** Whether trying again may help: a refusal of the request itself is final. */
+const isPassing = (error: unknown): boolean =>
+  !(error instanceof ApiError) || error.status >= 500 || error.status === 429 || error.status === 401;
 
 function failureOf(error: unknown, status: number): { title: string; says: string } {
   const { failed } = common;

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { options, type ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { changeQuery, scrolledHere } from '../address/address.ts';
 import { useAddress } from '../address/use-address.ts';
@@ -228,8 +228,30 @@ const Space = ({ rows, columns }: { rows: number; columns: number }) =>
     </tr>
   );
 
+/** Renders what changes before it returns: a browser lays paper out as soon as its listeners have returned. */
+function atOnce(change: () => void): void {
+  const { debounceRendering: before } = options;
+  options.debounceRendering = (render) => render();
+  change();
+  if (before) options.debounceRendering = before;
+  else delete options.debounceRendering;
+}
+
+/** Whether the page is being printed: on paper every row is in sight. */
+function useIsPrinted(): boolean {
+  const [isPrinted, setPrinted] = useState(false);
+  useLayoutEffect(() => {
+    const print = matchMedia('print');
+    const changed = (): void => atOnce(() => setPrinted(print.matches));
+    print.addEventListener('change', changed);
+    return () => print.removeEventListener('change', changed);
+  }, []);
+  return isPrinted;
+}
+
 function useRowsInSight(scroller: { current: HTMLDivElement | null }, count: number): { first: number; last: number } {
   const [range, setRange] = useState({ first: 0, last: 40 });
+  const isPrinted = useIsPrinted();
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element || count === 0) return undefined;
@@ -255,6 +277,7 @@ function useRowsInSight(scroller: { current: HTMLDivElement | null }, count: num
       removeEventListener('resize', see);
     };
   }, [scroller, count]);
+  if (isPrinted) return { first: 0, last: count };
   return count === 0
     ? { first: 0, last: 0 }
     : { first: Math.min(range.first, count), last: Math.min(range.last, count) };

@@ -102,6 +102,16 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.setViewportSize(DESKTOP);
   });
 
+  test('on paper every row stands, and no navigation', async () => {
+    await at('/apps', /edge-0/);
+    expect(await rows().count()).toBeLessThan(APPS);
+    await page.emulateMedia({ media: 'print' });
+    await expect.poll(() => rows().count()).toBe(APPS);
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    await page.emulateMedia({ media: null });
+    await expect.poll(() => rows().count()).toBeLessThan(APPS);
+  });
+
   test('a failed daemon is found in two clicks, with its words; the others are left out', async () => {
     await at('', /Newest events/);
     const failed = page.locator('main').getByRole('link', { name: /^Failed \d+/ });

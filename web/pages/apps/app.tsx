@@ -92,7 +92,7 @@ function AppFacts({ accountId, app }: { accountId: string; app: PanelAppDetail }
         [facts.lastSeen, <Time key="seen" at={app.lastSeenAt} />],
         [facts.platform, <Name key="platform">{app.platform}</Name>],
         [facts.version, <Name key="version">{app.agentVersion}</Name>],
-        [facts.connection, app.connection === 'cloud' ? facts.cloud : facts.private],
+        [facts.connection, app.enrolledAt === null ? undefined : facts[app.connection]],
         [facts.configuration, <Acknowledged key="acknowledged" of={app.acknowledged} />],
         [
           facts.reviews,
