@@ -20,7 +20,7 @@ export interface KeptRevision extends OtelRevisionRecord {
 }
 
 /** Whether the revision belongs to the configuration, and not to one that was purged before it. */
-export const isKept = (otel: OtelRecord | undefined, revision: number): boolean =>
+const isKept = (otel: OtelRecord | undefined, revision: number): boolean =>
   revision >= (otel?.config?.keptFrom ?? Number.POSITIVE_INFINITY);
 
 /**
