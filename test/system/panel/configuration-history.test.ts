@@ -58,6 +58,10 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.getByLabel('From', { exact: true }).selectOption('Revision 1');
     await page.getByLabel('To', { exact: true }).selectOption('Revision 2');
     await expect.poll(() => differences.innerText()).toMatch(/Endpoint\s+https:\/\/a\.\S+\s+https:\/\/b\./);
+    // The address has the pair.
+    await expect.poll(() => page.url()).toMatch(/\?from=1&to=2$/);
+    await page.reload();
+    await expect.poll(() => differences.innerText()).toMatch(/Revision 1\s+Revision 2\s+Endpoint/);
     await page.getByLabel('From', { exact: true }).selectOption('Revision 2');
     await page.getByText('They have the same content.').waitFor();
     expect(visited.faults).toEqual([]);

@@ -57,7 +57,7 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
         same={texts.dialog.sameAsNow}
       />
       <p>{configuration.dialog.devices(now.devices)}</p>
-      <Form ready={isSound} onSend={run}>
+      <Form ready={isSound} unsaved={header.value !== ''} onSend={run}>
         {isNeeded && <HeaderChoice header={header} onHeader={setHeader} />}
         {!isNeeded && now.authHeaderSet && <p>{texts.dialog.stays}</p>}
         <FormEnd error={error} busy={busy} disabled={!isSound} onCancel={onClose}>

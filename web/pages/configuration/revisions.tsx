@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { anyText, useQuery } from '../../address/use-query.ts';
 import { account, type Configuration, type ConfigurationRevision } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { audit } from '../../text/audit.ts';
@@ -139,10 +140,13 @@ function rolloutText(rollout: ConfigurationRevision['rollout']): string {
   return told.length === 0 ? texts.noDaemons : told.join(', ');
 }
 
+/** The numbers of the two that are compared. */
+const PAIR = { from: anyText(16), to: anyText(16) };
+
 /** How any two of them differ; at first the newest and the one before it. */
 function Comparison({ revisions }: Pick<ListProps, 'revisions'>) {
-  const [chosen, setChosen] = useState<{ readonly from?: string; readonly to?: string }>({});
-  const [to, from] = [numbered(revisions, chosen.to) ?? revisions[0], numbered(revisions, chosen.from) ?? revisions[1]];
+  const { state, change } = useQuery(PAIR);
+  const [to, from] = [numbered(revisions, state.to) ?? revisions[0], numbered(revisions, state.from) ?? revisions[1]];
   if (!from || !to) return null;
   const options = revisions.map(({ revision }) => [String(revision), texts.named(revision)] as const);
   return (
@@ -153,13 +157,13 @@ function Comparison({ revisions }: Pick<ListProps, 'revisions'>) {
           label={texts.from}
           value={String(from.revision)}
           options={options}
-          onValue={(value) => setChosen({ ...chosen, from: value })}
+          onValue={(value) => change({ from: value })}
         />
         <Select
           label={texts.to}
           value={String(to.revision)}
           options={options}
-          onValue={(value) => setChosen({ ...chosen, to: value })}
+          onValue={(value) => change({ to: value })}
         />
       </div>
       <Differences
@@ -172,7 +176,5 @@ function Comparison({ revisions }: Pick<ListProps, 'revisions'>) {
   );
 }
 
-const numbered = (
-  revisions: readonly ConfigurationRevision[],
-  revision: string | undefined,
-): ConfigurationRevision | undefined => revisions.find((one) => String(one.revision) === revision);
+const numbered = (revisions: readonly ConfigurationRevision[], revision: string): ConfigurationRevision | undefined =>
+  revisions.find((one) => String(one.revision) === revision);
