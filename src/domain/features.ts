@@ -4,6 +4,7 @@ import { audit } from './audit/feature.ts';
 import type { Sweep } from './cleanup/sweep.ts';
 import { devices } from './devices/feature.ts';
 import { mutation } from './mutation/feature.ts';
+import { otelConfig } from './otel-config/feature.ts';
 import { resourceBindings } from './resource-bindings/feature.ts';
 import { sessions } from './sessions/feature.ts';
 import { signIns } from './sign-ins/feature.ts';
@@ -25,6 +26,7 @@ const FEATURES = [
   audit,
   devices,
   mutation,
+  otelConfig,
   resourceBindings,
   sessions,
   signIns,

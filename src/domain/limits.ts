@@ -98,6 +98,8 @@ export const LIMITS = {
   reviewBytesPerAppMax: 262_144,
   reviewNoteCodePointsMax: 500,
   rolloutFailuresMax: 20,
+  /** Of the configuration of an account. It never changes: the slots of the stored ones follow from it. */
+  otelRevisionsMax: 50,
 
   idempotencyKeptMs: DAY_MS,
   idempotencyKeptPerAccountMax: 1000,

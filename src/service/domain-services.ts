@@ -33,7 +33,7 @@ import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createDeviceConfigs } from '../domain/otel-config/delivered-config.ts';
 import { createOtelConfigs } from '../domain/otel-config/otel-config.ts';
 import { createAccountRollouts } from '../domain/otel-config/account-rollouts.ts';
-import { createRollouts } from '../domain/otel-config/rollout.ts';
+import { createRollouts, staleAfterMs } from '../domain/otel-config/rollout.ts';
 import { CACHED_GROUPS } from '../domain/records/keys.ts';
 import { createQuotas } from '../domain/quota/quotas.ts';
 import type { OperatorToken } from '../domain/replicas/operator-tokens.ts';
@@ -153,7 +153,7 @@ export function createDomainServices(core: Core) {
     apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
     appConsents: createAppConsents(mutations),
     recoveries: createRecoveries(mutations),
-    otelConfigs: createOtelConfigs({ ...mutations, envelope }),
+    otelConfigs: createOtelConfigs({ ...mutations, envelope, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }),
     rollouts: createRollouts(mutations, config.pollIntervalSeconds),
     accountRollouts: createAccountRollouts(core),
     auditVerifier: createAuditVerifier({ store, fleet }),

@@ -219,14 +219,23 @@ describe('a record that the commit before wrote', () => {
   });
 });
 
+/** The beginning of the shape of a configuration with its header. */
+const CONFIGURATION =
+  'd/a/*/otel {revision:number,tag:string,at:number,config:{enabled:boolean,endpoint:string,evidenceLevel:string,' +
+  'header:{keyNumber:number,wrappedKey:string,box:string}';
+
 /** The shapes that have a new field since: an older version keeps it, as its schemas are loose (ADR 0023). */
-const ADDED: Readonly<Record<string, string>> = Object.fromEntries(
-  ['chain/*', 'chain/operator'].map((key) => {
+const ADDED: Readonly<Record<string, string>> = Object.fromEntries<string>([
+  ...['chain/*', 'chain/operator'].map((key): readonly [string, string] => {
     const block = 'number:number,digest:string';
     const shape = `${key} {${block},at:number,through:number,base:{${block}},cutting:boolean`;
     return [`${shape}}`, `${shape},own:{bytes:number,number:number,base:number}}`];
   }),
-);
+  [`${CONFIGURATION}}}`, `${CONFIGURATION},keptFrom:number}}`],
+]);
+
+/** A kind of records that came since, outside of what an older version reads. */
+const SINCE = /^revision\//;
 
 /** The keys of a run that stopped do not have these, or not always. */
 const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate(?:-ages)?\/|compaction$|purge\/)/;
@@ -239,7 +248,7 @@ const OF_BACKUP = /^last-backup |"action":"backup\.begun"/;
  */
 function shapesOf(entries: readonly Entry[]): readonly string[] {
   const shapes = entries
-    .filter(({ key }) => !TRANSIENT.test(key))
+    .filter(({ key }) => !TRANSIENT.test(key) && !SINCE.test(key))
     .filter(({ key, value }) => !OF_BACKUP.test(`${key} ${value}`) && !`${key} ${value}`.includes(BOUND.accountId))
     .map(({ key, value }) => {
       const kind = key.replaceAll(/(?<=\/)(?:[\w-]*\d[\w-]*|[\w-]{12,})(?=\/|$)/g, '*');

@@ -9,7 +9,7 @@ import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
-import type { Configuration } from '../../src/api/contract/panel/configuration.ts';
+import type { Configuration, ConfigurationRevision } from '../../src/api/contract/panel/configuration.ts';
 import type { AuditEntry, AuditPage, ReviewCounts } from '../../src/api/contract/panel/history.ts';
 import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';
@@ -29,6 +29,7 @@ export type {
   AuditPage,
   AuditVerification,
   Configuration,
+  ConfigurationRevision,
   ConsentedApp,
   CreatedApiKey,
   Invitation,
@@ -141,6 +142,9 @@ export const account = (accountId: string) => ({
   deleteApp: (appId: string) => ask('DELETE /accounts/:accountId/apps/:appId', { accountId, appId }),
   configuration: (with_: Signal = {}) => ask('GET /accounts/:accountId/otel-config', { accountId, ...with_ }),
   storeConfiguration: (body: ConfigurationChange) => ask('PUT /accounts/:accountId/otel-config', { accountId, body }),
+  revisions: (with_: Signal = {}) => ask('GET /accounts/:accountId/otel-config/revisions', { accountId, ...with_ }),
+  restoreConfiguration: (body: { revision: number; seen: string; authHeader?: string }) =>
+    ask('POST /accounts/:accountId/otel-config/restore', { accountId, body }),
   purgeConfiguration: () => ask('DELETE /accounts/:accountId/otel-config', { accountId }),
   deliveries: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout/apps', { accountId, ...with_ }),
   rollout: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout', { accountId, ...with_ }),

@@ -1,6 +1,11 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
 import { listPanelApps, readPanelApp } from './operations/apps.ts';
-import { readConfiguration, storeConfiguration } from './operations/configuration.ts';
+import {
+  listConfigurationRevisions,
+  readConfiguration,
+  restoreConfiguration,
+  storeConfiguration,
+} from './operations/configuration.ts';
 import {
   FROM_V1,
   changeConsent,
@@ -104,6 +109,8 @@ export const OPERATIONS = [
   readPanelApp,
   readConfiguration,
   storeConfiguration,
+  listConfigurationRevisions,
+  restoreConfiguration,
   ...FROM_V1,
   readAccountRollout,
   listDeliveries,

@@ -43,3 +43,24 @@ export function collectorHeaders(value: string): Record<string, string> {
   if (name === undefined || namedValue === undefined || NEVER_SPLIT.test(name)) return { Authorization: value };
   return { [name]: namedValue };
 }
+
+/** The part of a configuration by which its header is judged. */
+export interface HeaderOf {
+  readonly endpoint: string;
+  readonly authHeaderSet: boolean;
+}
+
+/**
+ * Whether the restoration of a revision must say which header it shall have: the stored header goes to no origin that
+ * it was not stored for, and one that the revision had may be gone. The panel asks by the same rule.
+ * @param now the configuration as it is
+ */
+export function needsHeader(now: HeaderOf, revision: HeaderOf): boolean {
+  // Without an endpoint, nothing is sent anywhere.
+  if (revision.endpoint === '') return false;
+  if (now.authHeaderSet) return originOf(now.endpoint) !== originOf(revision.endpoint);
+  return revision.authHeaderSet;
+}
+
+/** The scheme, host and port of an endpoint; `''` without one. */
+const originOf = (endpoint: string): string => (URL.canParse(endpoint) ? new URL(endpoint).origin : '');

@@ -9,12 +9,14 @@ import type { Envelope } from '../keys/envelope.ts';
 import { authorisedBy, type Authorised } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import type { MutationDeps, Step, Unchanged } from '../mutation/step.ts';
+import { isUnchanged, withParts, type MutationDeps, type Step, type Unchanged } from '../mutation/step.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { OtelRecord } from '../records/otel-records.ts';
 import type { Sealed } from '../records/shapes.ts';
 import { Refusal } from '../refusal.ts';
+import { restoring, type Restoration, type Wanted } from './restoration.ts';
+import { keeping } from './revisions.ts';
 
 /** Section 2.3: the body of a read. */
 export interface OtelConfig {
@@ -48,7 +50,7 @@ export interface TaggedConfig {
 export type IsMeant = (tag: string, isStored: boolean) => boolean;
 
 /** The conditions of a change, beside its authority. */
-interface StoreConditions {
+export interface StoreConditions {
   readonly isMeant?: IsMeant | undefined;
   /** False where a stored header that the change does not name may be sent to no other address (A18). */
   readonly mayMoveHeader?: boolean;
@@ -79,6 +81,12 @@ export interface OtelConfigs {
    *   meant for what is there; StoreUnavailable; Busy
    */
   store(caller: Caller, change: OtelChange, conditions?: StoreConditions): Promise<TaggedConfig>;
+  /**
+   * Stores what a kept revision has, as a new revision. It changes nothing where all is so already.
+   * @throws Refusal `not_found` where it is not kept, `invalid_auth_header` where the header must be named, or as
+   *   `store`; StaleRead; StoreUnavailable; Busy
+   */
+  restore(caller: Caller, restoration: Restoration, conditions?: StoreConditions): Promise<TaggedConfig>;
   /** Tells whether `store` would change nothing. @throws StoreUnavailable where the header's key is not here yet */
   holds(account: AccountReader, change: OtelChange): Promise<boolean>;
   /**
@@ -90,6 +98,8 @@ export interface OtelConfigs {
 
 interface OtelDeps extends MutationDeps {
   readonly envelope: Envelope;
+  /** As `staleAfterMs()`, for the rollouts that are kept with the revisions. */
+  readonly staleAfterMs: number;
 }
 
 /** Creates the operations on configurations; see `OtelConfigs`. */
@@ -100,7 +110,9 @@ export function createOtelConfigs(deps: OtelDeps): OtelConfigs {
       const header = openHeader(deps.envelope, account.id, record);
       return { config: view(record, header !== undefined), tag: contentName(record, header) };
     },
-    store: (caller, change, conditions) => store(deps, caller, change, conditions),
+    store: (caller, change, conditions) => store(deps, caller, async () => ({ change }), conditions),
+    restore: (caller, restoration, conditions) =>
+      store(deps, caller, (before) => restoring(deps.store, caller.accountId, before, restoration), conditions),
     async holds(account, change) {
       return compare(deps.envelope, account.id, (await account.otel())?.record, change).unchanged;
     },
@@ -139,7 +151,7 @@ interface Generated {
 async function store(
   deps: OtelDeps,
   caller: Caller,
-  change: OtelChange,
+  wantedOver: (before: OtelRecord | undefined) => Promise<Wanted>,
   { isMeant, mayMoveHeader = true }: StoreConditions = {},
 ): Promise<TaggedConfig> {
   const { accountId } = caller;
@@ -149,9 +161,15 @@ async function store(
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
     const before = await account.otel();
     check(isMeant, deps, accountId, before?.record);
+    const { change, restores } = await wantedOver(before?.record);
     if (!mayMoveHeader && movesHeader(before?.record, change)) throw new Refusal('proof_required');
     const key = typeof change.authHeader === 'object' ? await sealingKey(reader, deps.envelope) : undefined;
-    return decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
+    const step = decideStore({ envelope: deps.envelope, key }, caller, before, change, generated, authorised);
+    if (isUnchanged(step)) return step;
+    const restored = restores === undefined ? {} : { restores };
+    const next = { revision: revisionAfter(before), ...step.result.config, ...restored };
+    const kept = await keeping(deps, { reader, account, origin: caller.origin, before: before?.record, next });
+    return withParts({ ...step, detail: { ...step.detail, ...restored } }, kept);
   };
   return await mutate(deps, caller.origin, plan, caller.reader);
 }
@@ -203,12 +221,13 @@ function decideStore(
   // It is sealed for this attempt alone: at the next one another key may be active.
   const sealed = key && next && !kept ? envelope.seal(next, headerContext(accountId), key.number) : undefined;
   const header = kept ?? sealed;
+  const revision = revisionAfter(before);
   const record: OtelRecord = {
     ...before?.record,
-    revision: (before?.record.revision ?? 0) + 1,
+    revision,
     tag: generated.tag,
     at: origin.at,
-    config: { ...old, enabled, endpoint, evidenceLevel, ...(header && { header }) },
+    config: { keptFrom: revision, ...old, enabled, endpoint, evidenceLevel, ...(header && { header }) },
   };
   if (!header) delete record.config?.header;
   const replaced =
@@ -229,6 +248,8 @@ function decideStore(
     result: { config, tag: contentName(record, next) },
   };
 }
+
+const revisionAfter = (before: Versioned<OtelRecord> | undefined): number => (before?.record.revision ?? 0) + 1;
 
 /**
  * Whether the change switches the export off, or removes the header, and neither adds one nor switches on. Either can
@@ -255,7 +276,12 @@ async function purge(deps: OtelDeps, caller: Caller, isMeant?: IsMeant): Promise
       action: 'otel.purged',
       detail: { revision: record.revision, authHeader: config.header ? 'removed' : 'none' },
       expect: [...expect, expectUnchanged(before)],
-      write: [put(KEYS.otel(accountId), record), purgeNote(marker, origin.at, config.header), ...write],
+      write: [
+        put(KEYS.otel(accountId), record),
+        { removeAll: KEYS.otelRevision.under(accountId) },
+        purgeNote(marker, origin.at, config.header),
+        ...write,
+      ],
       result: undefined,
     };
   };

@@ -233,6 +233,22 @@ export function createRollouts({ store, fleet, clock }: RolloutDeps, pollInterva
   }
 }
 
+/**
+ * Counts how far the current configuration of an account has come; it reads the acknowledgements only where a device
+ * may have one.
+ * @throws StoreUnavailable
+ */
+export async function rolloutCounts(
+  store: Pick<Store, 'list'>,
+  account: AccountReader,
+  facts: Pick<RolloutFacts, 'now' | 'staleAfterMs'>,
+): Promise<RolloutCounts> {
+  const found = await factsOf(account);
+  const acks = found.apps.some(receives) ? await acksOf(store, account.id) : new Map<string, AckRecord>();
+  const { applied, failed, pending, stale } = rolloutOf({ ...facts, ...found, acks });
+  return { applied, failed, pending, stale };
+}
+
 /** Reads the facts of an account that a rollout is computed from. @throws StoreUnavailable */
 export async function factsOf(
   account: AccountReader,
@@ -248,7 +264,7 @@ export async function factsOf(
 /** An acknowledgement is removed with its app, so an account has no more of them than apps. */
 const ACKS_PAGE = LIMITS.appsPerAccountMax;
 
-async function acksOf(store: Store, accountId: string): Promise<Map<string, AckRecord>> {
+async function acksOf(store: Pick<Store, 'list'>, accountId: string): Promise<Map<string, AckRecord>> {
   const page = await store.list({ prefix: KEYS.ack(accountId, ''), limit: ACKS_PAGE });
   const acks = new Map<string, AckRecord>();
   for (const entry of page.entries) noteAck(acks, entry);

@@ -74,6 +74,7 @@ export async function countRecords(store: Store, accountId: string, signal: Abor
     idempotencyScope(accountId),
     idempotencyScope(`${OPERATOR_AUDIT}-${accountId}`),
     KEYS.link.under(accountId),
+    KEYS.otelRevision.under(accountId),
   ];
   for (const prefix of prefixes) {
     for await (const { entries } of pagesOf(store, { prefix, limit: PAGE_ENTRIES_MAX }, signal)) {

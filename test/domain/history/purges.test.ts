@@ -52,6 +52,20 @@ async function configure({ muster, account }: Started, authHeader: string): Prom
   expect(status).toBe(200);
 }
 
+/** Stores a configuration of this endpoint, and so a revision. */
+async function pointTo({ muster, account }: Started, endpoint: string): Promise<void> {
+  const body = { enabled: true, endpoint };
+  const { status } = await call(`${muster.api}/v1/otel-config`, { method: 'PUT', token: account.apiKey, body });
+  expect(status).toBe(200);
+}
+
+/** More than are kept, so that some lie in slots that were written again. */
+const ENDPOINTS = Array.from({ length: 60 }, (_, index) => `https://former-${index}.example.com/of-the-history`);
+
+async function revisionsOf({ store, account }: Started): Promise<number> {
+  return (await entriesOf(store, KEYS.otelRevision.under(account.accountId))).length;
+}
+
 async function purge({ muster, account }: Started): Promise<void> {
   const purged = await call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: account.apiKey });
   expect(purged).toMatchObject({ status: 200, body: { deleted: true } });
@@ -130,6 +144,19 @@ describe('a purge on sqlite', () => {
     await until(async () => (await awaiting(started)) === WAYS.length);
   });
 
+  test('no byte of a former revision is left either', async () => {
+    await using started = await start({});
+    for (const endpoint of ENDPOINTS) await pointTo(started, endpoint);
+    expect(await revisionsOf(started)).toBe(50);
+    const last = ENDPOINTS.at(-1) ?? '';
+    expect(filesWith(rawFiles(started.muster.dataDir), last).length).toBeGreaterThan(0);
+    await purge(started);
+    expect(await revisionsOf(started), 'from the answer on').toBe(0);
+    await roundOfPurges(started);
+    const after = rawFiles(started.muster.dataDir);
+    expect(ENDPOINTS.filter((endpoint) => filesWith(after, endpoint).length > 0)).toEqual([]);
+  });
+
   test('the same for many accounts at once, whose records split and merge pages', async () => {
     await using started = await start({});
     const accounts = await Promise.all(Array.from({ length: 40 }, () => tenant(started.muster)));
@@ -191,6 +218,19 @@ describe.skipIf(binary === undefined)(`a purge on etcd${binary ? '' : ` [skipped
         `by another key, ${way}`,
       ).toEqual([]);
     }
+  });
+
+  test('no old revision of the store has a former one of the configuration', async () => {
+    await using started = await start(fresh());
+    const { store, account } = started;
+    for (const endpoint of ENDPOINTS) await pointTo(started, endpoint);
+    const { revision } = await store.head();
+    const former = { prefix: KEYS.otelRevision.under(account.accountId), limit: 100 };
+    expect(await store.listAt(former, revision)).toMatchObject({ entries: { length: 50 } });
+    await purge(started);
+    expect(await revisionsOf(started), 'from the answer on').toBe(0);
+    await roundOfPurges(started);
+    expect(await store.listAt(former, revision)).toBe('compacted');
   });
 
   test('MUSTER_ETCD_COMPACT=never: it counts, and leaves the history alone', async () => {

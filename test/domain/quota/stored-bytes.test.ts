@@ -106,6 +106,7 @@ onEachStore('what an account stores', (stores) => {
       KEYS.idempotencyRecord(ACCOUNT, 'one'),
       KEYS.idempotencyRecord(`operator-${ACCOUNT}`, 'one'),
       KEYS.link(ACCOUNT, 'one'),
+      KEYS.otelRevision(ACCOUNT, 1),
     ];
     const others = [
       KEYS.lastSeen(ACCOUNT),
@@ -113,6 +114,7 @@ onEachStore('what an account stores', (stores) => {
       KEYS.opampAgent(ACCOUNT, 'one'),
       KEYS.review(ACCOUNT, 'one', 'e'),
       KEYS.app(OTHER_ACCOUNT, 'one'),
+      KEYS.otelRevision(OTHER_ACCOUNT, 1),
     ];
     for (const key of [...own, ...others]) await putAll(store, { [key]: large });
     await putAll(store, { [KEYS.chain(ACCOUNT)]: chainWith(5 * MIB) });

@@ -28,7 +28,7 @@ const ADDED = 'ofALaterVersion';
  * These are written anew as a whole, from what the replica itself has seen or does: no later version can add to them
  * what must outlive that.
  */
-const WRITTEN_ANEW = /^(?:replica|rate|rate-ages|pin|leader|compaction|d\/day$)/;
+const WRITTEN_ANEW = /^(?:replica|rate|rate-ages|pin|leader|compaction|revision|d\/day$)/;
 
 /** The kinds of records that this walk writes again. */
 const WRITTEN_AGAIN = [

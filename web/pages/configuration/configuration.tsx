@@ -11,6 +11,7 @@ import { Card, Page, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
 import { Timeline } from '../audit/timeline.tsx';
 import { ConfigurationForm } from './form.tsx';
+import { Revisions } from './revisions.tsx';
 import { RolloutDetail } from './rollout.tsx';
 
 const PURGE_EVERY_MS = 5000;
@@ -53,6 +54,7 @@ export function ConfigurationPage({ accountId }: PageProps) {
                 </div>
               </Card>
             </div>
+            <Revisions accountId={accountId} stored={data} isOwner={isOwner} onRestored={stored.reload} />
             <Card title={texts.history}>
               <Timeline
                 key={data.tag}

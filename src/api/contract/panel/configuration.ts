@@ -1,5 +1,16 @@
 import * as z from 'zod';
-import { appId, closedBody, count, described, entitlement, evidenceLevel, instantOrNull, named } from '../fields.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import {
+  appId,
+  closedBody,
+  count,
+  described,
+  entitlement,
+  evidenceLevel,
+  instant,
+  instantOrNull,
+  named,
+} from '../fields.ts';
 import { operation } from '../operation.ts';
 import { readRollout } from '../operator/rollout.ts';
 import { storeOtelConfig } from '../v1/otel-config.ts';
@@ -64,6 +75,98 @@ export const storeConfiguration = operation({
     description: 'The configuration to store.',
   }),
   refuse: { ...refuse, seen: 'invalid_request' },
+  errors: ['enterprise_required', 'changed_meanwhile'],
+  answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
+});
+
+const revisionNumber = (description: string) => described(z.int().min(1), description, 6);
+
+const author = named(
+  'RevisionAuthor',
+  z.object({
+    kind: described(
+      z.enum(['user', 'key', 'operator', 'kubernetes', 'muster']),
+      'A user, an API key, a token of the operator, a custom resource, or the service itself.',
+      'user',
+    ),
+    id: described(
+      z.string(),
+      'The id of the user or the API key, the name of the token, or namespace, kind and name of the resource.',
+      'p7q2r9s4t1u6v3w8',
+    ),
+    name: described(z.string(), 'The name that the user or the API key had then; empty for others.', 'Ann Example'),
+  }),
+  'The author of a revision.',
+);
+
+const revision = named(
+  'ConfigurationRevision',
+  z.object({
+    revision: revisionNumber('The number of the revision.'),
+    at: instant('When it was stored.'),
+    by: author,
+    enabled: described(z.boolean(), 'Whether daemons exported to the collector.', true),
+    endpoint: described(z.string(), 'The address of the collector; empty without one.', 'https://otel.example.com'),
+    authHeaderSet: described(z.boolean(), 'Whether a header was stored with it.', true),
+    evidenceLevel,
+    restores: described(z.int().min(1).nullable(), 'The revision that this one restored; null for others.', 4),
+    rollout: described(
+      z
+        .object({
+          applied: count('Daemons that had applied it.', 90),
+          failed: count('Daemons that could not apply it.', 1),
+          pending: count('Daemons that had not acknowledged it.', 3),
+          stale: count('Daemons that were silent.', 1),
+        })
+        .nullable(),
+      'How far the current revision has come, or a former one had when the next one replaced it; null where that is not known.',
+      undefined,
+    ),
+  }),
+  'A revision of the configuration, without its secret.',
+);
+export type ConfigurationRevision = z.infer<typeof revision>;
+
+export const listConfigurationRevisions = operation({
+  id: 'listConfigurationRevisions',
+  method: 'get',
+  path: `${ACCOUNT}/otel-config/revisions`,
+  access: 'viewer',
+  summary: 'List the revisions of the configuration',
+  description:
+    'Lists the last revisions of the configuration that are kept, the newest first. A purge removes them all.',
+  answers: [
+    {
+      status: 200,
+      description: 'The revisions.',
+      schema: z
+        .object({ revisions: described(z.array(revision).max(LIMITS.otelRevisionsMax), 'The revisions.', undefined) })
+        .meta({ id: 'ConfigurationRevisions', description: 'The kept revisions of the configuration.' }),
+    },
+  ],
+});
+
+export const restoreConfiguration = operation({
+  id: 'restoreConfiguration',
+  method: 'post',
+  path: `${ACCOUNT}/otel-config/restore`,
+  access: 'owner',
+  freshProof: 'by-state',
+  summary: 'Restore a revision of the configuration',
+  description:
+    'Stores what a kept revision has, as a new revision. The header that is stored now stays where the revision has an endpoint ' +
+    'of the same origin; for another origin, and where the header of the revision is not stored any more, `authHeader` must be ' +
+    'sent, and is empty for none: otherwise it is refused with `invalid_auth_header`. Another address for a header that is stored ' +
+    'needs a fresh proof, or the header anew.',
+  body: closedBody(
+    z.object({
+      revision: revisionNumber('The revision to restore.'),
+      seen: tag,
+      authHeader: storeOtelConfig.body.shape.authHeader,
+    }),
+    { id: 'RestoreConfigurationRequest', description: 'The revision to restore.' },
+  ),
+  refuse: { revision: 'invalid_request', seen: 'invalid_request', authHeader: 'invalid_auth_header' },
   errors: ['enterprise_required', 'changed_meanwhile'],
   answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
 });

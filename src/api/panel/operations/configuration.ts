@@ -1,12 +1,15 @@
 import { Secret } from '../../../domain/credentials/secret.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { StaleRead } from '../../../domain/mutation/stale-read.ts';
+import type { StoreConditions } from '../../../domain/otel-config/otel-config.ts';
 import { purgeStateOf } from '../../../domain/otel-config/purge-state.ts';
+import { keptRevisions, type KeptRevision } from '../../../domain/otel-config/revisions.ts';
+import { rolloutCounts, staleAfterMs, type RolloutCounts } from '../../../domain/otel-config/rollout.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
-import { handle, type PanelServices } from '../request/route.ts';
+import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
 async function configurationOf(
@@ -39,16 +42,38 @@ export const readConfiguration = handle(operations.readConfiguration)(async (req
  * proof to no other address for a header that the request does not have.
  */
 export const storeConfiguration = handle(operations.storeConfiguration)(async (request, services) => {
-  const { caller, body, accountId, signedIn } = request;
-  const { enabled, endpoint = '', authHeader, evidenceLevel, seen } = body;
-  const header = authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);
+  const { enabled, endpoint = '', authHeader, evidenceLevel, seen } = request.body;
+  const change = { enabled, endpoint, authHeader: headerOf(authHeader), evidenceLevel };
+  return await changed(request, services, seen, (conditions) =>
+    services.otelConfigs.store(request.caller, change, conditions),
+  );
+});
+
+/** POST /panel/v1/accounts/{accountId}/otel-config/restore: under the conditions of a change. */
+export const restoreConfiguration = handle(operations.restoreConfiguration)(async (request, services) => {
+  const { revision, authHeader, seen } = request.body;
+  const restoration = { revision, authHeader: headerOf(authHeader) };
+  return await changed(request, services, seen, (conditions) =>
+    services.otelConfigs.restore(request.caller, restoration, conditions),
+  );
+});
+
+const headerOf = (authHeader: string | undefined): Secret | 'remove' | undefined =>
+  authHeader === '' ? 'remove' : authHeader === undefined ? undefined : new Secret(authHeader);
+
+/** Makes a change unless the user has not seen what is there, and answers the configuration after it. */
+async function changed(
+  { accountId, signedIn }: PanelRequest<unknown>,
+  services: PanelServices,
+  seen: string | undefined,
+  change: (conditions: StoreConditions) => Promise<unknown>,
+): Promise<{ status: 200; body: operations.Configuration }> {
   const { proof } = signedIn.session.record;
-  const conditions = {
-    isMeant: seen === undefined ? undefined : (tag: string) => tag === seen,
-    mayMoveHeader: proof !== undefined && isFresh(proof.at, services.clock.now()),
-  };
   try {
-    await services.otelConfigs.store(caller, { enabled, endpoint, authHeader: header, evidenceLevel }, conditions);
+    await change({
+      isMeant: seen === undefined ? undefined : (tag) => tag === seen,
+      mayMoveHeader: proof !== undefined && isFresh(proof.at, services.clock.now()),
+    });
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
     throw error;
@@ -57,4 +82,54 @@ export const storeConfiguration = handle(operations.storeConfiguration)(async (r
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   return { status: 200, body: await configurationOf(account, services) };
+}
+
+/** GET /panel/v1/accounts/{accountId}/otel-config/revisions. */
+export const listConfigurationRevisions = handle(operations.listConfigurationRevisions)(async (request, services) => {
+  const account = await accountOf(request);
+  const { store, clock, pollIntervalSeconds } = services;
+  const otel = (await account.otel())?.record;
+  const kept = await keptRevisions(store, account.id, otel);
+  const facts = { now: clock.now(), staleAfterMs: staleAfterMs(pollIntervalSeconds) };
+  const isCurrent = ({ revision }: KeptRevision): boolean => revision === otel?.revision;
+  const current = kept.some(isCurrent) ? await rolloutCounts(store, account, facts) : undefined;
+  const revisions = kept.map((one) => revisionBody(one, isCurrent(one) ? current : one.rollout));
+  return { status: 200, body: { revisions } };
 });
+
+function revisionBody(
+  { revision, at, by, enabled, endpoint, authHeaderSet, evidenceLevel, restores }: KeptRevision,
+  rollout: RolloutCounts | undefined,
+): operations.ConfigurationRevision {
+  return {
+    revision,
+    at: dateTime(at),
+    by: authorOf(by),
+    enabled,
+    endpoint,
+    authHeaderSet,
+    evidenceLevel,
+    restores: restores ?? null,
+    rollout: rollout ? countsOf(rollout) : null,
+  };
+}
+
+const countsOf = ({ applied, failed, pending, stale }: RolloutCounts): RolloutCounts => ({
+  applied,
+  failed,
+  pending,
+  stale,
+});
+
+function authorOf({ actor, name = '' }: KeptRevision['by']): operations.ConfigurationRevision['by'] {
+  const [, kind = '', id = ''] = /^([a-z]+)(?::(.*))?$/s.exec(actor) ?? [];
+  switch (kind) {
+    case 'user':
+    case 'key':
+    case 'operator':
+    case 'kubernetes':
+      return { kind, id, name };
+    default:
+      return { kind: 'muster', id, name };
+  }
+}
