@@ -16,3 +16,9 @@ export const hashOfKey = ({ hash, expiring }: ApiKeyRecord): string => expiring?
 /** A11: a key is valid while now < expiresAt. */
 export const isExpiredKey = ({ expiring }: ApiKeyRecord, now: number): boolean =>
   expiring !== undefined && now >= expiring.expiresAt;
+
+/** The record with an expiry that is no later than this; one that it has stays where that is earlier. */
+export function endingBy(record: ApiKeyRecord, expiresAt: number): ApiKeyRecord {
+  const earlier = Math.min(record.expiring?.expiresAt ?? Infinity, expiresAt);
+  return { ...record, hash: '', expiring: { ...record.expiring, hash: hashOfKey(record), expiresAt: earlier } };
+}

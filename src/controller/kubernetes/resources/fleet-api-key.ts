@@ -120,6 +120,7 @@ async function register(
   const { accountId } = binding.record;
   const { keyId, hash } = pending;
   const expiresAt = expiryOf(spec);
+  const validUntil = origin.at + overlapMs;
   const after: BindingRecord = {
     ...rest,
     generation,
@@ -130,7 +131,7 @@ async function register(
       secretName: spec.secretRef.name,
       ...(expiresAt !== undefined && { expiresAt }),
     },
-    ...(key && { previousKey: { keyId: key.keyId, validUntil: origin.at + overlapMs } }),
+    ...(key && { previousKey: { keyId: key.keyId, validUntil } }),
     ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
   };
   await context.boundKeys.register(
@@ -141,7 +142,7 @@ async function register(
       hash,
       name: displayNameOf({ spec, name }),
       expiresAt,
-      ...(key && registered.key && { follows: key.keyId }),
+      ...(key && registered.key && { follows: { keyId: key.keyId, validUntil } }),
     },
     context.bindings.precondition(uid, binding, after),
   );
