@@ -104,6 +104,9 @@ export const LIMITS = {
 
   accountNameCodePointsMax: 200,
   apiKeysPerAccountMax: 200,
+  /** So long the secret of an API key works beside the next one, by default and at most. */
+  keyGraceSeconds: 86_400,
+  keyGraceSecondsMax: 604_800,
   /** Names in one request of API keys that go on where their maker goes. */
   keptKeysMax: 500,
   usersMax: 10_000,

@@ -1,6 +1,7 @@
 import { expectUnchanged, type Store } from '../../store/port.ts';
 import { existing } from '../accounts/accounts.ts';
-import { keyCreationStep, refusePastExpiry } from '../accounts/api-keys.ts';
+import { refusePastExpiry } from '../accounts/api-key-changes.ts';
+import { keyCreationStep } from '../accounts/api-keys.ts';
 import type { Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';

@@ -27,6 +27,7 @@ export const WITH_PROOF: Readonly<Record<string, string>> = {
   changeMember: 'the right to make keys and invitations',
   createInvitation: 'a link that lets somebody in',
   createApiKey: 'a secret that outlives the session',
+  rotateApiKey: 'a secret that outlives the session',
   storeConfiguration: 'another address for a header that is stored: the header goes there',
   rotateKeys: 'what every replica seals secrets with',
 };
@@ -51,6 +52,7 @@ export const WITHOUT_PROOF: Readonly<Record<string, string>> = {
   deleteApp: TAKES_AWAY,
   purgeOtelConfig: TAKES_AWAY,
   revokeApiKey: TAKES_AWAY,
+  changeApiKey: TAKES_AWAY,
   decideReview: 'it lets nobody in',
   removeMember: TAKES_AWAY,
   withdrawInvitation: TAKES_AWAY,

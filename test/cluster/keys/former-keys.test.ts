@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Muster } from '../support/service/muster.ts';
-import { FakeClock } from '../support/time/fake-clock.ts';
-import type { ApiAccess } from './support/api-access.ts';
-import { sharedPlane } from './support/control-plane/shared-plane.ts';
-import { describeOn } from './support/control-plane/tools.ts';
-import { Namespace, operating, works } from './support/operated.ts';
-import { operatorAccount } from './support/operator-account.ts';
+import { Muster } from '../../support/service/muster.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import type { ApiAccess } from '../support/api-access.ts';
+import { sharedPlane } from '../support/control-plane/shared-plane.ts';
+import { describeOn } from '../support/control-plane/tools.ts';
+import { Namespace, operating, works } from '../support/operated.ts';
+import { operatorAccount } from '../support/operator-account.ts';
 
 /* A former key ends at its time by itself, also in a namespace in which the operator may do nothing any more. */
 
