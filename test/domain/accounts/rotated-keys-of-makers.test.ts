@@ -26,7 +26,7 @@ async function scene(panel: PanelMuster) {
     apiKey: body['apiKey'],
     rotate: (by: typeof ann, graceSeconds: number) =>
       ask(panel, by, rotation, { method: 'POST', body: { graceSeconds } }),
-    async remove(by: typeof ann, { userId }: typeof ann) {
+    remove: async (by: typeof ann, { userId }: typeof ann) => {
       const gone = await ask(panel, by, `/accounts/${accountId}/members/${userId}`, { method: 'DELETE' });
       expect(gone.status).toBe(204);
     },

@@ -110,7 +110,6 @@ export const listApiKeys = operation({
 const rotatedKey = z
   .object({ keyId, name, apiKey: apiKeyText, createdAt, expiresAt, formerExpiresAt })
   .meta({ id: 'RotatedApiKey', description: 'An API key with the text of its new secret.' });
-export type RotatedApiKey = z.infer<typeof rotatedKey>;
 
 export const rotateApiKey = operation({
   id: 'rotateApiKey',
