@@ -84,6 +84,23 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect(await works(muster, apiKey)).toBe(false);
   });
 
+  test.each([
+    ['rotated', (path: string) => operatorApi(muster, `${path}/rotation`, 'POST', {})],
+    [
+      'given an earlier end',
+      (path: string) => operatorApi(muster, path, 'PATCH', { expiresAt: '2099-01-01T00:00:00Z' }),
+    ],
+  ])('that was %s through the REST API says so until the spec changes', async (_what, change) => {
+    const apiKey = await issued();
+    const { status } = await change(`accounts/${accountId}/api-keys/${keyIdOf(apiKey)}`);
+    expect([200, 201]).toContain(status);
+    await team.ready('fkey', name, 'ChangedOutside');
+    await team.patch('fkey', name, { spec: { displayName: 'again' } });
+    await team.ready('fkey', name, 'Issued');
+    const next = (await team.secret(secret, 'apiKey')) ?? '';
+    expect([keyIdOf(next) === keyIdOf(apiKey), await works(muster, next)]).toEqual([false, true]);
+  });
+
   test('whose Secret is deleted has a successor, and stays valid for the overlap', async () => {
     const apiKey = await issued();
     await team.kubectl(['delete', 'secret', secret]);

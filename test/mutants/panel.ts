@@ -142,7 +142,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a key of a maker who goes outlives a race',
-    file: 'src/domain/accounts/api-keys.ts',
+    file: 'src/domain/accounts/key-maker.ts',
     search: ', write: [put(KEYS.user(user.id), user.record)] }',
     replacement: ' }',
     rule: 'A17: a key that is made meanwhile is dead, or a conflict.',

@@ -94,6 +94,8 @@ export const audit = {
     'resource.recovered': 'took up what a resource of its name had before',
     'resource.recovery-allowed': 'let a namespace take up what its resources had before',
     'key.created': 'created an API key',
+    'key.rotated': 'rotated an API key',
+    'key.changed': 'let an API key end earlier',
     'key.revoked': 'revoked an API key',
     'key.refused': 'was refused with an API key',
     'token.refused': 'was refused with an operator token',

@@ -1,4 +1,4 @@
-import type { ApiKey, ListedApiKey } from '../../domain/accounts/api-keys.ts';
+import type { ApiKey, ListedApiKey } from '../../domain/accounts/listed-key.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/api-keys.ts';
 import { REPLAYED } from '../http/request-headers.ts';
@@ -7,6 +7,7 @@ import { handle } from './route.ts';
 /** A key as every list shows it. */
 export const listedBody = (key: ListedApiKey) => ({
   ...keyBody(key),
+  formerExpiresAt: instantOrNull(key.formerExpiresAt),
   ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
   lastUsedAt: instantOrNull(key.lastUsedAt),
 });
@@ -39,6 +40,32 @@ export const listApiKeys = handle(operations.listApiKeys)(async ({ accountId }, 
   status: 200,
   body: { apiKeys: (await apiKeys.list(accountId)).map(listedBody) },
 }));
+
+/** POST /operator/v1/accounts/{accountId}/api-keys/{keyId}/rotation: the only response that holds the new secret. */
+export const rotateApiKey = handle(operations.rotateApiKey)(async (
+  { origin, accountId, keyId, body, idempotency },
+  { apiKeys },
+) => {
+  const { graceSeconds } = body;
+  const rotated = await apiKeys.rotate(origin, accountId, { keyId, graceSeconds }, idempotency);
+  return {
+    status: 201,
+    body: {
+      ...keyBody(rotated),
+      apiKey: rotated.apiKey.reveal(),
+      formerExpiresAt: instantOrNull(rotated.formerExpiresAt),
+    },
+    headers: rotated.replayed ? REPLAYED : [],
+  };
+});
+
+/** PATCH /operator/v1/accounts/{accountId}/api-keys/{keyId}. */
+export const changeApiKey = handle(operations.changeApiKey)(
+  async ({ origin, accountId, keyId, body }, { apiKeys }) => ({
+    status: 200,
+    body: listedBody(await apiKeys.endEarlier(origin, accountId, { keyId, expiresAt: body.expiresAt })),
+  }),
+);
 
 /** DELETE /operator/v1/accounts/{accountId}/api-keys/{keyId}. */
 export const revokeApiKey = handle(operations.revokeApiKey)(async ({ origin, accountId, keyId }, { apiKeys }) => {

@@ -22,7 +22,7 @@ import {
   listAccounts,
   readAccount,
 } from './accounts.ts';
-import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts';
+import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
 import { readBackup } from './backup.ts';
@@ -63,6 +63,8 @@ export const OPERATIONS = [
   changeAccountApp,
   createApiKey,
   listApiKeys,
+  rotateApiKey,
+  changeApiKey,
   revokeApiKey,
   listAudit,
   verifyAudit,

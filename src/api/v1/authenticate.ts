@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { hashOfKey, isExpiredKey } from '../../domain/records/key-expiry.ts';
+import { isExpiredSecret, matchedSecret } from '../../domain/records/key-expiry.ts';
 import type { AttemptReason } from '../../domain/access-audit/failed-attempts.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
@@ -13,6 +13,8 @@ import { NotAuthenticated } from '../http/errors.ts';
 export interface Authenticated {
   readonly account: AccountReader;
   readonly keyId: string;
+  /** The hash of the key's secret that the request had. */
+  readonly secret: string;
   readonly reader: FleetReader;
 }
 
@@ -32,10 +34,11 @@ export function authenticate(
     andThen(reader.accountOfKey(keyId), (found) => {
       if (!found) throw refused('unknown');
       const { record } = found.key;
-      if (!bearer.matches(hashOfKey(record))) throw refused('wrong_secret', found.account.id, keyId);
-      if (isExpiredKey(record, clock.now())) throw refused('expired', found.account.id, keyId);
+      const secret = matchedSecret(record, (hash) => bearer.matches(hash));
+      if (secret === undefined) throw refused('wrong_secret', found.account.id, keyId);
+      if (isExpiredSecret(record, secret, clock.now())) throw refused('expired', found.account.id, keyId);
       if (found.account.record.disabled) throw new Refusal('account_disabled');
-      return { account: found.account, keyId, reader };
+      return { account: found.account, keyId, secret, reader };
     }),
   );
 }

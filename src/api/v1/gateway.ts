@@ -49,13 +49,13 @@ export function createGateway(deps: GatewayDeps): RequestListener {
 }
 
 function authorize(
-  { exchange, context: { account, keyId, reader } }: AuthorizeRequest<Authenticated>,
+  { exchange, context: { account, keyId, secret, reader } }: AuthorizeRequest<Authenticated>,
   { requires }: { readonly requires?: 'enterprise' },
 ): () => V1Call {
   if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');
   return () => ({
     account,
-    caller: { accountId: account.id, authority: { keyId }, reader, origin: exchange.origin(`key:${keyId}`) },
+    caller: { accountId: account.id, authority: { keyId, secret }, reader, origin: exchange.origin(`key:${keyId}`) },
     headers: exchange.request.headers,
   });
 }

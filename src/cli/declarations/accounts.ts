@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { choice, CONNECTED, LIST, ONE, reading } from '../terminal/globals.ts';
+import { choice, CONNECTED, durationIn, LIST, ONE, reading } from '../terminal/globals.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
 import { commandsOf, IGNORE_MISSING } from './declare.ts';
@@ -23,6 +23,7 @@ const quotaIn = reading((text): number | 'default' | undefined => {
 }, `It is a whole number of MiB from 0 to ${QUOTA_MB_MAX}, or default.`);
 const QUOTA = 'what it may store, in MiB: 0 is no quota, and default that of the installation';
 const IDEMPOTENCY = ['--idempotency-key <key>', 'the same key creates once within 24 hours'] as const;
+const SAVE_KEY = ['--save-key <file>', 'write it to a new file for your eyes alone, in place of stdout'] as const;
 const ACCOUNT = ['-a, --account <account>', 'the account, by its id or its name'] as const;
 
 function addAccounts(accounts: Command, env: Environment): void {
@@ -63,17 +64,27 @@ function addAccounts(accounts: Command, env: Environment): void {
 function addApiKeys(keys: Command, env: Environment): void {
   const add = commandsOf(keys, env);
   const code = async () => {
-    const { createApiKey, listApiKeys, revokeApiKey } = await import('../commands/accounts/api-keys.ts');
-    return { createApiKey, listApiKeys, revokeApiKey };
+    const { createApiKey, listApiKeys, rotateApiKey, updateApiKey, revokeApiKey } =
+      await import('../commands/accounts/api-keys.ts');
+    return { createApiKey, listApiKeys, rotateApiKey, updateApiKey, revokeApiKey };
   };
   add('create', 'create an API key, which no other command shows', ONE, async () => (await code()).createApiKey)
     .requiredOption(...ACCOUNT)
     .option('-n, --name <name>', 'the name for people')
     .option('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn)
-    .option('--save-key <file>', 'write it to a new file for your eyes alone, in place of stdout')
+    .option(...SAVE_KEY)
     .option(...IDEMPOTENCY);
   const listing = 'list the API keys of an account, without their text';
   add('list', listing, LIST, async () => (await code()).listApiKeys).requiredOption(...ACCOUNT);
+  const rotating = 'give an API key another secret, which no other command shows';
+  add('rotate <key>', rotating, ONE, async () => (await code()).rotateApiKey)
+    .requiredOption(...ACCOUNT)
+    .option('--grace <duration>', 'how long the secret before it works on: a day without this', durationIn('0s', '7d'))
+    .option(...SAVE_KEY)
+    .option(...IDEMPOTENCY);
+  add('update <key>', 'let an API key end earlier', ONE, async () => (await code()).updateApiKey)
+    .requiredOption(...ACCOUNT)
+    .requiredOption('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn);
   const refusing = 'refuse an API key from now on';
   add('revoke <key>', refusing, [...ONE, 'yes'], async () => (await code()).revokeApiKey).requiredOption(...ACCOUNT);
 }

@@ -17,28 +17,13 @@ import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
 import { keyFields } from '../records/key-expiry.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
-
-/** An API key as the operator API shows it, without its text. */
-export interface ApiKey {
-  readonly keyId: string;
-  readonly name: string;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  /** The same; undefined where the key does not expire. */
-  readonly expiresAt: number | undefined;
-}
+import { endEarlier, refusePastExpiry, rotate, type RotatedKey } from './api-key-changes.ts';
+import { notedByMaker } from './key-maker.ts';
+import { listedKey, type ApiKey, type ListedApiKey } from './listed-key.ts';
 
 /** A key that was created, with its text. */
 interface NewlyMadeKey extends ApiKey {
   readonly apiKey: Secret;
-}
-
-/** A key as it is listed. */
-export interface ListedApiKey extends ApiKey {
-  /** The creator, as the audit names actors; undefined for keys of earlier versions. */
-  readonly createdBy: string | undefined;
-  /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
-  readonly lastUsedAt: number | undefined;
 }
 
 interface NewApiKey {
@@ -69,7 +54,30 @@ export interface ApiKeys {
   /** Lists the keys, oldest first. @throws Refusal `not_found`; StoreUnavailable */
   list(accountId: string): Promise<readonly ListedApiKey[]>;
   /**
-   * Revokes a key; no request that begins after this has resolved is authenticated by it (A12).
+   * Gives a key another secret, whose text is in this result alone, as that of a new key. The secret before it works on
+   * for the grace, and one former secret at most: the one before that ends with the answer. All end with the key.
+   * @throws Refusal `not_found`, `conflict` where the key has expired, `invalid_request` where the Idempotency-Key was
+   * used with another content; StoreUnavailable, Busy
+   */
+  rotate(
+    origin: Origin,
+    accountId: string,
+    rotation: { readonly keyId: string; readonly graceSeconds: number },
+    idempotency?: IdempotencyKey,
+  ): Promise<Created<RotatedKey>>;
+  /**
+   * Lets a key end at an earlier instant, in milliseconds since 1970, and its former secret no later.
+   * @throws Refusal `not_found`, `invalid_request` for an instant that is past, `conflict` for one that is later than
+   * the key's own, and where the key has expired; StoreUnavailable, Busy
+   */
+  endEarlier(
+    origin: Origin,
+    accountId: string,
+    change: { readonly keyId: string; readonly expiresAt: number },
+  ): Promise<ListedApiKey>;
+  /**
+   * Revokes a key with both of its secrets; no request that begins after this has resolved is authenticated by it
+   * (A12).
    * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
    */
   revoke(origin: Origin, accountId: string, keyId: string, precondition?: Precondition): Promise<void>;
@@ -82,15 +90,17 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
     async list(accountId) {
       const account = await existing(await deps.fleet.current(), accountId);
       const uses = await deps.keyUses.lastUses(accountId);
-      const keys = (await account.apiKeys()).map(({ id, record }) => ({
-        keyId: id,
-        name: record.name,
-        createdAt: record.createdAt,
-        expiresAt: record.expiring?.expiresAt,
-        createdBy: record.createdBy,
-        lastUsedAt: uses.get(id),
-      }));
+      const keys = (await account.apiKeys()).map((key) => listedKey(key, uses.get(key.id), deps.clock.now()));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
+    },
+    rotate: (origin, accountId, rotation, idempotency) => rotate(deps, origin, accountId, rotation, idempotency),
+    async endEarlier(origin, accountId, change) {
+      await endEarlier(deps, origin, accountId, change);
+      const account = await existing(await deps.fleet.current(), accountId);
+      const key = await account.apiKey(change.keyId);
+      if (!key) throw new Refusal('not_found');
+      const uses = await deps.keyUses.lastUses(accountId);
+      return listedKey(key, uses.get(key.id), deps.clock.now());
     },
     revoke: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>
       revoke(deps, origin, accountId, keyId, precondition),
@@ -123,16 +133,6 @@ async function create(
   return await deps.operatorCreates(origin, creation, idempotency);
 }
 
-/**
- * A17: a person who makes a key writes the own record as it is. Whoever takes the person's right away expects that
- * record, so that of both at once one conflicts (domain/users/made-keys.ts).
- */
-async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>): Promise<Step<T>> {
-  const user = actor.startsWith('user:') ? await reader.user(actor.slice('user:'.length)) : undefined;
-  if (!user) return step;
-  return withParts(step, { expect: [expectUnchanged(user)], write: [put(KEYS.user(user.id), user.record)] });
-}
-
 const keptKey = z.object({
   keyId: z.string(),
   name: z.string(),
@@ -145,11 +145,6 @@ const keptKey = z.object({
 function readKey(kept: string): NewlyMadeKey {
   const { keyId, name, apiKey, createdAt, expiresAt } = keptKey.parse(JSON.parse(kept));
   return { keyId, name, apiKey: new Secret(apiKey), createdAt, expiresAt };
-}
-
-/** @throws Refusal `invalid_request` where the expiry is not in the future */
-export function refusePastExpiry({ at }: Origin, expiresAt: number): void {
-  if (expiresAt <= at) throw new Refusal('invalid_request', 'expiresAt must be in the future.');
 }
 
 /**

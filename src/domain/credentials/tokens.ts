@@ -40,8 +40,12 @@ interface GeneratedApiKey {
 /** `mst_live_<keyId 12>_<secret 43><checksum 6>` */
 export function generateApiKey(random: RandomSource): GeneratedApiKey {
   const keyId = generateKeyId(random);
-  return { keyId, token: new Secret(withChecksum(`mst_live_${keyId}_${generateSecretWord(random)}`)) };
+  return { keyId, token: apiKeyOf(keyId, random) };
 }
+
+/** The same with an id that is there: another secret of that key. */
+export const apiKeyOf = (keyId: string, random: RandomSource): Secret =>
+  new Secret(withChecksum(`mst_live_${keyId}_${generateSecretWord(random)}`));
 
 /** `mst_code_<secret 43><checksum 6>` */
 export const generateEnrollCode = (random: RandomSource): Secret =>

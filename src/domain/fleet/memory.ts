@@ -2,6 +2,7 @@ import type { Entry } from '../../store/port.ts';
 import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
 import { systemClock, type Clock } from '../../time/clock.ts';
 import type { Versioned } from '../records/codec.ts';
+import { isMadeBy } from '../records/key-expiry.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type { NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';
@@ -144,7 +145,7 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
   /** There is no index: it is asked for when somebody goes, and 20,000 keys are looked through in some milliseconds. */
   *keysMadeBy(userId: string): Iterable<FoundKey> {
     for (const account of this.accounts()) {
-      for (const key of account.apiKeys()) if (key.record.createdBy === `user:${userId}`) yield { account, key };
+      for (const key of account.apiKeys()) if (isMadeBy(key.record, userId, this.now())) yield { account, key };
     }
   }
 

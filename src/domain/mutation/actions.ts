@@ -19,6 +19,9 @@ const ACTIONS = {
   'resource.recovered': 'upkeep',
   'resource.recovery-allowed': 'growth',
   'key.created': 'growth',
+  'key.rotated': 'growth',
+  // It takes away, and could be repeated without end: a revocation is what a full store takes.
+  'key.changed': 'growth',
   'key.revoked': 'vital',
   'app.created': 'growth',
   'app.enrolled': 'growth',

@@ -1,13 +1,19 @@
 import { expectUnchanged, type ChangeParts } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import type { AppRecord } from '../records/app-records.ts';
+import { matchedSecret } from '../records/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
  * The authority for a change of an account's records: an API key, the leader's precondition for a custom resource, or
  * the guard of the origin, which has judged a user of the panel.
  */
-export type Authority = { readonly keyId: string } | ResourceAuthority | { readonly guarded: true };
+export type Authority = KeyAuthority | ResourceAuthority | { readonly guarded: true };
+interface KeyAuthority {
+  readonly keyId: string;
+  /** The hash of the secret that the request had. */
+  readonly secret: string;
+}
 interface ResourceAuthority {
   readonly precondition: Precondition;
   /**
@@ -43,7 +49,7 @@ export interface Authorised extends ChangeParts {
  * `account_disabled` for a guard; StaleRead; StoreUnavailable
  */
 export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
-  if ('keyId' in authority) return await authorisedByKey(reader, accountId, authority.keyId);
+  if ('keyId' in authority) return await authorisedByKey(reader, accountId, authority);
   if ('guarded' in authority) return await authorisedByGuard(reader, accountId);
   return await authorisedByPrecondition(reader, accountId, authority.precondition);
 }
@@ -69,9 +75,15 @@ async function authorisedByPrecondition(
   return { account, expect: [expectAccount, ...precondition.expect], write: precondition.write };
 }
 
-async function authorisedByKey(reader: FleetReader, accountId: string, keyId: string): Promise<Authorised> {
+async function authorisedByKey(
+  reader: FleetReader,
+  accountId: string,
+  { keyId, secret }: KeyAuthority,
+): Promise<Authorised> {
   const found = await reader.accountOfKey(keyId);
   if (!found || found.account.id !== accountId) throw new Refusal('invalid_key');
+  // A rotation may have ended this secret since.
+  if (matchedSecret(found.key.record, (hash) => hash === secret) === undefined) throw new Refusal('invalid_key');
   if (found.account.record.disabled) throw new Refusal('account_disabled');
   return {
     account: found.account,

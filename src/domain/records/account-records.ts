@@ -36,8 +36,13 @@ export const accountRecords = {
       createdAt: instant,
       /** The hash of a key that expires (domain/records/key-expiry.ts). */
       expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
-      /** The actor that created it, as the audit names actors; absent for keys of earlier versions. */
+      /**
+       * The actor that made its secret, as the audit names actors: created it, or rotated it last; absent for keys of
+       * earlier versions.
+       */
       createdBy: z.string().optional(),
+      /** The secret before the last rotation works until then, too. A program that does not know it refuses that. */
+      former: z.looseObject({ hash: z.string(), expiresAt: instant, createdBy: z.string().optional() }).optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',

@@ -1,4 +1,5 @@
 import { expectUnchanged } from '../../store/port.ts';
+import { listedKey, type ListedApiKey } from '../accounts/listed-key.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -10,7 +11,7 @@ import {
   type Step,
   type Unchanged,
 } from '../mutation/step.ts';
-import { isExpiredKey } from '../records/key-expiry.ts';
+import { isExpiredKey, isMadeBy } from '../records/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedNow } from './roles.ts';
 
@@ -21,7 +22,7 @@ import { mappedNow } from './roles.ts';
  *
  * A person who makes a key writes the own user record, which every such commit expects: a key that is made meanwhile
  * makes it conflict, and is found by the next attempt. A key that is made later is refused, since the right is gone by
- * then.
+ * then. A person who rotates a key has made its secret, and whoever made the former one counts until that ends.
  *
  * Roles that the provider's groups give end by themselves, without anybody who could keep a key: their keys stay until
  * a person ends the membership, or disables or deletes the user.
@@ -142,16 +143,10 @@ export async function isOwner(reader: FleetReader, user: UserEntry, account: Acc
   return members.some(({ userId, role }) => userId === user.id && role === 'owner');
 }
 
-/** A living key, without its text. Times are milliseconds since 1970. */
-interface MadeKey {
+/** A living key, without its text. */
+interface MadeKey extends ListedApiKey {
   readonly accountId: string;
   readonly accountName: string;
-  readonly keyId: string;
-  readonly name: string;
-  readonly createdAt: number;
-  readonly expiresAt: number | undefined;
-  readonly createdBy: string | undefined;
-  readonly lastUsedAt: number | undefined;
 }
 
 /** The dialogs and commands show this before a user goes. */
@@ -193,14 +188,14 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
     for (const account of memory.accounts()) {
       if (accountId !== undefined && account.id !== accountId) continue;
       const keys = account.apiKeys().map((key) => ({ account, key }));
-      made.push(...keys.filter(({ key }) => key.record.createdBy === `user:${userId}`));
+      made.push(...keys.filter(({ key }) => isMadeBy(key.record, userId, memory.now())));
       const isConcerned = accountId !== undefined || (await isOwner(memory, user, account));
       if (isConcerned) unknown.push(...keys.filter(({ key }) => key.record.createdBy?.startsWith('user:') !== true));
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
-      apiKeys: await listed(apiKeys ?? [], lastUses),
-      ofNobodyKnown: await listed(ofNobodyKnown ?? [], lastUses),
+      apiKeys: await listed(apiKeys ?? [], lastUses, memory.now()),
+      ofNobodyKnown: await listed(ofNobodyKnown ?? [], lastUses, memory.now()),
       more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
     };
   };
@@ -209,18 +204,17 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
 const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.toSorted(({ key: a }, { key: b }) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1));
 
-async function listed(keys: readonly FoundKey[], lastUses: MadeKeyListDeps['lastUses']): Promise<readonly MadeKey[]> {
+async function listed(
+  keys: readonly FoundKey[],
+  lastUses: MadeKeyListDeps['lastUses'],
+  now: number,
+): Promise<readonly MadeKey[]> {
   const shown = keys.slice(0, MADE_KEYS_LISTED_MAX);
   const accountIds = [...new Set(shown.map(({ account }) => account.id))];
   const uses = new Map(await Promise.all(accountIds.map(async (id) => [id, await lastUses(id)] as const)));
-  return shown.map(({ account, key: { id, record } }) => ({
+  return shown.map(({ account, key }) => ({
     accountId: account.id,
     accountName: account.record.name,
-    keyId: id,
-    name: record.name,
-    createdAt: record.createdAt,
-    expiresAt: record.expiring?.expiresAt,
-    createdBy: record.createdBy,
-    lastUsedAt: uses.get(account.id)?.get(id),
+    ...listedKey(key, uses.get(account.id)?.get(key.id), now),
   }));
 }

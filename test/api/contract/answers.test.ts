@@ -72,9 +72,12 @@ describe('the compiler judges the answer of a handler by the schemas of its oper
       handleOperator(createApiKey)(() => ({ status: 201, body: { ...KEY, apiKey: '' } })),
       // @ts-expect-error `apiKey` is missing.
       handleOperator(createApiKey)(() => ({ status: 201, body: KEY })),
-      handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [{ ...KEY, lastUsedAt: null }] } })),
+      handleOperator(listApiKeys)(() => ({
+        status: 200,
+        body: { apiKeys: [{ ...KEY, formerExpiresAt: null, lastUsedAt: null }] },
+      })),
       // @ts-expect-error `lastUsedAt` is missing.
-      handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [KEY] } })),
+      handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [{ ...KEY, formerExpiresAt: null }] } })),
       handleOperator(readUsage)(() => ({ status: 200, body: asOtherFormat('') })),
       // @ts-expect-error A text may be of any format.
       handleOperator(readUsage)(() => ({ status: 200, body: '' })),

@@ -53,6 +53,7 @@ onEachBackend('API keys', (backend) => {
           name: 'ci',
           createdAt,
           expiresAt: null,
+          formerExpiresAt: null,
           lastUsedAt: expect.any(String) as string,
           createdBy: 'operator',
         },

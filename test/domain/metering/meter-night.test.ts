@@ -5,6 +5,7 @@ import { createApiKeys, type ApiKeys } from '../../../src/domain/accounts/api-ke
 import { createApps, type Apps } from '../../../src/domain/apps/apps.ts';
 import type { Caller } from '../../../src/domain/apps/own-app.ts';
 import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
+import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
 import { enroll, type EnrollmentDeps } from '../../../src/domain/devices/enrollment.ts';
 import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
@@ -78,7 +79,7 @@ class World implements AsyncDisposable {
   readonly #apps: Apps;
   readonly #enrollment: EnrollmentDeps;
   #accountId = '';
-  #keyId = '';
+  #authority = { keyId: '', secret: '' };
   readonly #slots: ({ id: string; code: string } | undefined)[] = [];
   readonly #happened: { at: number; what: string; after: string }[] = [];
 
@@ -119,7 +120,8 @@ class World implements AsyncDisposable {
     const world = new World(store, await replicaOn(store, clock), clock);
     const account = await world.#accounts.create(world.#origin(), { name: 'a', entitlement: 'standard' });
     world.#accountId = account.accountId;
-    world.#keyId = (await world.#apiKeys.create(world.#origin(), account.accountId, { name: '' })).keyId;
+    const { keyId, apiKey } = await world.#apiKeys.create(world.#origin(), account.accountId, { name: '' });
+    world.#authority = { keyId, secret: tokenHash(apiKey.reveal()) };
     return world;
   }
 
@@ -129,7 +131,7 @@ class World implements AsyncDisposable {
 
   async #caller(): Promise<Caller> {
     const reader = await this.#replica.deps.fleet.current();
-    return { accountId: this.#accountId, authority: { keyId: this.#keyId }, reader, origin: this.#origin() };
+    return { accountId: this.#accountId, authority: this.#authority, reader, origin: this.#origin() };
   }
 
   #note(what: string, after: string): void {

@@ -119,7 +119,47 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Revokes the key: every request that begins after the answer is refused. */
+  /** Gives the key another secret; its id stays. The secret before it works on for `graceSeconds`, or until the key expires. One former secret works at most: the one before that ends with the answer. Revoking the key ends all of them at once. No other answer shows the secret, but a repetition: for 24 hours the same `Idempotency-Key` gets the same answer. A key that has expired is not rotated. */
+  async rotateApiKey(
+    accountId: string,
+    keyId: string,
+    body: RotateApiKeyRequest = {},
+    options: CreateOptions = {},
+  ): Promise<RotatedApiKey> {
+    return await this.answered(
+      'keyId',
+      keyed(
+        {
+          method: 'POST',
+          path: `/operator/v1/accounts/${segment(accountId)}/api-keys/${segment(keyId)}/rotation`,
+          body,
+        },
+        options,
+      ),
+      options,
+    );
+  }
+
+  /** Lets the key end at an earlier instant than its own, and its former secret no later. A later instant is refused, and so is any for a key that has expired. */
+  async changeApiKey(
+    accountId: string,
+    keyId: string,
+    body: ChangeApiKeyRequest,
+    options?: CallOptions,
+  ): Promise<ApiKey> {
+    return await this.answered(
+      'keyId',
+      {
+        method: 'PATCH',
+        path: `/operator/v1/accounts/${segment(accountId)}/api-keys/${segment(keyId)}`,
+        body,
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
+  /** Revokes the key, with its former secret: every request that begins after the answer is refused. */
   async revokeApiKey(accountId: string, keyId: string, options?: CallOptions): Promise<void> {
     await this.done(
       {
@@ -480,7 +520,9 @@ export interface ApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
-  /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+  /** When the secret before the last rotation ends; null where none works beside the present one. UTC with milliseconds. */
+  readonly formerExpiresAt: string | null;
+  /** Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions. */
   readonly createdBy?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
@@ -589,6 +631,12 @@ export interface ChangeAccountRequest {
   readonly adoptableBy?: string | null | undefined;
   /** The UID of the namespace of `adoptableBy`, with which it must be given. Without it the operator of Kubernetes asks the cluster for the UID. */
   readonly namespaceUid?: string | undefined;
+}
+
+/** An earlier end of an API key. */
+export interface ChangeApiKeyRequest {
+  /** When the key ends to be valid, in the future. */
+  readonly expiresAt: string;
 }
 
 /** The fields to change. */
@@ -774,7 +822,9 @@ export interface MadeApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
-  /** Who created it, as the audit names actors; absent for keys of earlier versions. */
+  /** When the secret before the last rotation ends; null where none works beside the present one. UTC with milliseconds. */
+  readonly formerExpiresAt: string | null;
+  /** Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions. */
   readonly createdBy?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
@@ -967,6 +1017,28 @@ export interface Rollouts {
   readonly failing: number;
   /** The accounts that have such daemons, the most first. */
   readonly accounts: readonly AccountRollout[];
+}
+
+/** The rotation of an API key. */
+export interface RotateApiKeyRequest {
+  /** How long the secret before it works on, in seconds; 86400 without it, and 0: it ends at once. */
+  readonly graceSeconds?: number | undefined;
+}
+
+/** An API key with the text of its new secret. */
+export interface RotatedApiKey {
+  /** The id of the API key; it is no secret. */
+  readonly keyId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** The key, a secret: keep it now. */
+  readonly apiKey: string;
+  /** When the key was created. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
+  readonly expiresAt: string | null;
+  /** When the secret before the last rotation ends; null where none works beside the present one. UTC with milliseconds. */
+  readonly formerExpiresAt: string | null;
 }
 
 /** How grave a detection is. */

@@ -8,15 +8,22 @@ const name = described(z.string(), 'The name for people.', 'ci');
 const createdAt = instant('When the key was created.');
 const expiresAt = instantOrNull('When the key ends to be valid; null where it does not.', '2027-01-31T00:00:00.000Z');
 
+const formerExpiresAt = instantOrNull(
+  'When the secret before the last rotation ends; null where none works beside the present one.',
+  '2026-02-01T09:30:00.000Z',
+);
+
+const apiKeyText = described(
+  z.string().regex(/^mst_live_[a-z0-9]{12}_[0-9A-Za-z]{49}$/),
+  'The key, a secret: keep it now.',
+  `mst_live_n4c8r2w6y1z5_${'0'.repeat(43)}1jxTqE`,
+);
+
 const createdKey = z
   .object({
     keyId,
     name,
-    apiKey: described(
-      z.string().regex(/^mst_live_[a-z0-9]{12}_[0-9A-Za-z]{49}$/),
-      'The key, a secret: keep it now.',
-      `mst_live_n4c8r2w6y1z5_${'0'.repeat(43)}1jxTqE`,
-    ),
+    apiKey: apiKeyText,
     createdAt,
     expiresAt,
   })
@@ -67,9 +74,10 @@ export const listedKey = z
     name,
     createdAt,
     expiresAt,
+    formerExpiresAt,
     createdBy: described(
       z.string(),
-      'Who created it, as the audit names actors; absent for keys of earlier versions.',
+      'Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions.',
       'operator',
     ).optional(),
     lastUsedAt: instantOrNull(
@@ -99,12 +107,68 @@ export const listApiKeys = operation({
   command: 'api-keys list --account {accountId}',
 });
 
+const rotatedKey = z
+  .object({ keyId, name, apiKey: apiKeyText, createdAt, expiresAt, formerExpiresAt })
+  .meta({ id: 'RotatedApiKey', description: 'An API key with the text of its new secret.' });
+
+export const rotateApiKey = operation({
+  id: 'rotateApiKey',
+  method: 'post',
+  path: '/operator/v1/accounts/:accountId/api-keys/:keyId/rotation',
+  summary: 'Rotate an API key',
+  description:
+    'Gives the key another secret; its id stays. The secret before it works on for `graceSeconds`, or until the key ' +
+    'expires. One former secret works at most: the one before that ends with the answer. Revoking the key ends all of ' +
+    'them at once. No other answer shows the secret, but a repetition: for 24 hours the same `Idempotency-Key` gets the ' +
+    'same answer. A key that has expired is not rotated.',
+  body: closedBody(
+    z.object({
+      graceSeconds: described(
+        z.int().min(0).max(LIMITS.keyGraceSecondsMax).default(LIMITS.keyGraceSeconds),
+        `How long the secret before it works on, in seconds; ${LIMITS.keyGraceSeconds} without it, and 0: it ends at once.`,
+        3600,
+      ),
+    }),
+    { id: 'RotateApiKeyRequest', description: 'The rotation of an API key.' },
+  ),
+  errors: ['conflict'],
+  idempotency: { malformed: 'invalid_request', question: (body) => JSON.stringify([body.graceSeconds]) },
+  answers: [
+    {
+      status: 201,
+      description: 'The key has another secret.',
+      schema: rotatedKey,
+      headers: ['Idempotency-Replayed'],
+    },
+  ],
+  command: 'api-keys rotate {keyId} --account {accountId} --grace 1h',
+});
+
+export const changeApiKey = operation({
+  id: 'changeApiKey',
+  method: 'patch',
+  path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
+  summary: 'Bring the expiry of an API key forward',
+  description:
+    'Lets the key end at an earlier instant than its own, and its former secret no later. A later instant is refused, ' +
+    'and so is any for a key that has expired.',
+  body: closedBody(
+    z.object({
+      expiresAt: described(givenInstant, 'When the key ends to be valid, in the future.', '2099-01-31T00:00:00.000Z'),
+    }),
+    { id: 'ChangeApiKeyRequest', description: 'An earlier end of an API key.' },
+  ),
+  errors: ['conflict'],
+  answers: [{ status: 200, description: 'The key as it is now.', schema: listedKey }],
+  command: 'api-keys update {keyId} --account {accountId} --expires {expiresAt}',
+});
+
 export const revokeApiKey = operation({
   id: 'revokeApiKey',
   method: 'delete',
   path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
   summary: 'Revoke an API key',
-  description: 'Revokes the key: every request that begins after the answer is refused.',
+  description: 'Revokes the key, with its former secret: every request that begins after the answer is refused.',
   answers: [{ status: 204, description: 'The key is revoked.' }],
   command: 'api-keys revoke {keyId} --account {accountId} --yes',
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { accountId, count, described, double, entitlement, instant, instantOrNull } from '../fields.ts';
+import { accountId, count, described, double, entitlement, instant, instantOrNull, keyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { storedBytes } from '../operator/accounts.ts';
 import { readRateLimits } from '../operator/service.ts';
@@ -42,6 +42,19 @@ const overview = z
       'The apps by status.',
       undefined,
     ),
+    expiringKeys: described(
+      z.array(
+        z
+          .object({
+            keyId,
+            name: described(z.string(), 'The name of the key.', 'ci'),
+            expiresAt: instant('When it ends.'),
+          })
+          .meta({ id: 'ExpiringKey', description: 'An API key that ends soon.' }),
+      ),
+      'The API keys that expire within 14 days, the next one first.',
+      undefined,
+    ),
     month: described(
       z
         .object({
@@ -67,7 +80,7 @@ export const readOverview = operation({
   path: `${ACCOUNT}/overview`,
   access: 'viewer',
   summary: 'Show the account at a glance',
-  description: 'Shows the apps by status, and what the month comes to so far.',
+  description: 'Shows the apps by status, the API keys that expire soon, and what the month comes to so far.',
   answers: [{ status: 200, description: 'The account.', schema: overview }],
 });
 

@@ -31,6 +31,7 @@ export const readOverview = handle(operations.readOverview)(async (request, serv
       ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
       storage: storageBody(services.accounts.storage({ accountId: account.id, ...account.record })),
       apps: await appsByStatus(account, services),
+      expiringKeys: await expiringKeys(account, services),
       month: await monthSoFar(request, services),
     },
   };
@@ -39,6 +40,21 @@ export const readOverview = handle(operations.readOverview)(async (request, serv
 function storageBody({ storedBytes, quotaMb }: AccountStorage): operations.Overview['storage'] {
   const quotaBytes = quotaBytesOf({ quotaMb }, 0) ?? null;
   return { storedBytes, quotaBytes, near: quotaBytes !== null && isNearQuota(storedBytes, quotaBytes) };
+}
+
+async function expiringKeys(
+  account: AccountReader,
+  { clock }: PanelServices,
+): Promise<operations.Overview['expiringKeys']> {
+  const now = clock.now();
+  const ending = (await account.apiKeys()).flatMap(({ id, record: { name, expiring } }) =>
+    expiring && now < expiring.expiresAt && expiring.expiresAt <= now + LIMITS.keyExpiryShownMs
+      ? [{ keyId: id, name, at: expiring.expiresAt }]
+      : [],
+  );
+  return ending
+    .toSorted((a, b) => a.at - b.at || (a.keyId < b.keyId ? -1 : 1))
+    .map(({ at, ...key }) => ({ ...key, expiresAt: dateTime(at) }));
 }
 
 async function appsByStatus(account: AccountReader, { clock, pollIntervalSeconds }: PanelServices) {

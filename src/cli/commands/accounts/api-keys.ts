@@ -1,4 +1,4 @@
-import type { ApiKey, CreatedApiKey } from '#client';
+import type { ApiKey, CreatedApiKey, RotatedApiKey } from '#client';
 import { accountNamed } from '../../connection/accounts.ts';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
 import { createdOnce } from '../../connection/created-once.ts';
@@ -12,7 +12,7 @@ import { momentAfter, type Moment } from '../../terminal/moment.ts';
 import { savedSecret } from '../../terminal/secret-file.ts';
 import { printableName } from '../../output/printable-name.ts';
 
-/* `muster api-keys`: what opens `/v1` to an account. A key is shown once, when it is created. */
+/* `muster api-keys`: what opens `/v1` to an account. The text of a key is shown once, when it is created or rotated. */
 
 type Shown = Omit<CreatedApiKey, 'apiKey'>;
 const KEY: readonly Column<Shown>[] = [
@@ -21,30 +21,29 @@ const KEY: readonly Column<Shown>[] = [
   { head: 'CREATED', field: 'createdAt', kind: 'time' },
   { head: 'EXPIRES', field: 'expiresAt', kind: 'time' },
 ];
-const CREATED: readonly Column<CreatedApiKey>[] = [...KEY, { head: 'API KEY', field: 'apiKey' }];
-const LISTED: readonly Column<ApiKey>[] = [...KEY, { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' }];
+const TEXT = { head: 'API KEY', field: 'apiKey' } as const;
+const FORMER = { head: 'FORMER UNTIL', field: 'formerExpiresAt', kind: 'time' } as const;
+const ROTATED: readonly Column<Omit<RotatedApiKey, 'apiKey'>>[] = [...KEY, FORMER];
+const LISTED: readonly Column<ApiKey>[] = [...KEY, FORMER, { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' }];
 const idOf = ({ keyId }: Pick<ApiKey, 'keyId'>): string => keyId;
 
-export interface CreateApiKeyOptions {
-  readonly account: string;
-  readonly name?: string;
-  readonly expires?: Moment;
+interface OnceOptions {
   /** The path of a new file for the key. */
   readonly saveKey?: string;
   readonly idempotencyKey?: string;
 }
 
+export interface CreateApiKeyOptions extends OnceOptions {
+  readonly account: string;
+  readonly name?: string;
+  readonly expires?: Moment;
+}
+
 /** @throws CommandFault, ConfigError, MusterError */
 export async function createApiKey(call: Invocation, options: CreateApiKeyOptions): Promise<void> {
-  const { account, name, expires, saveKey, idempotencyKey } = options;
-  if (saveKey === undefined && call.globals.output === 'id') {
-    throw new CommandFault('-o id leaves the key out: save it with --save-key, or choose another form.', EXIT.usage);
-  }
-  const now = call.clock.now();
-  const expiresAt = expires && momentAfter(expires, now);
-  if (expiresAt !== undefined && expiresAt <= now) {
-    throw new CommandFault('--expires is not in the future: the key would never be valid.', EXIT.usage);
-  }
+  const { account, name, expires, idempotencyKey } = options;
+  refuseUnseen(call, options);
+  const expiresAt = expires && futureInstant(call, expires);
   const isReckoned = expires !== undefined && 'seconds' in expires;
   if (isReckoned && idempotencyKey !== undefined) {
     throw new CommandFault(
@@ -52,21 +51,71 @@ export async function createApiKey(call: Invocation, options: CreateApiKeyOption
       EXIT.usage,
     );
   }
-  // A key that nobody sees is lost.
-  if (saveKey === undefined) requireWholeStdout();
   const operator = operatorOf(call);
   const { accountId } = await accountNamed(operator, account, requestOf(call));
   const body = {
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
   };
-  const reckoned = isReckoned ? `--expires ${body.expiresAt}` : undefined;
-  const unsaved = ({ keyId }: CreatedApiKey): string =>
-    `The key ${keyId} was created, and its text could not be saved: \`muster api-keys revoke ${keyId} -a ${accountId}\` ` +
-    'revokes it.';
-  const item = await createdOnce({ what: 'The API key', idempotencyKey, reckoned }, (once) => {
-    const create = () => operator.createApiKey(accountId, body, { ...requestOf(call), ...once });
-    const secretOf = ({ apiKey }: CreatedApiKey): string => apiKey;
+  await shownOnce(call, options, {
+    what: 'The API key',
+    reckoned: isReckoned ? `--expires ${body.expiresAt}` : undefined,
+    make: (once) => operator.createApiKey(accountId, body, { ...requestOf(call), ...once }),
+    columns: [...KEY, TEXT],
+    withoutText: KEY,
+    says: ({ keyId }) => `The key ${keyId} of the account ${accountId} is`,
+    done: 'created',
+    unsaved: ({ keyId }) =>
+      `The key ${keyId} was created, and its text could not be saved: \`muster api-keys revoke ${keyId} -a ${accountId}\` ` +
+      'revokes it.',
+  });
+}
+
+/** @returns milliseconds since 1970 @throws CommandFault */
+function futureInstant(call: Invocation, expires: Moment): number {
+  const now = call.clock.now();
+  const expiresAt = momentAfter(expires, now);
+  if (expiresAt > now) return expiresAt;
+  throw new CommandFault('--expires is not in the future: the key would never be valid.', EXIT.usage);
+}
+
+/** A key that nobody sees is lost. @throws CommandFault */
+function refuseUnseen(call: Invocation, { saveKey }: OnceOptions): void {
+  if (saveKey !== undefined) return;
+  if (call.globals.output === 'id') {
+    throw new CommandFault('-o id leaves the key out: save it with --save-key, or choose another form.', EXIT.usage);
+  }
+  requireWholeStdout();
+}
+
+interface WithText extends Shown {
+  readonly apiKey: string;
+}
+
+/** The text of a key that one answer alone shows. */
+interface Making<Made extends WithText> {
+  readonly what: string;
+  readonly reckoned?: string | undefined;
+  readonly make: (once: { readonly idempotencyKey: string; readonly signal: AbortSignal }) => Promise<Made>;
+  readonly columns: readonly Column<Made>[];
+  /** The same without the text. */
+  readonly withoutText: readonly Column<Omit<Made, 'apiKey'>>[];
+  /** Names the key, for what is said of it. */
+  readonly says: (made: Made) => string;
+  readonly done: string;
+  /** What to do where the text is lost. */
+  readonly unsaved: (made: Made) => string;
+}
+
+/** Makes a key's text, and shows it once, or writes it to a file. @throws CommandFault, MusterError */
+async function shownOnce<Made extends WithText>(
+  call: Invocation,
+  { saveKey, idempotencyKey }: OnceOptions,
+  { what, reckoned, make, columns, withoutText, says, done, unsaved }: Making<Made>,
+): Promise<void> {
+  const item = await createdOnce({ what, idempotencyKey, reckoned }, (once) => {
+    const create = () => make(once);
+    const secretOf = ({ apiKey }: Made): string => apiKey;
     return saveKey === undefined ? create() : savedSecret(saveKey, create, { secretOf, unsaved });
   });
   if (saveKey === undefined) {
@@ -75,12 +124,61 @@ export async function createApiKey(call: Invocation, options: CreateApiKeyOption
       idempotencyKey === undefined
         ? 'keep it now, no other command shows it.'
         : 'keep it now: for 24 hours the same --idempotency-key shows it again, and nothing else does.';
-    call.say(`The key ${item.keyId} of the account ${accountId} is created; ${again}`);
-    return await printOne(call, { columns: CREATED, id: idOf, item });
+    call.say(`${says(item)} ${done}; ${again}`);
+    return await printOne(call, { columns, id: idOf, item });
   }
   const { apiKey: _saved, ...shown } = item;
-  call.say(`The key ${item.keyId} of the account ${accountId} is in ${saveKey}.`);
-  await printOne(call, { columns: KEY, id: idOf, item: shown });
+  call.say(`${says(item)} in ${saveKey}.`);
+  await printOne(call, { columns: withoutText, id: idOf, item: shown });
+}
+
+export interface RotateApiKeyOptions extends OnceOptions {
+  readonly account: string;
+  /** Seconds for which the secret before works on; undefined: so long as the service says. */
+  readonly grace?: number;
+}
+
+/** @throws CommandFault, ConfigError, MusterError */
+export async function rotateApiKey(call: Invocation, keyId: string, options: RotateApiKeyOptions): Promise<void> {
+  const { account, grace } = options;
+  refuseUnseen(call, options);
+  const operator = operatorOf(call);
+  const { accountId } = await accountNamed(operator, account, requestOf(call));
+  const body = grace === undefined ? {} : { graceSeconds: grace };
+  await shownOnce<RotatedApiKey>(call, options, {
+    what: 'The new secret',
+    make: (once) =>
+      orMissing(
+        `There is no API key ${keyId} of the account ${accountId}`,
+        operator.rotateApiKey(accountId, keyId, body, { ...requestOf(call), ...once }),
+      ),
+    columns: [...KEY, FORMER, TEXT],
+    withoutText: ROTATED,
+    says: () => `The new secret of the key ${keyId} of the account ${accountId} is`,
+    done: 'made',
+    unsaved: () =>
+      `The key ${keyId} has a new secret, and its text could not be saved: rotate it again, or revoke it with ` +
+      `\`muster api-keys revoke ${keyId} -a ${accountId}\`.`,
+  });
+}
+
+export interface UpdateApiKeyOptions extends OfAccount {
+  readonly expires: Moment;
+}
+
+/** @throws CommandFault, ConfigError, MusterError */
+export async function updateApiKey(
+  call: Invocation,
+  keyId: string,
+  { account, expires }: UpdateApiKeyOptions,
+): Promise<void> {
+  const expiresAt = new Date(futureInstant(call, expires)).toISOString();
+  const operator = operatorOf(call);
+  const { accountId } = await accountNamed(operator, account, requestOf(call));
+  const missing = `There is no API key ${keyId} of the account ${accountId}`;
+  const item = await orMissing(missing, operator.changeApiKey(accountId, keyId, { expiresAt }, requestOf(call)));
+  call.say(`The key ${keyId} of the account ${accountId} ends at ${expiresAt}.`);
+  await printOne(call, { columns: LISTED, id: idOf, item });
 }
 
 interface OfAccount {

@@ -22,6 +22,8 @@ export interface FleetApiKeyFacts {
   readonly account: AccountState;
   /** Whether each key of the binding is registered. */
   readonly registered: { readonly key: boolean; readonly previousKey: boolean };
+  /** Whether the key has another secret or another end than the binding says: the Secret holds what ends. */
+  readonly isChangedOutside?: boolean;
   /** Whether the account may have one more key. */
   readonly room: boolean;
   /** The Secret named in the spec; `digest` is that of the value under its key, `others` those of its other values. */
@@ -159,8 +161,15 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
     return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
   }
+  if (facts.isChangedOutside === true && !fresh) {
+    const message = `The key was rotated, or its end was brought forward, outside of Kubernetes: what the Secret ${key.secretName} holds ends. Change the spec to have a new key issued.`;
+    return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
+  }
   const inPlace =
-    secret?.digest === key.hash && key.secretName === spec.secretRef.name && key.expiresAt === expiryOf(spec);
+    facts.isChangedOutside !== true &&
+    secret?.digest === key.hash &&
+    key.secretName === spec.secretRef.name &&
+    key.expiresAt === expiryOf(spec);
   if (!registered.key) return issue(resource, facts, at);
   if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
     return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts, at);

@@ -2,6 +2,7 @@ import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
+import { hashOfKey } from '../../../domain/records/key-expiry.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf, looksForSecret } from './account-ref.ts';
@@ -36,7 +37,7 @@ async function gather(resource: FleetApiKeyResource, context: ReconcileContext):
   return {
     binding,
     account,
-    registered: await registeredOf(binding, context),
+    ...(await storedKeysOf(binding, context)),
     room: account.is !== 'ready' || (await account.account.apiKeys()).length < LIMITS.apiKeysPerAccountMax,
     secret: secret && { own: secret.own, orphan: secret.orphan, ...digestsOf(secret.digests, spec.secretRef.key) },
     isDressed: secret?.isDressed ?? true,
@@ -49,16 +50,20 @@ function digestsOf(digests: Readonly<Record<string, string>>, name: string) {
   return { digest, others: Object.values(others) };
 }
 
-async function registeredOf(
+async function storedKeysOf(
   binding: Binding | undefined,
   context: ReconcileContext,
-): Promise<FleetApiKeyFacts['registered']> {
-  if (!binding) return { key: false, previousKey: false };
+): Promise<Pick<FleetApiKeyFacts, 'registered' | 'isChangedOutside'>> {
+  if (!binding) return { registered: { key: false, previousKey: false } };
   const { accountId, key, previousKey } = binding.record;
   const account = await (await context.fleet.current()).account(accountId);
-  const isRegistered = async (keyId: string | undefined): Promise<boolean> =>
-    keyId !== undefined && (await account?.apiKey(keyId)) !== undefined;
-  return { key: await isRegistered(key?.keyId), previousKey: await isRegistered(previousKey?.keyId) };
+  const stored = key && (await account?.apiKey(key.keyId))?.record;
+  const previous = previousKey && (await account?.apiKey(previousKey.keyId));
+  return {
+    registered: { key: stored !== undefined, previousKey: previous !== undefined },
+    isChangedOutside:
+      stored !== undefined && (hashOfKey(stored) !== key?.hash || stored.expiring?.expiresAt !== key.expiresAt),
+  };
 }
 
 async function act(
@@ -120,6 +125,7 @@ async function register(
   const { accountId } = binding.record;
   const { keyId, hash } = pending;
   const expiresAt = expiryOf(spec);
+  const validUntil = origin.at + overlapMs;
   const after: BindingRecord = {
     ...rest,
     generation,
@@ -130,7 +136,7 @@ async function register(
       secretName: spec.secretRef.name,
       ...(expiresAt !== undefined && { expiresAt }),
     },
-    ...(key && { previousKey: { keyId: key.keyId, validUntil: origin.at + overlapMs } }),
+    ...(key && { previousKey: { keyId: key.keyId, validUntil } }),
     ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
   };
   await context.boundKeys.register(
@@ -141,7 +147,7 @@ async function register(
       hash,
       name: displayNameOf({ spec, name }),
       expiresAt,
-      ...(key && registered.key && { follows: key.keyId }),
+      ...(key && registered.key && { follows: { keyId: key.keyId, validUntil } }),
     },
     context.bindings.precondition(uid, binding, after),
   );

@@ -113,6 +113,15 @@ describe('a registration that was refused', () => {
   });
 });
 
+test('a key that was rotated outside is not told to be right, and another one is issued when the spec changes', () => {
+  const decided = (isChangedOutside: boolean, generation: number) =>
+    decideFleetApiKey(anApiKey({}, { generation }), factsWith({ isChangedOutside }), { at: NOW, refused: [] });
+  expect(reasonOf(decided(true, 1))).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+  expect(reasonOf(decided(false, 1))).toMatchObject({ status: 'True', reason: 'Issued' });
+  expect(stepOf(decided(true, 2))).toEqual({ do: 'issue' });
+  expect(stepOf(decided(false, 2))).toMatchObject({ do: 'note' });
+});
+
 describe('beside a former key', () => {
   const waiting = (spec: Partial<FleetApiKeyResource['spec']>, generation: number, given: Partial<FleetApiKeyFacts>) =>
     reasonOf(

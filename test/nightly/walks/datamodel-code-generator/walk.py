@@ -83,8 +83,9 @@ in_an_hour = datetime.now().astimezone() + timedelta(hours=1)
 key = ask("operator", "createApiKey", {"name": "walk", "expiresAt": in_an_hour.isoformat()}, **of)
 if abs(key.expiresAt - in_an_hour) > timedelta(milliseconds=1):
     sys.exit("createApiKey: another instant")
+secrets["v1"] = ask("operator", "rotateApiKey", {"graceSeconds": 60}, keyId=key.keyId, **of).apiKey
+ask("operator", "changeApiKey", {"expiresAt": (in_an_hour - timedelta(minutes=1)).isoformat()}, keyId=key.keyId, **of)
 ask("operator", "listApiKeys", **of)
-secrets["v1"] = key.apiKey
 
 app = ask("v1", "createApp", {"name": "edge 1"})
 second = ask("v1", "createApp")

@@ -1,0 +1,36 @@
+import type { ApiKeyEntry } from '../fleet/reader.ts';
+import { workingFormer } from '../records/key-expiry.ts';
+
+/** An API key as the operator API shows it, without its text. Instants are milliseconds since 1970. */
+export interface ApiKey {
+  readonly keyId: string;
+  readonly name: string;
+  readonly createdAt: number;
+  /** Undefined where the key does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
+/** A key as it is listed. */
+export interface ListedApiKey extends ApiKey {
+  /** When the secret before the last rotation ends; undefined where none works. */
+  readonly formerExpiresAt: number | undefined;
+  /** The maker of its secret, as the audit names actors; undefined for keys of earlier versions. */
+  readonly createdBy: string | undefined;
+  /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
+  readonly lastUsedAt: number | undefined;
+}
+
+/** @param now in milliseconds since 1970 */
+export function listedKey({ id, record }: ApiKeyEntry, lastUsedAt: number | undefined, now: number): ListedApiKey {
+  const expiresAt = record.expiring?.expiresAt;
+  const formerEnd = workingFormer(record, now)?.expiresAt;
+  return {
+    keyId: id,
+    name: record.name,
+    createdAt: record.createdAt,
+    expiresAt,
+    formerExpiresAt: formerEnd === undefined ? undefined : Math.min(formerEnd, expiresAt ?? Infinity),
+    createdBy: record.createdBy,
+    lastUsedAt,
+  };
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
+import { call, tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+
+/* A17: whoever rotates a key knows its secret from then on, and the maker of the former one until that ends. */
+
+const used = async ({ muster }: PanelMuster, apiKey: unknown): Promise<number> =>
+  (await call(`${muster.api}/v1/apps`, { token: String(apiKey) })).status;
+
+/** An account with three owners, and a key that the first of them made. */
+async function scene(panel: PanelMuster) {
+  const { accountId } = await tenant(panel.muster);
+  const owner = () => signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+  const [ann, bob, eve] = [await owner(), await owner(), await owner()];
+  const keys = `/accounts/${accountId}/api-keys`;
+  const { body } = await ask(panel, ann, keys, { method: 'POST', body: { name: 'ci' } });
+  const rotation = `${keys}/${String(body['keyId'])}/rotation`;
+  return {
+    ann,
+    bob,
+    eve,
+    apiKey: body['apiKey'],
+    rotate: (by: typeof ann, graceSeconds: number) =>
+      ask(panel, by, rotation, { method: 'POST', body: { graceSeconds } }),
+    remove: async (by: typeof ann, { userId }: typeof ann) => {
+      const gone = await ask(panel, by, `/accounts/${accountId}/members/${userId}`, { method: 'DELETE' });
+      expect(gone.status).toBe(204);
+    },
+  };
+}
+
+onEachBackend('a key that another person rotates', (backend) => {
+  test('ends where that person goes', async () => {
+    await using panel = await panelMuster(backend);
+    const { bob, eve, apiKey, rotate, remove } = await scene(panel);
+    const rotated = await rotate(bob, 3600);
+    expect([rotated.status, await used(panel, apiKey), await used(panel, rotated.body['apiKey'])]).toEqual([
+      201, 200, 200,
+    ]);
+    await remove(eve, bob);
+    expect([await used(panel, apiKey), await used(panel, rotated.body['apiKey'])]).toEqual([401, 401]);
+  });
+
+  test('ends where its first maker goes while the former secret works, and goes on after that', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    const [within, after] = [await scene(panel), await scene(panel)];
+    const [first, second] = [await within.rotate(within.bob, 60), await after.rotate(after.bob, 60)];
+    expect([first.status, second.status]).toEqual([201, 201]);
+    await within.remove(within.eve, within.ann);
+    expect([await used(panel, within.apiKey), await used(panel, first.body['apiKey'])]).toEqual([401, 401]);
+    clock.advance(60_000);
+    await after.remove(after.eve, after.ann);
+    expect([await used(panel, after.apiKey), await used(panel, second.body['apiKey'])]).toEqual([401, 200]);
+  });
+
+  test('is not rotated by a person who goes at that instant', async () => {
+    const race = new BeforeCommit(KEYS.account.under());
+    await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });
+    const { bob, eve, apiKey, rotate, remove } = await scene(panel);
+    race.next = async () => await remove(eve, bob);
+    const late = await rotate(bob, 0);
+    expect([late.status, race.isDone, await used(panel, apiKey)]).toEqual([404, true, 200]);
+    expect([(await rotate(eve, 0)).status, await used(panel, apiKey)]).toEqual([201, 401]);
+  });
+});
