@@ -92,6 +92,17 @@ describe.each(['http', 'https'] as const)('an address of %s', (scheme) => {
   });
 });
 
+test('an answer that changes the protocol is a failed call, and no call that never ends', async () => {
+  const server = createServer().on('request', ({ socket }) => {
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(createEgress(undefined)(new URL(`http://127.0.0.1:${port}`))).rejects.toThrow('fetch failed');
+  server.close();
+  await once(server, 'close');
+});
+
 describe('a proxy in trouble is a failed call, and nothing is asked past it', () => {
   const trouble = async (
     proxy: string,
