@@ -1,6 +1,6 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
 import { listPanelApps, readPanelApp } from './operations/apps.ts';
-import { readConfiguration, storeConfiguration } from './operations/configuration.ts';
+import { readConfiguration, storeConfiguration, testCollector } from './operations/configuration.ts';
 import {
   FROM_V1,
   changeConsent,
@@ -103,6 +103,7 @@ export const OPERATIONS = [
   readPanelApp,
   readConfiguration,
   storeConfiguration,
+  testCollector,
   ...FROM_V1,
   readAccountRollout,
   listAccountKeys,

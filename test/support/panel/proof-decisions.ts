@@ -28,6 +28,7 @@ export const WITH_PROOF: Readonly<Record<string, string>> = {
   createInvitation: 'a link that lets somebody in',
   createApiKey: 'a secret that outlives the session',
   storeConfiguration: 'another address for a header that is stored: the header goes there',
+  testCollector: 'it sends a header that is stored to where it is stored for, and owners alone may have it sent',
   rotateKeys: 'what every replica seals secrets with',
 };
 
