@@ -35,9 +35,14 @@ export async function fetchBy(choice: Choice, ...[input, init]: Parameters<typeo
   });
   sent.once('response', (answer) => {
     const isRefused = asked.redirect === 'error' && answer.headers.location !== undefined;
-    if (!isRefused) return resolve(responseOf(answer));
-    answer.destroy();
-    reject(new TypeError('fetch failed', { cause: new Error('unexpected redirect') }));
+    try {
+      if (isRefused) throw new Error('unexpected redirect');
+      resolve(responseOf(answer));
+    } catch (cause) {
+      // What Node reads may be no Response: a status of 999, or words with control characters. Nobody else catches it.
+      answer.destroy();
+      reject(new TypeError('fetch failed', { cause }));
+    }
   });
   sent.once('error', (error) => {
     reject(signal?.aborted ? (signal.reason as Error) : new TypeError('fetch failed', { cause: error }));
