@@ -63,7 +63,15 @@ const delivery = [
   ),
   lines(
     { title: 'Configurations changed', description: 'Stored and purged by owners.', unit: 'opm' },
-    of(sum(perMinute('muster_mutations_total', 'action=~"otel.+"'), 'action'), '{{action}}'),
+    of(sum(perMinute('muster_mutations_total', 'action=~"otel.stored|otel.purged"'), 'action'), '{{action}}'),
+  ),
+  lines(
+    {
+      title: 'Tests of collectors',
+      description: 'That owners made in the panel, by outcome.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_collector_tests_total'), 'outcome'), '{{outcome}}'),
   ),
 ];
 

@@ -101,6 +101,8 @@ export interface Config {
   readonly sessions: SessionConfig;
   /** The proxy of the service's own calls to the outside, which may hold a password. */
   readonly egressProxy: string | undefined;
+  /** The ranges inside that owners may have called. */
+  readonly egressAllow: NonNullable<Environment['MUSTER_EGRESS_ALLOW']>;
   readonly logLevel: Environment['MUSTER_LOG_LEVEL'];
   /** The names of variables that begin with `MUSTER_` and are none of Muster's. */
   readonly unknownVariables: readonly string[];
@@ -173,6 +175,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     opamp: opampOf(values),
     sessions: sessionsOf(values),
     egressProxy: values.MUSTER_EGRESS_PROXY,
+    egressAllow: values.MUSTER_EGRESS_ALLOW ?? [],
     panel: panelOf(values, files),
     logLevel: values.MUSTER_LOG_LEVEL,
     kubernetes: kubernetesOf(values, env['KUBECONFIG']),

@@ -101,6 +101,18 @@ export const LIMITS = {
   /** Of the configuration of an account. It never changes: the slots of the stored ones follow from it. */
   otelRevisionsMax: 50,
 
+  /** A test of the collector: the time of the whole request, and the least time between two of an account. */
+  collectorTestDeadlineMs: 10 * SECOND_MS,
+  collectorTestEveryMs: 10 * SECOND_MS,
+  /** Calls of a replica to addresses that owners choose. */
+  egressCallsMax: 16,
+  /** The time of one, from the name to the end of the answer. */
+  egressCallMs: 5 * SECOND_MS,
+  /** Addresses of a name that are looked at. */
+  egressAddressesMax: 32,
+  /** An answer is read so far, and dropped. */
+  egressAnswerBytesMax: 65_536,
+
   idempotencyKeptMs: DAY_MS,
   idempotencyKeptPerAccountMax: 1000,
 

@@ -15,6 +15,7 @@ import { enrollmentMetrics, heartbeatMetrics, heldPollMetrics, sharingMetrics } 
 import { fleetMetrics } from '../domain/fleet/metrics.ts';
 import { keyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
 import { mutationMetrics } from '../domain/mutation/metrics.ts';
+import { collectorTestMetrics } from '../domain/otel-config/collector-test.ts';
 import { opampMetrics } from '../domain/opamp/metrics.ts';
 import { rateWindowMetrics } from '../domain/rate-window/shared/metrics.ts';
 import { replicaMetrics } from '../domain/replicas/metrics.ts';
@@ -68,6 +69,7 @@ export function createMetrics(version: string) {
     ...mutationMetrics(sections),
     ...detectionMetrics(sections),
     ...rolloutMetrics(sections),
+    ...collectorTestMetrics(sections),
     ...opampMetrics(sections),
     ...sharingMetrics(sections),
     ...controller.loopMetrics(sections),

@@ -28,12 +28,21 @@ export async function fetchBy(choice: Choice, ...[input, init]: Parameters<typeo
   // A request that waits for a tunnel through a proxy does not hear of its signal.
   const aborted = (): void => reject(signal?.reason as Error);
   signal?.addEventListener('abort', aborted, { once: true });
-  sent.once('close', () => signal?.removeEventListener('abort', aborted));
+  sent.once('close', () => {
+    signal?.removeEventListener('abort', aborted);
+    // A connection that ends by another protocol (101) has neither an answer nor an error.
+    reject(new TypeError('fetch failed', { cause: new Error('the connection was closed') }));
+  });
   sent.once('response', (answer) => {
     const isRefused = asked.redirect === 'error' && answer.headers.location !== undefined;
-    if (!isRefused) return resolve(responseOf(answer));
-    answer.destroy();
-    reject(new TypeError('fetch failed', { cause: new Error('unexpected redirect') }));
+    try {
+      if (isRefused) throw new Error('unexpected redirect');
+      resolve(responseOf(answer));
+    } catch (cause) {
+      // What Node reads may be no Response: a status of 999, or words with control characters. Nobody else catches it.
+      answer.destroy();
+      reject(new TypeError('fetch failed', { cause }));
+    }
   });
   sent.once('error', (error) => {
     reject(signal?.aborted ? (signal.reason as Error) : new TypeError('fetch failed', { cause: error }));

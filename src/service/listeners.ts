@@ -143,6 +143,7 @@ export async function openListeners(
   };
   const devicePlane = createDevicePlane(deviceDeps, [opampRoute(core, deviceDeps, shared.opampFiles)]);
   let panelPort = 0;
+  let ownPorts: readonly number[] = [];
   const opsServer = createOpsServer({
     ...base,
     operatorTokens: core.operatorTokens,
@@ -169,7 +170,8 @@ export async function openListeners(
     overloaded: 'overloaded',
     poolOf: ({ url = '' }) => POOLS.get(url.split('?', 1)[0] ?? '') ?? 'ordinary',
   };
-  const panelParts = config.panel && panelDeps(core, shared, config.panel, () => panelPort);
+  const panelParts =
+    config.panel && panelDeps(core, { ...shared, ownPorts: () => ownPorts }, config.panel, () => panelPort);
   const panel: ListenerKind | undefined = panelParts && {
     handle: createPanelServer({ ...base, ...panelParts }),
     parked: () => panelParts.services.live.open,
@@ -184,6 +186,7 @@ export async function openListeners(
     renewRoles: panelParts?.renewRoles,
   };
   panelPort = listeners.panel?.port ?? 0;
+  ownPorts = Object.values(addressesOf(listeners)).map(({ port }) => port);
   return listeners;
 }
 

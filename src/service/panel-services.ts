@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { halfAtMost, type ConnectionBounds } from './bounds/connection-bounds.ts';
 import { builtPages } from '../api/panel/pages/built-pages.ts';
 import { createLiveHub } from '../api/panel/live/live-hub.ts';
@@ -13,10 +14,13 @@ import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts
 import { createNewestAudit } from '../domain/audit/newest.ts';
 import { generateMarker } from '../domain/credentials/random-ids.ts';
 import { Secret } from '../domain/credentials/secret.ts';
+import { createGuardedEgress, type GuardedEgress } from '../domain/egress/guarded-egress.ts';
+import { systemResolve } from '../domain/egress/names.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { argon2IsThere, createPasswords } from '../domain/passwords/password-hash.ts';
 import type { RateWindow } from '../domain/rate-window/local-window.ts';
+import { createCollectorTests } from '../domain/otel-config/collector-test.ts';
 import { createReviewCounts } from '../domain/review-queue/review-counts.ts';
 import { createServiceState } from '../domain/service-state/service-state.ts';
 import { createRefreshTokens } from '../domain/sessions/refresh-tokens.ts';
@@ -71,6 +75,21 @@ interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' 
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
+/** The way by which this process calls addresses that owners choose. */
+const ownersEgress = (
+  { clock, config: { egressAllow, egressProxy, store } }: Pick<Core, 'clock' | 'config'>,
+  ownPorts: () => readonly number[],
+): GuardedEgress =>
+  createGuardedEgress({
+    clock,
+    resolve: systemResolve,
+    allow: egressAllow,
+    proxy: egressProxy,
+    ownAddresses: () => Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address)),
+    ownPorts,
+    storeUrls: store.kind === 'etcd' ? store.endpoints : [],
+  });
+
 /** The services and settings of the panel's listener. @param port of the listener, once the system has chosen it */
 export function panelDeps(
   core: Core,
@@ -81,6 +100,8 @@ export function panelDeps(
     readonly leaving: AbortSignal;
     readonly device: Pick<DeviceServices, 'pulse'>;
     readonly connections: ConnectionBounds;
+    /** The ports of this process's listeners, once the system has chosen them. */
+    readonly ownPorts: () => readonly number[];
   },
   panel: PanelConfig,
   port: () => number,
@@ -145,6 +166,12 @@ export function panelDeps(
       log,
       panelUrl: url,
       newestAudit: createNewestAudit(core),
+      collectorTests: createCollectorTests({
+        ...mutations,
+        metrics: core.metrics,
+        envelope: core.envelope,
+        egress: ownersEgress(core, shared.ownPorts),
+      }),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
       watched,
       live: createLiveHub({

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
  * address.
  */
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** An address in one of the spellings that every parser reads alike, without brackets and zone. */
 function parsed(text: string): Address | undefined {
@@ -46,3 +46,9 @@ export const rangesOf = (...texts: readonly string[]): readonly AddressRange[] =
 
 export const isIn = (address: Address, ranges: readonly AddressRange[]): boolean =>
   ranges.some(([first, bits]) => address.kind() === first.kind() && address.match(first, bits));
+
+const NAT64 = rangesOf('64:ff9b::/96');
+
+/** The address of IPv4 that a translator reaches for one of NAT64 (RFC 6052); every other address as it is. */
+export const throughNat64 = (address: Address): Address =>
+  isIn(address, NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;

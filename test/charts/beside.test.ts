@@ -360,4 +360,14 @@ describeWithHelm('the network policy', () => {
     );
     expect(listAt(spec, 'egress', 3, 'ports')).toEqual([{ port }]);
   });
+
+  test('lets the panel to a proxy also where nobody signs in at a provider: collectors are tested through it', async () => {
+    const panel = { enabled: true, url: 'https://muster.example.com' };
+    const values = { ...ON_ETCD, panel, tls: { panel: { existingSecret: 'panel' } } };
+    const config = { egressProxy: 'http://proxy.example:3128' };
+    const egressOf = async (more: object) =>
+      listAt(at(one(await render({ values: { ...values, ...more } }), 'NetworkPolicy', 'muster'), 'spec'), 'egress');
+    expect(await egressOf({ config })).toContainEqual({ ports: [{ port: 3128 }] });
+    expect(await egressOf({})).not.toContainEqual({ ports: [{ port: 3128 }] });
+  });
 });

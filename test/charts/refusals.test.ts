@@ -59,6 +59,12 @@ describeWithHelm('a mistake in the values', () => {
       { config: { egressProxy: 'http://proxy:3128' } },
     ],
     [
+      'a name where owners may call addresses',
+      { config: { egressAllow: ['collector.monitoring'] } },
+      /config\/egressAllow\/0/,
+      { config: { egressAllow: ['10.20.0.0/16'] } },
+    ],
+    [
       'a namespace that can be none',
       { networkPolicy: { monitoringNamespace: 'Prometheus' } },
       /networkPolicy\/monitoringNamespace/,

@@ -72,6 +72,7 @@ describeWithHelm('the product', () => {
     config: {
       trustedProxies: ['10.0.0.0/8'],
       egressProxy: 'http://proxy.example:3128',
+      egressAllow: ['10.20.0.0/16', 'fd12::/16'],
       apiIdleSeconds: 70,
       deviceIdleSeconds: 140,
       opsIdleSeconds: 70,

@@ -92,6 +92,22 @@ describe.each(['http', 'https'] as const)('an address of %s', (scheme) => {
   });
 });
 
+test.each([
+  ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'],
+  ['a status that there is not', 'HTTP/1.1 999 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['a status below all', 'HTTP/1.1 42 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['words that are none', 'HTTP/1.1 200 O\x01K\r\ncontent-length: 0\r\n\r\n'],
+  ['a field with a control character', 'HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 0\r\n\r\n'],
+  ['a field without a name', 'HTTP/1.1 200 OK\r\n: a\r\ncontent-length: 0\r\n\r\n'],
+])('an answer of %s is a failed call: no call that never ends, and no end of the process', async (_what, answer) => {
+  const server = createServer().on('request', ({ socket }) => void socket.end(answer));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(createEgress(undefined)(new URL(`http://127.0.0.1:${port}`))).rejects.toThrow('fetch failed');
+  server.close();
+  await once(server, 'close');
+});
+
 describe('a proxy in trouble is a failed call, and nothing is asked past it', () => {
   const trouble = async (
     proxy: string,

@@ -29,6 +29,7 @@ const OUTGOING = [
   'The store: etcd, or an SQLite file',
   'The Kubernetes API',
   'The OpenID Connect provider',
+  'Addresses that owners choose',
   'The command line',
 ] as const;
 

@@ -115,6 +115,7 @@ export const audit = {
     'code.voided': 'voided an enrollment code',
     'otel.stored': 'set the configuration',
     'otel.purged': 'purged the configuration',
+    'otel.tested': 'tested the collector',
     'review.decided': 'decided on a review entry',
     'backup.begun': 'began a backup',
     'usage.exported': 'exported usage',

@@ -280,6 +280,10 @@
 - name: MUSTER_EGRESS_PROXY
   value: {{ .egressProxy | quote }}
 {{- end }}
+{{- with join "," .egressAllow }}
+- name: MUSTER_EGRESS_ALLOW
+  value: {{ . | quote }}
+{{- end }}
 - name: MUSTER_LOG_LEVEL
   value: {{ .logLevel | quote }}
 - name: MUSTER_DRAIN_DELAY_SECONDS

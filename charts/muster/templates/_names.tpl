@@ -184,7 +184,7 @@ imagePullSecrets:
   verbs: [create]
 {{- end }}
 
-{{/* The port of the provider at which people sign in, or of the proxy through which it is asked. */}}
+{{/* The port of the proxy through which the outside is called, or of the provider at which people sign in. */}}
 {{- define "muster.issuerPort" -}}
 {{- $url := urlParse (default .Values.panel.oidc.issuer .Values.config.egressProxy) -}}
 {{- $port := regexFind ":[0-9]+$" $url.host -}}

@@ -5,6 +5,7 @@ import {
   readConfiguration,
   restoreConfiguration,
   storeConfiguration,
+  testCollector,
 } from './operations/configuration.ts';
 import {
   FROM_V1,
@@ -113,6 +114,7 @@ export const OPERATIONS = [
   storeConfiguration,
   listConfigurationRevisions,
   restoreConfiguration,
+  testCollector,
   ...FROM_V1,
   readAccountRollout,
   listDeliveries,

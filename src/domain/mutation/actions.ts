@@ -39,6 +39,7 @@ const ACTIONS = {
   'code.voided': 'vital',
   'otel.stored': 'by content',
   'otel.purged': 'vital',
+  'otel.tested': 'growth',
   'review.decided': 'growth',
   // Each is a read by the operator, and a full store is a reason for one.
   'backup.begun': 'upkeep',

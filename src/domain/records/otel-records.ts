@@ -68,6 +68,12 @@ export const otelRecords = {
     },
     (accountId: string, revision: number) => [accountId, revision % LIMITS.otelRevisionsMax],
   ),
+  collectorTest: record('collector-test/<accountId>', {
+    schema: z.looseObject({ at: instant }),
+    writeClass: 'growth',
+    backup: 'left out',
+    holds: 'when the collector of an account was last tested; quiet',
+  }),
   /** `keyNumber` is there where it held a secret. */
   purge: record('purge/<marker>', {
     schema: z.looseObject({ at: instant, keyNumber: z.int().min(1).optional() }),

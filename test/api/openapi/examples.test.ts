@@ -45,6 +45,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   'storeOtelConfig If-Match': '412 precondition_failed',
   storeConfiguration: '409 changed_meanwhile',
   restoreConfiguration: '409 changed_meanwhile',
+  // The configuration is purged by a request before, and no address is called.
+  testCollector: '409 conflict',
   // The login has its user since the request before.
   createUser: '409 conflict',
   // The user has no passkey.

@@ -30,6 +30,7 @@ export const WITH_PROOF: Readonly<Record<string, string>> = {
   rotateApiKey: 'a secret that outlives the session',
   storeConfiguration: 'another address for a header that is stored: the header goes there',
   restoreConfiguration: 'as storeConfiguration: another address for a header that is stored',
+  testCollector: 'it sends a header that is stored to where it is stored for, and owners alone may have it sent',
   rotateKeys: 'what every replica seals secrets with',
 };
 

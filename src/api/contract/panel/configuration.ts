@@ -13,6 +13,8 @@ import {
 } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { readRollout } from '../operator/rollout.ts';
+import { UNREACHED } from '../../../domain/egress/faults.ts';
+import { TEST_OUTCOMES } from '../../../domain/otel-config/test-outcomes.ts';
 import { storeOtelConfig } from '../v1/otel-config.ts';
 import { atPanel } from './derived.ts';
 
@@ -169,6 +171,45 @@ export const restoreConfiguration = operation({
   refuse: { revision: 'invalid_request', seen: 'invalid_request', authHeader: 'invalid_auth_header' },
   errors: ['enterprise_required', 'changed_meanwhile'],
   answers: [{ status: 200, description: 'The configuration as it is stored.', schema: configuration }],
+});
+
+const tested = z
+  .object({
+    outcome: described(
+      z.enum(TEST_OUTCOMES),
+      '`reached`: the collector took an empty export. `header-refused`: it answered 401 or 403. `not-reached`: another ' +
+        'status, or none. `tls-fault`: no secure connection came about. `not-allowed`: the address is one that this service ' +
+        'does not call unless its operator names it in `MUSTER_EGRESS_ALLOW`; nothing was sent.',
+      'reached',
+    ),
+    status: described(
+      z.int().min(200).max(599).nullable(),
+      'The status of the answer; null where there was none.',
+      200,
+    ),
+    reason: described(
+      z.enum(UNREACHED).nullable(),
+      'Why there was no answer; null where there was one, and for the other outcomes.',
+      null,
+    ),
+    tlsError: described(z.string().max(200).nullable(), 'The words of TLS; null for every other outcome.', null),
+    revision: count('The revision of the configuration whose address and header were tried.', 7),
+  })
+  .meta({ id: 'CollectorTest', description: 'The outcome of a test of the collector.' });
+
+export const testCollector = operation({
+  id: 'testCollector',
+  method: 'post',
+  path: `${ACCOUNT}/otel-config/test`,
+  access: 'owner',
+  freshProof: true,
+  summary: 'Test the collector',
+  description:
+    'Sends an empty export of traces by OTLP over HTTP to the stored address with the stored header, once in 10 s for an ' +
+    'account, and waits 5 s at most. No redirect is followed. It is this service that tries it: whether daemons reach the ' +
+    'collector from where they are, it cannot tell.',
+  errors: ['enterprise_required', 'conflict', 'rate_limited'],
+  answers: [{ status: 200, description: 'The outcome.', schema: tested }],
 });
 
 export const readAccountRollout = atPanel(readRollout, 'viewer');

@@ -1,5 +1,6 @@
 import { Secret } from '../../../domain/credentials/secret.ts';
 import type { AccountReader } from '../../../domain/fleet/reader.ts';
+import { LIMITS } from '../../../domain/limits.ts';
 import { StaleRead } from '../../../domain/mutation/stale-read.ts';
 import type { StoreConditions } from '../../../domain/otel-config/otel-config.ts';
 import { purgeStateOf } from '../../../domain/otel-config/purge-state.ts';
@@ -133,3 +134,18 @@ function authorOf({ actor, name = '' }: KeptRevision['by']): operations.Configur
       return { kind: 'muster', id, name };
   }
 }
+
+/** POST /panel/v1/accounts/{accountId}/otel-config/test. Each of its steps has the time of a request. */
+export const testCollector = handle(operations.testCollector, { deadlineMs: LIMITS.collectorTestDeadlineMs })(async (
+  request,
+  { collectorTests },
+) => {
+  const { caller, inTime } = request;
+  const test = await inTime(collectorTests.begin(caller));
+  const result = await test.send();
+  const { actor, ...rights } = caller.origin;
+  const { at, deadline } = request.originOf(actor);
+  await inTime(collectorTests.tell(caller, { actor, ...rights, at, deadline }, result));
+  const { outcome, status = null, why: reason = null, says: tlsError = null, revision } = result;
+  return { status: 200, body: { outcome, status, reason, tlsError, revision } };
+});

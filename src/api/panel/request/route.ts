@@ -6,6 +6,7 @@ import type { Caller } from '../../../domain/apps/own-app.ts';
 import type { NewestAudit } from '../../../domain/audit/newest.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
+import type { CollectorTests } from '../../../domain/otel-config/collector-test.ts';
 import type { ReadServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
@@ -58,6 +59,7 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly sessions: Sessions;
   readonly sealedCookies: SealedCookies;
   readonly newestAudit: NewestAudit;
+  readonly collectorTests: CollectorTests;
   readonly serviceState: ReadServiceState;
   readonly watched: WatchedReads;
   readonly live: LiveHub;

@@ -38,28 +38,29 @@ const filesOf = (pattern: string): readonly string[] =>
   globSync(pattern, { cwd: ROOT }).map((path) => readFileSync(join(ROOT, path), 'utf8'));
 
 export const OTHERS: Checks = {
-  'Muster does not ask who answers at the endpoint of a collector, and never connects to it.': async () => {
-    let connections = 0;
-    const collector = createServer((_request, response) => response.end());
-    collector.on('connection', () => (connections += 1));
-    collector.listen(0, '127.0.0.1');
-    await once(collector, 'listening');
-    const { port } = collector.address() as AddressInfo;
-    try {
-      await using muster = await Muster.start();
-      const { apiKey, credential } = await enrolled(muster);
-      for (const endpoint of ['https://nobody.invalid', `http://127.0.0.1:${port}`]) {
-        expect([endpoint, await configure(muster, apiKey, endpoint)]).toEqual([endpoint, 200]);
-        expect((await poll(muster, credential)).body['otel']).toMatchObject({ endpoint });
+  'Muster does not ask who answers at the endpoint of a collector, and connects to it for a test by an owner alone.':
+    async () => {
+      let connections = 0;
+      const collector = createServer((_request, response) => response.end());
+      collector.on('connection', () => (connections += 1));
+      collector.listen(0, '127.0.0.1');
+      await once(collector, 'listening');
+      const { port } = collector.address() as AddressInfo;
+      try {
+        await using muster = await Muster.start();
+        const { apiKey, credential } = await enrolled(muster);
+        for (const endpoint of ['https://nobody.invalid', `http://127.0.0.1:${port}`]) {
+          expect([endpoint, await configure(muster, apiKey, endpoint)]).toEqual([endpoint, 200]);
+          expect((await poll(muster, credential)).body['otel']).toMatchObject({ endpoint });
+        }
+        expect(connections).toBe(0);
+        await fetch(`http://127.0.0.1:${port}`);
+        expect(connections).toBe(1);
+      } finally {
+        collector.close();
+        collector.closeAllConnections();
       }
-      expect(connections).toBe(0);
-      await fetch(`http://127.0.0.1:${port}`);
-      expect(connections).toBe(1);
-    } finally {
-      collector.close();
-      collector.closeAllConnections();
-    }
-  },
+    },
 
   'Muster does not judge whether a daemon tells the truth.': async () => {
     await using muster = await Muster.start();
