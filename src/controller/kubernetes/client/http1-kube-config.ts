@@ -31,8 +31,8 @@ export class Http1KubeConfig extends KubeConfig {
   }
 
   /**
-   * Loads the files of KUBECONFIG as kubectl does: the first one that has a name, or the current context, decides, and a
-   * file of several may be missing. The client itself takes the last current context, and refuses a name twice.
+   * Loads the files of KUBECONFIG as kubectl does: the first one that has a name, or the current context, decides. One
+   * of several may be missing. The client itself takes the last current context, and refuses a name twice.
    */
   loadFromFiles(paths: string): void {
     const all = paths.split(delimiter).filter((path) => path !== '');
