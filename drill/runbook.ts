@@ -44,7 +44,8 @@ command_not_found_handle() { echo "not here: $1 is not on this machine"; }
 export async function run(command: string, settings: Settings): Promise<string> {
   const child = spawn('bash', ['-c', `${SHELL}${command}`], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: COMMAND_MS_MAX,
+    // What it starts is in its process group, and ends with it.
+    detached: true,
     env: {
       ...callerEnvironment(),
       // No context of the caller's decides which service a command asks.
@@ -61,7 +62,16 @@ export async function run(command: string, settings: Settings): Promise<string> 
       MUSTER_CLIENT_OPERATOR_TOKEN: settings.operatorToken,
     },
   });
-  killAtExit(child);
+  const kill = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // All of the group has ended.
+    }
+  };
+  killAtExit(child, kill);
+  const expiry = setTimeout(kill, COMMAND_MS_MAX);
   const [printed, complained] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  clearTimeout(expiry);
   return `${printed}${complained}`.trimEnd();
 }

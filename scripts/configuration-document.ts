@@ -9,7 +9,7 @@ never the value. A variable that is empty counts as not set. \`muster doctor\` c
 service; those of the command line's client are in [CLI.md](CLI.md), and the service reads none of them. Every file that a
 variable names is read at the start and again every 10 s, by [one rule](OPERATIONS.md#files-and-their-rotation).
 The Helm chart sets these variables from its [values](../charts/muster/README.md). Beside them the role
-\`kubernetes\` reads \`KUBECONFIG\`, as every client of Kubernetes does; without it the service account of the pod counts.
+\`kubernetes\` reads \`KUBECONFIG\`, a file or a list of files, as kubectl does; without it the service account of the pod counts.
 A \`tokenFile\` in it is read again every 10 s.
 `;
 

@@ -4,7 +4,7 @@ import type { SecretTemplate } from './kubernetes-names.ts';
 
 /** The settings of the role `kubernetes`. */
 export interface KubernetesConfig {
-  /** The path of a kubeconfig file; where undefined, the pod's own service account is used. */
+  /** Paths of kubeconfig files, as KUBECONFIG has them; where undefined, the pod's own service account is used. */
   readonly kubeconfig: string | undefined;
   /** The namespaces that are followed by name. */
   readonly namespaces: readonly string[];

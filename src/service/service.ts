@@ -191,6 +191,7 @@ function backgroundLoops(
       name: 'replicas',
       everyMs: ANNOUNCE_EVERY_MS,
       pauseMaxMs: ANNOUNCE_AGAIN_MS,
+      wakes: () => replicas.registration()?.lost,
       reconcile: () => replicas.round(),
     }),
     // The format is read and not watched: a watch that is silent would go unnoticed.

@@ -17,9 +17,24 @@ type Trouble = keyof typeof SENTENCES;
 /** With these the replica stays ready: reads are answered, and without it daemons are served by nobody. */
 const SERVES: ReadonlySet<Trouble> = new Set(['divided']);
 
-/** The answers of commits alone show that the store takes writes. */
-const WRITTEN: ReadonlySet<StoreResult> = new Set(['committed']);
+type Judgement = (operation: StoreOperation, result: StoreResult) => boolean;
+
 const ANSWERED: ReadonlySet<StoreResult> = new Set(['ok', 'committed', 'conflict', 'taken', 'compacted', 'future']);
+const HOLDS: ReadonlySet<StoreOperation> = new Set(['hold', 'rewrite']);
+
+/** The store took a write. A replica that nobody asks rewrites its place on the registry alone. */
+const isWritten: Judgement = (operation, result) => result === 'committed' || (result === 'ok' && HOLDS.has(operation));
+
+/** The answers that show that a trouble is over. */
+const ENDED_BY: Record<Trouble, Judgement> = {
+  replaced: (_, result) => ANSWERED.has(result),
+  readonly: isWritten,
+  // Only a start checks the file.
+  corrupt: () => false,
+  // With the alarm on, etcd refuses also a commit that would be a conflict, and every compaction.
+  divided: (operation, result) =>
+    isWritten(operation, result) || result === 'conflict' || (operation === 'compact' && result === 'ok'),
+};
 
 /**
  * Knows from the store's own answers what is wrong with it, and logs it once when it begins and once when it ends.
@@ -55,9 +70,7 @@ export class StoreHealth {
 
   #judge(operation: StoreOperation, result: StoreResult): void {
     if (isTrouble(result)) this.#began(operation, result);
-    else if (this.#trouble !== undefined && (this.#trouble === 'replaced' ? ANSWERED : WRITTEN).has(result)) {
-      this.#ended(this.#trouble);
-    }
+    else if (this.#trouble !== undefined && ENDED_BY[this.#trouble](operation, result)) this.#ended(this.#trouble);
   }
 
   #began(operation: StoreOperation, trouble: Trouble): void {
@@ -68,7 +81,6 @@ export class StoreHealth {
   }
 
   #ended(trouble: Trouble): void {
-    if (trouble === 'corrupt') return;
     this.#trouble = undefined;
     this.#log.info({ trouble }, 'the store is as it was before the trouble');
   }

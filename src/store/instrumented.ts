@@ -2,9 +2,9 @@ import { Busy } from '../domain/refusal.ts';
 import type { Clock } from '../time/clock.ts';
 import type { StoreCallMetrics, StoreOperation, StoreResult } from './metrics.ts';
 import type { CallKind, Outages } from './outages.ts';
-import { StoreUnavailable, type Store } from './port.ts';
+import { StoreUnavailable, type Held, type Store } from './port.ts';
 
-const WRITES: ReadonlySet<StoreOperation> = new Set(['commit', 'hold', 'compact']);
+const WRITES: ReadonlySet<StoreOperation> = new Set(['commit', 'hold', 'rewrite', 'compact']);
 
 /** The same store, with every call counted by its result and timed in seconds, and its outages told. */
 export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetrics, outages: Outages): Store {
@@ -19,7 +19,8 @@ export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetri
     try {
       const value = await call;
       result = resultOf(value);
-      outages.answered(kind);
+      // A holder may know without the store that its key is lost.
+      if (result !== 'lost') outages.answered(kind);
       return value;
     } catch (error) {
       if (error instanceof StoreUnavailable) {
@@ -35,6 +36,17 @@ export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetri
   const ok = (): StoreResult => 'ok';
   const wordOrOk = (value: StoreResult | object): StoreResult => (typeof value === 'string' ? value : 'ok');
 
+  const timedHold = (held: Held): Held => ({
+    get revision() {
+      return held.revision;
+    },
+    get lost() {
+      return held.lost;
+    },
+    rewrite: (value) => timed('rewrite', held.rewrite(value), (word) => (word === 'written' ? 'ok' : word)),
+    release: () => held.release(),
+  });
+
   return {
     backend: store.backend,
     get: (key) => timed('get', store.get(key), ok),
@@ -48,7 +60,10 @@ export function instrumented(store: Store, clock: Clock, metrics: StoreCallMetri
     watch: (prefix, from, listener) => store.watch(prefix, from, listener),
     compact: (revision) => timed('compact', store.compact(revision), ok),
     retain: (revision) => store.retain(revision),
-    hold: (key, value, ttlMs) => timed('hold', store.hold(key, value, ttlMs), wordOrOk),
+    async hold(key, value, ttlMs) {
+      const held = await timed('hold', store.hold(key, value, ttlMs), wordOrOk);
+      return held === 'taken' ? held : timedHold(held);
+    },
     fullness: () => store.fullness(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

@@ -3,8 +3,18 @@ import type { Sections } from '../metrics/instruments/sections.ts';
 
 /* The metrics of the store's calls: the verb that `instrumented.ts` calls, and the closed sets of its labels. */
 
-/** The calls of the port that are timed, by the names of its verbs. */
-const STORE_OPERATIONS = ['get', 'list', 'listAt', 'commit', 'head', 'headAt', 'compact', 'hold'] as const;
+/** The calls of the port that are timed, by the names of its verbs; `rewrite` is that of a held key. */
+export const STORE_OPERATIONS = [
+  'get',
+  'list',
+  'listAt',
+  'commit',
+  'head',
+  'headAt',
+  'compact',
+  'hold',
+  'rewrite',
+] as const;
 export type StoreOperation = (typeof STORE_OPERATIONS)[number];
 
 /** How a call ends: with a value, with an answer of the port that is a word, with a StoreUnavailable, or with Busy. */
@@ -13,6 +23,7 @@ export const STORE_RESULTS = [
   'committed',
   'conflict',
   'taken',
+  'lost',
   'compacted',
   'future',
   'timeout',

@@ -201,6 +201,29 @@ describeOn('control plane', 'FleetOtelConfig', () => {
     expect(await told(credential)).toMatchObject({ enabled: true, headers: { Authorization: 'Bearer second' } });
   });
 
+  test('tells less though its header cannot be had any more, and keeps all else until it can', async () => {
+    const name = `${account}-header`;
+    const credential = await enroll(muster, await createApp(muster, apiKey));
+    await header(name, 'Bearer first', LABELLED);
+    const authHeaderSecretRef = { name, key: 'token' };
+    await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef, evidenceLevel: 'full' }));
+    await team.ready('fotel', account, 'Synced');
+    await team.delete('secret', name);
+    await team.ready('fotel', account, 'SecretNotFound');
+    const endpoint = 'https://other.example.com';
+    await team.patch('fotel', account, { spec: { evidenceLevel: 'redacted', endpoint } });
+    await team.eventually('the level to be lower', async () =>
+      JSON.stringify(await stored()).includes('"evidenceLevel":"redacted"'),
+    );
+    expect(await told(credential)).toMatchObject({
+      enabled: true,
+      endpoint: 'https://otel.example.com',
+      headers: { Authorization: 'Bearer first' },
+      evidenceLevel: 'redacted',
+    });
+    await team.ready('fotel', account, 'SecretNotFound');
+  });
+
   test('cannot be used to read another Secret, not even its length', async () => {
     await header('precious', 'X'.repeat(5000));
     await team.apply('FleetOtelConfig', account, specOf({ authHeaderSecretRef: { name: 'precious', key: 'token' } }));

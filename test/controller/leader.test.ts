@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { lead, type Term } from '../../src/controller/leader.ts';
 import { KEYS } from '../../src/domain/records/keys.ts';
+import type { Registration } from '../../src/domain/replicas/replicas.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics/service-metrics.ts';
 import { expectRevision } from '../../src/store/entry.ts';
-import { ABSENT, expectAbsent, StoreUnavailable, type Held, type Store } from '../../src/store/port.ts';
+import { ABSENT, expectAbsent, type Held, type Store } from '../../src/store/port.ts';
 import { faultyStore } from '../support/store/faulty-store.ts';
 import { onEachStore } from '../support/store/stores.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
@@ -13,18 +14,19 @@ import { until } from '../support/time/until.ts';
 import { rawKey } from '../support/store/raw-key.ts';
 
 const log = createLog('silent');
+const NEVER = new AbortController().signal;
 
 /** A controller whose work is to tell its terms and to wait until they end. */
 class Candidate implements AsyncDisposable {
   readonly terms: Term[] = [];
   readonly #metrics = createMetrics('test');
   working = 0;
-  unregistered: StoreUnavailable | undefined;
+  registration: Registration | undefined;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(store: Store, clock: FakeClock, replicaId: string, unregistered?: StoreUnavailable) {
-    this.unregistered = unregistered;
+  constructor(store: Store, clock: FakeClock, replicaId: string, lost: AbortSignal | null = NEVER) {
+    this.registration = lost ? { lost } : undefined;
     const work = async (term: Term): Promise<void> => {
       this.terms.push(term);
       this.working += 1;
@@ -34,7 +36,7 @@ class Candidate implements AsyncDisposable {
       });
       this.working -= 1;
     };
-    const replicas = { unregistered: () => this.unregistered };
+    const replicas = { registration: () => this.registration };
     this.#ended = lead({ store, clock, log, metrics: this.#metrics, replicaId, replicas }, work, this.#stopping.signal);
   }
 
@@ -117,7 +119,7 @@ onEachStore('leadership', (stores) => {
     await using store = await stores.open();
     const clock = new FakeClock();
     const moody = faultyStore(store);
-    await using one = new Candidate(moody, clock, 'one', new StoreUnavailable('full', 'not on the registry'));
+    await using one = new Candidate(moody, clock, 'one', null);
     for (let check = 0; check < 3; check += 1) {
       await until(() => clock.sleeping + one.working > 0);
       clock.advance(1000);
@@ -125,7 +127,7 @@ onEachStore('leadership', (stores) => {
     await until(() => clock.sleeping + one.working > 0);
     expect([one.terms.length, moody.calls.hold]).toEqual([0, 0]);
     expect(await one.metric('muster_controller_leader_known')).toBe('0');
-    one.unregistered = undefined;
+    one.registration = { lost: NEVER };
     await passUntil(clock, () => one.working === 1);
     expect((await store.get(KEYS.leader()))?.value).toContain('one');
   });
@@ -206,5 +208,22 @@ onEachStore('a term that is lost', (stores) => {
     expect(one.terms[1]?.fence).not.toEqual(one.terms[0]?.fence);
     expect(one.working).toBe(1);
     expect(await one.metric('muster_controller_terms_total{why="lost"}')).toBe('1');
+  });
+
+  test('a replica that loses its place on the registry leads no longer, and another one follows', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock();
+    const losing = new AbortController();
+    await using one = new Candidate(store, clock, 'one', losing.signal);
+    await until(() => one.working === 1);
+    await using two = new Candidate(store, clock, 'two');
+    await until(() => clock.sleeping > 0);
+    one.registration = undefined;
+    losing.abort();
+    await until(() => one.working === 0);
+    await passUntil(clock, () => two.working === 1);
+    expect(one.terms).toHaveLength(1);
+    expect(await one.metric('muster_controller_terms_total{why="lost"}')).toBe('1');
+    expect((await store.get(KEYS.leader()))?.value).toContain('two');
   });
 });

@@ -22,7 +22,7 @@ test.each(DRILL_NAMES)('%s: its alert is a rule with commands, and docs/DRILLS.m
 afterEach(() => void vi.unstubAllEnvs());
 
 test('a command of the runbook has nothing of the installation for which the shell is set', async () => {
-  for (const name of ['MUSTER_OPERATOR_TOKEN', 'MUSTER_CLIENT_URL', 'ETCDCTL_ENDPOINTS', 'KUBECONFIG']) {
+  for (const name of ['MUSTER_OPERATOR_TOKEN', 'MUSTER_CLIENT_URL', 'ETCD_NAME', 'ETCDCTL_ENDPOINTS', 'KUBECONFIG']) {
     vi.stubEnv(name, 'of-an-installation');
   }
   vi.stubEnv('XDG_CONFIG_HOME', '/of-an-installation');

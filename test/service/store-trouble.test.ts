@@ -45,6 +45,19 @@ test.each<[StoreTrouble, 'not ready' | 'degraded', RegExp]>([
           if (broken) throw new StoreUnavailable(reason, 'commit: it is');
           return store.commit(change);
         },
+        async hold(...request) {
+          const held = await store.hold(...request);
+          if (held === 'taken') return held;
+          return {
+            revision: held.revision,
+            lost: held.lost,
+            release: () => held.release(),
+            async rewrite(value) {
+              if (broken) throw new StoreUnavailable(reason, 'hold: it is');
+              return held.rewrite(value);
+            },
+          };
+        },
       });
     await using muster = await Muster.start({ wrapStore });
     const { apiKey } = await tenant(muster);

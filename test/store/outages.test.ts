@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { instrumented } from '../../src/store/instrumented.ts';
 import { OUTAGE_MS, Outages, type CallKind } from '../../src/store/outages.ts';
-import { expectAbsent, StoreUnavailable, type Store, type StoreTrouble } from '../../src/store/port.ts';
+import { expectAbsent, StoreUnavailable, type Held, type Store, type StoreTrouble } from '../../src/store/port.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { wrappedStore } from '../support/store/wrapped-store.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
@@ -168,5 +168,56 @@ describe('a store that answers reads and no writes', () => {
     await expect(call(store)).rejects.toThrow('disk I/O error');
     await store.get('k');
     expect(told()).toEqual([['error', NO_WRITES]]);
+  });
+});
+
+describe('the rewrites of a held key', () => {
+  async function held(rewrite: Held['rewrite']) {
+    const { clock, outages, fails, told } = observed();
+    await using opened = await openSqliteStore(':memory:');
+    const ended: string[] = [];
+    const hold: Store['hold'] = async (...request) => {
+      const own = await opened.hold(...request);
+      if (own === 'taken') return own;
+      return { revision: 7, lost: own.lost, release: () => own.release(), rewrite };
+    };
+    const metrics = { storeCallEnded: (...call: readonly unknown[]) => void ended.push(call.slice(0, 2).join(' ')) };
+    const store = instrumented(wrappedStore(opened, { hold }), clock, metrics, outages);
+    const key = await store.hold(rawKey('k'), '1', 1000);
+    if (key === 'taken') throw new Error('the key was free');
+    return { key, fails, told, ended };
+  }
+
+  test('are counted, and a failed one is a write that failed', async () => {
+    const words: (() => ReturnType<Held['rewrite']>)[] = [
+      async () => 'written',
+      async () => {
+        throw new StoreUnavailable('divided', 'hold: refused');
+      },
+      async () => 'lost',
+    ];
+    const { key, ended } = await held(async () => (await words.shift()?.()) ?? 'lost');
+    expect(key.revision).toBe(7);
+    expect(await key.rewrite('2')).toBe('written');
+    await expect(key.rewrite('3')).rejects.toThrow('hold: refused');
+    expect(await key.rewrite('4')).toBe('lost');
+    expect(ended).toEqual(['hold ok', 'rewrite ok', 'rewrite divided', 'rewrite lost']);
+  });
+
+  test.each<[Awaited<ReturnType<Held['rewrite']>>, string[][], string]>([
+    ['lost', [['error', TOLD]], 'a holder may know so without the store'],
+    [
+      'written',
+      [
+        ['error', TOLD],
+        ['warn', OVER],
+      ],
+      'the store took it',
+    ],
+  ])('one that ends with %s leaves of an outage: %j (%s)', async (word, lines) => {
+    const { key, fails, told } = await held(async () => word);
+    fails('unreachable', OUTAGE_MS);
+    await key.rewrite('2');
+    expect(told()).toEqual(lines);
   });
 });

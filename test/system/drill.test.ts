@@ -14,11 +14,14 @@ import { until } from '../support/time/until.ts';
 /* `npm run drill` in a shell that is set for an installation, and stopped in the middle. */
 
 const PROGRAM = resolve(import.meta.dirname, '../../drill/main.ts');
+const RUNBOOK = resolve(import.meta.dirname, '../../drill/runbook.ts');
 /** A replica that read them would not start, or would not be the drill's. */
 const OF_AN_INSTALLATION = {
   MUSTER_STORE_ID: 'of-an-installation',
   MUSTER_OPERATOR_TOKEN_FILE: '/of-an-installation',
   ETCDCTL_ENDPOINTS: 'https://of-an-installation:2379',
+  ETCD_NAME: 'of-an-installation',
+  ETCD_DATA_DIR: '/of-an-installation',
   KUBECONFIG: '/of-an-installation',
 };
 
@@ -61,6 +64,26 @@ describe.skipIf(!findEtcd() || !findPrometheus() || process.platform !== 'linux'
       expect(await ended).toEqual([code, null]);
       await until(() => environmentsWith(folder).length === 0);
       expect(readdirSync(folder)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('a command of the runbook, and what it started, ends with the drill', async () => {
+    const folder = scratchDirectory('drill');
+    const main = `
+      import { run } from ${JSON.stringify(RUNBOOK)};
+      process.once('SIGINT', () => process.exit(130));
+      await run('echo > "$LOGS/begun"; sleep 600; true', { logs: ${JSON.stringify(folder)} });
+    `;
+    try {
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', main], { stdio: 'inherit' });
+      guard(child);
+      const ended = once(child, 'exit');
+      await until(() => readdirSync(folder).includes('begun') && environmentsWith(folder).length >= 2);
+      child.kill('SIGINT');
+      expect(await ended).toEqual([130, null]);
+      await until(() => environmentsWith(folder).length === 0);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

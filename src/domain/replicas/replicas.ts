@@ -53,8 +53,8 @@ export interface Replicas {
    * @param observed is called at each announcement
    */
   publish(observed: () => Partial<ReplicaRecord>): void;
-  /** The identity of the current registration: another object after each gap; undefined while not registered. */
-  registration(): object | undefined;
+  /** The current registration: another object after each gap; undefined while not registered. */
+  registration(): Registration | undefined;
   /**
    * Says why this replica is not on the registry; undefined while it is. The others do not count it until then, so it
    * takes no leadership and no share of a rate.
@@ -69,6 +69,9 @@ export interface Replicas {
   /** Removes this replica from the registry. Never throws. */
   release(): Promise<void>;
 }
+
+/** A place on the registry, until it is lost. */
+export type Registration = Pick<Held, 'lost'>;
 
 interface ReplicasDeps {
   readonly store: Store;
@@ -156,23 +159,18 @@ class Registry implements Replicas {
     }
     // It is new, or was away for longer than its record lives: a rotation may have happened meanwhile.
     this.#joinedWith = undefined;
-    await this.#withdraw();
+    await this.release();
+    this.#held = undefined;
     const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
     // The key is taken by its own earlier record, whose answer was lost, until that expires: `round` tries again soon.
     if (held === 'taken') return undefined;
-    this.#held = held;
-    try {
-      return await this.#join(numbers);
-    } catch (error) {
-      // A replica that has not joined is not registered: the next announcement begins anew.
-      await this.#withdraw();
+    // A replica that has not joined is not registered.
+    const missing = await this.#join(numbers).catch(async (error: unknown) => {
+      await held.release();
       throw error;
-    }
-  }
-
-  async #withdraw(): Promise<void> {
-    await this.#held?.release();
-    this.#held = undefined;
+    });
+    this.#held = held;
+    return missing;
   }
 
   async announceAtStart(): Promise<string | undefined> {
@@ -201,12 +199,12 @@ class Registry implements Replicas {
         this.#deps.log.error({ why: missing }, 'this replica cannot serve');
       }
       this.#missing = missing;
-      const unregistered = this.unregistered();
-      if (unregistered) throw unregistered;
     } finally {
       // A store that is full takes no announcement, and shows those of the others.
       await this.#compareWithOthers();
     }
+    const unregistered = this.unregistered();
+    if (unregistered) throw unregistered;
   }
 
   async live(): Promise<readonly ReplicaRecord[]> {
@@ -263,7 +261,7 @@ class Registry implements Replicas {
     this.#observed.push(observed);
   }
 
-  registration(): object | undefined {
+  registration(): Registration | undefined {
     return this.#held?.lost.aborted === false ? this.#held : undefined;
   }
 

@@ -69,10 +69,15 @@ export async function makeRoom(cluster: EtcdCluster): Promise<void> {
   await ask(cluster.member, 'kv/deleterange', { key: base64(FILLER), range_end: base64('chaos-filler0') });
   await compactAll(cluster.member);
   for (const member of cluster.members) await ask(member, 'maintenance/defragment', {});
-  const { alarms } = (await ask(cluster.member, 'maintenance/alarm', { action: 'GET' })) as {
+  await disarm(cluster.member);
+}
+
+/** Ends every alarm, as `etcdctl alarm disarm` does. */
+export async function disarm(member: EtcdMember): Promise<void> {
+  const { alarms } = (await ask(member, 'maintenance/alarm', { action: 'GET' })) as {
     alarms?: readonly { memberID: string; alarm: string }[];
   };
   for (const { memberID, alarm } of alarms ?? []) {
-    await ask(cluster.member, 'maintenance/alarm', { action: 'DEACTIVATE', memberID, alarm });
+    await ask(member, 'maintenance/alarm', { action: 'DEACTIVATE', memberID, alarm });
   }
 }

@@ -100,13 +100,16 @@ onEachStore('a replica whose announcement the store does not take', (stores) => 
     await using store = await stores.open();
     const full = refusing(store, 'full');
     full.state.refuses = false;
+    const meanwhile: unknown[] = [];
     const commit: Store['commit'] = async () => {
+      meanwhile.push(replicas.registration());
       throw new StoreUnavailable('full', 'commit: refused');
     };
     const { replicas } = registryOn(wrappedStore(full.store, { commit }), 'started');
     expect(await replicas.announceAtStart()).toBeUndefined();
     expect([replicas.registration(), await store.get(KEYS.replica('started'))]).toEqual([undefined, undefined]);
     await expect(replicas.round()).rejects.toThrow('commit: refused');
+    expect(meanwhile).toEqual([undefined, undefined]);
     expect([replicas.registration(), await store.get(KEYS.replica('started'))]).toEqual([undefined, undefined]);
   });
 

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { makeCertificates, type Certificates } from '../http/certificates.ts';
 import { guard } from '../run/guard.ts';
 import { freePorts } from '../service/free-ports.ts';
+import { environmentWithout } from './environment-without.ts';
 
 interface EtcdClusterOptions {
   readonly binary: string;
@@ -96,7 +97,9 @@ export class EtcdMember {
 
   /** Starts it on its data; resolves when it serves clients. */
   async start(): Promise<void> {
-    const child = spawn(this.binary, this.flags, { stdio: ['ignore', 'ignore', 'pipe'] });
+    // etcd refuses a flag that a variable has as well.
+    const env = environmentWithout(/^ETCD_/);
+    const child = spawn(this.binary, this.flags, { stdio: ['ignore', 'ignore', 'pipe'], env });
     this.child = child;
     guard(child);
     const log: string[] = [];

@@ -14,14 +14,14 @@ export function guard(child: ChildProcess): void {
   child.once('exit', () => watcher.kill('SIGKILL'));
 }
 
-const ending = new Set<ChildProcess>();
+const ending = new Map<ChildProcess, () => void>();
 
 /**
  * Kills a child that is left when this process ends by itself. One listener for all: many commands run side by side.
  */
-export function killAtExit(child: ChildProcess): void {
+export function killAtExit(child: ChildProcess, kill: () => void = () => void child.kill('SIGKILL')): void {
   if (ending.size === 0) process.once('exit', killAll);
-  ending.add(child);
+  ending.set(child, kill);
   child.once('exit', () => {
     ending.delete(child);
     if (ending.size === 0) process.off('exit', killAll);
@@ -30,5 +30,5 @@ export function killAtExit(child: ChildProcess): void {
 
 /** Kills those of `killAtExit` now, for what has to come after. */
 export function killAll(): void {
-  for (const child of ending) child.kill('SIGKILL');
+  for (const kill of ending.values()) kill();
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fill, makeRoom, raiseCorrupt } from '../../chaos/cluster/etcd-admin.ts';
+import { disarm, fill, makeRoom, raiseCorrupt } from '../../chaos/cluster/etcd-admin.ts';
 import { findEtcd, NO_ETCD } from '../../support/etcd/etcd-binary.ts';
 import { EtcdCluster } from '../../support/etcd/etcd.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
@@ -102,5 +102,19 @@ describe.skipIf(binary === undefined)(title, () => {
       status: 200,
       body: { status: 'ready', degraded: expect.stringContaining('alarm CORRUPT') as string },
     });
+  });
+
+  test('a replica that nobody asks learns that members do not agree, and that they do again', async () => {
+    await using etcd = await start();
+    // Without it, no replica that nobody asks commits.
+    const options = { store: `etcd:${etcd.member.url}`, env: { MUSTER_RATE_WINDOW: 'local' } };
+    await using one = await Muster.start(options);
+    await using other = await Muster.start(options);
+    const degraded = (): Promise<boolean[]> =>
+      Promise.all([one, other].map(async ({ ops }) => (await call(`${ops}/readyz`)).text.includes('alarm CORRUPT')));
+    await raiseCorrupt(etcd.member);
+    await until(async () => (await degraded()).every((told) => told));
+    await disarm(etcd.member);
+    await until(async () => (await degraded()).every((told) => !told));
   });
 });

@@ -1,4 +1,3 @@
-import { delimiter } from 'node:path';
 import { ApiException, type KubeConfig } from '@kubernetes/client-node';
 import { safeSecretWords } from '../../../controller/kubernetes/client/secret-error.ts';
 import { Http1KubeConfig } from '../../../controller/kubernetes/client/http1-kube-config.ts';
@@ -16,10 +15,8 @@ const NOWHERE = 'http://localhost:8080';
 export async function cluster({ env }: Pick<Invocation, 'env'>): Promise<KubeConfig> {
   const config = new Http1KubeConfig();
   try {
-    config.loadFromDefault();
-    // The client reads further files by itself.
-    const [, ...further] = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
-    for (const path of further) config.noteTokenFiles(path);
+    if (env['KUBECONFIG']) config.loadFromFiles(env['KUBECONFIG']);
+    else config.loadFromDefault();
   } catch (error) {
     throw new CommandFault(`The kubeconfig cannot be used: ${wordsOf(error)}`, EXIT.usage);
   }

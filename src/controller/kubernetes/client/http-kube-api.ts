@@ -26,7 +26,7 @@ import { linesOf, watchEventOf } from './watch-stream.ts';
  */
 
 export interface ConnectOptions {
-  /** The path of a kubeconfig file; undefined for the pod's own service account. */
+  /** Paths of kubeconfig files, as KUBECONFIG has them; undefined for the pod's own service account. */
   readonly kubeconfig: string | undefined;
   readonly clock: Clock;
   readonly metrics: KubeClientMetrics;

@@ -1,6 +1,6 @@
 import { KubeConfig, loadYaml, type RequestContext } from '@kubernetes/client-node';
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, resolve } from 'node:path';
 import process from 'node:process';
 import * as z from 'zod';
 import { VERSION } from '../../../version.ts';
@@ -23,15 +23,37 @@ export class Http1KubeConfig extends KubeConfig {
 
   override loadFromFile(...args: Parameters<KubeConfig['loadFromFile']>): void {
     super.loadFromFile(...args);
-    this.noteTokenFiles(args[0]);
-  }
-
-  /** Notes the token files of a kubeconfig that the client itself has merged into this one. */
-  noteTokenFiles(file: string): void {
+    const [file] = args;
     const { users } = usersOf.parse(loadYaml(readFileSync(file, 'utf8')));
     for (const { name, user } of users ?? []) {
       if (user?.tokenFile !== undefined) this.#tokenFiles.set(name, resolve(dirname(file), user.tokenFile));
     }
+  }
+
+  /**
+   * Loads the files of KUBECONFIG as kubectl does: the first one that has a name, or the current context, decides. One
+   * of several may be missing. The client itself takes the last current context, and refuses a name twice.
+   */
+  loadFromFiles(paths: string): void {
+    const all = paths.split(delimiter).filter((path) => path !== '');
+    const found = all.filter((path) => existsSync(path));
+    for (const path of found.length === 0 ? all : found) {
+      const file = new Http1KubeConfig();
+      file.loadFromFile(path);
+      this.#adopt(file);
+    }
+  }
+
+  #adopt(file: Http1KubeConfig): void {
+    this.currentContext ||= file.currentContext;
+    const users = lacking(this.users, file.users);
+    for (const { name } of users) {
+      const tokenFile = file.#tokenFiles.get(name);
+      if (tokenFile !== undefined) this.#tokenFiles.set(name, tokenFile);
+    }
+    this.users = [...(this.users ?? []), ...users];
+    this.clusters = [...(this.clusters ?? []), ...lacking(this.clusters, file.clusters)];
+    this.contexts = [...(this.contexts ?? []), ...lacking(this.contexts, file.contexts)];
   }
 
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
@@ -49,6 +71,12 @@ export class Http1KubeConfig extends KubeConfig {
   }
 }
 
+interface Named {
+  readonly name: string;
+}
+const lacking = <T extends Named>(all: readonly Named[] | undefined, more: readonly T[]): readonly T[] =>
+  more.filter(({ name }) => all?.every((one) => one.name !== name) ?? true);
+
 const usersOf = z.looseObject({
   users: z
     .array(z.looseObject({ name: z.string(), user: z.looseObject({ tokenFile: z.string().optional() }).nullish() }))
@@ -56,7 +84,8 @@ const usersOf = z.looseObject({
 });
 
 /**
- * The configuration of a kubeconfig file, or of the pod's service account without one.
+ * The configuration of kubeconfig files, or of the pod's service account without any.
+ * @param kubeconfig the value of KUBECONFIG
  * @throws Error in words where it cannot be read
  */
 export function loadConfig(kubeconfig: string | undefined): Http1KubeConfig {
@@ -67,7 +96,7 @@ export function loadConfig(kubeconfig: string | undefined): Http1KubeConfig {
     if (config.getCurrentCluster()?.server.includes('undefined')) {
       throw new Error('There is no service account: run it in a pod, or set KUBECONFIG.');
     }
-  } else config.loadFromFile(kubeconfig);
-  if (!config.getCurrentCluster()) throw new Error('KUBECONFIG: the file names no current cluster');
+  } else config.loadFromFiles(kubeconfig);
+  if (!config.getCurrentCluster()) throw new Error('KUBECONFIG: it names no current cluster');
   return config;
 }

@@ -1,6 +1,7 @@
 import { endpointFault } from '../../../domain/otel-config/collector-endpoint.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
+import type { EvidenceLevel } from '../../../domain/review-queue/evidence.ts';
 import { CLEAN, type Answer, type Decision, type Instant, type Settled } from '../runtime/kind.ts';
 import type { FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';
 import { ACCOUNT_REQUEUE_MS, accountTrouble, rebinds } from './account-ref.ts';
@@ -10,6 +11,7 @@ import type { FleetOtelConfigFacts, FleetOtelConfigResource } from './fleet-otel
 export type FleetOtelConfigStep =
   | { readonly do: 'store' }
   | { readonly do: 'disable' }
+  | { readonly do: 'lower' }
   | { readonly do: 'purge' }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined };
 
@@ -33,7 +35,8 @@ export function decideFleetOtelConfig(
   if (binding && facts.first !== resource.name) return { step: { do: 'note', after: undefined } };
   if (account.is !== 'ready') return settledOtel(resource, facts, [accountTrouble(account, spec.accountRef.name)]);
   const fault = acceptance(resource, facts);
-  if (fault && disables(resource, facts) && refused.length === 0) return { step: { do: 'disable' } };
+  const lessens = fault && refused.length === 0 ? lessening(resource, facts) : undefined;
+  if (lessens) return { step: lessens };
   if (fault) return settledOtel(resource, facts, [isFalse('Ready', fault.reason, fault.message), fault]);
   const accepted = isTrue('Accepted', 'Accepted', 'The spec can be carried out.');
   const entitled = account.account.record.entitlement === 'enterprise';
@@ -64,7 +67,9 @@ export function causeOfOtelStep(
   { generation, spec }: FleetOtelConfigResource,
   { binding, isHeaderAlone }: FleetOtelConfigFacts,
 ): Answer | undefined {
-  if ((step.do !== 'store' && step.do !== 'disable') || !binding) return undefined;
+  if (step.do === 'note' || step.do === 'purge' || !binding) return undefined;
+  // A lower level leaves the generation as it was: only the first one is of the spec, and the rate lets that pass.
+  if (step.do === 'lower') return { cause: 'outside' };
   if (binding.record.generation !== generation) return { cause: 'spec' };
   return isHeaderAlone ? { cause: 'header', secret: spec.authHeaderSecretRef?.name } : { cause: 'outside' };
 }
@@ -106,9 +111,21 @@ function acceptance(
     : undefined;
 }
 
-/** Whether an export goes on that the spec wants to end: that waits for nothing else that is wrong with the spec. */
-const disables = ({ name, spec }: FleetOtelConfigResource, { first, stored }: FleetOtelConfigFacts): boolean =>
-  first === name && !spec.enabled && stored?.enabled === true;
+/** From the least that is exported to the most. */
+const LEVELS: readonly EvidenceLevel[] = ['hashes', 'redacted', 'full'];
+
+/**
+ * The step towards less: the end of an export that goes on, or a lower level, which cuts the evidence of detections
+ * also while nothing is exported. It waits for nothing else that is wrong with the spec.
+ */
+function lessening(
+  { name, spec }: FleetOtelConfigResource,
+  { first, stored }: FleetOtelConfigFacts,
+): FleetOtelConfigStep | undefined {
+  if (first !== name || !stored) return undefined;
+  if (!spec.enabled && stored.enabled) return { do: 'disable' };
+  return LEVELS.indexOf(spec.evidenceLevel) < LEVELS.indexOf(stored.evidenceLevel) ? { do: 'lower' } : undefined;
+}
 
 /** Whether less is exported than this spec wishes, by a change from outside. */
 const isCutOff = ({ spec }: FleetOtelConfigResource, { stored }: FleetOtelConfigFacts): boolean =>

@@ -1,4 +1,5 @@
 import type { Secret } from '../../../domain/credentials/secret.ts';
+import type { OtelConfig } from '../../../domain/otel-config/otel-config.ts';
 import type { Rollout } from '../../../domain/otel-config/rollout.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { Resource } from '../runtime/resource.ts';
@@ -21,7 +22,7 @@ export interface FleetOtelConfigFacts {
   /**
    * The configuration that the account has stored, from any source; undefined where there is none, or it was purged.
    */
-  readonly stored: { readonly enabled: boolean } | undefined;
+  readonly stored: Pick<OtelConfig, 'enabled' | 'endpoint' | 'evidenceLevel'> | undefined;
   /** Whether the stored configuration differs from the spec in the value of its header at most. */
   readonly isHeaderAlone: boolean;
   /** The tag of what was read, over which alone a change is stored: what was purged since is not stored again. */

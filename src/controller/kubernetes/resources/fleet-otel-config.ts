@@ -47,7 +47,7 @@ async function gather(resource: FleetOtelConfigResource, context: ReconcileConte
     account,
     first,
     header,
-    stored: config && { enabled: config.enabled },
+    stored: config,
     isHeaderAlone: config !== undefined && header instanceof Secret && isLikeSpec(config, resource),
     seenTag: seen?.tag,
     ours: managedBy === undefined || managedBy.namespace === resource.namespace,
@@ -134,13 +134,27 @@ const disabling = ({ spec: { evidenceLevel } }: FleetOtelConfigResource): OtelCh
   authHeader: 'remove',
 });
 
+/** The change that only lowers the level: whatever else is stored stays. */
+const lowering = (
+  { spec: { evidenceLevel } }: FleetOtelConfigResource,
+  { stored }: FleetOtelConfigFacts,
+): OtelChange | undefined =>
+  stored && { enabled: stored.enabled, endpoint: stored.endpoint, evidenceLevel, authHeader: undefined };
+
+const changes = {
+  store: (resource, { header }) => changeOf(resource, header),
+  disable: disabling,
+  lower: lowering,
+} satisfies Record<string, (resource: FleetOtelConfigResource, facts: FleetOtelConfigFacts) => OtelChange | undefined>;
+
 async function act(
   step: FleetOtelConfigStep,
   resource: FleetOtelConfigResource,
-  { binding, account, header, seenTag }: FleetOtelConfigFacts,
+  facts: FleetOtelConfigFacts,
   context: ReconcileContext,
 ): Promise<void> {
   const { uid } = resource;
+  const { binding, account, seenTag } = facts;
   switch (step.do) {
     case 'note':
       return await context.bindings.save(uid, binding, step.after);
@@ -153,11 +167,15 @@ async function act(
       return;
     }
     case 'store':
-    case 'disable': {
-      const change = step.do === 'store' ? changeOf(resource, header) : disabling(resource);
+    case 'disable':
+    case 'lower': {
+      const change = changes[step.do](resource, facts);
       if (!change || account.is !== 'ready') return;
       const { id } = account.account;
-      const caller = await context.caller(id, context.bindings.precondition(uid, binding, bindingOf(resource, id)));
+      const after = bindingOf(resource, id);
+      // The rest of a spec whose level alone is stored is still to come.
+      const generation = step.do === 'lower' ? (binding?.record.generation ?? 0) : after.generation;
+      const caller = await context.caller(id, context.bindings.precondition(uid, binding, { ...after, generation }));
       await context.otelConfigs.store(caller, change, { isMeant: (tag) => tag === seenTag });
       context.event({ type: 'Normal', reason: 'ConfigStored', note: 'The configuration was stored for the account.' });
     }

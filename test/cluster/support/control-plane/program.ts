@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { environmentWithout } from '../../../support/etcd/environment-without.ts';
 import { guard } from '../../../support/run/guard.ts';
 
 interface ProgramOptions {
@@ -86,7 +87,7 @@ export class Program implements AsyncDisposable {
     const output = openSync(log, 'a', 0o600);
     const child = spawn(file, args, {
       stdio: ['ignore', output, output],
-      env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, ...env },
+      env: { ...environmentWithout(/^ETCD_/), PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, ...env },
     });
     closeSync(output);
     // A file that cannot be run has no process to guard; start() tells of it by what is not running.

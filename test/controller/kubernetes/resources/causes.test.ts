@@ -138,7 +138,7 @@ describe('a configuration', () => {
       account: aReadyAccount('a', 'enterprise'),
       first: 'one',
       header: 'none',
-      stored: { enabled: true },
+      stored: { enabled: true, endpoint: '', evidenceLevel: 'hashes' as const },
       isHeaderAlone,
       seenTag: 't',
       ours: true,
@@ -151,6 +151,7 @@ describe('a configuration', () => {
     expect(answer?.secret).toBe(cause === 'header' ? 'box' : undefined);
     // The header of a spec that only switches off is not told.
     if (!isHeaderAlone) expect(causeOfOtelStep({ do: 'disable' }, resource, facts)).toEqual(answer);
+    if (facts.binding) expect(causeOfOtelStep({ do: 'lower' }, resource, facts)).toEqual({ cause: 'outside' });
     expect(causeOfOtelStep({ do: 'purge' }, resource, facts)).toBeUndefined();
   });
 });

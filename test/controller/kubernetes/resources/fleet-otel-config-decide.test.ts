@@ -36,6 +36,8 @@ const rollout = (more: Partial<Rollout> = {}): Rollout => ({
   ...more,
 });
 
+const STORED = { enabled: true, endpoint: 'https://otel.example.com', evidenceLevel: 'hashes' } as const;
+
 const resourceWith = (
   spec: Partial<FleetOtelConfigResource['spec']> = {},
   more: Partial<FleetOtelConfigResource> = {},
@@ -45,7 +47,7 @@ const factsWith = (facts: Partial<FleetOtelConfigFacts> = {}): FleetOtelConfigFa
   account: aReadyAccount('a', 'enterprise'),
   first: 'one',
   header: 'none',
-  stored: { enabled: true },
+  stored: STORED,
   isHeaderAlone: false,
   seenTag: '9-60f1a2b3c4d5e6f7',
   ours: true,
@@ -95,7 +97,7 @@ describe('what cannot be accepted', () => {
     [{ endpoint: 'http://collector.example.com' }, {}, 'InvalidEndpoint', 'plain http to the world'],
     [
       { endpoint: 'http://collector.example.com', enabled: false },
-      { stored: { enabled: false } },
+      { stored: { ...STORED, enabled: false } },
       'InvalidEndpoint',
       'also when switched off',
     ],
@@ -133,7 +135,13 @@ describe('a wish to export nothing is carried out whatever else is wrong with th
   });
 
   test.each([
-    [{}, { header: unusable, stored: { enabled: false } }, [], 'SecretNotFound', 'it is done: the fault is told'],
+    [
+      {},
+      { header: unusable, stored: { ...STORED, enabled: false } },
+      [],
+      'SecretNotFound',
+      'it is done: the fault is told',
+    ],
     [{}, { header: unusable, stored: undefined }, [], 'SecretNotFound', 'there is nothing to switch off'],
     [{ enabled: true }, { header: unusable }, [], 'SecretNotFound', 'an export that is wished stays as it was'],
     [{}, { header: unusable, binding: undefined, first: 'older' }, [], 'Conflict', 'another one describes it'],
@@ -144,6 +152,42 @@ describe('a wish to export nothing is carried out whatever else is wrong with th
     const decision = decideFleetOtelConfig(resource, factsWith({ inSync: false, ...facts }), { refused });
     expect(stepOf(decision)).toBeUndefined();
     expect(findingsOf(decision)).toMatchObject({ Ready: { status: 'False', reason } });
+  });
+});
+
+describe('a lower level is stored whatever else is wrong with the spec', () => {
+  const unusable = { reason: 'SecretNotFound', message: 'The Secret is not there.' };
+  const full = { ...STORED, evidenceLevel: 'full' } as const;
+  test.each([
+    [{}, { header: unusable }, 'hashes for full'],
+    [{ evidenceLevel: 'redacted' }, { header: unusable }, 'redacted for full'],
+    [{}, { header: unusable, stored: { ...full, evidenceLevel: 'redacted' } }, 'hashes for redacted'],
+    [{ endpoint: 'http://collector.example.com' }, {}, 'with plain http to the world'],
+    [{ enabled: false }, { header: unusable, stored: { ...full, enabled: false } }, 'while nothing is exported'],
+    [{}, { header: unusable, stored: { ...full, enabled: false } }, 'of an export that was ended outside'],
+  ] as const)('%o, %#: %s', (spec, facts, _why) => {
+    const decision = decide(resourceWith(spec), factsWith({ inSync: false, stored: full, ...facts }));
+    expect(stepOf(decision)).toEqual({ do: 'lower' });
+  });
+
+  test.each([
+    [{ evidenceLevel: 'full' }, { stored: full }, [], 'the same level'],
+    [{ evidenceLevel: 'full' }, { stored: STORED }, [], 'a higher one'],
+    [{}, { stored: undefined }, [], 'nothing is stored'],
+    [{}, { stored: full, first: 'older', binding: undefined }, [], 'another one describes it'],
+    [{}, { stored: full }, ['enterprise_required'], 'a step that was refused is not repeated'],
+  ] as const)('%o, %#, refused %o: it waits (%s)', (spec, facts, refusals, _why) => {
+    const refused = refusals.map((code) => ({ do: 'lower', code, says: undefined }));
+    const resource = resourceWith(spec);
+    const decision = decideFleetOtelConfig(resource, factsWith({ inSync: false, header: unusable, ...facts }), {
+      refused,
+    });
+    expect(stepOf(decision)).toBeUndefined();
+    expect(findingsOf(decision)).toMatchObject({ Ready: { status: 'False' } });
+  });
+
+  test('with all that is asked for, where nothing is wrong', () => {
+    expect(stepOf(decide(resourceWith(), factsWith({ inSync: false, stored: full })))).toEqual({ do: 'store' });
   });
 });
 
@@ -163,7 +207,7 @@ test('an account that is not Enterprise has nothing stored', () => {
 
 describe('what was taken away outside', () => {
   const purged = { stored: undefined, inSync: false };
-  const off = { stored: { enabled: false }, inSync: false };
+  const off = { stored: { ...STORED, enabled: false }, inSync: false };
 
   test.each([
     [purged, {}, 'purged'],
@@ -179,7 +223,7 @@ describe('what was taken away outside', () => {
   test.each([
     [{ ...purged, binding: binding(0) }, {}, 'a new generation stores it again'],
     [{ ...off, binding: binding(0) }, {}, 'switched on by a new generation'],
-    [{ stored: { enabled: true }, inSync: false }, { enabled: false }, 'switched on outside: less is wished'],
+    [{ stored: STORED, inSync: false }, { enabled: false }, 'switched on outside: less is wished'],
   ])('%# is stored where it is more that was given, or a person asks: %o %s', (facts, spec, _why) => {
     expect(stepOf(decide(resourceWith(spec), factsWith(facts)))).toEqual({ do: 'store' });
   });
