@@ -230,11 +230,10 @@ const Space = ({ rows, columns }: { rows: number; columns: number }) =>
 
 /** Renders what changes before it returns: a browser lays paper out as soon as its listeners have returned. */
 function atOnce(change: () => void): void {
-  const { debounceRendering: before } = options;
+  const before = { ...options };
   options.debounceRendering = (render) => render();
   change();
-  if (before) options.debounceRendering = before;
-  else delete options.debounceRendering;
+  Object.assign(options, { debounceRendering: undefined }, before);
 }
 
 /** Whether the page is being printed: on paper every row is in sight. */
