@@ -1,5 +1,6 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
 import { listPanelApps, readPanelApp } from './operations/apps.ts';
+import { changeApps } from './operations/app-batch.ts';
 import { readConfiguration, storeConfiguration } from './operations/configuration.ts';
 import {
   FROM_V1,
@@ -102,6 +103,7 @@ export const OPERATIONS = [
   readAccountRate,
   listPanelApps,
   readPanelApp,
+  changeApps,
   readConfiguration,
   storeConfiguration,
   ...FROM_V1,
