@@ -17,7 +17,7 @@ export interface AppBatch {
 
 /** What became of one app: it is as the batch wants it, or the code of its refusal. */
 export type AppOutcome = (ChangedApp & { readonly replayed: boolean }) | { readonly error: AppError };
-export type AppError = 'limit_reached' | 'not_found' | 'upstream_unavailable';
+type AppError = 'limit_reached' | 'not_found' | 'upstream_unavailable';
 
 /** One app of a batch, with what was generated for it. */
 export interface BatchItem {
