@@ -10,6 +10,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 export const LIMITS = {
   appsPerAccountMax: 1000,
+  /** Apps in one request of the panel that changes many. */
+  appsPerBatchMax: 100,
   nameCodePointsMax: 100,
   endpointCharactersMax: 2048,
   authHeaderCharactersMax: 8192,
@@ -115,6 +117,8 @@ export const LIMITS = {
 
   idempotencyKeptMs: DAY_MS,
   idempotencyKeptPerAccountMax: 1000,
+  /** Kept answers to batches of apps; each holds those of up to 100 apps. */
+  batchesKeptPerAccountMax: 50,
 
   accountNameCodePointsMax: 200,
   apiKeysPerAccountMax: 200,
@@ -205,8 +209,12 @@ export const LIMITS = {
   /** The last use of a session is written at most this late; idle sessions are judged by it. */
   sessionUsesEveryMs: 2 * MINUTE_MS,
   browserCharactersMax: 80,
-  /** Requests of a user for one account, or for none, on a replica: a guard, not a contract. */
+  /** Changes of a user in one account, or in none, on a replica: a guard, not a contract. */
   panelRequestsPerMinute: 300,
+  /** Batches of apps, which are counted for themselves. */
+  panelBatchesPerMinute: 60,
+  /** What the pages of a session read on a replica. */
+  panelReadsPerMinute: 1200,
   /** Streams of live events on a replica, and accounts that one of them follows. */
   eventStreamsMax: 1000,
   eventStreamsPerUserMax: 20,

@@ -1,6 +1,6 @@
 import { runLoop } from '../controller/loop.ts';
 import { FailedAttempts } from '../domain/access-audit/failed-attempts.ts';
-import { createDeviceRate, type DeviceRate } from '../domain/devices/device-rate-limit.ts';
+import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { createLimitedAccounts } from '../domain/limited-accounts/service.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { createWindowKeeper, readKeptWindows } from '../domain/rate-window/kept-windows.ts';
@@ -21,9 +21,12 @@ export function createFailedAttempts({ clock, replicas }: Pick<Core, 'clock' | '
   return attempts;
 }
 
-/** The guard of an account against a user of its own who asks without pause. */
-export const createPanelRate = ({ clock }: Pick<Core, 'clock'>): DeviceRate =>
-  createDeviceRate(LIMITS.panelRequestsPerMinute, clock);
+/** The guards of an account against a user of its own who asks without pause. */
+export const createPanelRates = ({ clock }: Pick<Core, 'clock'>) => ({
+  changes: createDeviceRate(LIMITS.panelRequestsPerMinute, clock),
+  batches: createDeviceRate(LIMITS.panelBatchesPerMinute, clock),
+  reads: createDeviceRate(LIMITS.panelReadsPerMinute, clock),
+});
 
 /** Count what each address tries and asks for on the panel's listener without a session. */
 export const createAddressRates = (

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { createAuditedExport } from '../domain/access-audit/audited-exports.ts';
 import { createAccounts } from '../domain/accounts/accounts.ts';
 import { createApiKeys } from '../domain/accounts/api-keys.ts';
+import { createBatchAnswers, OTHER_BATCH } from '../domain/apps/batch-answers.ts';
 import { createApps } from '../domain/apps/apps.ts';
 import { createAuditEntries } from '../domain/audit/list.ts';
 import { createAuditVerifier } from '../domain/audit/verify.ts';
@@ -150,7 +151,16 @@ export function createDomainServices(core: Core) {
     apiKeys: createApiKeys({ ...mutations, keyUses, operatorCreates }),
     keyUses,
     auditEntries: createAuditEntries({ store, fleet }),
-    apps: createApps({ ...mutations, clockWatch, queues, idempotency: createIdempotencyRecords(store, envelope) }),
+    apps: createApps({
+      ...mutations,
+      clockWatch,
+      queues,
+      idempotency: createIdempotencyRecords(store, envelope),
+      batchAnswers: createBatchAnswers(
+        store,
+        createIdempotencyRecords(store, envelope, OTHER_BATCH, LIMITS.batchesKeptPerAccountMax),
+      ),
+    }),
     appConsents: createAppConsents(mutations),
     recoveries: createRecoveries(mutations),
     otelConfigs: createOtelConfigs({ ...mutations, envelope, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }),

@@ -31,7 +31,7 @@ import { createProviderUsers } from '../domain/users/provider-users.ts';
 import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
 import { createEgress } from '../outgoing/egress.ts';
-import { createAddressRates, createPanelRate } from './admission-services.ts';
+import { createAddressRates, createPanelRates } from './admission-services.ts';
 import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedProvider } from './files/provider-files.ts';
 import { ownersReference } from './reference.ts';
@@ -70,7 +70,7 @@ export async function firstLink(
 }
 
 /** The parts of the panel's listener. */
-interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'isTls' | 'rate'> {
+interface PanelParts extends Pick<PanelDeps, 'services' | 'pages' | 'reference' | 'isTls' | 'rates'> {
   /** One round of the loop that renews the roles which the provider's groups give; undefined without a provider. */
   readonly renewRoles: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -195,6 +195,6 @@ export function panelDeps(
     pages: builtPages(PAGES),
     reference: ownersReference(),
     isTls,
-    rate: createPanelRate({ clock }),
+    rates: createPanelRates({ clock }),
   };
 }

@@ -1,50 +1,83 @@
-import { ApiError } from './client.ts';
+import { ApiError, newIdempotencyKey } from './client.ts';
 
-/* Many requests for one wish of a person: a few at a time, at the pace that the service asks for. */
+/* One wish of a person for many items: batches, one after the other, at the pace that the service asks for. */
 
-const AT_ONCE = 4;
 const ATTEMPTS_MAX = 5;
+/** The most items of one request; the service takes no more (P15). */
+const BATCH_MAX = 100;
+
+/** Items that go in one request. The key makes it the same request however often it is sent. */
+export interface Batch<Item> {
+  readonly items: readonly Item[];
+  readonly key: string;
+}
+
+/** The items in batches that the service takes. */
+export const batchesOf = <Item>(items: readonly Item[]): readonly Batch<Item>[] =>
+  Array.from({ length: Math.ceil(items.length / BATCH_MAX) }, (_, index) => ({
+    items: items.slice(index * BATCH_MAX, (index + 1) * BATCH_MAX),
+    key: newIdempotencyKey(),
+  }));
+
+/** The service has refused this item, and has not changed it. */
+export class ItemRefused extends Error {
+  override readonly name = 'ItemRefused';
+  /** Tells the refusal apart, such as `not_found`. */
+  readonly code: string;
+
+  constructor({ code, message }: { readonly code: string; readonly message: string }) {
+    super(message);
+    this.code = code;
+  }
+}
 
 /** What became of the items. */
 interface Outcome<Item, Result> {
   readonly done: readonly { readonly item: Item; readonly result: Result }[];
   readonly failed: readonly { readonly item: Item; readonly error: unknown }[];
-  /** Those that were not begun, because the signal came before. */
-  readonly untried: readonly Item[];
+  /** The batches of the next attempt: those without an answer as they were, and what was refused or not begun. */
+  readonly left: readonly Batch<Item>[];
 }
 
 /**
- * Runs the work for each item. One that is refused because there are too many requests is tried again after the time
- * that the service gives.
+ * Runs the batches. One that is refused because there are too many requests is tried again after the time that the
+ * service gives.
+ * @param work sends a batch, and returns the result or the refusal of each of its items in their order
  * @param onProgress is called with the number of items that are through
  * @param signal stops it: what is under way comes to its end, and nothing more is begun
  */
-export async function forMany<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
+export async function inBatches<Item, Result>(
+  batches: readonly Batch<Item>[],
+  work: (batch: Batch<Item>) => Promise<readonly (Result | ItemRefused)[]>,
   onProgress: (through: number) => void,
   signal?: AbortSignal,
 ): Promise<Outcome<Item, Result>> {
   const done: { item: Item; result: Result }[] = [];
   const failed: { item: Item; error: unknown }[] = [];
-  const untried: Item[] = [];
-  const left = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of left) {
-      if (signal?.aborted === true) {
-        untried.push(item);
-        continue;
-      }
-      try {
-        done.push({ item, result: await patiently(() => work(item), signal) });
-      } catch (error) {
-        failed.push({ item, error });
-      }
-      onProgress(done.length + failed.length);
+  const left: Batch<Item>[] = [];
+  for (const batch of batches) {
+    if (signal?.aborted === true) {
+      left.push(batch);
+      continue;
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return { done, failed, untried };
+    try {
+      const results = await patiently(() => work(batch), signal);
+      const refused: Item[] = [];
+      for (const [index, item] of batch.items.entries()) {
+        const result = results[index];
+        if (result instanceof ItemRefused) {
+          failed.push({ item, error: result });
+          refused.push(item);
+        } else if (result !== undefined) done.push({ item, result });
+      }
+      left.push(...batchesOf(refused));
+    } catch (error) {
+      for (const item of batch.items) failed.push({ item, error });
+      left.push(batch);
+    }
+    onProgress(done.length + failed.length);
+  }
+  return { done, failed, left };
 }
 
 /**
@@ -87,4 +120,5 @@ function paused(ms: number, signal: AbortSignal | undefined): Promise<void> {
  * Whether the service judged a request and refused it: nothing was made, so that another one may have other content. Of
  * every other failure of a create the next attempt must be the same request with the same key.
  */
-export const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 400;
+export const isRefused = (error: unknown): boolean =>
+  error instanceof ItemRefused || (error instanceof ApiError && error.status === 400);

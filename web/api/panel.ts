@@ -60,6 +60,7 @@ export type Role = 'owner' | 'viewer';
 export type WebAuthn = Readonly<Record<string, unknown>>;
 type Signal = { readonly signal?: AbortSignal };
 
+type AppChange = 'create' | 'issue-code' | 'revoke' | 'delete';
 /** A new app with its enrollment code, a secret that no other answer shows. */
 export type CreatedApp = AnswerTo<'POST /accounts/:accountId/apps'>;
 export type Delivery = AnswerTo<'GET /accounts/:accountId/rollout/apps'>['apps'][number];
@@ -134,8 +135,9 @@ export const account = (accountId: string) => ({
   apps: (with_: Signal = {}) => ask('GET /accounts/:accountId/apps', { accountId, ...with_ }),
   app: (appId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/apps/:appId', { accountId, appId, ...with_ }),
-  createApp: (name: string, idempotencyKey: string) =>
-    ask('POST /accounts/:accountId/apps', { accountId, body: { name }, idempotencyKey }),
+  /** Changes up to 100 apps: new ones by their names, others by their ids. */
+  changeApps: (change: AppChange, apps: readonly string[], idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/apps/batch', { accountId, body: { change, apps: [...apps] }, idempotencyKey }),
   issueCode: (appId: string, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/apps/:appId/enroll-code', { accountId, appId, idempotencyKey }),
   revokeApp: (appId: string) => ask('POST /accounts/:accountId/apps/:appId/revoke', { accountId, appId }),

@@ -57,7 +57,7 @@ export const apps = {
   dialog: {
     title: 'Create apps',
     count: 'How many',
-    countHint: 'At most 100 at once.',
+    countHint: 'At most 1000 at once.',
     name: 'Name',
     nameHint: 'With {n} in it, each app gets its number. Names are for people and need not be unique.',
     preview: (first: string, last: string) => `From “${first}” to “${last}”.`,
@@ -71,6 +71,7 @@ export const apps = {
         ? 'For 1 app no code came. Trying again here makes no app twice.'
         : `For ${count} apps no code came. Trying again here makes no app twice.`,
     csv: 'Download all as CSV',
+    shownSome: (shown: number, all: number) => `The first ${shown} of ${all} are shown. The file has all of them.`,
     lines: 'How to enroll',
     device: 'Put the address of the device listener in the place of DEVICE-ADDRESS.',
     ways: { agent: 'muster agent', curl: 'curl', secret: 'Kubernetes Secret' },

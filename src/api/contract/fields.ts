@@ -232,3 +232,13 @@ export const errorBody = z
     ),
   })
   .meta({ id: 'Error', description: 'An error.' });
+
+export const enrollCode = described(
+  z.string().regex(/^mst_code_[0-9A-Za-z]{49}$/),
+  'A single-use enrollment code, a secret. No other answer shows it, but one to the same `Idempotency-Key`.',
+  `mst_code_${'0'.repeat(43)}1jxTqE`,
+);
+export const codeExpiry = instant(
+  'When the code ends to be valid, 30 days after it was issued.',
+  '2026-03-01T12:00:00.000Z',
+);

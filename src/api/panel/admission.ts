@@ -28,8 +28,17 @@ export interface PanelContext {
 /** The services and bounds of admission. */
 export interface AdmissionDeps {
   readonly services: PanelServices;
-  /** Guards an account against a user of its own who asks without pause; each replica counts for itself. */
-  readonly rate: DeviceRate;
+  readonly rates: PanelRates;
+}
+
+/** P9: guards an account against a user of its own who asks without pause; each replica counts for itself. */
+interface PanelRates {
+  /** Of a user in an account. */
+  readonly changes: DeviceRate;
+  /** Batches of apps, of a user in an account. */
+  readonly batches: DeviceRate;
+  /** Reads of a session: the pages read again by themselves, and this must not keep their user from a change. */
+  readonly reads: DeviceRate;
 }
 
 /** An operation, as its requests are judged. */
@@ -87,9 +96,12 @@ export async function admitSignedIn(
   };
 }
 
+/** A page or a file of it, which is read. */
+const PAGE: Judged = { method: 'get' };
+
 /** Admits a request for a page or a file that is for any signed-in user. @throws as `admitSignedIn` */
 export async function admitReader(deps: AdmissionDeps, exchange: Exchange, context: PanelContext): Promise<void> {
-  await exchange.inTime(admitted(deps, exchange, context, { operation: {}, need: 'signed-in', isUse: true }));
+  await exchange.inTime(admitted(deps, exchange, context, { operation: PAGE, need: 'signed-in', isUse: true }));
 }
 
 function refuseForeign({ request }: Exchange, { origin }: PanelContext, { method, foreign }: Judged): void {
@@ -107,7 +119,7 @@ const isAsked = ({ method }: Judged, { request }: Exchange): boolean =>
   method !== 'get' || request.headers['muster-unattended'] !== '?1';
 
 interface Admission {
-  readonly operation: Proved;
+  readonly operation: Judged;
   readonly need: Need;
   /** Whether it counts as a use of the session. */
   readonly isUse: boolean;
@@ -115,7 +127,7 @@ interface Admission {
 
 /** The session of a request, charged and with the right that it needs. */
 async function admitted(
-  { services, rate }: AdmissionDeps,
+  { services, rates }: AdmissionDeps,
   exchange: Exchange,
   { cookies }: PanelContext,
   { operation, need, isUse }: Admission,
@@ -130,17 +142,22 @@ async function admitted(
     right = await neededRight(reader, user, need);
   } catch (error) {
     // A user who names another account each time would otherwise have a rate for each.
-    charge(rate, user.id, 'signed-in');
+    charge(rates.changes, `${user.id}/`);
     throw error;
   }
-  charge(rate, user.id, need);
+  chargeFor(rates, operation, signedIn, need);
   await refuseWithoutSecondFactor(operation, signedIn, services);
   return { signedIn, right };
 }
 
-function charge(rate: DeviceRate, userId: string, need: Need): void {
+function chargeFor(rates: PanelRates, { method, charged }: Judged, { user, session }: SignedIn, need: Need): void {
+  if (method === 'get' && charged === undefined) return charge(rates.reads, session.id);
   const account = typeof need === 'object' ? need.accountId : '';
-  const seconds = rate.refuse(`${userId}/${account}`);
+  charge(charged === 'batch' ? rates.batches : rates.changes, `${user.id}/${account}`);
+}
+
+function charge(rate: DeviceRate, whose: string): void {
+  const seconds = rate.refuse(whose);
   if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
 }
 

@@ -1,5 +1,6 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
 import { listPanelApps, readPanelApp } from './operations/apps.ts';
+import { changeApps } from './operations/app-batch.ts';
 import {
   listConfigurationRevisions,
   readConfiguration,
@@ -110,6 +111,7 @@ export const OPERATIONS = [
   readAccountRate,
   listPanelApps,
   readPanelApp,
+  changeApps,
   readConfiguration,
   storeConfiguration,
   listConfigurationRevisions,

@@ -19,6 +19,8 @@ export interface RouteOptions {
   readonly deadlineMs?: number;
   /** Takes a write from elsewhere than a page of the panel, such as from the provider, and a form in place of JSON. */
   readonly foreign?: true;
+  /** The rate of a user of the panel that it counts in, where it is not that of its method (P9). */
+  readonly charged?: 'change' | 'batch';
   /** A browser sends it again and again by itself: it is no use of a session. */
   readonly unattended?: true;
 }

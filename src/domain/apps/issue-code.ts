@@ -9,7 +9,7 @@ import { mutate } from '../mutation/mutation.ts';
 import type { Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import { codeExpiry, withCode } from './app-state.ts';
+import { codeExpiry, withCode, type NewCode } from './app-state.ts';
 import { ownApp, type AppsDeps, type Caller } from './own-app.ts';
 
 /** An enrollment code that was issued. Its text is in this result alone. */
@@ -61,18 +61,25 @@ export async function issueCode(
 
 /** Generates the code once, for every attempt of the request. */
 function issuing(deps: AppsDeps, caller: Caller, appId: string): (reader: FleetReader) => Promise<Step<IssuedCode>> {
-  const { accountId, origin } = caller;
+  const { origin } = caller;
   const enrollCode = generateEnrollCode(deps.random);
   const code = { hash: tokenHash(enrollCode.reveal()), issuedAt: origin.at };
-  return async (reader) => {
-    const { app, expect, write } = await ownApp(caller, reader, appId);
-    return {
-      accountId,
-      action: 'code.issued',
-      appId,
-      expect,
-      write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
-      result: { enrollCode, expiresAt: codeExpiry(origin.at), replayed: false },
-    };
+  return async (reader) => ({
+    ...(await codeStep(caller, reader, appId, code)),
+    result: { enrollCode, expiresAt: codeExpiry(origin.at), replayed: false },
+  });
+}
+
+/** The step that issues a code. @throws Refusal `not_found`; StoreUnavailable; BadRecord */
+export async function codeStep(caller: Caller, reader: FleetReader, appId: string, code: NewCode): Promise<Step<void>> {
+  const { accountId } = caller;
+  const { app, expect, write } = await ownApp(caller, reader, appId);
+  return {
+    accountId,
+    action: 'code.issued',
+    appId,
+    expect,
+    write: [put(KEYS.app(accountId, appId), withCode(app.record, code)), ...write],
+    result: undefined,
   };
 }

@@ -5,6 +5,7 @@ import { authorisedBy, type Authorised, type Authority } from '../mutation/autho
 import type { IdempotencyRecords } from '../mutation/idempotency.ts';
 import type { MutationDeps, Origin } from '../mutation/step.ts';
 import { Refusal } from '../refusal.ts';
+import type { BatchAnswers } from './batch-answers.ts';
 import type { TransitionDeps } from '../status-history/status-change.ts';
 
 /** The caller of an operation on an account's own records: on `/v1` an API key, authenticated with this reader. */
@@ -20,6 +21,7 @@ export interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
   readonly queues: AccountQueues;
   readonly idempotency: IdempotencyRecords;
+  readonly batchAnswers: BatchAnswers;
 }
 
 /**

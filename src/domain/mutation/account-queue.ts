@@ -1,5 +1,5 @@
 import { RecentMap } from '../../packed/recent-map.ts';
-import { COMMIT_OPERATIONS_MAX, expectUnchanged } from '../../store/port.ts';
+import { expectUnchanged } from '../../store/port.ts';
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { refuseWithoutRoom } from '../fullness/write-class.ts';
@@ -8,9 +8,18 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
-import { beforeAnotherAttempt, commitSteps, committed, refuseLate, type PlannedStep } from './commit.ts';
+import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
+import { CommitRoom } from './commit-room.ts';
 import { writeClassOf } from './actions.ts';
-import { isUnchanged, withParts, type MutationDeps, type Origin, type Step, type Unchanged } from './step.ts';
+import {
+  isUnchanged,
+  stepsOf,
+  withParts,
+  type LeadingStep,
+  type MutationDeps,
+  type Origin,
+  type Unchanged,
+} from './step.ts';
 
 /*
  * Creates and deletes of one account all write its counters, the record that makes the limit of 1000 apps exact (A10).
@@ -24,7 +33,7 @@ import { isUnchanged, withParts, type MutationDeps, type Origin, type Step, type
  */
 
 /** A step that also writes the counters of its account. */
-export interface CountersStep<T> extends Step<T> {
+export interface CountersStep<T> extends LeadingStep<T> {
   readonly counters: CountersRecord;
 }
 
@@ -56,7 +65,7 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-interface Planned extends PlannedStep {
+interface Planned {
   readonly member: Member;
   readonly step: CountersStep<unknown>;
 }
@@ -118,7 +127,10 @@ async function commitTogether(
       const last = planned.at(-1);
       if (!last || !read.counters) return undefined;
       left = planned.map(({ member }) => member);
-      const revision = await commitSteps(deps, planned, {
+      const steps = planned.flatMap(({ member: { origin }, step: of }) =>
+        stepsOf(of).map((step) => ({ origin, step })),
+      );
+      const revision = await commitSteps(deps, steps, {
         expect: [expectUnchanged(read.counters)],
         write: [put(KEYS.counters(accountId), last.step.counters)],
       });
@@ -136,7 +148,7 @@ async function commitTogether(
 
 function settle(deps: MutationDeps, planned: readonly Planned[]): void {
   for (const { member, step } of planned) {
-    committed(deps, member.origin, step);
+    for (const one of stepsOf(step)) committed(deps, member.origin, one);
     member.resolve(step.result);
   }
 }
@@ -187,8 +199,7 @@ async function planMembers(
 ): Promise<Together> {
   const planned: Planned[] = [];
   const deferred: Member[] = [];
-  const touched = new Set<string>();
-  let operations = 1;
+  const room = new CommitRoom();
   for (const member of members) {
     try {
       if (!counters) throw new Refusal('invalid_key');
@@ -196,20 +207,17 @@ async function planMembers(
       const step = await guarded(member, reader, planned.at(-1)?.step.counters ?? counters.record);
       // A create that a nearly full store or a quota refuses must not take a delete beside it along.
       if (!isUnchanged(step)) {
-        const writeClass = writeClassOf(step);
-        refuseWithoutRoom(deps.store, writeClass);
-        deps.quotas.refuseAtQuota(member.origin, { accountId: step.accountId, action: step.action, writeClass });
+        for (const one of stepsOf(step)) {
+          const writeClass = writeClassOf(one);
+          refuseWithoutRoom(deps.store, writeClass);
+          deps.quotas.refuseAtQuota(member.origin, { accountId: one.accountId, action: one.action, writeClass });
+        }
       }
       if (isUnchanged(step)) {
         if (isCurrent) member.resolve(step.unchanged);
         else deferred.push({ ...member, reader: undefined });
-      } else if (operations + operationsOf(step) > COMMIT_OPERATIONS_MAX) deferred.push(member);
-      else if (step.write.some((write) => touched.has(keyOf(write)))) deferred.push(member);
-      else {
-        operations += operationsOf(step);
-        for (const write of step.write) touched.add(keyOf(write));
-        planned.push({ member, origin: member.origin, step });
-      }
+      } else if (room.take(stepsOf(step))) planned.push({ member, step });
+      else deferred.push(member);
     } catch (error) {
       if (!(error instanceof Refusal)) member.reject(error);
       else if (!isCurrent) deferred.push({ ...member, reader: undefined });
@@ -230,12 +238,4 @@ async function guarded(
   const relied = await origin.guard?.(reader);
   const step = await plan(reader, counters);
   return relied === undefined || isUnchanged(step) ? step : withParts(step, { expect: relied });
-}
-
-/** Writes or expectations, whichever are more; each step brings an audit entry, which is one of both. */
-const operationsOf = (step: Step<unknown>): number => Math.max(step.write.length, step.expect.length) + 1;
-
-function keyOf(write: Step<unknown>['write'][number]): string {
-  if ('put' in write) return write.put;
-  return 'remove' in write ? write.remove : write.removeAll;
 }

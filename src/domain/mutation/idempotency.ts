@@ -7,6 +7,7 @@ import type { Envelope } from '../keys/envelope.ts';
 import { LIMITS } from '../limits.ts';
 import { parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import type { RecordOf } from '../records/registry.ts';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 
 /** H19: the Idempotency-Key of a request, by which a repetition gets the same answer. */
@@ -25,7 +26,7 @@ export interface IdempotencyRecords {
    * @param scope whose records they are: an account's id, or the name of a ring of the operator's (operator-creates.ts)
    * @param at the instant of the request, in milliseconds since 1970
    * @param reader tells the active key, which seals a new record; the commit then expects that key
-   * @returns the recorded answer, or the function that adds a record to a commit
+   * @returns the recorded answer with the function that replaces it, or the function that adds a record to a commit
    * @throws Refusal where the key was used with another content; StoreUnavailable, BadRecord
    */
   find(
@@ -33,7 +34,14 @@ export interface IdempotencyRecords {
     asked: IdempotencyKey,
     at: number,
     reader: FleetReader,
-  ): Promise<{ answer: string } | { record: RecordAnswer }>;
+  ): Promise<FoundAnswer | { record: RecordAnswer }>;
+}
+
+/** A recorded answer. */
+export interface FoundAnswer {
+  readonly answer: string;
+  /** As `RecordAnswer`, in the same record, which ends when it would have ended. */
+  readonly replace: (answer: Secret) => Promise<ChangeParts>;
 }
 
 /**
@@ -44,7 +52,7 @@ export interface IdempotencyRecords {
 export type RecordAnswer = (number: number, answer: Secret) => Promise<ChangeParts>;
 
 /** The refusal of a key that was used with another content. */
-interface OtherContent {
+export interface OtherContent {
   readonly code: RefusalCode;
   readonly says: string;
 }
@@ -57,14 +65,37 @@ const OTHER_NAME: OtherContent = {
 
 /** The encryption context of a recorded answer. Its text is older than the name and never changes. */
 export const answerContext = (scope: string, name: string): string => `kept-answer:${scope}:${name}`;
+/** A record without its answer. */
+type Unanswered = Pick<RecordOf<typeof KEYS.idempotencyRecord>, 'at' | 'slot' | 'question'>;
+
 const nameOf = (asked: IdempotencyKey): string => hash('sha256', `${asked.path}\n${asked.key}`, 'base64url');
 const questionOf = (asked: IdempotencyKey): string => hash('sha256', asked.question, 'base64url');
 
-/** Creates the idempotency records of a store; see `IdempotencyRecords`. */
+/**
+ * Counts one more record of a scope that no counters count: its number, and what the commit expects and writes.
+ * @throws StoreUnavailable, BadRecord
+ */
+export async function nextInRing(store: Store, scope: string): Promise<ChangeParts & { readonly number: number }> {
+  const key = KEYS.idempotencyRing(scope);
+  const entry = await store.get(key);
+  const ring = entry && parseRecord(KEYS.idempotencyRing, entry);
+  const number = ring?.record.next ?? 0;
+  return {
+    number,
+    expect: [expectAsFound(key, ring)],
+    write: [put(key, { ...ring?.record, next: number + 1 })],
+  };
+}
+
+/**
+ * Creates the idempotency records of a store; see `IdempotencyRecords`.
+ * @param keptMax the most that a scope has: one more removes the oldest
+ */
 export function createIdempotencyRecords(
   store: Store,
   envelope: Envelope,
-  otherContent = OTHER_NAME,
+  otherContent: OtherContent = OTHER_NAME,
+  keptMax: number = LIMITS.idempotencyKeptPerAccountMax,
 ): IdempotencyRecords {
   return {
     async find(scope, asked, at, reader) {
@@ -72,24 +103,31 @@ export function createIdempotencyRecords(
       const context = answerContext(scope, name);
       const entry = await store.get(KEYS.idempotencyRecord(scope, name));
       const found = entry && parseRecord(KEYS.idempotencyRecord, entry);
+      const written = async (rest: Unanswered, answer: Secret): Promise<ChangeParts> => {
+        const key = await sealingKey(reader, envelope);
+        const sealed = envelope.seal(answer, context, key.number);
+        return {
+          expect: [expectAsFound(KEYS.idempotencyRecord(scope, name), found), key.expect],
+          write: [put(KEYS.idempotencyRecord(scope, name), { ...rest, answer: sealed })],
+        };
+      };
+
       if (found && at < found.record.at + LIMITS.idempotencyKeptMs) {
         const answer = envelope.open(found.record.answer, context);
         // An answer whose key is retired cannot be opened any more: it counts as expired.
         if (answer && found.record.question !== questionOf(asked)) {
           throw new Refusal(otherContent.code, otherContent.says);
         }
-        if (answer) return { answer: answer.reveal() };
+        const { record } = found;
+        if (answer) return { answer: answer.reveal(), replace: (other) => written(record, other) };
       }
-
       const record: RecordAnswer = async (number, answer) => {
-        const slot = number % LIMITS.idempotencyKeptPerAccountMax;
-        const key = await sealingKey(reader, envelope);
-        const sealed = envelope.seal(answer, context, key.number);
-        const written = { at, slot, question: questionOf(asked), answer: sealed };
+        const slot = number % keptMax;
+        const { expect, write } = await written({ at, slot, question: questionOf(asked) }, answer);
         return {
-          expect: [expectAsFound(KEYS.idempotencyRecord(scope, name), found), key.expect],
+          expect,
           write: [
-            put(KEYS.idempotencyRecord(scope, name), written),
+            ...write,
             put(KEYS.idempotencySlot(scope, slot), { key: name }),
             ...(await evictOldest(store, scope, { slot, name, staleSlot: found?.record.slot })),
           ],

@@ -2,7 +2,7 @@ import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { writeClassOf } from './actions.ts';
 import { beforeAnotherAttempt, commitSteps, committed, refuseLate } from './commit.ts';
-import { isUnchanged, type MutationDeps, type Origin, type Plan } from './step.ts';
+import { isUnchanged, stepsOf, type MutationDeps, type Origin, type Plan } from './step.ts';
 
 /**
  * Plans and commits a change until the commit succeeds, the plan refuses, or the time is up. The caller gives up on a
@@ -18,7 +18,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     const step = await plan(reader);
     if (isUnchanged(step)) return step.unchanged;
     refuseLate(deps, origin);
-    const steps = [...(step.first ?? []), step];
+    const steps = stepsOf(step);
     for (const one of steps) {
       const { accountId, action } = one;
       deps.quotas.refuseAtQuota(origin, { accountId, action, writeClass: writeClassOf(one) });

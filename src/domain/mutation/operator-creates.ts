@@ -1,13 +1,10 @@
-import { expectAsFound } from '../../store/port.ts';
 import { SerialByKey } from '../../concurrency/serial-by-key.ts';
 import type { Secret } from '../credentials/secret.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { Envelope } from '../keys/envelope.ts';
-import { parseRecord, put } from '../records/codec.ts';
-import { KEYS } from '../records/keys.ts';
 import { Busy } from '../refusal.ts';
 import { refuseLate } from './commit.ts';
-import { createIdempotencyRecords, type IdempotencyKey } from './idempotency.ts';
+import { createIdempotencyRecords, nextInRing, type IdempotencyKey } from './idempotency.ts';
 import { mutate } from './mutation.ts';
 import { requestFields, withParts, type MutationDeps, type Origin, type Plan, type Step } from './step.ts';
 
@@ -69,18 +66,9 @@ export function createOperatorCreates(deps: MutationDeps & { readonly envelope: 
         return { unchanged: { ...creation.read(found.answer), replayed: true } };
       }
       const step = await creation.plan(reader);
-      const key = KEYS.idempotencyRing(scope);
-      const entry = await store.get(key);
-      const ring = entry && parseRecord(KEYS.idempotencyRing, entry);
-      const next = ring?.record.next ?? 0;
-      const recorded = await found.record(next, creation.spell(step.result));
-      return {
-        ...withParts(step, recorded, {
-          expect: [expectAsFound(key, ring)],
-          write: [put(key, { ...ring?.record, next: next + 1 })],
-        }),
-        result: { ...step.result, replayed: false },
-      };
+      const ring = await nextInRing(store, scope);
+      const recorded = await found.record(ring.number, creation.spell(step.result));
+      return { ...withParts(step, recorded, ring), result: { ...step.result, replayed: false } };
     };
   }
 

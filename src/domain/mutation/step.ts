@@ -94,6 +94,9 @@ export interface LeadingStep<T> extends Step<T> {
   readonly first?: readonly Step<unknown>[];
 }
 
+/** The steps of one commit, in their order. */
+export const stepsOf = (step: LeadingStep<unknown>): readonly Step<unknown>[] => [...(step.first ?? []), step];
+
 /** There is nothing to commit: all is as the request wants it. */
 export interface Unchanged<T> {
   readonly unchanged: T;

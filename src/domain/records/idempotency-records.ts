@@ -4,7 +4,7 @@ import { instant, sealedSchema } from './shapes.ts';
 
 /*
  * H19: the answers to requests with an Idempotency-Key. A scope is an account; of the operator's creates it is
- * `operator`, or `operator-` and the account of an API key.
+ * `operator`, or `operator-` and the account of an API key; of batches of apps it is `batch-` and the account.
  */
 
 export const idempotencyRecords = {
@@ -26,16 +26,19 @@ export const idempotencyRecords = {
     schema: z.looseObject({ key: z.string() }),
     writeClass: 'by commit',
     backup: 'kept',
-    holds: 'the ring of 1000 slots that bounds these',
+    holds: 'the ring of slots that bounds these: 1000, or 50 of batches',
   }),
   /** The next record's slot follows from it. */
   idempotencyRing: record('idem/<scope>/ring', {
     schema: z.looseObject({ next: z.int().min(0) }),
     writeClass: 'by commit',
     backup: 'kept',
-    holds: 'how many of these the operator has had in a scope; an account has its counters',
+    holds: 'how many of these a scope of the operator or of batches has had; an account has its counters',
   }),
 };
 
 /** The beginning of the keys of all records of a scope. */
 export const idempotencyScope = (scope: string): string => `${idempotencyRecords.idempotencySlot.under()}${scope}/`;
+
+/** The scope of the answers to an account's batches of apps: a ring of their own, so that they push out no other. */
+export const batchScope = (accountId: string): string => `batch-${accountId}`;

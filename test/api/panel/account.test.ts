@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { LIMITS } from '../../../src/domain/limits.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { pathOf } from '../../support/panel/operation-request.ts';
@@ -292,28 +291,5 @@ describe('a request of a browser', () => {
     ]) {
       expect([host, await statusOf(host)]).toEqual([host, 400]);
     }
-  });
-
-  test('the 301st request of a minute for one account is refused; another account and user go on', async () => {
-    await using panel = await panelMuster(undefined, { clock: new FakeClock(Date.now()) });
-    const { accountId, owner, viewer } = await world(panel);
-    const path = `/accounts/${accountId}/otel-config`;
-    const answers = await Promise.all(
-      Array.from({ length: LIMITS.panelRequestsPerMinute + 20 }, () => ask(panel, owner, path)),
-    );
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(20);
-    expect(refused[0]?.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect((await ask(panel, viewer, path)).status).toBe(200);
-    expect((await ask(panel, owner, '/me')).status).toBe(200);
-  });
-
-  test('whoever asks for accounts that are not his has one rate for all of them', async () => {
-    await using panel = await panelMuster(undefined, { clock: new FakeClock(Date.now()) });
-    const stranger = await signedIn(panel.store);
-    const ids = Array.from({ length: LIMITS.panelRequestsPerMinute + 1 }, (_, index) => `${index}`.padStart(16, 'a'));
-    const answers = await Promise.all(ids.map((id) => ask(panel, stranger, `/accounts/${id}/overview`)));
-    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-    expect([statuses[0], statuses.at(-2), statuses.at(-1)]).toEqual([404, 404, 429]);
   });
 });

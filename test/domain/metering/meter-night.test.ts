@@ -11,6 +11,7 @@ import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { countNight, type ChangedSince } from '../../../src/domain/metering/count-active.ts';
 import { createAccountQueues } from '../../../src/domain/mutation/account-queue.ts';
+import { createBatchAnswers } from '../../../src/domain/apps/batch-answers.ts';
 import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
 import { createOperatorCreates } from '../../../src/domain/mutation/operator-creates.ts';
 import type { Origin } from '../../../src/domain/mutation/step.ts';
@@ -110,7 +111,8 @@ class World implements AsyncDisposable {
       operatorCreates,
       keyUses: { lastUses: async () => new Map() },
     });
-    this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency });
+    const batchAnswers = createBatchAnswers(store, idempotency);
+    this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency, batchAnswers });
     this.#enrollment = deps;
   }
 

@@ -105,6 +105,7 @@ onEachStore('what an account stores', (stores) => {
       KEYS.app(ACCOUNT, 'one'),
       KEYS.idempotencyRecord(ACCOUNT, 'one'),
       KEYS.idempotencyRecord(`operator-${ACCOUNT}`, 'one'),
+      KEYS.idempotencyRecord(`batch-${ACCOUNT}`, 'one'),
       KEYS.link(ACCOUNT, 'one'),
       KEYS.otelRevision(ACCOUNT, 1),
     ];

@@ -50,6 +50,7 @@ export const WITHOUT_PROOF: Readonly<Record<string, string>> = {
   endMySession: TAKES_AWAY,
   createApp: 'a daemon gets in, and no person: the daily work of owners, in bulk',
   issueEnrollCode: 'a daemon gets in, and no person: the daily work of owners, in bulk',
+  changeApps: 'what its changes need one by one',
   revokeApp: TAKES_AWAY,
   deleteApp: TAKES_AWAY,
   purgeOtelConfig: TAKES_AWAY,

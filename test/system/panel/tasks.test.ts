@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   test('an answer that is lost after the create makes no second app', async () => {
     await at('/apps', /edge-001/);
     let lost = 0;
-    await page.route('**/panel/v1/accounts/*/apps', async (route) => {
+    await page.route('**/panel/v1/accounts/*/apps/batch', async (route) => {
       if (route.request().method() !== 'POST' || lost > 0) return await route.continue();
       lost += 1;
       await route.fetch();
@@ -102,7 +102,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await dialog().getByRole('alert').waitFor();
     await press(dialog().getByRole('button', { name: 'Try again' }));
     await dialog().getByRole('button', { name: 'I have kept the codes' }).waitFor();
-    await page.unroute('**/panel/v1/accounts/*/apps');
+    await page.unroute('**/panel/v1/accounts/*/apps/batch');
     const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
     const named = (body['apps'] as { name: string }[]).filter(({ name }) => name === 'only-one');
     expect([lost, named.length]).toEqual([1, 1]);

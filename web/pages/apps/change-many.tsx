@@ -1,6 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../api/client.ts';
-import { forMany } from '../../api/many.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { batchesOf, inBatches, ItemRefused, type Batch } from '../../api/many.ts';
 import { account, type PanelApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useSession } from '../../shell/session.tsx';
@@ -83,45 +82,41 @@ function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
   const { say } = useSession();
   // The list behind the dialog is read again meanwhile, and loses what is deleted.
   const [{ length: total }] = useState(apps);
-  const [left, setLeft] = useState(apps);
+  const [batches, setBatches] = useState(() => batchesOf(apps));
+  const left = useMemo(() => batches.flatMap(({ items }) => items), [batches]);
   const [failures, setFailures] = useState<readonly Failure[]>([]);
   const [progress, setProgress] = useState<Progress>();
   const stopping = useRef<AbortController>(undefined);
   const { busy, error, run } = useAction(async () => {
     const api = account(accountId);
-    const work = ({ appId }: PanelApp): Promise<unknown> =>
-      change === 'revoke' ? api.revokeApp(appId) : api.deleteApp(appId);
+    const work = async ({ items, key }: Batch<PanelApp>) => {
+      const { outcomes } = await api.changeApps(
+        change,
+        items.map(({ appId }) => appId),
+        key,
+      );
+      return outcomes.map((outcome) => ('error' in outcome ? new ItemRefused(outcome.error) : outcome));
+    };
     const show = (through: number): void => setProgress({ through, all: left.length });
     stopping.current = new AbortController();
     setFailures([]);
     show(0);
-    const { failed, untried } = await forMany(left, work, show, stopping.current.signal);
-    const remaining = await withoutTheGone(accountId, failed);
-    if (remaining.length + untried.length === 0) {
+    const outcome = await inBatches(batches, work, show, stopping.current.signal);
+    const remaining = outcome.failed.filter((failure) => !isGone(failure));
+    const gone = new Set(outcome.failed.filter(isGone).map(({ item }) => item));
+    const again = outcome.left.map(({ items, key }) => ({ items: items.filter((item) => !gone.has(item)), key }));
+    if (again.every(({ items }) => items.length === 0)) {
       say(change === 'revoke' ? texts.revokedMany(total) : texts.deletedMany(total));
       return onClose([]);
     }
-    setLeft([...remaining.map(({ item }) => item), ...untried]);
+    setBatches(again.filter(({ items }) => items.length > 0));
     setFailures(remaining);
   });
   return { left, failures, progress, busy, error, run, stop: () => stopping.current?.abort() };
 }
 
-/**
- * An app that is not there was deleted before: by somebody else, or by a request whose answer was lost. The list tells
- * it from an account that is not there for the user any more.
- */
-async function withoutTheGone(accountId: string, failed: readonly Failure[]): Promise<readonly Failure[]> {
-  const isMissing = ({ error }: Failure): boolean => error instanceof ApiError && error.status === 404;
-  if (!failed.some(isMissing)) return failed;
-  try {
-    const { apps } = await account(accountId).apps();
-    const there = new Set(apps.map(({ appId }) => appId));
-    return failed.filter((failure) => !isMissing(failure) || there.has(failure.item.appId));
-  } catch {
-    return failed;
-  }
-}
+/** An app that is not there was deleted by somebody else. */
+const isGone = ({ error }: Failure): boolean => error instanceof ItemRefused && error.code === 'not_found';
 
 interface TypedFormProps {
   readonly left: readonly PanelApp[];

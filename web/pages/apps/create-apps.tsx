@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { newIdempotencyKey, Unreachable } from '../../api/client.ts';
-import { forMany, isRefused } from '../../api/many.ts';
+import { Unreachable } from '../../api/client.ts';
+import { batchesOf, inBatches, isRefused, ItemRefused, type Batch } from '../../api/many.ts';
 import { account, type CreatedApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { apps as texts } from '../../text/apps.ts';
@@ -17,10 +17,9 @@ interface CreateAppsProps {
   readonly onCreated: () => void;
 }
 
-/** An app to create, with the key that makes it one app however often it is asked for. */
+/** An app to create. */
 interface Wanted {
   readonly name: string;
-  readonly key: string;
   readonly order: number;
 }
 
@@ -64,18 +63,16 @@ function useCreation(accountId: string, onCreated: () => void): Creation {
   const [created, setCreated] = useState<readonly { readonly order: number; readonly app: CreatedApp }[]>([]);
   const [progress, setProgress] = useState<Creation['progress']>();
   const [fault, setFault] = useState<unknown>();
-  const left = useRef<readonly Wanted[]>([]);
+  const left = useRef<readonly Batch<Wanted>[]>([]);
   const { busy, error, run } = useAction(async (names: readonly string[]) => {
-    if (left.current.length === 0)
-      left.current = names.map((name, order) => ({ name, key: newIdempotencyKey(), order }));
-    const wanted = left.current;
-    const show = (through: number): void => setProgress({ through, all: wanted.length });
+    if (left.current.length === 0) left.current = batchesOf(names.map((name, order) => ({ name, order })));
+    const all = countOf(left.current);
+    const show = (through: number): void => setProgress({ through, all });
     setFault(undefined);
     show(0);
-    const api = account(accountId);
-    const { done, failed } = await forMany(wanted, ({ name, key }) => api.createApp(name, key), show);
+    const { done, failed, left: again } = await inBatches(left.current, sending(accountId), show);
     const isNothingMade = done.length === 0 && failed.every((failure) => isRefused(failure.error));
-    left.current = isNothingMade && created.length === 0 ? [] : failed.map(({ item }) => item);
+    left.current = isNothingMade && created.length === 0 ? [] : again;
     const made = done.map(({ item, result }) => ({ order: item.order, app: result }));
     setCreated((before) => [...before, ...made].sort((a, b) => a.order - b.order));
     setFault(failed[0]?.error);
@@ -83,8 +80,27 @@ function useCreation(accountId: string, onCreated: () => void): Creation {
     onCreated();
   });
   const shown = useMemo(() => created.map(({ app }) => app), [created]);
-  return { created: shown, rest: left.current.length, progress, busy, error: fault ?? error, run };
+  return { created: shown, rest: countOf(left.current), progress, busy, error: fault ?? error, run };
 }
+
+const countOf = (batches: readonly Batch<Wanted>[]): number =>
+  batches.reduce((sum, { items }) => sum + items.length, 0);
+
+/** Sends a batch, and gives each app with its code, or its refusal. */
+const sending =
+  (accountId: string) =>
+  async ({ items, key }: Batch<Wanted>): Promise<readonly (CreatedApp | ItemRefused)[]> => {
+    const { outcomes } = await account(accountId).changeApps(
+      'create',
+      items.map(({ name }) => name),
+      key,
+    );
+    return outcomes.map((outcome, index) => {
+      if ('error' in outcome) return new ItemRefused(outcome.error);
+      const { appId, enrollCode = '', enrollCodeExpiresAt = '' } = outcome;
+      return { appId, name: items[index]?.name ?? '', status: 'pending', enrollCode, enrollCodeExpiresAt };
+    });
+  };
 
 const Progress = ({ creation: { progress } }: { creation: Creation }) => (
   <p role="status">{progress && texts.dialog.creating(progress.through, progress.all)}</p>
@@ -101,7 +117,7 @@ function Rest({ creation: { rest, busy, error } }: { creation: Creation }) {
   );
 }
 
-const COUNT_MAX = 100;
+const COUNT_MAX = 1000;
 
 const namesOf = (pattern: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => pattern.replaceAll('{n}', String(index + 1)));

@@ -7,6 +7,9 @@ import { DownloadButton } from '../../ui/controls.tsx';
 import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
 import { csvOf } from './ways.ts';
 
+/** The codes that are shown one by one; the file has all. */
+const SHOWN_MAX = 50;
+
 /** The codes of new apps, which are shown once, and how daemons enroll with them. */
 export function CreatedCodes({ created }: { created: readonly CreatedApp[] }) {
   const { dialog } = texts;
@@ -25,7 +28,8 @@ export function CreatedCodes({ created }: { created: readonly CreatedApp[] }) {
           <DownloadButton label={dialog.csv} text={csvOf(created)} file="enrollment-codes.csv" type="text/csv" />
         </div>
       )}
-      {created.map(({ appId, name, enrollCode }) => (
+      {created.length > SHOWN_MAX && <p>{dialog.shownSome(SHOWN_MAX, created.length)}</p>}
+      {created.slice(0, SHOWN_MAX).map(({ appId, name, enrollCode }) => (
         <SecretText
           key={appId}
           label={created.length === 1 ? dialog.code : name === '' ? appId : name}

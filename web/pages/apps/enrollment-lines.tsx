@@ -19,6 +19,9 @@ export function SecretText({ label, secret }: { label: string; secret: string })
   );
 }
 
+/** The apps whose lines are shown; what is copied and downloaded has all. */
+const SHOWN_MAX = 50;
+
 /** How daemons enroll with their codes: by the agent, by curl, or from a Secret of Kubernetes. */
 export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
   const [way, setWay] = useState<Way>('agent');
@@ -26,6 +29,7 @@ export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
   const { dialog } = texts;
   const shown = useRef<HTMLPreElement>(null);
   const text = useMemo(() => linesFor(way, apps), [way, apps]);
+  const first = useMemo(() => linesFor(way, apps.slice(0, SHOWN_MAX)), [way, apps]);
   return (
     <div class="stack tight">
       <h3>{dialog.lines}</h3>
@@ -35,10 +39,10 @@ export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
           {dialog.wayHints[way]} {dialog.device}
         </p>
         <pre ref={shown} tabIndex={0} style={{ maxHeight: '16rem' }}>
-          {text}
+          {first}
         </pre>
         <div class="row end">
-          <CopyButton text={text} shownIn={shown} />
+          <CopyButton text={text} {...(apps.length <= SHOWN_MAX && { shownIn: shown })} />
           <DownloadButton text={text} file={fileOf(way)} type={way === 'secret' ? 'application/yaml' : 'text/plain'} />
         </div>
       </div>

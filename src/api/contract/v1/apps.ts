@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { text } from '../../http/fields.ts';
-import { appId, appStatus, described, instant, instantOrNull } from '../fields.ts';
+import { appId, appStatus, codeExpiry, described, enrollCode, instant, instantOrNull } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(
@@ -30,13 +30,6 @@ const appList = z
   .object({ apps: described(z.array(app), 'The apps, oldest first.', undefined) })
   .meta({ id: 'AppList', description: 'The apps of an account.' });
 export type AppList = z.output<typeof appList>;
-
-const enrollCode = described(
-  z.string().regex(/^mst_code_[0-9A-Za-z]{49}$/),
-  'A single-use enrollment code, a secret. No other answer shows it, but one to the same `Idempotency-Key`.',
-  `mst_code_${'0'.repeat(43)}1jxTqE`,
-);
-const codeExpiry = instant('When the code ends to be valid, 30 days after it was issued.', '2026-03-01T12:00:00.000Z');
 
 /** Section 4.1. */
 export const createApp = operation({

@@ -48,13 +48,17 @@ export const FROM_V1 = V1_ROUTES.flatMap((route: Route<V1Call, Services>) =>
 const asOperator = <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
   operation: Operation<Shape, A, string, Method, Query> & Known<A>,
   route: Route<OperatorCall, OperatorServices, Shape, A, Query>,
-): PanelRoute<Shape, A, Query> => handle(operation, deadlineOf(route))(route.handle);
+  options: RouteOptions = {},
+): PanelRoute<Shape, A, Query> => handle(operation, { ...deadlineOf(route), ...options })(route.handle);
+
+/** A read that somebody asks for, and no page by itself: it is much work. */
+const MUCH_WORK: RouteOptions = { charged: 'change' };
 
 /** The operator API knows no other of the options. */
 const deadlineOf = ({ deadlineMs }: RouteOptions): RouteOptions => (deadlineMs === undefined ? {} : { deadlineMs });
 
-export const verifyAccountAudit = asOperator(history.verifyAccountAudit, verifyAudit);
-export const verifyOperatorAudit = asOperator(history.verifyOperatorAudit, verifyServiceAudit);
+export const verifyAccountAudit = asOperator(history.verifyAccountAudit, verifyAudit, MUCH_WORK);
+export const verifyOperatorAudit = asOperator(history.verifyOperatorAudit, verifyServiceAudit, MUCH_WORK);
 export const decideOnReview = asOperator(history.decideOnReview, decideReview);
 export const listAccountKeys = asOperator(history.listAccountKeys, listApiKeys);
 export const createAccountKey = asOperator(history.createAccountKey, createApiKey);
@@ -71,7 +75,7 @@ export const changeConsent = asOperator(operations.changeConsent, changeAccountA
 export const readPanelLimits = asOperator(operations.readPanelLimits, readRateLimits);
 export const readPanelKeys = asOperator(operations.readPanelKeys, readKeys);
 export const rotatePanelKeys = asOperator(operations.rotatePanelKeys, rotateKeys);
-export const readPanelUsage = asOperator(operations.readPanelUsage, readUsage);
+export const readPanelUsage = asOperator(operations.readPanelUsage, readUsage, MUCH_WORK);
 export const createPanelUser = asOperator(operations.createPanelUser, createUser);
 export const listPanelUsers = asOperator(operations.listPanelUsers, listUsers);
 export const changePanelUser = asOperator(operations.changePanelUser, changeUser);
@@ -80,7 +84,10 @@ export const listPanelUserKeys = asOperator(operations.listPanelUserKeys, listUs
 export const resetPanelUser = asOperator(operations.resetPanelUser, resetUser);
 
 /** A browser saves it. */
-export const readPanelBackup = handle(operations.readPanelBackup)((request, { backups }) =>
+export const readPanelBackup = handle(
+  operations.readPanelBackup,
+  MUCH_WORK,
+)((request, { backups }) =>
   backupOf(request, backups, ['Content-Disposition', 'attachment; filename="muster.backup"']),
 );
 

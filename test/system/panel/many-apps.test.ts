@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildPages } from '../../../scripts/build-web.ts';
+import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { call, Muster } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, openChromium, press, type Visit } from '../browser/chromium.ts';
+import { openPage, operatorVisit } from './panel-browser.ts';
+
+/* What people do with hundreds of apps: few requests, progress, and a list of what failed. */
+
+const chromium = findChromium();
+const title = chromium === undefined ? `many apps in the panel (skipped: ${NO_CHROMIUM})` : 'many apps in the panel';
+const BATCH = '**/panel/v1/accounts/*/apps/batch';
+
+describe.skipIf(chromium === undefined)(title, () => {
+  let muster: Muster;
+  let browser: Browser;
+  let account: SeededAccount;
+  let visited: Visit;
+  let page: Page;
+  beforeAll(async () => {
+    await buildPages();
+    muster = await Muster.start();
+    account = await seedAccount(muster, 3);
+    browser = await openChromium(chromium ?? '');
+    visited = await operatorVisit(browser, muster, 'ann@example.com');
+    ({ page } = visited);
+  });
+  afterAll(async () => {
+    await visited?.[Symbol.asyncDispose]();
+    await browser?.close();
+    await muster?.[Symbol.asyncDispose]();
+  });
+  const dialog = () => page.getByRole('dialog');
+  const named = async (name: string): Promise<readonly { name: string; status: string }[]> => {
+    const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
+    return (body['apps'] as { name: string; status: string }[]).filter((app) => app.name.startsWith(name));
+  };
+
+  test('250 apps are three requests; of one whose answer is lost the same codes come with the next attempt', async () => {
+    await openPage(page, muster, `/accounts/${account.accountId}/apps`, /edge-001/);
+    const sent: string[] = [];
+    await page.route(BATCH, async (route) => {
+      sent.push((await route.request().headerValue('idempotency-key')) ?? '');
+      if (sent.length !== 2) return await route.continue();
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await press(page.getByRole('button', { name: 'Create apps' }));
+    await dialog().getByLabel('Name').fill('bulk {n}');
+    await dialog().getByLabel('How many').fill('250');
+    await press(dialog().getByRole('button', { name: 'Create' }));
+    await press(dialog().getByRole('button', { name: 'Create the rest' }));
+    await expect.poll(() => dialog().innerText()).toContain('250 apps are created');
+    expect(sent).toHaveLength(4);
+    expect(sent[3]).toBe(sent[1]);
+    expect(await named('bulk')).toHaveLength(250);
+    expect(await dialog().innerText()).toContain('The first 50 of 250 are shown.');
+    const download = page.waitForEvent('download');
+    await press(dialog().getByRole('button', { name: 'Download all as CSV' }));
+    const text = readFileSync(await (await download).path(), 'utf8');
+    const codes = text.match(/mst_code_\w{49}/g) ?? [];
+    expect(new Set(codes).size).toBe(250);
+    await press(dialog().getByRole('button', { name: 'I have kept the codes' }));
+    await page.unroute(BATCH);
+  });
+
+  test('250 apps are revoked by three requests; what failed is listed, and tried again alone', async () => {
+    await openPage(page, muster, `/accounts/${account.accountId}/apps`, /bulk \d+/);
+    await page.getByLabel('Search').fill('bulk');
+    await press(page.getByLabel('Choose all that are shown'));
+    await press(page.getByRole('button', { name: 'Revoke' }).first());
+    const sizes: number[] = [];
+    await page.route(BATCH, async (route) => {
+      sizes.push((route.request().postDataJSON() as { apps: string[] }).apps.length);
+      if (sizes.length !== 2) return await route.continue();
+      const error = { code: 'upstream_unavailable', message: 'Temporarily unavailable; retry later.' };
+      await route.fulfill({ status: 502, json: { error } });
+    });
+    await dialog().getByRole('textbox').fill('250');
+    await press(dialog().getByRole('button', { name: 'Revoke' }));
+    await expect.poll(() => dialog().innerText()).toContain('100 apps are not changed.');
+    expect(await dialog().innerText()).toContain('250 of 250 tried');
+    expect(await dialog().getByRole('listitem').first().innerText()).toContain('Temporarily unavailable');
+    await press(dialog().getByRole('button', { name: 'Try again' }));
+    await expect.poll(() => dialog().count()).toBe(0);
+    expect(sizes).toEqual([100, 100, 50, 100]);
+    expect((await named('bulk')).every(({ status }) => status === 'revoked')).toBe(true);
+    await page.unroute(BATCH);
+    expect(visited.faults.filter((fault) => !/502|Failed to load/.test(fault))).toEqual([]);
+  });
+});
