@@ -1,5 +1,6 @@
 import { RecentMap } from '../../packed/recent-map.ts';
 import { COMMIT_OPERATIONS_MAX, expectUnchanged } from '../../store/port.ts';
+import { namesRead } from '../audit/names.ts';
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { refuseWithoutRoom } from '../fullness/write-class.ts';
@@ -118,7 +119,7 @@ async function commitTogether(
       const last = planned.at(-1);
       if (!last || !read.counters) return undefined;
       left = planned.map(({ member }) => member);
-      const revision = await commitSteps(deps, planned, {
+      const revision = await commitSteps(deps, planned, namesRead(read.reader), {
         expect: [expectUnchanged(read.counters)],
         write: [put(KEYS.counters(accountId), last.step.counters)],
       });

@@ -501,10 +501,16 @@ export interface AuditEntry {
   readonly at: string;
   /** Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `device:ID` or the service. */
   readonly actor: string;
+  /** The name of the actor when it was done; absent where it had none, and in entries of earlier versions. */
+  readonly actorName?: string | undefined;
   /** What was done. */
   readonly action: string;
   /** The app that it was done to; absent where it was none. */
   readonly appId?: string | undefined;
+  /** What it was done to: `app:ID`, `key:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these. */
+  readonly target?: string | undefined;
+  /** The name of the target: the new one where it was created or renamed, the last one where it was deleted. */
+  readonly targetName?: string | undefined;
   /** The `X-Request-Id` of the request. */
   readonly requestId: string;
   /** More of it, by names that depend on the action: texts, numbers and booleans; never a secret. */

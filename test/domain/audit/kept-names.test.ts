@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
+import { asOperator } from '../../support/panel/visitor.ts';
+import { deleteApp, revoke, setOtel } from '../../support/service/daemon.ts';
+import { createApp, enroll, tenant } from '../../support/service/muster.ts';
+import { onEachBackend } from '../../support/store/backends.ts';
+import { expectAbsent } from '../../../src/store/port.ts';
+import { FakeClock } from '../../support/time/fake-clock.ts';
+import { until } from '../../support/time/until.ts';
+import { rawPut } from '../../support/store/raw-key.ts';
+
+/* The names that an entry of the audit keeps beside the ids of its actor and its target (docs/CONTRACT.md). */
+
+const ENTRIES = z.object({
+  entries: z.array(
+    z.looseObject({
+      action: z.string(),
+      actor: z.string(),
+      actorName: z.string().optional(),
+      target: z.string().optional(),
+      targetName: z.string().optional(),
+    }),
+  ),
+});
+type Entry = z.infer<typeof ENTRIES>['entries'][number];
+
+const audit = async ({ muster }: PanelMuster, path: string): Promise<Entry[]> =>
+  ENTRIES.parse((await asOperator(muster, `${path}/audit?limit=1000`)).body).entries;
+const keyNamed = async ({ muster }: PanelMuster, accountId: string, name: string): Promise<string> =>
+  String(
+    (await asOperator(muster, `/accounts/${accountId}/api-keys`, { method: 'POST', body: { name } })).body['apiKey'],
+  );
+const named = ({ actorName, action, target, targetName }: Entry) => [actorName, action, target, targetName];
+
+onEachBackend('the names in the audit', (backend) => {
+  test('are those that a person, a key, an app and an account had then: new ones, former ones, and of what is gone', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    const { muster, store } = panel;
+    const { accountId } = await tenant(muster);
+    const at = `/accounts/${accountId}`;
+    const apiKey = await keyNamed(panel, accountId, 'ci');
+    const owner = await signedIn(store, { name: 'Olga', accounts: [{ accountId, role: 'owner' }] });
+    const steps: (() => Promise<unknown>)[] = [];
+    const made = { appId: '', enrollCode: '', keyId: '' };
+    steps.push(
+      async () => Object.assign(made, await createApp(muster, apiKey, 'till 7')),
+      () => enroll(muster, made),
+      () => setOtel(muster, apiKey),
+      () => asOperator(muster, at, { method: 'PATCH', body: { name: 'Acme & Söhne' } }),
+      async () => {
+        const { body } = await ask(panel, owner, `${at}/api-keys`, { method: 'POST', body: { name: 'nightly' } });
+        made.keyId = String(body['keyId']);
+      },
+      () => asOperator(muster, `/users/${owner.userId}`, { method: 'PATCH', body: { name: 'Olga B.' } }),
+      () => ask(panel, owner, `${at}/invitations`, { method: 'POST', body: { role: 'viewer' } }),
+      () => revoke(muster, apiKey, made.appId),
+      () => ask(panel, owner, `${at}/apps/${made.appId}`, { method: 'DELETE' }),
+      () => ask(panel, owner, `${at}/api-keys/${made.keyId}`, { method: 'DELETE' }),
+      // An app has a name that may be empty: then there is none to tell.
+      async () => Object.assign(made, await createApp(muster, apiKey, '')),
+      () => deleteApp(muster, apiKey, made.appId),
+    );
+    const before = (await audit(panel, at)).length;
+    for (const step of steps) {
+      clock.advance(1000);
+      await step();
+    }
+    const entries = (await audit(panel, at)).slice(before);
+    const [app, other] = [...new Set(entries.flatMap(({ target = '' }) => (target.startsWith('app:') ? target : [])))];
+    const link = entries.find(({ action }) => action === 'link.created')?.target;
+    expect(entries.map(named)).toEqual([
+      ['ci', 'app.created', app, 'till 7'],
+      ['till 7', 'app.enrolled', app, 'till 7'],
+      ['ci', 'otel.stored', `account:${accountId}`, 'tenant'],
+      ['operator', 'account.changed', `account:${accountId}`, 'Acme & Söhne'],
+      ['Olga', 'key.created', expect.stringMatching(/^key:/), 'nightly'],
+      ['Olga B.', 'link.created', link, undefined],
+      ['ci', 'app.revoked', app, 'till 7'],
+      ['Olga B.', 'app.deleted', app, 'till 7'],
+      ['Olga B.', 'key.revoked', expect.stringMatching(/^key:/), 'nightly'],
+      ['ci', 'app.created', other, undefined],
+      ['ci', 'app.deleted', other, undefined],
+    ]);
+    expect(link).toMatch(/^link:/);
+    const shown = ENTRIES.parse((await ask(panel, owner, `${at}/audit?limit=200`)).body).entries;
+    expect(shown.slice(0, entries.length)).toEqual(entries.toReversed());
+    const service = (await audit(panel, '')).filter(({ action }) => action === 'user.changed');
+    expect(service.map(named)).toEqual([['operator', 'user.changed', `user:${owner.userId}`, 'Olga B.']]);
+  });
+
+  test('a user who is made, and one who is deleted, has a name in the entry of it; an export names its account', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const user = { name: 'Ada', login: 'ada@example.com', operator: false };
+    const made = await asOperator(panel.muster, '/users', { method: 'POST', body: user });
+    const { userId } = z.object({ user: z.looseObject({ userId: z.string() }) }).parse(made.body).user;
+    expect((await asOperator(panel.muster, `/users/${userId}`, { method: 'DELETE' })).status).toBe(204);
+    await audit(panel, `/accounts/${accountId}`);
+    const told = (await audit(panel, '')).filter(({ action }) => !action.startsWith('session.')).map(named);
+    // Two entries of one commit have no order.
+    expect([...told.slice(0, 2).toSorted(), ...told.slice(2, 4)]).toEqual([
+      ['operator', 'link.created', `user:${userId}`, 'Ada'],
+      ['operator', 'user.created', `user:${userId}`, 'Ada'],
+      ['operator', 'user.deleted', `user:${userId}`, 'Ada'],
+      ['operator', 'audit.exported', `account:${accountId}`, 'tenant'],
+    ]);
+  });
+
+  test('entries of earlier versions have ids alone, and the chain holds over them and those with names', async () => {
+    const clock = new FakeClock();
+    await using panel = await panelMuster(backend, { clock });
+    const { muster, store } = panel;
+    const { accountId } = await tenant(muster);
+    const apiKey = await keyNamed(panel, accountId, 'ci');
+    const [actor, requestId] = ['user:p7q2r9s4t1u6v3w8', 'r'];
+    const appId = 'k3v9x0q2m7t5b8n1c4d6';
+    const former = { at: clock.now(), actor, action: 'app.deleted', appId, requestId, detail: { from: 'active' } };
+    const key = KEYS.audit(accountId, former.at, 'f0'.repeat(16));
+    await store.commit({ expect: [expectAbsent(key)], write: [rawPut(key, former)] });
+    clock.advance(1000);
+    await createApp(muster, apiKey, 'new');
+    const verified = async () => (await asOperator(muster, `/accounts/${accountId}/audit/verification`)).body;
+    await until(async () => {
+      clock.advance(1000);
+      return (await verified())['unsealed'] === 0;
+    });
+    expect(await verified()).toMatchObject({ faults: [], faultCount: 0, entries: 5 });
+    const entries = await audit(panel, `/accounts/${accountId}`);
+    expect(entries.filter(({ action }) => action === 'app.deleted').map(named)).toEqual([
+      [undefined, 'app.deleted', `app:${appId}`, undefined],
+    ]);
+    expect(entries.at(-1)).toMatchObject({ actorName: 'ci', action: 'app.created', targetName: 'new' });
+  });
+});
