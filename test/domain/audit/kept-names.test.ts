@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { ask, panelMuster, signedIn, type PanelMuster } from '../../support/panel/panel-users.ts';
-import { asOperator } from '../../support/panel/visitor.ts';
+import { asOperator, codeOf } from '../../support/panel/visitor.ts';
 import { deleteApp, revoke, setOtel } from '../../support/service/daemon.ts';
 import { createApp, enroll, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -24,6 +25,8 @@ const ENTRIES = z.object({
     }),
   ),
 });
+const NAME = z.strictObject({ id: z.string(), name: z.string().optional() });
+const NAMES = z.object({ actors: z.array(NAME), targets: z.array(NAME), complete: z.boolean() });
 type Entry = z.infer<typeof ENTRIES>['entries'][number];
 
 const audit = async ({ muster }: PanelMuster, path: string): Promise<Entry[]> =>
@@ -133,5 +136,88 @@ onEachBackend('the names in the audit', (backend) => {
       [undefined, 'app.deleted', `app:${appId}`, undefined],
     ]);
     expect(entries.at(-1)).toMatchObject({ actorName: 'ci', action: 'app.created', targetName: 'new' });
+  });
+
+  test('tell by whom and by what an audit can be filtered: those of now by their names of now, and those that are gone', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    const { muster, store } = panel;
+    const { accountId } = await tenant(muster);
+    const at = `/accounts/${accountId}`;
+    const apiKey = await keyNamed(panel, accountId, 'ci');
+    const owner = await signedIn(store, { name: 'Olga', accounts: [{ accountId, role: 'owner' }] });
+    const viewer = await signedIn(store, { name: 'Vera', accounts: [{ accountId, role: 'viewer' }] });
+    const operator = await signedIn(store, { name: 'Otto', operator: true });
+    const stranger = await signedIn(store, { name: 'Stan' });
+    const app = await createApp(muster, apiKey, 'till 7');
+    const stays = await createApp(muster, apiKey, 'till 8');
+    await deleteApp(muster, apiKey, app.appId);
+    const made = await ask(panel, owner, `${at}/api-keys`, { method: 'POST', body: { name: 'nightly' } });
+    const keyId = String(made.body['keyId']);
+    await ask(panel, operator, `${at}/api-keys/${keyId}`, { method: 'DELETE' });
+    await asOperator(muster, `/users/${owner.userId}`, { method: 'PATCH', body: { name: 'Olga B.' } });
+    const read = async (path: string, by = viewer) => NAMES.parse((await ask(panel, by, path)).body);
+    const { actors, targets, complete } = await read(`${at}/audit/names`);
+    const ofNow = [
+      ['Olga B.', `user:${owner.userId}`],
+      ['Vera', `user:${viewer.userId}`],
+    ];
+    expect(complete).toBe(true);
+    expect(actors.map(({ id, name }) => [name, id])).toEqual([
+      ofNow[0],
+      ['Otto', `user:${operator.userId}`],
+      ofNow[1],
+      ['ci', expect.stringMatching(/^key:/)],
+      ['operator', 'operator'],
+      [undefined, expect.stringMatching(/^key:/)],
+    ]);
+    expect(targets.map(({ id, name }) => [name, id])).toEqual([
+      ...ofNow,
+      ['ci', expect.stringMatching(/^key:/)],
+      ['nightly', `key:${keyId}`],
+      ['tenant', `account:${accountId}`],
+      ['till 7', `app:${app.appId}`],
+      [undefined, expect.stringMatching(/^key:/)],
+    ]);
+    // Each of them is a filter that finds its entries, and no others.
+    const whole = ENTRIES.parse((await ask(panel, viewer, `${at}/audit?limit=200`)).body).entries;
+    for (const [field, names] of [['actor', actors] as const, ['target', targets] as const]) {
+      for (const { id } of names) {
+        const { body } = await ask(panel, viewer, `${at}/audit?limit=200&${field}=${encodeURIComponent(id)}`);
+        expect([id, ENTRIES.parse(body).entries]).toEqual([id, whole.filter((entry) => entry[field] === id)]);
+      }
+    }
+    expect(whole.filter(({ target }) => target === `app:${stays.appId}`)).toHaveLength(1);
+    for (const target of ['key:', 'key:A', 'nothing:a', 'app:a/b', `app:${'a'.repeat(41)}`]) {
+      const refused = await ask(panel, viewer, `${at}/audit?target=${encodeURIComponent(target)}`);
+      expect([target, codeOf(refused)]).toEqual([target, 'invalid_request']);
+    }
+    const service = await read('/audit/names', operator);
+    expect(service.actors).toContainEqual({ id: `user:${operator.userId}`, name: 'Otto' });
+    expect(service.targets).toContainEqual({ id: `user:${owner.userId}`, name: 'Olga B.' });
+    expect(codeOf(await ask(panel, stranger, `${at}/audit/names`))).toBe('not_found');
+    expect(codeOf(await ask(panel, viewer, '/audit/names'))).toBe('forbidden');
+  });
+
+  test('are at most so many, those of now before those of the entries', async () => {
+    await using panel = await panelMuster(backend);
+    const { accountId } = await tenant(panel.muster);
+    const owner = await signedIn(panel.store, { name: 'Olga', accounts: [{ accountId, role: 'owner' }] });
+    const many = Array.from({ length: LIMITS.auditNamesMax + 1 }, (_, index) => {
+      const key = KEYS.audit(accountId, index + 1, `f0${String(index).padStart(4, '0')}`);
+      const actor = `user:${String(index).padStart(16, '0')}`;
+      return {
+        key,
+        entry: { at: index + 1, actor, actorName: `n${index}`, action: 'otel.purged', requestId: 'r', detail: {} },
+      };
+    });
+    for (const { key, entry } of many) {
+      await panel.store.commit({ expect: [expectAbsent(key)], write: [rawPut(key, entry)] });
+    }
+    const read = await ask(panel, owner, `/accounts/${accountId}/audit/names`);
+    const { actors, complete } = NAMES.parse(read.body);
+    expect([actors.length, complete]).toEqual([LIMITS.auditNamesMax, false]);
+    expect(actors).toContainEqual({ id: `user:${owner.userId}`, name: 'Olga' });
+    expect(actors).not.toContainEqual(expect.objectContaining({ name: 'n0' }));
   });
 });
