@@ -8,6 +8,7 @@ import { handle } from './route.ts';
 export const listedBody = (key: ListedApiKey) => ({
   ...keyBody(key),
   ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
+  ...(key.createdByName !== undefined && { createdByName: key.createdByName }),
   lastUsedAt: instantOrNull(key.lastUsedAt),
 });
 const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({

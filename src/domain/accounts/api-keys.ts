@@ -1,5 +1,6 @@
 import { expectAbsent, expectUnchanged } from '../../store/port.ts';
 import * as z from 'zod';
+import { nameNow } from '../audit/names.ts';
 import { Secret } from '../credentials/secret.ts';
 import { generateApiKey, tokenHash } from '../credentials/tokens.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
@@ -37,6 +38,8 @@ interface NewlyMadeKey extends ApiKey {
 export interface ListedApiKey extends ApiKey {
   /** The creator, as the audit names actors; undefined for keys of earlier versions. */
   readonly createdBy: string | undefined;
+  /** The name of the creator now; undefined where there is none any more. */
+  readonly createdByName: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
   readonly lastUsedAt: number | undefined;
 }
@@ -80,16 +83,19 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
   return {
     create: (origin, accountId, key, idempotency) => create(deps, origin, accountId, key, idempotency),
     async list(accountId) {
-      const account = await existing(await deps.fleet.current(), accountId);
+      const reader = await deps.fleet.current();
+      const account = await existing(reader, accountId);
       const uses = await deps.keyUses.lastUses(accountId);
-      const keys = (await account.apiKeys()).map(({ id, record }) => ({
+      const listed = (await account.apiKeys()).map(async ({ id, record }) => ({
         keyId: id,
         name: record.name,
         createdAt: record.createdAt,
         expiresAt: record.expiring?.expiresAt,
         createdBy: record.createdBy,
+        createdByName: record.createdBy && (await nameNow(reader, accountId, record.createdBy)),
         lastUsedAt: uses.get(id),
       }));
+      const keys = await Promise.all(listed);
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
     revoke: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>

@@ -116,6 +116,15 @@ async function nameOf(
   }
 }
 
+/** The name that somebody or something has now, as the audit of an account names it; undefined where it has none. */
+export async function nameNow(
+  reader: Pick<FleetReader, 'account' | 'user'>,
+  accountId: string,
+  named: string,
+): Promise<string | undefined> {
+  return actorNameOf({ actor: named }) ?? (await nameOf(accountId, named, new Map(), namesRead(reader)));
+}
+
 /** What writes put, by key. */
 export const putBy = (writes: readonly Write[]): ReadonlyMap<string, string> =>
   new Map(writes.flatMap((write) => ('put' in write ? [[write.put, write.value] as const] : [])));

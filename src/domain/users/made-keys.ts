@@ -1,4 +1,5 @@
 import { expectUnchanged } from '../../store/port.ts';
+import { nameNow } from '../audit/names.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
 import { mutate } from '../mutation/mutation.ts';
@@ -151,6 +152,7 @@ interface MadeKey {
   readonly createdAt: number;
   readonly expiresAt: number | undefined;
   readonly createdBy: string | undefined;
+  readonly createdByName: string | undefined;
   readonly lastUsedAt: number | undefined;
 }
 
@@ -199,8 +201,8 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
-      apiKeys: await listed(apiKeys ?? [], lastUses),
-      ofNobodyKnown: await listed(ofNobodyKnown ?? [], lastUses),
+      apiKeys: await listed(memory, apiKeys ?? [], lastUses),
+      ofNobodyKnown: await listed(memory, ofNobodyKnown ?? [], lastUses),
       more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
     };
   };
@@ -209,11 +211,15 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
 const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.toSorted(({ key: a }, { key: b }) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1));
 
-async function listed(keys: readonly FoundKey[], lastUses: MadeKeyListDeps['lastUses']): Promise<readonly MadeKey[]> {
+async function listed(
+  reader: FleetReader,
+  keys: readonly FoundKey[],
+  lastUses: MadeKeyListDeps['lastUses'],
+): Promise<readonly MadeKey[]> {
   const shown = keys.slice(0, MADE_KEYS_LISTED_MAX);
   const accountIds = [...new Set(shown.map(({ account }) => account.id))];
   const uses = new Map(await Promise.all(accountIds.map(async (id) => [id, await lastUses(id)] as const)));
-  return shown.map(({ account, key: { id, record } }) => ({
+  const listing = shown.map(async ({ account, key: { id, record } }) => ({
     accountId: account.id,
     accountName: account.record.name,
     keyId: id,
@@ -221,6 +227,8 @@ async function listed(keys: readonly FoundKey[], lastUses: MadeKeyListDeps['last
     createdAt: record.createdAt,
     expiresAt: record.expiring?.expiresAt,
     createdBy: record.createdBy,
+    createdByName: record.createdBy && (await nameNow(reader, account.id, record.createdBy)),
     lastUsedAt: uses.get(account.id)?.get(id),
   }));
+  return await Promise.all(listing);
 }

@@ -55,6 +55,7 @@ onEachBackend('API keys', (backend) => {
           expiresAt: null,
           lastUsedAt: expect.any(String) as string,
           createdBy: 'operator',
+          createdByName: 'operator',
         },
       ],
     });

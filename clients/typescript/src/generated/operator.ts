@@ -432,6 +432,8 @@ export interface AccountPage {
 export interface AccountRollout {
   /** The id of the account. */
   readonly accountId: string;
+  /** The name of the account. */
+  readonly name?: string | undefined;
   /** The revision of the configuration, or of its purge; 0 where none was stored. */
   readonly revision: number;
   /** The daemons that receive the configuration. */
@@ -482,6 +484,8 @@ export interface ApiKey {
   readonly expiresAt: string | null;
   /** Who created it, as the audit names actors; absent for keys of earlier versions. */
   readonly createdBy?: string | undefined;
+  /** The name of the creator now; absent where there is none any more. */
+  readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
 }
@@ -713,6 +717,8 @@ export interface KeyStatus {
 export interface LimitedAccount {
   /** The id of the account. */
   readonly accountId: string;
+  /** The name of the account. */
+  readonly name?: string | undefined;
   /** How full the window is, 0 to 1. */
   readonly fill: number;
   /** Requests refused in the last 60 s. */
@@ -782,6 +788,8 @@ export interface MadeApiKey {
   readonly expiresAt: string | null;
   /** Who created it, as the audit names actors; absent for keys of earlier versions. */
   readonly createdBy?: string | undefined;
+  /** The name of the creator now; absent where there is none any more. */
+  readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
   /** The id of the account. */
@@ -844,6 +852,8 @@ export interface RecoveryRequest {
 export interface RefusedByKey {
   /** The API key. */
   readonly keyId: string;
+  /** The name of the key; absent where it has none, or is revoked. */
+  readonly keyName?: string | undefined;
   /** The method and the template of the path. */
   readonly operation: string;
   /** Requests refused in the last 60 s. */
@@ -891,6 +901,8 @@ export interface ReviewEntry {
   readonly entryId: string;
   /** The id of the app. */
   readonly appId: string;
+  /** The name of the app; absent where it has none. */
+  readonly appName?: string | undefined;
   /** When the daemon says that it happened. UTC with milliseconds. */
   readonly at: string;
   /** When the service received it. UTC with milliseconds. */
@@ -954,6 +966,8 @@ export interface RolloutError {
 export interface RolloutFailure {
   /** The app of the daemon. */
   readonly appId: string;
+  /** The name of the app; absent where it has none. */
+  readonly name?: string | undefined;
   /** What the daemon said. */
   readonly error: string;
   /** When it said so. UTC with milliseconds. */
@@ -982,6 +996,8 @@ export type Severity = 'low' | 'medium' | 'high' | 'critical';
 export interface UnhealthyAgent {
   /** The app of the daemon. */
   readonly appId: string;
+  /** The name of the app; absent where it has none. */
+  readonly name?: string | undefined;
   /** What the daemon said. */
   readonly error: string;
   /** When it said so. UTC with milliseconds. */
