@@ -261,6 +261,7 @@ onEachBackend('the API keys of somebody who goes', (backend) => {
           accountId,
           name: 'of ann',
           createdByName: 'Ann',
+          expiresAt: null,
           lastUsedAt: null,
         }),
       ],

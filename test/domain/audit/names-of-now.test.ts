@@ -40,7 +40,7 @@ onEachBackend('ids with the names of now', (backend) => {
         [unnamed.appId, undefined],
       ]),
     );
-    const [first] = entries.filter(({ appId }) => appId === named.appId);
+    const first = entries.find(({ appId }) => appId === named.appId);
     const decided = await ask(panel, operator, `${at}/review-queue/${first?.entryId}`, {
       method: 'PATCH',
       body: { status: 'dismissed' },
