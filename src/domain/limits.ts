@@ -223,6 +223,11 @@ export const LIMITS = {
   watchedReadsEveryMs: 5 * SECOND_MS,
   listPageMax: 1000,
   auditPageMax: 200,
+  /** The name of an actor or a target in an entry of the audit, in UTF-8; a longer one is cut. */
+  auditNameBytesMax: 400,
+  /** The names that the filters of an audit are offered by, and the entries that are looked at for them. */
+  auditNamesMax: 500,
+  auditNamesLookedAtMax: 1000,
   listPageDefault: 100,
 
   heartbeatFlushMs: 10 * SECOND_MS,

@@ -150,7 +150,7 @@ export async function openListeners(
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared),
     degraded: () => degradedInWords(core, shared),
-    services: { ...shared.domain, limitedAccounts, panelUrl: () => config.panel && panelUrlOf(core, panelPort) },
+    services: { ...shared.domain, fleet, limitedAccounts, panelUrl: () => config.panel && panelUrlOf(core, panelPort) },
     publicFiles: referenceFiles(),
   });
   const to: ListenTo = { core, bounds, connections: shared.connections, trustedProxies };

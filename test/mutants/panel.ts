@@ -3,6 +3,31 @@ import type { Mutant } from './mutant.ts';
 /** The panel's back end: who is let in, by what, and for how long it counts. */
 export const PANEL: readonly Mutant[] = [
   {
+    name: 'the audit has the name that a thing had before it was renamed',
+    file: 'src/domain/audit/names.ts',
+    search: 'kept(value === undefined ? await read(accountId, named) : nameIn(value))',
+    replacement: 'kept(await read(accountId, named))',
+    rule: 'Names in the audit: what the change created or renamed has its new name.',
+    caughtBy: ['test/domain/audit/names.test.ts', 'test/domain/audit/kept-names.test.ts'],
+  },
+  {
+    name: 'an account reads the name of an app of another one',
+    file: 'src/domain/audit/names.ts',
+    search: "const account = await reader.account(kind === 'account' ? id : accountId);",
+    replacement:
+      "if (kind === 'device') return (await (reader as FleetReader).appById(id))?.app.record.name;\n    const account = await reader.account(kind === 'account' ? id : accountId);",
+    rule: 'Names in the audit: an account never reads the name of another one’s app.',
+    caughtBy: ['test/api/device/enroll-proof.test.ts'],
+  },
+  {
+    name: 'a filter by target finds every entry',
+    file: 'src/domain/audit/newest.ts',
+    search: 'if (target !== undefined && targetOf(accountId, record) !== target) return false;',
+    replacement: '',
+    rule: 'Names in the audit: each value of the list finds its entries alone.',
+    caughtBy: ['test/domain/audit/kept-names.test.ts'],
+  },
+  {
     name: 'a failed password is in no audit',
     file: 'src/domain/access-audit/failed-attempts.ts',
     search: 'if (isWay(credential)) attempts.failed({ of: signInsOf(userId), way: credential, client });',

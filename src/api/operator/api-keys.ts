@@ -9,6 +9,7 @@ export const listedBody = (key: ListedApiKey) => ({
   ...keyBody(key),
   formerExpiresAt: instantOrNull(key.formerExpiresAt),
   ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
+  ...(key.createdByName !== undefined && { createdByName: key.createdByName }),
   lastUsedAt: instantOrNull(key.lastUsedAt),
 });
 const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { actorNameOf, targetOf } from '../../domain/audit/names.ts';
 import { type AuditRecord, OPERATOR_AUDIT } from '../../domain/records/audit-records.ts';
 import { dateTime } from '../../time/date-time.ts';
 import type { pageQuery } from '../contract/fields.ts';
@@ -26,16 +27,23 @@ async function pageOfEntries(
 ) {
   const { items, next } = await auditEntries.list(accountId, { limit, after });
   await exporting('audit', { accountId }, { after, next });
-  const entries = items.map(entryBody);
+  const entries = items.map((entry) => entryBody(accountId, entry));
   return { status: 200, body: { entries, ...(next !== undefined && { next }) } } as const;
 }
 
-/** An entry of an audit as it is sent. */
-export const entryBody = ({ at, actor, action, appId, requestId, detail }: AuditRecord) => ({
-  at: dateTime(at),
-  actor,
-  action,
-  ...(appId !== undefined && { appId }),
-  requestId,
-  detail,
-});
+/** An entry of the audit of an account, or of the service, as it is sent. */
+export function entryBody(accountId: string, entry: AuditRecord) {
+  const { at, actor, action, appId, targetName, requestId, detail } = entry;
+  const [actorName, target] = [actorNameOf(entry), targetOf(accountId, entry)];
+  return {
+    at: dateTime(at),
+    actor,
+    ...(actorName !== undefined && { actorName }),
+    action,
+    ...(appId !== undefined && { appId }),
+    ...(target !== undefined && { target }),
+    ...(targetName !== undefined && { targetName }),
+    requestId,
+    detail,
+  };
+}

@@ -4,10 +4,11 @@ import * as operations from '../contract/operator/review-queue.ts';
 import { handle } from './route.ts';
 
 function entryBody(entry: ReviewEntry) {
-  const { entryId, appId, at, receivedAt, rule, severity, evidence, status, note, decidedAt } = entry;
+  const { entryId, appId, appName, at, receivedAt, rule, severity, evidence, status, note, decidedAt } = entry;
   return {
     entryId,
     appId,
+    ...(appName !== '' && { appName }),
     at: dateTime(at),
     receivedAt: dateTime(receivedAt),
     rule,

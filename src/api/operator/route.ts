@@ -4,6 +4,7 @@ import type { ApiKeys } from '../../domain/accounts/api-keys.ts';
 import type { AuditEntries } from '../../domain/audit/list.ts';
 import type { AuditVerifier } from '../../domain/audit/verify.ts';
 import type { Backups } from '../../domain/backup/backup.ts';
+import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { KeyRotation } from '../../domain/key-rotation/key-rotation.ts';
 import type { LimitedAccounts } from '../../domain/limited-accounts/service.ts';
 import type { InTime, Usages } from '../../domain/metering/usage.ts';
@@ -21,6 +22,7 @@ import { handlerOf } from '../serve/route.ts';
 
 /** The services that the operator API uses. */
 export interface OperatorServices {
+  readonly fleet: Pick<Fleet, 'current'>;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly appConsents: AppConsents;

@@ -38,6 +38,7 @@ import {
   verifyAccountAudit,
   verifyOperatorAudit,
 } from './operations/derived.ts';
+import { listAuditNames, listServiceAuditNames } from './operations/audit-names.ts';
 import { readEvents } from './operations/events.ts';
 import {
   countReviews,
@@ -130,6 +131,8 @@ export const OPERATIONS = [
   decideOnReview,
   readAccountUsage,
   verifyAccountAudit,
+  listAuditNames,
+  listServiceAuditNames,
   listNewestAudit,
   listMembers,
   changeMember,

@@ -3,6 +3,7 @@ import { expectAbsent, expectUnchanged, isFull, type Expectation, type Store } f
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
+import { namesStored } from '../audit/names.ts';
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { type AttemptedRecord, type Attempts, type EnteredSignIns, userOfSignIns } from '../records/attempt-records.ts';
@@ -111,7 +112,7 @@ export class AuditedAttempts {
     const last = lastOf(known.record, of, fresh, at);
     const record = { ...known.record, at, counted: fresh.counted, ...(last && { last }) };
     const origin = { actor: 'muster', requestId: generateMarker(random), at };
-    const entry = auditEntry(random, origin, told(of, fresh), origin.at);
+    const entry = await auditEntry(random, origin, told(of, fresh), origin.at, namesStored(store));
     try {
       const result = await store.commit({
         expect: [expectUnchanged(known), ...(user ? [expectUnchanged(user)] : []), expectAbsent(entry.put), ...fence],

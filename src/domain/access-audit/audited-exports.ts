@@ -2,6 +2,7 @@ import type { Sections } from '../../metrics/instruments/sections.ts';
 import { RecentMap } from '../../packed/recent-map.ts';
 import { isFull } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
+import { namesStored } from '../audit/names.ts';
 import { commitSteps } from '../mutation/commit.ts';
 import type { InstantDeps } from '../mutation/commit-instant.ts';
 import { requestFields, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
@@ -93,7 +94,7 @@ export async function auditExport(
   deps.log.info({ ...told, action, ...detail }, 'an export begins');
   deps.metrics.exported(what);
   try {
-    const done = await commitSteps(deps, [{ origin, step }], { quiet: true });
+    const done = await commitSteps(deps, [{ origin, step }], namesStored(deps.store), { quiet: true });
     if (done === 'conflict') throw new Busy('conflicts', 'The entry of the export could not be written.');
   } catch (error) {
     if (!isFull(error)) throw error;

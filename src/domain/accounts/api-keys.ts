@@ -88,19 +88,23 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
   return {
     create: (origin, accountId, key, idempotency) => create(deps, origin, accountId, key, idempotency),
     async list(accountId) {
-      const account = await existing(await deps.fleet.current(), accountId);
+      const reader = await deps.fleet.current();
+      const account = await existing(reader, accountId);
       const uses = await deps.keyUses.lastUses(accountId);
-      const keys = (await account.apiKeys()).map((key) => listedKey(key, uses.get(key.id), deps.clock.now()));
+      const now = deps.clock.now();
+      const entries = await account.apiKeys();
+      const keys = await Promise.all(entries.map((key) => listedKey(reader, accountId, key, uses.get(key.id), now)));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
     rotate: (origin, accountId, rotation, idempotency) => rotate(deps, origin, accountId, rotation, idempotency),
     async endEarlier(origin, accountId, change) {
       await endEarlier(deps, origin, accountId, change);
-      const account = await existing(await deps.fleet.current(), accountId);
+      const reader = await deps.fleet.current();
+      const account = await existing(reader, accountId);
       const key = await account.apiKey(change.keyId);
       if (!key) throw new Refusal('not_found');
       const uses = await deps.keyUses.lastUses(accountId);
-      return listedKey(key, uses.get(key.id), deps.clock.now());
+      return await listedKey(reader, accountId, key, uses.get(key.id), deps.clock.now());
     },
     revoke: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>
       revoke(deps, origin, accountId, keyId, precondition),

@@ -1,4 +1,5 @@
-import type { ApiKeyEntry } from '../fleet/reader.ts';
+import { nameNow } from '../audit/names.ts';
+import type { ApiKeyEntry, FleetReader } from '../fleet/reader.ts';
 import { workingFormer } from '../records/key-expiry.ts';
 
 /** An API key as the operator API shows it, without its text. Instants are milliseconds since 1970. */
@@ -16,12 +17,20 @@ export interface ListedApiKey extends ApiKey {
   readonly formerExpiresAt: number | undefined;
   /** The maker of its secret, as the audit names actors; undefined for keys of earlier versions. */
   readonly createdBy: string | undefined;
+  /** The name of that maker now; undefined where there is none any more. */
+  readonly createdByName: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
   readonly lastUsedAt: number | undefined;
 }
 
 /** @param now in milliseconds since 1970 */
-export function listedKey({ id, record }: ApiKeyEntry, lastUsedAt: number | undefined, now: number): ListedApiKey {
+export async function listedKey(
+  reader: FleetReader,
+  accountId: string,
+  { id, record }: ApiKeyEntry,
+  lastUsedAt: number | undefined,
+  now: number,
+): Promise<ListedApiKey> {
   const expiresAt = record.expiring?.expiresAt;
   const formerEnd = workingFormer(record, now)?.expiresAt;
   return {
@@ -31,6 +40,7 @@ export function listedKey({ id, record }: ApiKeyEntry, lastUsedAt: number | unde
     expiresAt,
     formerExpiresAt: formerEnd === undefined ? undefined : Math.min(formerEnd, expiresAt ?? Infinity),
     createdBy: record.createdBy,
+    createdByName: record.createdBy && (await nameNow(reader, accountId, record.createdBy)),
     lastUsedAt,
   };
 }

@@ -1,10 +1,11 @@
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { type AuditRecord, OPERATOR_AUDIT, instantOf, placeAt } from '../records/audit-records.ts';
+import { type AuditRecord, OPERATOR_AUDIT, instantOf, placeAt, suffixOf } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
+import { targetOf } from './names.ts';
 import { compareTo, placeOf, SPREAD_MS, type Place } from './store-order.ts';
 
 /** Which entries of an audit are asked for. Instants are milliseconds since 1970. */
@@ -13,6 +14,8 @@ export interface AuditQuestion {
   /** Begins before this entry: the `next` of the page before. */
   readonly before?: string | undefined;
   readonly actor?: string | undefined;
+  /** As `targetOf` names it. */
+  readonly target?: string | undefined;
   /** One action, or those that begin so where it ends in a dot. */
   readonly action?: string | undefined;
   readonly appId?: string | undefined;
@@ -50,7 +53,7 @@ export function createNewestAudit(deps: { readonly store: Store; readonly fleet:
       if (accountId !== OPERATOR_AUDIT && !(await (await deps.fleet.current()).account(accountId))) {
         throw new Refusal('not_found');
       }
-      return await newest(deps.store, KEYS.audit.under(accountId), question);
+      return await newest(deps.store, accountId, question);
     },
   };
 }
@@ -60,7 +63,8 @@ export function createNewestAudit(deps: { readonly store: Store; readonly fleet:
  * stretch that has more entries than a page is read again by its later half. What was read is given in the order of the
  * store as soon as nothing older can stand before it.
  */
-async function newest(store: Store, prefix: string, question: AuditQuestion): Promise<NewestEntries> {
+async function newest(store: Store, accountId: string, question: AuditQuestion): Promise<NewestEntries> {
+  const prefix = KEYS.audit.under(accountId);
   const oldest = await firstKey(store, prefix);
   if (oldest === undefined) return { items: [], next: undefined };
   const { limit, before, to, from } = question;
@@ -86,7 +90,7 @@ async function newest(store: Store, prefix: string, question: AuditQuestion): Pr
       continue;
     }
     scanned += entries.length;
-    held = [...held, ...askedOf(entries, prefix, question, place)].sort(byNewest);
+    held = [...held, ...askedOf(entries, accountId, question, place)].sort(byNewest);
     const { given, last } = taken(held, { limit, items, from: begin === bottom ? 0 : begin + SPREAD_MS });
     held = held.slice(given);
     if (items.length === limit) return { items, next: last };
@@ -109,16 +113,17 @@ const byNewest = (a: Found, b: Found): number => b.revision - a.revision || (a.s
 
 function askedOf(
   entries: readonly Entry[],
-  prefix: string,
+  accountId: string,
   question: AuditQuestion,
   place: Place | undefined,
 ): readonly Found[] {
   const found = entries.map((entry) => ({
-    suffix: entry.key.slice(prefix.length),
+    suffix: suffixOf(accountId, entry.key),
     ...parseRecord(KEYS.audit, entry),
   }));
   return found.filter(
-    ({ suffix, revision, record }) => (!place || compareTo(place, suffix, revision) < 0) && isAsked(record, question),
+    ({ suffix, revision, record }) =>
+      (!place || compareTo(place, suffix, revision) < 0) && isAsked(accountId, record, question),
   );
 }
 
@@ -183,7 +188,9 @@ async function between(
   return { entries, whole: page.next === undefined || entries.length < page.entries.length };
 }
 
-function isAsked(record: AuditRecord, { actor, action, appId, from, to }: AuditQuestion): boolean {
+function isAsked(accountId: string, record: AuditRecord, question: AuditQuestion): boolean {
+  const { actor, target, action, appId, from, to } = question;
+  if (target !== undefined && targetOf(accountId, record) !== target) return false;
   if (actor !== undefined && record.actor !== actor) return false;
   if (appId !== undefined && record.appId !== appId) return false;
   if (from !== undefined && record.at < from) return false;

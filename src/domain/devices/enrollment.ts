@@ -1,6 +1,7 @@
 import { expectAsFound, expectUnchanged, type Write } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { enrolled } from '../apps/app-state.ts';
+import { namesRead } from '../audit/names.ts';
 import type { Secret } from '../credentials/secret.ts';
 import { generateCredential, isEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader, FoundApp } from '../fleet/reader.ts';
@@ -245,7 +246,8 @@ async function audit(
   const entry = await deps.store.get(key);
   const note = entry && parseRecord(KEYS.refusalNote, entry);
   if (note && origin.at < note.record.at + HOUR_MS) return;
-  const app = (await (await deps.fleet.current()).appById(appId))?.app;
+  const reader = await deps.fleet.current();
+  const app = (await reader.appById(appId))?.app;
   if (!app) return;
   const step: Step<void> = {
     accountId,
@@ -257,5 +259,5 @@ async function audit(
     write: [put(key, { ...note?.record, at: origin.at })],
     result: undefined,
   };
-  await commitSteps(deps, [{ origin, step }]);
+  await commitSteps(deps, [{ origin, step }], namesRead(reader));
 }

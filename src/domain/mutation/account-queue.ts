@@ -1,5 +1,6 @@
 import { RecentMap } from '../../packed/recent-map.ts';
 import { expectUnchanged } from '../../store/port.ts';
+import { namesRead } from '../audit/names.ts';
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { refuseWithoutRoom } from '../fullness/write-class.ts';
@@ -130,7 +131,7 @@ async function commitTogether(
       const steps = planned.flatMap(({ member: { origin }, step: of }) =>
         stepsOf(of).map((step) => ({ origin, step })),
       );
-      const revision = await commitSteps(deps, steps, {
+      const revision = await commitSteps(deps, steps, namesRead(read.reader), {
         expect: [expectUnchanged(read.counters)],
         write: [put(KEYS.counters(accountId), last.step.counters)],
       });

@@ -9,6 +9,7 @@ import {
   type Store,
   type Write,
 } from '../../store/port.ts';
+import { namesOf, putBy, type EntryNames, type ReadName } from '../audit/names.ts';
 import { generateMarker, type RandomSource } from '../credentials/random-ids.ts';
 import { strictestOf } from '../fullness/write-class.ts';
 import { LIMITS } from '../limits.ts';
@@ -32,21 +33,27 @@ export interface PlannedStep {
 
 /**
  * Commits one or more steps together, with the audit entry of each.
+ * @param readName tells the names that the audit keeps, of what the steps do not write
  * @returns the revision, or `conflict`: then nothing was written
  * @throws StoreUnavailable; `full` where the store is too full for the class of a step
  */
 export async function commitSteps(
   deps: Pick<MutationDeps, 'store' | 'random' | 'metrics'> & InstantDeps,
   steps: readonly PlannedStep[],
+  readName: ReadName,
   extra: CommitExtra = {},
 ): Promise<number | 'conflict'> {
+  const written = putBy(steps.flatMap(({ step }) => step.write));
+  const names = await Promise.all(
+    steps.map(({ origin, step }) => namesOf({ actor: origin.actor, ...step }, written, readName)),
+  );
   const instants = commitInstants(deps);
   const expect = new Map<string, Expectation>();
   const write: Write[] = [...(extra.write ?? [])];
   let marker = '';
   for (const expectation of extra.expect ?? []) expect.set(expectation.key, expectation);
-  for (const { origin, step } of steps) {
-    const entry = auditEntry(deps.random, origin, step, instants.of(step.countsAt));
+  for (const [index, { origin, step }] of steps.entries()) {
+    const entry = entryOf(deps.random, origin, { ...step, ...names[index] }, instants.of(step.countsAt));
     marker = entry.put;
     write.push(...step.write, entry);
     for (const expectation of step.expect) {
@@ -71,23 +78,35 @@ export async function commitSteps(
   return await commitMarked(deps, change, marker, deadline);
 }
 
+/** What an entry tells of its origin and of its step. */
+type Told = Pick<Origin, 'actor' | 'asOperator' | 'requestId'>;
+type Done = Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>;
+
 /**
- * The audit entry of a step, under a key that nobody can foresee.
+ * The audit entry of something that is committed apart from `commitSteps`, under a key that nobody can foresee.
  * @param at the instant of its commit
+ * @param readName tells the names that the entry keeps
  */
-export function auditEntry(
+export async function auditEntry(
   random: RandomSource,
-  origin: Pick<Origin, 'actor' | 'asOperator' | 'requestId' | 'at'>,
-  step: Pick<Step<unknown>, 'accountId' | 'action' | 'appId' | 'detail' | 'countsAt'>,
+  origin: Told,
+  step: Done,
   at: number,
-): Put {
+  readName: ReadName,
+): Promise<Put> {
+  return entryOf(random, origin, { ...step, ...(await namesOf({ ...step, ...origin }, new Map(), readName)) }, at);
+}
+
+function entryOf(random: RandomSource, origin: Told, step: Done & EntryNames, at: number): Put {
   const { countsAt = at } = step;
   const entry: AuditRecord = {
     at,
     actor: origin.actor,
+    ...(step.actorName !== undefined && { actorName: step.actorName }),
     ...(origin.asOperator === true && { asOperator: true }),
     action: step.action,
     ...(step.appId !== undefined && { appId: step.appId }),
+    ...(step.targetName !== undefined && { targetName: step.targetName }),
     requestId: origin.requestId,
     detail: { ...step.detail, ...(countsAt !== at && { countsAt: new Date(countsAt).toISOString() }) },
   };

@@ -1,3 +1,4 @@
+import { namesRead } from '../audit/names.ts';
 import { PlanReader } from '../fleet/plan-reader.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { writeClassOf } from './actions.ts';
@@ -29,6 +30,7 @@ export async function mutate<T>(deps: MutationDeps, origin: Origin, plan: Plan<T
     const outcome = await commitSteps(
       deps,
       steps.map((one) => ({ origin, step: one })),
+      namesRead(reader),
       relied && { expect: relied },
     );
     if (outcome !== 'conflict') {

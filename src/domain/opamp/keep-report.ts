@@ -1,5 +1,6 @@
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { expectUnchanged, isFull, type Expectation, type Write } from '../../store/port.ts';
+import { namesStored } from '../audit/names.ts';
 import { acknowledge } from '../devices/acknowledge.ts';
 import { stillBound } from '../devices/authenticate.ts';
 import { forgetIfSetBack } from '../devices/set-back.ts';
@@ -136,7 +137,9 @@ async function write(
     write: records,
     result: undefined,
   } as const;
-  return (await commitSteps(deps, [{ origin, step }], { quiet: true })) === 'conflict' ? 'conflict' : 'committed';
+  return (await commitSteps(deps, [{ origin, step }], namesStored(deps.store), { quiet: true })) === 'conflict'
+    ? 'conflict'
+    : 'committed';
 }
 
 /** A full store takes no state of devices: the agent is answered all the same, so that a purge reaches it. */

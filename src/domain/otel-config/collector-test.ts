@@ -1,6 +1,7 @@
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import { expectAsFound, type Expectation } from '../../store/port.ts';
 import type { Caller } from '../apps/own-app.ts';
+import { namesStored } from '../audit/names.ts';
 import type { EgressOutcome, GuardedEgress } from '../egress/guarded-egress.ts';
 import type { Unreached } from '../egress/faults.ts';
 import type { Envelope } from '../keys/envelope.ts';
@@ -97,7 +98,7 @@ export function createCollectorTests(deps: CollectorTestDeps): CollectorTests {
         write: [],
         result: undefined,
       };
-      const done = await commitSteps(deps, [{ origin, step }], { quiet: true });
+      const done = await commitSteps(deps, [{ origin, step }], namesStored(deps.store), { quiet: true });
       if (done === 'conflict') throw new Busy('conflicts', 'The entry of the test could not be written.');
       committed(deps, origin, step);
     },

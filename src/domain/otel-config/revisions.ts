@@ -1,5 +1,6 @@
 import type { ChangeParts, Entry, Store } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
+import { namesRead } from '../audit/names.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Origin } from '../mutation/step.ts';
@@ -87,8 +88,8 @@ interface Decided {
  * @throws StoreUnavailable
  */
 export async function keeping(deps: KeepDeps, decided: Decided): Promise<Pick<ChangeParts, 'write'>> {
-  const { account, origin, before, next } = decided;
-  const name = await nameOf(origin.actor, decided);
+  const { reader, account, origin, before, next } = decided;
+  const name = await namesRead(reader)(account.id, origin.actor);
   const replaced = before?.config && {
     revision: before.revision,
     ...(await rolloutCounts(deps.store, account, { now: deps.clock.now(), staleAfterMs: deps.staleAfterMs })),
@@ -114,11 +115,4 @@ async function othersThan({ store }: KeepDeps, accountId: string, key: string) {
   const prefix = KEYS.otelRevision.under(accountId);
   const { entries } = await store.list({ prefix, limit: LIMITS.otelRevisionsMax, keysOnly: true });
   return entries.map((entry) => entry.key).filter((other) => other !== key);
-}
-
-/** The name that the user or the API key has now; undefined for the other actors, whose ids are names. */
-async function nameOf(actor: string, { reader, account }: Decided): Promise<string | undefined> {
-  const [, kind, id = ''] = /^(user|key):(.+)$/.exec(actor) ?? [];
-  if (kind === 'user') return (await reader.user(id))?.record.name;
-  return kind === 'key' ? (await account.apiKey(id))?.record.name : undefined;
 }

@@ -36,7 +36,7 @@ export interface Rollout extends RolloutCounts {
   /** Active cloud devices of the account while it is Enterprise (O11). */
   readonly devices: number;
   /** The newest failures first, at most 20. */
-  readonly failures: readonly RolloutFailure[];
+  readonly failures: readonly (RolloutFailure & Named)[];
   /** All failures by what the daemons said, the most frequent first, at most 20. */
   readonly failuresByError: readonly FailedWith[];
   /** The devices by the revision that they acknowledged last, the newest first, at most 20. */
@@ -44,7 +44,12 @@ export interface Rollout extends RolloutCounts {
   /** The agents of OpAMP by their health, as far as they report it. */
   readonly health: { readonly healthy: number; readonly unhealthy: number };
   /** The apps that turned unhealthy last first, at most 20. */
-  readonly unhealthy: readonly Unhealthy[];
+  readonly unhealthy: readonly (Unhealthy & Named)[];
+}
+
+interface Named {
+  /** The name of the app. */
+  readonly name: string;
 }
 
 /** How many devices have applied a revision, and how many could not, as they said last. */
@@ -112,7 +117,7 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
     revision,
     devices: devices.length,
     ...counts,
-    failures: failures.slice(0, LIMITS.rolloutFailuresMax),
+    failures: withNames(facts.apps, failures.slice(0, LIMITS.rolloutFailuresMax)),
     failuresByError: byError(failures),
     acknowledged: byRevision(devices, acks),
     ...healthOf(facts.apps, agents),
@@ -180,7 +185,18 @@ function healthOf(
     if (!said.healthy) unhealthy.push({ appId: id, error: said.error ?? '', at: said.at });
   }
   unhealthy.sort((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
-  return { health, unhealthy: unhealthy.slice(0, LIMITS.rolloutFailuresMax) };
+  return { health, unhealthy: withNames(apps, unhealthy.slice(0, LIMITS.rolloutFailuresMax)) };
+}
+
+/** The few that are listed, with the names of their apps. */
+function withNames<T extends { readonly appId: string }>(
+  apps: readonly AppEntry[],
+  listed: readonly T[],
+): readonly (T & Named)[] {
+  if (listed.length === 0) return [];
+  const ids = new Set(listed.map(({ appId }) => appId));
+  const names = new Map(apps.filter(({ id }) => ids.has(id)).map(({ id, record }) => [id, record.name]));
+  return listed.map((one) => ({ ...one, name: names.get(one.appId) ?? '' }));
 }
 
 function byError(failures: readonly RolloutFailure[]): readonly FailedWith[] {

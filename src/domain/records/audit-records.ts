@@ -27,10 +27,14 @@ export const auditRecords = {
          * `kubernetes:<namespace>/<kind>/<name>`.
          */
         actor: z.string(),
+        /** The name of the person, key or app that acted, as it was then (domain/audit/names.ts). */
+        actorName: z.string().optional(),
         /** The user acted as an operator of the installation: the account is not charged with the entry (A16). */
         asOperator: z.literal(true).optional(),
         action: z.string(),
         appId: z.string().optional(),
+        /** The name of what it was done to (`targetOf`), as the change left it, or found it where it was deleted. */
+        targetName: z.string().optional(),
         requestId: z.string(),
         detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
       }),

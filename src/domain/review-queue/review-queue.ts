@@ -9,10 +9,15 @@ import { type ReviewRecord, type ReviewStatus, entryIdOf, reviewKey } from '../r
 import { Refusal } from '../refusal.ts';
 import { cutEvidence, evidenceLevelOf, type EvidenceLevel } from './evidence.ts';
 
-/** An entry of the review queue as the operator API shows it. */
-export interface ReviewEntry extends ReviewRecord {
+interface Shown extends ReviewRecord {
   readonly entryId: string;
   readonly appId: string;
+}
+
+/** An entry of the review queue as the operator API shows it. */
+export interface ReviewEntry extends Shown {
+  /** The name of the app. */
+  readonly appName: string;
 }
 
 interface ReviewPage extends PageOf {
@@ -67,7 +72,7 @@ async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Pr
   if (page.after !== undefined && after === undefined) {
     throw new Refusal('invalid_request', 'after: must be the next of the page before');
   }
-  const items: ReviewEntry[] = [];
+  const items: Shown[] = [];
   const atOnce = page.status === undefined ? Math.min(page.limit, SCAN_PAGE) : SCAN_PAGE;
   let [scanned, bytes] = [0, 0];
   for await (const { entry, last } of entriesAfter(deps.store, accountId, after, atOnce)) {
@@ -76,9 +81,9 @@ async function list(deps: MutationDeps, accountId: string, page: ReviewPage): Pr
     scanned += 1;
     bytes += entry.value.length;
     const full = items.length === page.limit || scanned === SCANNED_MAX || bytes >= SCANNED_BYTES_MAX;
-    if (full) return { items, next: last ? undefined : found.entryId };
+    if (full) return { items: await named(account, items), next: last ? undefined : found.entryId };
   }
-  return { items, next: undefined };
+  return { items: await named(account, items), next: undefined };
 }
 
 async function* entriesAfter(
@@ -113,7 +118,8 @@ async function decide(
       if (!entry) throw new Refusal('not_found');
       const before = parseRecord(KEYS.review, entry);
       const record = decided(before.record, decision, origin.at);
-      const result = viewOf(entry.key, record, level);
+      const shown = viewOf(entry.key, record, level);
+      const result = { ...shown, appName: await appNameOf(account, shown.appId) };
       if (record.status === before.record.status && record.note === before.record.note) return { unchanged: result };
       return {
         accountId,
@@ -142,7 +148,17 @@ function decided(before: ReviewRecord, { status, note = before.note }: Decision,
   };
 }
 
-function viewOf(key: string, record: ReviewRecord, level: EvidenceLevel): ReviewEntry {
+const appNameOf = async (account: AccountReader, appId: string): Promise<string> =>
+  (await account.app(appId))?.record.name ?? '';
+
+/** The entries with the names of their apps. */
+async function named(account: AccountReader, entries: readonly Shown[]): Promise<readonly ReviewEntry[]> {
+  const ids = [...new Set(entries.map(({ appId }) => appId))];
+  const names = new Map(await Promise.all(ids.map(async (id) => [id, await appNameOf(account, id)] as const)));
+  return entries.map((entry) => ({ ...entry, appName: names.get(entry.appId) ?? '' }));
+}
+
+function viewOf(key: string, record: ReviewRecord, level: EvidenceLevel): Shown {
   const [appId = '', digest = ''] = key.split('/').slice(-2);
   return { ...record, entryId: entryIdOf(appId, digest), appId, evidence: cutEvidence(record.evidence, level) };
 }

@@ -194,8 +194,8 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
-      apiKeys: await listed(apiKeys ?? [], lastUses, memory.now()),
-      ofNobodyKnown: await listed(ofNobodyKnown ?? [], lastUses, memory.now()),
+      apiKeys: await listed(memory, apiKeys ?? [], lastUses),
+      ofNobodyKnown: await listed(memory, ofNobodyKnown ?? [], lastUses),
       more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
     };
   };
@@ -205,16 +205,17 @@ const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
   keys.toSorted(({ key: a }, { key: b }) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1));
 
 async function listed(
+  reader: FleetReader,
   keys: readonly FoundKey[],
   lastUses: MadeKeyListDeps['lastUses'],
-  now: number,
 ): Promise<readonly MadeKey[]> {
   const shown = keys.slice(0, MADE_KEYS_LISTED_MAX);
   const accountIds = [...new Set(shown.map(({ account }) => account.id))];
   const uses = new Map(await Promise.all(accountIds.map(async (id) => [id, await lastUses(id)] as const)));
-  return shown.map(({ account, key }) => ({
+  const listing = shown.map(async ({ account, key }) => ({
     accountId: account.id,
     accountName: account.record.name,
-    ...listedKey(key, uses.get(account.id)?.get(key.id), now),
+    ...(await listedKey(reader, account.id, key, uses.get(account.id)?.get(key.id), reader.now())),
   }));
+  return await Promise.all(listing);
 }

@@ -1,4 +1,5 @@
 import { expectAbsent, expectUnchanged, type Store } from '../../store/port.ts';
+import { namesRead } from '../audit/names.ts';
 import { unlessDamaged, EXPIRY_MARGIN_MS, type Sweep, type SweepDeps } from '../cleanup/sweep.ts';
 import { generateMarker } from '../credentials/random-ids.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
@@ -36,7 +37,8 @@ async function goes(deps: SweepDeps, user: UserEntry, now: number): Promise<bool
   if (await isWaitedFor(store, user.id, now)) return false;
   const origin = { actor: 'muster', requestId: generateMarker(random), at: clock.now() };
   const detail = { userId: user.id, unused: true };
-  const entry = auditEntry(random, origin, { accountId: OPERATOR_AUDIT, action: 'user.deleted', detail }, origin.at);
+  const step = { accountId: OPERATOR_AUDIT, action: 'user.deleted', detail } as const;
+  const entry = await auditEntry(random, origin, step, origin.at, namesRead(deps.memory));
   const all = await recordsOf(deps, user);
   const { outcome } = await store.commit({
     expect: [expectUnchanged(user), ...all.expect, expectAbsent(entry.put), ...fence],

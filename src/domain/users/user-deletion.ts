@@ -17,8 +17,8 @@ import { endings, existingUser, type UserDeps } from './users.ts';
 export interface UserDeletion {
   /**
    * Deletes a user: ends his memberships by invitation, one commit for each so that the audit of the account tells it,
-   * and then removes all that is known of him. What he did stays in the audits, by his id. The API keys that he made
-   * end, but for those that are kept (A17). Repeated after a failure it goes on.
+   * and then removes all that is known of him. What he did stays in the audits, by his id and his name. The API keys
+   * that he made end, but for those that are kept (A17). Repeated after a failure it goes on.
    * @param keepKeys ids of keys
    * @throws Refusal `not_found`; `conflict` for the last operator, the last owner of an account and for oneself, and
    * where a key is named that the user did not make; `changed_meanwhile` where he became a member meanwhile;

@@ -80,6 +80,8 @@ onEachBackend('a hash that was sent alone', (backend: Backend) => {
     const lost = await auditedOf(stranger, 'credential.yielded', claim.appId);
     expect(lost).toMatchObject([{ actor: `device:${app.appId}`, detail: { to: app.appId } }]);
     expect(lost[0]?.requestId).toBe(gained?.requestId);
+    // The stranger does not learn the name of the app that has the credential now.
+    expect([gained?.actorName, lost[0]?.actorName, lost[0]?.targetName]).toEqual(['app', undefined, 'app']);
     const line = muster.logged.find((text) => text.includes('credential.yielded') && text.includes(claim.appId));
     expect(line).toContain(`device:${app.appId}`);
     expect(muster.logged.join('')).not.toContain(own.token);

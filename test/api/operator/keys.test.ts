@@ -56,6 +56,7 @@ onEachBackend('API keys', (backend) => {
           formerExpiresAt: null,
           lastUsedAt: expect.any(String) as string,
           createdBy: 'operator',
+          createdByName: 'operator',
         },
       ],
     });

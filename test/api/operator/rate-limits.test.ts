@@ -43,6 +43,7 @@ onEachBackend('which account is limited', (backend) => {
       accounts: [
         {
           accountId: owner.accountId,
+          name: 'tenant',
           fill: 1,
           refused: 3,
           refusedBy: [

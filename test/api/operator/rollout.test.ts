@@ -69,8 +69,14 @@ onEachBackend('the rollout of a configuration', (backend) => {
     await revoke(muster, owner.apiKey, gone.appId);
     const at = new Date(clock.now());
     const failures = [
-      { appId: third.appId, error: '', at: at.toISOString(), emptied: false },
-      { appId: second.appId, error: 'no route', at: new Date(at.getTime() - 1).toISOString(), emptied: false },
+      { appId: third.appId, name: 'app', error: '', at: at.toISOString(), emptied: false },
+      {
+        appId: second.appId,
+        name: 'app',
+        error: 'no route',
+        at: new Date(at.getTime() - 1).toISOString(),
+        emptied: false,
+      },
     ];
     expect(await rollout(owner)).toEqual({
       revision: 1,

@@ -77,7 +77,11 @@ onEachBackend('an account in the panel', (backend) => {
     expect((await ask(panel, viewer, `${at}/apps`)).body['apps']).toMatchObject([{ appId, status: 'pending' }]);
     await enroll(panel.muster, { appId, enrollCode });
     expect((await ask(panel, viewer, `${at}/overview`)).body['apps']).toMatchObject({ total: 1, active: 1, silent: 0 });
-    expect((await ask(panel, operator, `/find?text=${appId}`)).body['app']).toEqual({ accountId, appId });
+    expect((await ask(panel, operator, `/find?text=${appId}`)).body['app']).toEqual({
+      accountId,
+      appId,
+      name: 'edge 1',
+    });
     expect((await ask(panel, owner, `${at}/apps/${appId}/revoke`, { method: 'POST', body: {} })).status).toBe(200);
     expect((await ask(panel, viewer, `${at}/apps/${appId}`)).body).toMatchObject({ status: 'revoked' });
     expect((await ask(panel, owner, `${at}/apps/${appId}`, { method: 'DELETE' })).status).toBe(204);
@@ -107,7 +111,7 @@ onEachBackend('an account in the panel', (backend) => {
     const listed = await ask(panel, viewer, at);
     expect(listed.text).not.toContain(apiKey);
     expect(listed.body['apiKeys']).toContainEqual(
-      expect.objectContaining({ keyId, createdBy: `user:${owner.userId}` }),
+      expect.objectContaining({ keyId, createdBy: `user:${owner.userId}`, createdByName: 'Olga' }),
     );
     expect((await ask(panel, owner, `${at}/${keyId}`, { method: 'DELETE' })).status).toBe(204);
     expect((await apps()).status).toBe(401);

@@ -256,7 +256,14 @@ onEachBackend('the API keys of somebody who goes', (backend) => {
     const byToken = unknown.find(({ createdBy }) => createdBy === 'operator');
     const expected = {
       apiKeys: [
-        expect.objectContaining({ keyId: made.keyId, accountId, name: 'of ann', lastUsedAt: null, expiresAt: null }),
+        expect.objectContaining({
+          keyId: made.keyId,
+          accountId,
+          name: 'of ann',
+          createdByName: 'Ann',
+          expiresAt: null,
+          lastUsedAt: null,
+        }),
       ],
       ofNobodyKnown: [expect.objectContaining({ keyId: byToken?.keyId, accountId, createdBy: 'operator' })],
       more: false,

@@ -36,11 +36,12 @@ onEachStore('steps that share a commit', (stores) => {
       log: createLog('silent'),
       metrics: createMetrics('test'),
     };
+    const noNames = () => undefined;
     const before = store.calls.commit;
-    expect(await commitSteps(deps, [planned(1, 5), planned(2, 0)])).toBe('conflict');
-    expect(await commitSteps(deps, [planned(1, 0), planned(2, 5)])).toBe('conflict');
+    expect(await commitSteps(deps, [planned(1, 5), planned(2, 0)], noNames)).toBe('conflict');
+    expect(await commitSteps(deps, [planned(1, 0), planned(2, 5)], noNames)).toBe('conflict');
     expect(store.calls.commit).toBe(before);
-    expect(await commitSteps(deps, [planned(1, 0), planned(2, 0)])).not.toBe('conflict');
+    expect(await commitSteps(deps, [planned(1, 0), planned(2, 0)], noNames)).not.toBe('conflict');
     expect(await store.get('of/1')).toBeDefined();
   });
 });

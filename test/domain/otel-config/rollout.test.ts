@@ -162,19 +162,26 @@ test('who runs what, and how the agents are', () => {
       { appId: app(3).id, emptied: false },
     ],
     health: { healthy: 1, unhealthy: 1 },
-    unhealthy: [{ appId: app(2).id, error: 'down', at: 2 }],
+    unhealthy: [{ appId: app(2).id, name: '', error: 'down', at: 2 }],
   });
 });
 
 test('the newest 20 failures are named, newest first, and all are counted', () => {
   const devices = Array.from({ length: 25 }, (_, i): Device => ({
+    app: { name: `edge ${i}` },
     ack: { status: 'failed', at: NOW + (i % 5), ...(i % 2 === 0 && { error: `no ${i}` }) },
   }));
   const { failed, failures } = rolloutOf(factsOf([...devices, { ack: {} }]));
   expect(failed).toBe(25);
   expect(failures).toHaveLength(20);
   const sorted = devices
-    .map(({ ack: told }, i) => ({ appId: app(i).id, error: told?.error ?? '', at: told?.at ?? 0, emptied: false }))
+    .map(({ ack: told }, i) => ({
+      appId: app(i).id,
+      name: `edge ${i}`,
+      error: told?.error ?? '',
+      at: told?.at ?? 0,
+      emptied: false,
+    }))
     .toSorted((a, b) => b.at - a.at || (a.appId < b.appId ? -1 : 1));
   expect(failures).toEqual(sorted.slice(0, 20));
 });

@@ -260,7 +260,7 @@ onEachBackend('the quota of an account', (backend) => {
     expect((await verified()).body).toMatchObject({ ownBytes, notedBytes: ownBytes });
   });
 
-  test('lasts 25 days where an honest account makes a change a second', async () => {
+  test('lasts 22 days where an honest account makes a change a second', async () => {
     const clock = new FakeClock();
     await using full = await panelMuster(backend, { clock });
     const { muster, store } = full;
@@ -286,8 +286,8 @@ onEachBackend('the quota of an account', (backend) => {
       return body['unsealed'] === 0;
     });
     const days = (1024 * MIB) / ((await chain()) / changes) / 86_400;
-    expect(days).toBeGreaterThan(25);
+    expect(days).toBeGreaterThan(22);
     // The figure of OPERATIONS.md.
-    expect(days).toBeLessThan(27);
+    expect(days).toBeLessThan(24);
   });
 });

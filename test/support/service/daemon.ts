@@ -83,8 +83,10 @@ export async function pollInCompany(muster: Muster, credential: string): Promise
 export interface AuditEntry {
   readonly at: string;
   readonly actor: string;
+  readonly actorName?: string;
   readonly action: string;
   readonly appId?: string;
+  readonly targetName?: string;
   readonly requestId: string;
   readonly detail: Readonly<Record<string, unknown>>;
 }

@@ -472,6 +472,8 @@ export interface AccountPage {
 export interface AccountRollout {
   /** The id of the account. */
   readonly accountId: string;
+  /** The name of the account. */
+  readonly name?: string | undefined;
   /** The revision of the configuration, or of its purge; 0 where none was stored. */
   readonly revision: number;
   /** The daemons that receive the configuration. */
@@ -524,6 +526,8 @@ export interface ApiKey {
   readonly formerExpiresAt: string | null;
   /** Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions. */
   readonly createdBy?: string | undefined;
+  /** The name of the creator now; absent where there is none any more. */
+  readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
 }
@@ -543,10 +547,16 @@ export interface AuditEntry {
   readonly at: string;
   /** Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `device:ID` or the service. */
   readonly actor: string;
+  /** The name of the actor when it was done; absent where it had none, and in entries of earlier versions. */
+  readonly actorName?: string | undefined;
   /** What was done. */
   readonly action: string;
   /** The app that it was done to; absent where it was none. */
   readonly appId?: string | undefined;
+  /** What it was done to: `app:ID`, `key:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these. */
+  readonly target?: string | undefined;
+  /** The name of the target: the new one where it was created or renamed, the last one where it was deleted. */
+  readonly targetName?: string | undefined;
   /** The `X-Request-Id` of the request. */
   readonly requestId: string;
   /** More of it, by names that depend on the action: texts, numbers and booleans; never a secret. */
@@ -755,6 +765,8 @@ export interface KeyStatus {
 export interface LimitedAccount {
   /** The id of the account. */
   readonly accountId: string;
+  /** The name of the account. */
+  readonly name?: string | undefined;
   /** How full the window is, 0 to 1. */
   readonly fill: number;
   /** Requests refused in the last 60 s. */
@@ -826,6 +838,8 @@ export interface MadeApiKey {
   readonly formerExpiresAt: string | null;
   /** Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions. */
   readonly createdBy?: string | undefined;
+  /** The name of the creator now; absent where there is none any more. */
+  readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
   /** The id of the account. */
@@ -888,6 +902,8 @@ export interface RecoveryRequest {
 export interface RefusedByKey {
   /** The API key. */
   readonly keyId: string;
+  /** The name of the key; absent where it has none, or is revoked. */
+  readonly keyName?: string | undefined;
   /** The method and the template of the path. */
   readonly operation: string;
   /** Requests refused in the last 60 s. */
@@ -935,6 +951,8 @@ export interface ReviewEntry {
   readonly entryId: string;
   /** The id of the app. */
   readonly appId: string;
+  /** The name of the app; absent where it has none. */
+  readonly appName?: string | undefined;
   /** When the daemon says that it happened. UTC with milliseconds. */
   readonly at: string;
   /** When the service received it. UTC with milliseconds. */
@@ -998,6 +1016,8 @@ export interface RolloutError {
 export interface RolloutFailure {
   /** The app of the daemon. */
   readonly appId: string;
+  /** The name of the app; absent where it has none. */
+  readonly name?: string | undefined;
   /** What the daemon said. */
   readonly error: string;
   /** When it said so. UTC with milliseconds. */
@@ -1048,6 +1068,8 @@ export type Severity = 'low' | 'medium' | 'high' | 'critical';
 export interface UnhealthyAgent {
   /** The app of the daemon. */
   readonly appId: string;
+  /** The name of the app; absent where it has none. */
+  readonly name?: string | undefined;
   /** What the daemon said. */
   readonly error: string;
   /** When it said so. UTC with milliseconds. */

@@ -80,6 +80,11 @@ export const listedKey = z
       'Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions.',
       'operator',
     ).optional(),
+    createdByName: described(
+      z.string(),
+      'The name of the creator now; absent where there is none any more.',
+      'operator',
+    ).optional(),
     lastUsedAt: instantOrNull(
       'When a request was last authenticated by it, at most a minute behind; null where none was.',
     ),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LIMITS } from '../../../domain/limits.ts';
 import { count, described, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -11,11 +12,26 @@ export const auditEntry = z
       'Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `device:ID` or the service.',
       'operator',
     ),
+    actorName: described(
+      z.string().max(LIMITS.auditNameBytesMax),
+      'The name of the actor when it was done; absent where it had none, and in entries of earlier versions.',
+      'Ada Lovelace',
+    ).optional(),
     action: described(z.string(), 'What was done.', 'app.created'),
     appId: described(
       z.string(),
       'The app that it was done to; absent where it was none.',
       'k3v9x0q2m7t5b8n1c4d6',
+    ).optional(),
+    target: described(
+      z.string(),
+      'What it was done to: `app:ID`, `key:ID`, `user:ID`, `link:ID` or `account:ID`; absent where it was none of these.',
+      'app:k3v9x0q2m7t5b8n1c4d6',
+    ).optional(),
+    targetName: described(
+      z.string().max(LIMITS.auditNameBytesMax),
+      'The name of the target: the new one where it was created or renamed, the last one where it was deleted.',
+      'edge-7',
     ).optional(),
     requestId: described(z.string(), 'The `X-Request-Id` of the request.', 'deploy-42'),
     detail: described(

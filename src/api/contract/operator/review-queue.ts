@@ -11,6 +11,7 @@ const entry = z
   .object({
     entryId,
     appId,
+    appName: described(z.string(), 'The name of the app; absent where it has none.', 'edge-7').optional(),
     at: instant('When the daemon says that it happened.'),
     receivedAt: instant('When the service received it.'),
     rule: described(z.string(), 'The rule that found it.', 'secrets-in-prompt'),

@@ -6,6 +6,7 @@ import { top } from './service.ts';
 
 const device = z.object({
   appId: described(z.string(), 'The app of the daemon.', 'k3v9x0q2m7t5b8n1c4d6'),
+  name: described(z.string(), 'The name of the app; absent where it has none.', 'edge-7').optional(),
   error: described(z.string().max(512), 'What the daemon said.', 'the collector does not answer'),
   at: instant('When it said so.'),
 });
@@ -127,7 +128,11 @@ const rollouts = z
       z.array(
         named(
           'AccountRollout',
-          z.object({ accountId, ...rolloutCounts }),
+          z.object({
+            accountId,
+            name: described(z.string(), 'The name of the account.', 'acme').optional(),
+            ...rolloutCounts,
+          }),
           'An account with its daemons by their state towards its current configuration.',
         ),
       ),

@@ -91,6 +91,7 @@ const refusedBy = named(
   'RefusedByKey',
   z.object({
     keyId: keyId.meta({ description: 'The API key.' }),
+    keyName: described(z.string(), 'The name of the key; absent where it has none, or is revoked.', 'ci').optional(),
     operation: described(z.string(), 'The method and the template of the path.', 'POST /v1/apps'),
     refused: count('Requests refused in the last 60 s.', 12),
   }),
@@ -106,6 +107,7 @@ const rateLimits = z
           'LimitedAccount',
           z.object({
             accountId,
+            name: described(z.string(), 'The name of the account.', 'acme').optional(),
             fill: described(double.min(0).max(1), 'How full the window is, 0 to 1.', 1),
             refused: count('Requests refused in the last 60 s.', 12),
             refusedBy: described(z.array(refusedBy), 'The same by key and operation, the most first.', undefined),

@@ -88,6 +88,7 @@ const [limitsAnswer] = readRateLimits.answers;
 const refusedBy = z
   .object({
     keyId: described(z.string(), 'The API key.', 'n4c8r2w6y1z5'),
+    keyName: described(z.string(), 'The name of the key; absent where it has none, or is revoked.', 'ci').optional(),
     operation: described(z.string(), 'The method and the template of the path.', 'POST /v1/apps'),
     refused: count('Requests refused in the last 60 s.', 12),
   })

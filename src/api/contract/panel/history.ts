@@ -21,6 +21,11 @@ const auditQuery = z.object({
     '0mhx4k1qz-3f9a',
   ).optional(),
   actor: described(z.string().max(600), 'Only entries of this actor.', 'user:p7q2r9s4t1u6v3w8').optional(),
+  target: described(
+    z.string().regex(/^(?:app|key|user|link|account):[a-z0-9]{1,40}$/, 'must be a kind and an id, such as key:ID'),
+    'Only entries of what was done to this.',
+    'key:n4c8r2w6y1z5',
+  ).optional(),
   action: described(
     z.string().max(60),
     'Only this action, or those that begin so where it ends in a dot.',
@@ -69,6 +74,54 @@ export const listNewestServiceAudit = operation({
   description: 'Lists what concerns no single account, from the newest on, page by page, as the filters say.',
   query: auditQuery,
   answers: [{ status: 200, description: 'A page of entries.', schema: newest }],
+});
+
+const knownName = z
+  .object({
+    id: described(z.string(), 'The value of the filter.', 'user:p7q2r9s4t1u6v3w8'),
+    name: described(
+      z.string(),
+      'The name of now, or the last one that the audit keeps; absent where there is none.',
+      'Ada Lovelace',
+    ).optional(),
+  })
+  .meta({ id: 'AuditName', description: 'Somebody or something that an audit can be filtered by.' });
+
+const knownNames = z
+  .object({
+    actors: described(z.array(knownName), 'The values of `actor`, by name.', undefined),
+    targets: described(
+      z.array(knownName),
+      'The values of `target`, by name; apps that there are are left out.',
+      undefined,
+    ),
+    complete: described(z.boolean(), 'False where older entries, or further names, were not looked at.', true),
+  })
+  .meta({ id: 'AuditNames', description: 'What an audit can be filtered by.' });
+export type AuditNames = z.infer<typeof knownNames>;
+
+const NAMES =
+  `persons and API keys of now, and those of the newest ${LIMITS.auditNamesLookedAtMax} entries, which may be gone; ` +
+  `at most ${LIMITS.auditNamesMax} of each.`;
+
+export const listAuditNames = operation({
+  id: 'listAuditNames',
+  method: 'get',
+  path: `${ACCOUNT}/audit/names`,
+  access: 'viewer',
+  summary: 'List who and what the audit can be filtered by',
+  description: `Lists actors and targets of the account’s audit with their names: ${NAMES}`,
+  answers: [{ status: 200, description: 'The names.', schema: knownNames }],
+});
+
+export const listServiceAuditNames = operation({
+  id: 'listServiceAuditNames',
+  method: 'get',
+  path: '/panel/v1/audit/names',
+  access: 'operator',
+  summary: 'List who and what the audit of the service can be filtered by',
+  description: `Lists actors and targets of the service’s audit with their names: operators among the ${NAMES}`,
+  answers: [{ status: 200, description: 'The names.', schema: knownNames }],
 });
 
 export const verifyAccountAudit = atPanel(verifyAudit, 'viewer');

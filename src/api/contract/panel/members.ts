@@ -106,6 +106,7 @@ const invitation = z
     createdAt: instant('When it was made.'),
     expiresAt: instant('When it ends to be valid.'),
     by: actor,
+    byName: described(z.string(), 'The name that they have now; absent where there is none.', 'Ann Example').optional(),
   })
   .meta({ id: 'Invitation', description: 'An open invitation.' });
 export type Invitation = z.infer<typeof invitation>;

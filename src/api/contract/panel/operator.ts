@@ -138,6 +138,7 @@ export const readServiceState = operation({
   ],
 });
 
+const foundName = described(z.string(), 'Its name; it may be empty.', 'edge-7');
 const found = z
   .object({
     accounts: described(
@@ -145,8 +146,8 @@ const found = z
       'The accounts, by name.',
       undefined,
     ),
-    app: described(z.object({ accountId, appId }).nullable(), 'The app with this id.', undefined),
-    user: described(z.object({ userId }).nullable(), 'The user with this id.', undefined),
+    app: described(z.object({ accountId, appId, name: foundName }).nullable(), 'The app with this id.', undefined),
+    user: described(z.object({ userId, name: foundName }).nullable(), 'The user with this id.', undefined),
   })
   .meta({ id: 'Found', description: 'What was found.' });
 export type Found = z.infer<typeof found>;

@@ -7,6 +7,7 @@ import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { dayAt } from '../../../time/utc-days.ts';
 import * as operations from '../../contract/panel/account.ts';
+import { refusedByBody } from '../../operator/rate-limits.ts';
 import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 
 /** The account in the path, as new as the request. @throws Refusal `not_found`; StoreUnavailable */
@@ -89,13 +90,16 @@ async function monthSoFar(
 }
 
 /** GET /panel/v1/accounts/{accountId}/rate-limit. */
-export const readAccountRate = handle(operations.readAccountRate)(async ({ accountId }, { watched }) => {
+export const readAccountRate = handle(operations.readAccountRate)(async (
+  { accountId, signedIn: { reader } },
+  { watched },
+) => {
   const { fill, limited } = await watched.limits(accountId);
   const body: operations.AccountRate = {
     most: LIMITS.requestsPerWindowMax,
     fill,
     refused: limited?.refused ?? 0,
-    refusedBy: (limited?.by ?? []).map(({ keyId, operation, refused }) => ({ keyId, operation, refused })),
+    refusedBy: await refusedByBody(reader, accountId, limited?.by ?? []),
     limitedSince: limited?.since === undefined ? null : dateTime(limited.since),
     liftsAt: limited?.liftsAt === undefined ? null : dateTime(limited.liftsAt),
   };

@@ -24,7 +24,10 @@ async function newestOf(
   { newestAudit }: PanelServices,
 ) {
   const { items, next } = await newestAudit.list(accountId, query);
-  return { status: 200, body: { entries: items.map(entryBody), ...(next !== undefined && { next }) } } as const;
+  return {
+    status: 200,
+    body: { entries: items.map((entry) => entryBody(accountId, entry)), ...(next !== undefined && { next }) },
+  } as const;
 }
 
 /** GET /panel/v1/accounts/{accountId}/review-queue. */

@@ -1,3 +1,4 @@
+import { nameNow } from '../../../domain/audit/names.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/members.ts';
 import { linkBody, madeKeysBody } from '../../operator/users.ts';
@@ -40,13 +41,20 @@ export const listMemberKeys = handle(operations.listMemberKeys)(async ({ account
 }));
 
 /** GET /panel/v1/accounts/{accountId}/invitations. */
-export const listInvitations = handle(operations.listInvitations)(async ({ accountId }, { links }) => {
-  const invitations = (await links.invitations(accountId)).map(({ createdAt, expiresAt, ...invitation }) => ({
-    ...invitation,
-    createdAt: dateTime(createdAt),
-    expiresAt: dateTime(expiresAt),
-  }));
-  return { status: 200, body: { invitations } };
+export const listInvitations = handle(operations.listInvitations)(async (
+  { accountId, signedIn: { reader } },
+  { links },
+) => {
+  const invitations = (await links.invitations(accountId)).map(async ({ createdAt, expiresAt, ...invitation }) => {
+    const byName = await nameNow(reader, accountId, invitation.by);
+    return {
+      ...invitation,
+      ...(byName !== undefined && { byName }),
+      createdAt: dateTime(createdAt),
+      expiresAt: dateTime(expiresAt),
+    };
+  });
+  return { status: 200, body: { invitations: await Promise.all(invitations) } };
 });
 
 /** POST /panel/v1/accounts/{accountId}/invitations. */

@@ -51,11 +51,11 @@ const FOUND_MAX = 20;
 /** GET /panel/v1/find. */
 export const findAccounts = handle(operations.findAccounts)(async ({ query: { text } }, { fleet }) => {
   const memory = await fleet.whole();
-  const app = memory.appById(text);
+  const [app, user] = [memory.appById(text), memory.user(text)];
   const body: operations.Found = {
     accounts: accountsFound(memory, text),
-    app: app ? { accountId: app.account.id, appId: app.app.id } : null,
-    user: memory.user(text) ? { userId: text } : null,
+    app: app ? { accountId: app.account.id, appId: app.app.id, name: app.app.record.name } : null,
+    user: user ? { userId: text, name: user.record.name } : null,
   };
   return { status: 200, body };
 });

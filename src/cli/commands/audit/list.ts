@@ -15,11 +15,20 @@ import { allPages, followed, type ReadPage } from './follow.ts';
 const detailsOf = ({ detail }: AuditEntry): readonly string[] =>
   Object.entries(detail).map(([name, value]) => `${name}=${String(value)}`);
 
+/** The names that the ids of a line do not tell. */
+const namesOf = ({ actor, actorName, targetName }: AuditEntry): readonly string[] => [
+  ...(actorName === undefined || actor.endsWith(actorName) ? [] : [`actorName=${actorName}`]),
+  ...(targetName === undefined ? [] : [`targetName=${targetName}`]),
+];
+
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { head: 'AT', field: 'at', kind: 'time' },
   { head: 'ACTOR', field: 'actor' },
+  { head: 'ACTOR NAME', field: 'actorName', kind: 'text' },
   { head: 'ACTION', field: 'action' },
   { head: 'APP', field: 'appId' },
+  { head: 'TARGET', field: 'target' },
+  { head: 'TARGET NAME', field: 'targetName', kind: 'text' },
   { head: 'REQUEST', field: 'requestId' },
   { head: 'DETAIL', of: (entry) => detailsOf(entry).join(' ') },
 ];
@@ -99,7 +108,7 @@ const INDENT = '    ';
 function linesOf(entry: AuditEntry, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const { at, actor, action, appId } = entry;
   const head = [at.replace(/\.\d+Z$/, 'Z'), actor, action].map(printable);
-  const details = detailsOf(entry).map(printable);
+  const details = [...detailsOf(entry), ...namesOf(entry)].map(printable);
   const cells = [...head, printable(appId ?? '-'), details.join(' ')];
   for (const widths of [ALIGNED, []]) {
     const line = cells.map((cell, at) => padTo(cell, widths[at] ?? 0, 'left')).join(GAP);

@@ -41,7 +41,7 @@ describe('audit list', () => {
     expect(await listed(...account, '--limit', '2')).toEqual(all.slice(0, 2));
     expect((await run(...account, '--limit', '2')).stdout.trimEnd().split('\n')).toHaveLength(2);
     expect((await run(...account, '-o', 'csv')).stdout).toMatch(
-      /^"at","actor","action","appId","requestId","detail"\r\n/,
+      /^"at","actor","actorName","action","appId","target","targetName","requestId","detail"\r\n/,
     );
   });
 
@@ -76,7 +76,7 @@ describe('audit list', () => {
     if (!entry) throw new Error('no entry tells of the revocation');
     const shown = await shownOn(80, owner.accountId);
     expect(shown).toContain(
-      `${secondOf(entry)}  key:${owner.keyId}  app.revoked\n    ${appId}  from=pending  codesVoided=1\n`,
+      `${secondOf(entry)}  key:${owner.keyId}  app.revoked\n    ${appId}  from=pending  codesVoided=1  targetName=app\n`,
     );
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     expect(shown).not.toContain('…');
@@ -86,8 +86,8 @@ describe('audit list', () => {
     await listed('-a', owner.accountId);
     const [entry] = await listed('--action', 'audit.exported');
     if (!entry) throw new Error('no entry tells of the export');
-    const detail = `accountId=${owner.accountId}`;
-    expect(await shownOn(80, 'operator')).toContain(`${secondOf(entry)}  operator  audit.exported  -  ${detail}\n`);
+    const detail = `accountId=${owner.accountId} targetName=tenant`;
+    expect(await shownOn(100, 'operator')).toContain(`${secondOf(entry)}  operator  audit.exported  -  ${detail}\n`);
     const aligned = `${secondOf(entry)}  ${'operator'.padEnd(27)}  ${'audit.exported'.padEnd(18)}  ${'-'.padEnd(20)}  ${detail}\n`;
     expect(await shownOn(160, 'operator')).toContain(aligned);
     expect((await run()).stdout).toContain(aligned);
