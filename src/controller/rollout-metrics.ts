@@ -1,5 +1,5 @@
-import { failedRatio, ranked, type AccountRollout } from '../domain/otel-config/account-rollouts.ts';
-import type { RolloutTotals } from '../domain/otel-config/rollout-totals.ts';
+import { failedRatio, ranked, type AccountRollout } from '../domain/rollouts/account-rollouts.ts';
+import type { RolloutTotals } from '../domain/rollouts/rollout-totals.ts';
 import { OPEN } from '../metrics/instruments/label-values.ts';
 import type { Sections } from '../metrics/instruments/sections.ts';
 

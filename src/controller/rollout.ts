@@ -1,7 +1,7 @@
 import type { Fleet } from '../domain/fleet/fleet.ts';
-import type { AccountRollouts } from '../domain/otel-config/account-rollouts.ts';
-import { rolloutTotals, type RolloutTotals } from '../domain/otel-config/rollout-totals.ts';
-import { staleAfterMs } from '../domain/otel-config/rollout.ts';
+import type { AccountRollouts } from '../domain/rollouts/account-rollouts.ts';
+import { rolloutTotals, type RolloutTotals } from '../domain/rollouts/rollout-totals.ts';
+import { staleAfterMs } from '../domain/rollouts/rollout.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Term } from './leader.ts';

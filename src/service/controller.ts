@@ -13,7 +13,7 @@ import { rewrapReconciler } from '../controller/rewrap.ts';
 import { rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
-import type { AccountRollouts } from '../domain/otel-config/account-rollouts.ts';
+import type { AccountRollouts } from '../domain/rollouts/account-rollouts.ts';
 import { configuredPrice, type Core } from './domain-services.ts';
 import { createTermServices } from './term-services.ts';
 

@@ -30,6 +30,7 @@ test('every option that takes a duration is among those that are tried', () => {
       '--timeout <duration>',
       '--stale <duration>',
       '--every <duration>',
+      '--grace <duration>',
       '--duration <duration>',
       '--change-every <duration>',
       '--interval <duration>',
@@ -59,12 +60,16 @@ test.each([
   ['5 m', 'a blank before the unit'],
   ['-5m', 'a negative one'],
   ['5M', 'a capital letter'],
-  ['0s', 'no time at all'],
   ['367d', 'more than a year'],
   ['', 'an empty text'],
 ])('no option takes %j, and each says which forms are allowed (%s)', (text) => {
   const others = durations.filter((taken) => !FORMS.test(String(outcomeOf(taken, text))));
   expect(others.map((taken) => nameOf(taken))).toEqual([]);
+});
+
+test('no option takes no time at all, but the grace of a secret that shall end at once', () => {
+  const others = durations.filter((taken) => !FORMS.test(String(outcomeOf(taken, '0s'))));
+  expect(others.map((taken) => nameOf(taken))).toEqual(['api-keys rotate --grace']);
 });
 
 test('every option takes 5m', () => {

@@ -55,9 +55,9 @@ export const APPS: readonly Mutant[] = [
   },
   {
     name: 'a deleted app keeps its place',
-    file: 'src/domain/apps/apps.ts',
-    search: 'counters: { ...counters, apps: Math.max(0, counters.apps - 1) },',
-    replacement: 'counters,',
+    file: 'src/domain/apps/delete-app.ts',
+    search: '  apps: Math.max(0, counters.apps - 1),\n',
+    replacement: '',
     rule: 'A9: a deletion frees the place of the app on its account.',
     caughtBy: ['test/api/v1/app-limit.test.ts', 'test/domain/mutation/mutation.test.ts'],
   },

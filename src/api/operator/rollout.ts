@@ -1,6 +1,6 @@
 import { nameNow } from '../../domain/audit/names.ts';
-import { ranked } from '../../domain/otel-config/account-rollouts.ts';
-import type { Rollout } from '../../domain/otel-config/rollout.ts';
+import { ranked } from '../../domain/rollouts/account-rollouts.ts';
+import type { Rollout } from '../../domain/rollouts/rollout.ts';
 import { dateTime } from '../../time/date-time.ts';
 import * as operations from '../contract/operator/rollout.ts';
 import { handle } from './route.ts';

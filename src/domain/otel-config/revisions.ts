@@ -7,7 +7,7 @@ import type { Origin } from '../mutation/step.ts';
 import { BadRecord, parseRecord, put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { OtelRecord, OtelRevisionRecord } from '../records/otel-records.ts';
-import { rolloutCounts, type RolloutCounts } from './rollout.ts';
+import { rolloutCounts, type RolloutCounts } from '../rollouts/rollout.ts';
 
 /*
  * The last revisions of a configuration (ADR 0072). Each is written by the commit that stores it, and all of them go

@@ -177,7 +177,7 @@ export const QUICK_IN_MEMORY: readonly string[] = [
   'test/domain/metering/prices.test.ts',
   'test/domain/mutation/account-queue.test.ts',
   'test/domain/mutation/commit.test.ts',
-  'test/domain/otel-config/rollout.test.ts',
+  'test/domain/rollouts/rollout.test.ts',
   'test/domain/replicas/format.test.ts',
   'test/domain/replicas/replicas.test.ts',
   'test/domain/status-history/status-change.test.ts',

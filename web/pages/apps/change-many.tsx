@@ -95,7 +95,7 @@ function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
         items.map(({ appId }) => appId),
         key,
       );
-      return outcomes.map((outcome) => ('error' in outcome ? new ItemRefused(outcome.error) : outcome));
+      return outcomes.map(({ error: refused, ...changed }) => (refused ? new ItemRefused(refused) : changed));
     };
     const show = (through: number): void => setProgress({ through, all: left.length });
     stopping.current = new AbortController();

@@ -95,9 +95,8 @@ const sending =
       items.map(({ name }) => name),
       key,
     );
-    return outcomes.map((outcome, index) => {
-      if ('error' in outcome) return new ItemRefused(outcome.error);
-      const { appId, enrollCode = '', enrollCodeExpiresAt = '' } = outcome;
+    return outcomes.map(({ appId = '', enrollCode = '', enrollCodeExpiresAt = '', error }, index) => {
+      if (error) return new ItemRefused(error);
       return { appId, name: items[index]?.name ?? '', status: 'pending', enrollCode, enrollCodeExpiresAt };
     });
   };

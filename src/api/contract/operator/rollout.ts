@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ROLLOUT_RANKINGS } from '../../../domain/otel-config/account-rollouts.ts';
+import { ROLLOUT_RANKINGS } from '../../../domain/rollouts/account-rollouts.ts';
 import { accountId, count, described, instant, instantOrNull, named } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { top } from './service.ts';

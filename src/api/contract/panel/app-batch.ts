@@ -7,32 +7,29 @@ import { operation } from '../operation.ts';
 
 /* P15: one change of many apps. */
 
-const changed = z.object({
-  appId,
-  enrollCode: enrollCode.optional(),
-  enrollCodeExpiresAt: codeExpiry.optional(),
-});
-
-const refused = z.object({
-  error: described(
-    z.object({
-      code: named(
-        'AppBatchError',
-        z.enum(['limit_reached', 'not_found', 'upstream_unavailable']),
-        'Tells the error apart.',
-        'not_found',
-      ),
-      message: described(z.string(), 'The error in a sentence.', 'No such app.'),
-    }),
-    'The reason for which this app is not changed.',
-    undefined,
-  ),
-});
-
-const outcome = z.union([changed, refused]).meta({
-  id: 'AppOutcome',
-  description: 'What became of one app: its id, and its code where there is one; or an error.',
-});
+const outcome = z
+  .object({
+    appId: appId.optional(),
+    enrollCode: enrollCode.optional(),
+    enrollCodeExpiresAt: codeExpiry.optional(),
+    error: described(
+      z.object({
+        code: named(
+          'AppBatchError',
+          z.enum(['limit_reached', 'not_found', 'upstream_unavailable']),
+          'Tells the error apart.',
+          'not_found',
+        ),
+        message: described(z.string(), 'The error in a sentence.', 'No such app.'),
+      }),
+      'The reason for which this app is not changed.',
+      undefined,
+    ).optional(),
+  })
+  .meta({
+    id: 'AppOutcome',
+    description: 'What became of one app: its id, and its code where there is one; or an error alone.',
+  });
 export type AppOutcome = z.output<typeof outcome>;
 
 export const changeApps = operation({

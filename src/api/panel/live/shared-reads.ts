@@ -2,7 +2,8 @@ import type { LimitedAccounts } from '../../../domain/limited-accounts/service.t
 import type { RateLimitedAccount } from '../../../domain/limited-accounts/limited-accounts.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Usage, Usages } from '../../../domain/metering/usage.ts';
-import type { Rollout, Rollouts } from '../../../domain/otel-config/rollout.ts';
+import type { Rollout } from '../../../domain/rollouts/rollout.ts';
+import type { Rollouts } from '../../../domain/rollouts/rollouts.ts';
 import type { CountReviews, ReviewCounts } from '../../../domain/review-queue/review-counts.ts';
 import { RecentMap } from '../../../packed/recent-map.ts';
 import type { Clock } from '../../../time/clock.ts';

@@ -1,6 +1,6 @@
 import { lastSeenAt, type AccountReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { staleAfterMs } from '../../../domain/otel-config/rollout.ts';
+import { staleAfterMs } from '../../../domain/rollouts/rollout.ts';
 import { isNearQuota, quotaBytesOf, type AccountStorage } from '../../../domain/quota/account-quota.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';

@@ -5,7 +5,7 @@ import { StaleRead } from '../../../domain/mutation/stale-read.ts';
 import type { StoreConditions } from '../../../domain/otel-config/otel-config.ts';
 import { purgeStateOf } from '../../../domain/otel-config/purge-state.ts';
 import { keptRevisions, type KeptRevision } from '../../../domain/otel-config/revisions.ts';
-import { rolloutCounts, staleAfterMs, type RolloutCounts } from '../../../domain/otel-config/rollout.ts';
+import { rolloutCounts, staleAfterMs, type RolloutCounts } from '../../../domain/rollouts/rollout.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';

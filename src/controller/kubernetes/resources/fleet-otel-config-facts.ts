@@ -1,6 +1,6 @@
 import type { Secret } from '../../../domain/credentials/secret.ts';
 import type { OtelConfig } from '../../../domain/otel-config/otel-config.ts';
-import type { Rollout } from '../../../domain/otel-config/rollout.ts';
+import type { Rollout } from '../../../domain/rollouts/rollout.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { Resource } from '../runtime/resource.ts';
 import type { FleetOtelConfigSpec, FleetOtelConfigStatus } from '../schema/fleet-otel-config.ts';

@@ -9,7 +9,7 @@ import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import type { Precondition } from '../../../domain/mutation/authority.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import type { OtelConfigs } from '../../../domain/otel-config/otel-config.ts';
-import type { Rollouts } from '../../../domain/otel-config/rollout.ts';
+import type { Rollouts } from '../../../domain/rollouts/rollouts.ts';
 import type { RefusalCode } from '../../../domain/refusal.ts';
 import type { Bindings } from '../../../domain/resource-bindings/bindings.ts';
 import type { BoundAccounts } from '../../../domain/resource-bindings/bound-accounts.ts';

@@ -5,7 +5,7 @@ import type {
   FleetOtelConfigResource,
 } from '../../../../src/controller/kubernetes/resources/fleet-otel-config-facts.ts';
 import type { ConditionState } from '../../../../src/controller/kubernetes/runtime/conditions.ts';
-import type { Rollout } from '../../../../src/domain/otel-config/rollout.ts';
+import type { Rollout } from '../../../../src/domain/rollouts/rollout.ts';
 import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { asResource, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';

@@ -5,15 +5,11 @@ import { rolloutReconciler } from '../../../src/controller/rollout.ts';
 import { packLastSeen } from '../../../src/domain/fleet/last-seen-codec.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { appEntry, type AppEntry } from '../../../src/domain/fleet/reader.ts';
-import type { CountedRollouts } from '../../../src/domain/otel-config/account-rollouts.ts';
-import { rolloutTotals } from '../../../src/domain/otel-config/rollout-totals.ts';
-import {
-  createRollouts,
-  deliveriesOf,
-  rolloutOf,
-  staleAfterMs,
-  type RolloutFacts,
-} from '../../../src/domain/otel-config/rollout.ts';
+import type { CountedRollouts } from '../../../src/domain/rollouts/account-rollouts.ts';
+import { rolloutTotals } from '../../../src/domain/rollouts/rollout-totals.ts';
+import { deliveriesOf } from '../../../src/domain/rollouts/deliveries.ts';
+import { rolloutOf, staleAfterMs, type RolloutFacts } from '../../../src/domain/rollouts/rollout.ts';
+import { createRollouts } from '../../../src/domain/rollouts/rollouts.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { OpampAgentRecord } from '../../../src/domain/records/opamp-records.ts';

@@ -1,8 +1,6 @@
 import type * as z from 'zod';
 import type { Numbers } from '../../packed/number-map.ts';
 import type { Entry, Store } from '../../store/port.ts';
-import type { Clock } from '../../time/clock.ts';
-import type { Fleet } from '../fleet/fleet.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { BadRecord, parseRecord } from '../records/codec.ts';
@@ -10,7 +8,6 @@ import { KEYS } from '../records/keys.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import type { AccountRecord } from '../records/account-records.ts';
 import type { AckRecord } from '../records/app-records.ts';
-import { Refusal } from '../refusal.ts';
 
 /** How many devices are in which state; the sum is the number of devices that receive the configuration. */
 export interface RolloutCounts {
@@ -124,37 +121,20 @@ export function rolloutOf(facts: RolloutFacts): Rollout {
   };
 }
 
-const receiversOf = ({ entitlement, apps }: RolloutFacts): readonly AppEntry[] =>
+/** The devices that receive the configuration. */
+export const receiversOf = ({ entitlement, apps }: RolloutFacts): readonly AppEntry[] =>
   entitlement === 'enterprise' ? apps.filter(receives) : [];
 
-/** An acknowledgement of another revision does not count. */
-function stateOf(device: AppEntry, { revision, seen, acks, now, staleAfterMs }: RolloutFacts): keyof RolloutCounts {
+/** The state of a device that receives it. An acknowledgement of another revision does not count. */
+export function stateOf(
+  device: AppEntry,
+  { revision, seen, acks, now, staleAfterMs }: RolloutFacts,
+): keyof RolloutCounts {
   const ack = acks.get(device.id);
   if (ack?.revision === revision) return ack.status;
   // The last contact is enough for most devices, and spares reading the record.
   if (now - (seen.get(device.slot) ?? 0) <= staleAfterMs) return 'pending';
   return now - (lastSeenAt(device.record, seen) ?? 0) > staleAfterMs ? 'stale' : 'pending';
-}
-
-/** What one daemon does with the current configuration. */
-export interface Delivery {
-  readonly appId: string;
-  /** `unhealthy` is what an agent of OpAMP says of itself; a failure to apply the configuration goes before it. */
-  readonly state: keyof RolloutCounts | 'unhealthy';
-  /** What the daemon said of a failure, at most 512 characters. */
-  readonly error?: string;
-}
-
-/** Every daemon that receives the configuration, and every agent that is unhealthy, in no particular order. */
-export function deliveriesOf(facts: RolloutFacts): readonly Delivery[] {
-  const states = new Map(receiversOf(facts).map((device) => [device.id, stateOf(device, facts)]));
-  return facts.apps.flatMap(({ id: appId, status }): readonly Delivery[] => {
-    const state = states.get(appId);
-    if (state === 'failed') return [{ appId, state, error: facts.acks.get(appId)?.error ?? '' }];
-    const health = status === 'active' ? facts.agents?.get(appId)?.health : undefined;
-    if (health?.healthy === false) return [{ appId, state: 'unhealthy', error: health.error ?? '' }];
-    return state === undefined ? [] : [{ appId, state }];
-  });
 }
 
 function byRevision(devices: readonly AppEntry[], acks: ReadonlyMap<string, AckRecord>): readonly Acknowledged[] {
@@ -209,46 +189,6 @@ function byError(failures: readonly RolloutFailure[]): readonly FailedWith[] {
 
 const receives = ({ status, connection }: AppEntry): boolean => status === 'active' && connection === 'cloud';
 
-/** Reads how far configurations have come. */
-export interface Rollouts {
-  /** Reads the rollout of an account's configuration. @throws Refusal `not_found`; StoreUnavailable */
-  of(accountId: string): Promise<Rollout>;
-  /** Reads what each daemon of the account does with it. @throws Refusal `not_found`; StoreUnavailable */
-  deliveries(accountId: string): Promise<{ readonly revision: number; readonly deliveries: readonly Delivery[] }>;
-}
-
-interface RolloutDeps {
-  readonly store: Store;
-  readonly fleet: Fleet;
-  readonly clock: Clock;
-}
-
-/** The counts are read when they are asked for, and stored nowhere (ADR 0010). */
-export function createRollouts({ store, fleet, clock }: RolloutDeps, pollIntervalSeconds: number): Rollouts {
-  return {
-    of: async (accountId) => rolloutOf(await read(accountId)),
-    async deliveries(accountId) {
-      const facts = await read(accountId);
-      return { revision: facts.revision, deliveries: deliveriesOf(facts) };
-    },
-  };
-
-  async function read(accountId: string): Promise<RolloutFacts> {
-    // Acknowledgements are read first, so that none is of a newer revision than the account that is read then.
-    const acks = await acksOf(store, accountId);
-    const agents = await agentsOf(store, accountId);
-    const account = await (await fleet.current()).account(accountId);
-    if (!account) throw new Refusal('not_found');
-    return {
-      ...(await factsOf(account)),
-      acks,
-      agents,
-      now: clock.now(),
-      staleAfterMs: staleAfterMs(pollIntervalSeconds),
-    };
-  }
-}
-
 /**
  * Counts how far the current configuration of an account has come; it reads the acknowledgements only where a device
  * may have one.
@@ -278,21 +218,14 @@ export async function factsOf(
 }
 
 /** An acknowledgement is removed with its app, so an account has no more of them than apps. */
-const ACKS_PAGE = LIMITS.appsPerAccountMax;
+export const ACKS_PAGE = LIMITS.appsPerAccountMax;
 
-async function acksOf(store: Pick<Store, 'list'>, accountId: string): Promise<Map<string, AckRecord>> {
+/** Reads the acknowledgements of an account's apps, by app. @throws StoreUnavailable */
+export async function acksOf(store: Pick<Store, 'list'>, accountId: string): Promise<Map<string, AckRecord>> {
   const page = await store.list({ prefix: KEYS.ack(accountId, ''), limit: ACKS_PAGE });
   const acks = new Map<string, AckRecord>();
   for (const entry of page.entries) noteAck(acks, entry);
   return acks;
-}
-
-/** As acknowledgements, one for each app at most. */
-async function agentsOf(store: Store, accountId: string): Promise<Map<string, OpampAgentRecord>> {
-  const page = await store.list({ prefix: KEYS.opampAgent.under(accountId), limit: ACKS_PAGE });
-  const agents = new Map<string, OpampAgentRecord>();
-  for (const entry of page.entries) noteRecord(agents, KEYS.opampAgent, entry);
-  return agents;
 }
 
 /**
@@ -303,7 +236,8 @@ export function noteAck(acks: Map<string, AckRecord>, entry: Entry): void {
   noteRecord(acks, KEYS.ack, entry);
 }
 
-function noteRecord<T>(records: Map<string, T>, kind: { readonly schema: z.ZodType<T> }, entry: Entry): void {
+/** Adds a record, by the app that its key ends with; an unreadable one is ignored. */
+export function noteRecord<T>(records: Map<string, T>, kind: { readonly schema: z.ZodType<T> }, entry: Entry): void {
   try {
     records.set(entry.key.slice(entry.key.lastIndexOf('/') + 1), parseRecord(kind, entry).record);
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   RankedRollouts,
   ROLLOUT_RANKINGS,
   type AccountRollout,
-} from '../../../src/domain/otel-config/account-rollouts.ts';
+} from '../../../src/domain/rollouts/account-rollouts.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { PublishedRollouts, ReplicaRecord } from '../../../src/domain/records/replica-records.ts';
 import { metric, setOtel } from '../../support/service/daemon.ts';
