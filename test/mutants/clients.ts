@@ -68,7 +68,7 @@ export const CLIENTS: readonly Mutant[] = [
   },
   {
     name: "two replicas give the same slot to two of the operator's creates",
-    file: 'src/domain/mutation/operator-creates.ts',
+    file: 'src/domain/mutation/idempotency.ts',
     search: 'expect: [expectAsFound(key, ring)],',
     replacement: 'expect: [],',
     rule: 'H19: at most 1000 answers are kept in a scope, and the oldest goes.',

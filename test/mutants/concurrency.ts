@@ -76,7 +76,7 @@ export const CONCURRENCY: readonly Mutant[] = [
   },
   {
     name: 'a deletion beside an enrollment removes one credential twice',
-    file: 'src/domain/apps/apps.ts',
+    file: 'src/domain/apps/delete-app.ts',
     search: 'for (const hash of past.hashes) hashes.add(hash);',
     replacement: 'for (const hash of past.hashes) write.push({ remove: KEYS.credential(hash) });',
     rule: 'A9: a deletion is carried out, whatever comes beside it.',
