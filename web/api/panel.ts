@@ -64,6 +64,8 @@ type AppChange = 'create' | 'issue-code' | 'revoke' | 'delete';
 /** A new app with its enrollment code, a secret that no other answer shows. */
 export type CreatedApp = AnswerTo<'POST /accounts/:accountId/apps'>;
 export type Delivery = AnswerTo<'GET /accounts/:accountId/rollout/apps'>['apps'][number];
+export type AuditNames = AnswerTo<'GET /audit/names'>;
+export type CollectorTest = AnswerTo<'POST /accounts/:accountId/otel-config/test'>;
 export type IssuedCode = AnswerTo<'POST /accounts/:accountId/apps/:appId/enroll-code'>;
 /** What a change of the configuration says. Without `authHeader` the stored one stays; an empty text deletes it. */
 export interface ConfigurationChange {
@@ -78,6 +80,8 @@ export interface AuditQuestion {
   readonly limit?: number;
   readonly before?: string;
   readonly actor?: string;
+  /** Such as `key:ID`; `app:ID` is asked for by `appId`. */
+  readonly target?: string;
   readonly action?: string;
   readonly appId?: string;
   readonly from?: string;
@@ -147,6 +151,7 @@ export const account = (accountId: string) => ({
   revisions: (with_: Signal = {}) => ask('GET /accounts/:accountId/otel-config/revisions', { accountId, ...with_ }),
   restoreConfiguration: (body: { revision: number; seen: string; authHeader?: string }) =>
     ask('POST /accounts/:accountId/otel-config/restore', { accountId, body }),
+  testCollector: () => ask('POST /accounts/:accountId/otel-config/test', { accountId }),
   purgeConfiguration: () => ask('DELETE /accounts/:accountId/otel-config', { accountId }),
   deliveries: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout/apps', { accountId, ...with_ }),
   rollout: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout', { accountId, ...with_ }),
@@ -166,6 +171,7 @@ export const account = (accountId: string) => ({
     addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
   audit: (query: AuditQuestion, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
+  auditNames: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/names', { accountId, ...with_ }),
   verifyAudit: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/verification', { accountId, ...with_ }),
   members: (with_: Signal = {}) => ask('GET /accounts/:accountId/members', { accountId, ...with_ }),
   changeMember: (userId: string, role: Role, keepKeys: readonly string[]) =>
@@ -215,6 +221,7 @@ export const operator = {
   rotateKeys: () => ask('POST /keys/rotation'),
   usage: (month: string, with_: Signal = {}) => ask('GET /usage', { query: { month }, ...with_ }),
   audit: (query: AuditQuestion, with_: Signal = {}) => ask('GET /audit', { query: { ...query }, ...with_ }),
+  auditNames: (with_: Signal = {}) => ask('GET /audit/names', with_),
   verifyAudit: (with_: Signal = {}) => ask('GET /audit/verification', with_),
   service: (with_: Signal = {}) => ask('GET /service', with_),
   /** Where the browser downloads a backup. */

@@ -10,7 +10,7 @@ import type { PageProps } from '../shell/page-props.ts';
 import { useIsOwner, useSession } from '../shell/session.tsx';
 import { common } from '../text/common.ts';
 import { keys as texts } from '../text/keys.ts';
-import { Actor } from '../ui/actor.tsx';
+import { Named } from '../ui/actor.tsx';
 import { Badge, Button, CopyButton, Select, TextField } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { Form, FormEnd } from '../ui/form.tsx';
@@ -46,7 +46,7 @@ export function KeysPage({ accountId }: PageProps) {
                 {isOwner && create}
               </Empty>
             ) : (
-              <KeyTable keys={apiKeys} {...(isOwner && { onRevoke: setRevoked })} />
+              <KeyTable accountId={accountId} keys={apiKeys} {...(isOwner && { onRevoke: setRevoked })} />
             )}
           </Card>
         )}
@@ -81,7 +81,13 @@ export function KeysPage({ accountId }: PageProps) {
 const DAY_MS = 86_400_000;
 const SOON_MS = 14 * DAY_MS;
 
-function KeyTable({ keys, onRevoke }: { keys: readonly ListedApiKey[]; onRevoke?: (key: ListedApiKey) => void }) {
+interface KeyTableProps {
+  readonly accountId: string;
+  readonly keys: readonly ListedApiKey[];
+  readonly onRevoke?: (key: ListedApiKey) => void;
+}
+
+function KeyTable({ accountId, keys, onRevoke }: KeyTableProps) {
   const now = useNow(60_000);
   const { columns } = texts;
   const expiry = ({ expiresAt }: ListedApiKey) => {
@@ -127,7 +133,11 @@ function KeyTable({ keys, onRevoke }: { keys: readonly ListedApiKey[]; onRevoke?
         },
         { name: columns.id, cell: ({ keyId }) => <code>{keyId}</code> },
         { name: columns.created, by: ({ createdAt }) => createdAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { name: columns.by, cell: ({ createdBy }) => (createdBy === undefined ? '—' : <Actor of={createdBy} />) },
+        {
+          name: columns.by,
+          cell: ({ createdBy, createdByName }) =>
+            createdBy === undefined ? '—' : <Named of={createdBy} name={createdByName} accountId={accountId} />,
+        },
         { name: columns.expires, by: ({ expiresAt }) => expiresAt ?? '~', cell: expiry },
         {
           name: columns.lastUsed,

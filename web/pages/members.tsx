@@ -8,7 +8,7 @@ import { useIsOwner, useSession } from '../shell/session.tsx';
 import { common } from '../text/common.ts';
 import { formatInstant } from '../text/format.ts';
 import { members as texts } from '../text/members.ts';
-import { Actor } from '../ui/actor.tsx';
+import { Named } from '../ui/actor.tsx';
 import { Badge, Button, Select } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
@@ -237,7 +237,7 @@ function Invitations({ accountId }: { accountId: string }) {
                 { name: columns.role, names: true, cell: ({ role }) => roleName(role) },
                 { name: columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { name: columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-                { name: columns.by, cell: ({ by }) => <Actor of={by} /> },
+                { name: columns.by, cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} /> },
                 {
                   name: columns.actions,
                   unseen: true,

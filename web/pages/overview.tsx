@@ -6,7 +6,7 @@ import { pathOfAccount, pathOfApps } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
 import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
-import { Card, Figure, Page, Shares, Time } from '../ui/page.tsx';
+import { Card, Figure, Name, Page, Shares, Time } from '../ui/page.tsx';
 import { Loading, Shown } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import { Entry } from './audit/timeline.tsx';
@@ -158,7 +158,11 @@ function Rate({ rate }: { rate: AccountRate }) {
           rows={rate.refusedBy}
           idOf={({ keyId, operation }) => `${keyId} ${operation}`}
           columns={[
-            { name: texts.refusedColumns.key, names: true, cell: ({ keyId }) => <code>{keyId}</code> },
+            {
+              name: texts.refusedColumns.key,
+              names: true,
+              cell: ({ keyId, keyName = '' }) => <Name otherwise={keyId}>{keyName}</Name>,
+            },
             { name: texts.refusedColumns.operation, cell: ({ operation }) => <code>{operation}</code> },
             { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => refused },
           ]}

@@ -31,7 +31,7 @@ export const apps = {
   chooseAll: 'Choose all that are shown',
   chosen: (count: number) => (count === 1 ? '1 app chosen' : `${count} apps chosen`),
   hidden: (count: number) => (count === 1 ? '1 of them is not shown' : `${count} of them are not shown`),
-  clear: 'Choose none',
+  clear: 'Clear',
   revoke: 'Revoke',
   remove: 'Delete',
   empty: 'There are no apps yet',
@@ -64,7 +64,7 @@ export const apps = {
     create: 'Create',
     creating: (done: number, all: number) => `${done} of ${all} created`,
     created: (count: number) => (count === 1 ? 'The app is created' : `${count} apps are created`),
-    kept: 'I have kept the codes',
+    kept: 'Done',
     retry: 'Create the rest',
     rest: (count: number) =>
       count === 1

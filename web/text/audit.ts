@@ -11,16 +11,17 @@ export const audit = {
   serviceTitle: 'Service audit',
   serviceLead: 'What concerns no single account: users, sessions, keys, backups.',
   filters: {
-    actor: 'Actor',
-    actorHint: 'Such as user:… or key:…',
+    actor: 'By',
+    target: 'On',
+    anybody: 'Anybody',
+    anything: 'Anything',
+    apps: 'Apps',
     action: 'Action',
-    app: 'App id',
     from: 'From',
     to: 'Until',
     label: 'Filters',
     exactly: 'Name of the action',
     exactlyHint: 'Such as app.revoked',
-    appFault: 'An app id has 20 letters and digits.',
     order: 'It is before the first day.',
     clear: 'Clear the filters',
   },
@@ -75,6 +76,13 @@ export const audit = {
     moreFaults: (count: number) => `${count} more faults are not listed.`,
     headHint: 'Keep it elsewhere and compare later: whoever can write the store could make a whole new chain.',
   },
+  /** What an entry tells beside who and what it is about, in words where the name of the field is not one. */
+  fields: {
+    authHeader: 'header',
+    countsAt: 'counts at',
+    newUser: 'a new user',
+  } as Readonly<Record<string, string>>,
+  not: 'not',
   you: 'you',
   actors: {
     user: 'user',
@@ -83,6 +91,9 @@ export const audit = {
     device: 'daemon',
     muster: 'Muster',
     kubernetes: 'resource',
+    app: 'app',
+    account: 'account',
+    link: 'link',
   },
   /** Every action in words; one that a later version adds is shown as it is. */
   actions: {

@@ -12,6 +12,7 @@ export const configuration = {
   headerSet: 'A header is stored. It is never shown.',
   headerUnset: 'No header is stored.',
   headerKeep: 'Leave it as it is',
+  headerNone: 'No header',
   headerReplace: 'Set another one',
   headerRemove: 'Delete it',
   headerValue: 'The header',
@@ -124,4 +125,26 @@ export const configuration = {
   },
   notEntitled:
     'The account has no Enterprise entitlement, which the configuration needs. What is stored can be purged all the same.',
+};
+
+export const collectorTest = {
+  test: 'Test the collector',
+  says: 'Sends an empty export to the stored address with the stored header, from where Muster runs.',
+  outcomes: {
+    reached: 'Reached',
+    'header-refused': 'The collector refused the header',
+    'not-reached': 'Not reached',
+    'tls-fault': 'TLS failed',
+    'not-allowed': 'Not tried',
+  },
+  revision: (revision: number) => `Revision ${revision}.`,
+  status: (status: number) => `The collector answered with the status ${status}.`,
+  reasons: {
+    'name-not-found': 'Its name was not found.',
+    'connection-refused': 'The connection was refused.',
+    'no-route': 'There is no route to it.',
+    'no-answer': 'No answer came within 5 seconds.',
+    'connection-broken': 'The connection broke before an answer.',
+  },
+  notAllowed: 'Muster calls no internal addresses. Your operator can allow them with MUSTER_EGRESS_ALLOW.',
 };

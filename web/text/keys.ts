@@ -47,6 +47,6 @@ export const keys = {
     header: 'Header of a request',
     command: 'Key file of the command line',
     again: 'The key did not come. Trying again here makes no second one.',
-    kept: 'I have kept the key',
+    kept: 'Done',
   },
 };

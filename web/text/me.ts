@@ -12,7 +12,7 @@ export const me = {
   login: 'Name to sign in with',
   password: 'Password',
   noPassword: 'You have no password.',
-  current: 'Password so far',
+  current: 'Current password',
   next: 'New password',
   nextHint: 'At least 12 characters; a few words make a good one. All your other sessions end.',
   setPassword: 'Set the password',

@@ -29,8 +29,8 @@ export const members = {
   toViewerSays: 'A viewer may look at everything and change nothing. It holds at once.',
   toViewerYourself: 'This is you: you cannot take it back yourself.',
   staysOwner: 'The provider’s groups give the role of an owner, which stays.',
-  end: 'End the membership',
-  endOne: (name: string) => `End the membership of ${isolated(name)}`,
+  end: 'Remove',
+  endOne: (name: string) => `Remove ${isolated(name)}`,
   endTitle: 'End this membership?',
   endSays: 'The account is closed to this member from now on, on every replica. The audit keeps what was done.',
   endGroups: 'The role by invitation ends. The one that the provider’s groups give stays, and with it the membership.',
@@ -54,6 +54,6 @@ export const members = {
     make: 'Make the link',
     made: 'The invitation',
     link: 'Link',
-    kept: 'I have sent the link',
+    kept: 'Done',
   },
 };

@@ -4,7 +4,7 @@ import { isolated } from '../../src/text/shown-name.ts';
 
 export const pager = {
   label: 'Pages of the list',
-  back: 'Page before',
+  back: 'Previous',
   forth: 'Next page',
   page: (number: number) => `Page ${number}`,
 };
@@ -19,7 +19,6 @@ export const accounts = {
   nothing: 'Nothing was found.',
   app: 'The app',
   user: 'A user has this id: find it among the',
-  toUsers: 'users',
   caption: 'Accounts',
   columns: {
     name: 'Name',
@@ -134,7 +133,7 @@ export const users = {
     made: 'The user is created',
     link: 'Link for the first sign-in',
     linkSays: 'It is valid for 72 hours. Send it to the person: whoever opens it first is let in.',
-    kept: 'I have sent the link',
+    kept: 'Done',
   },
   manageTitle: (name: string) => name,
   deeds: {
@@ -213,7 +212,7 @@ export const service = {
   store: 'Store',
   facts: {
     kind: 'Kind',
-    fullness: 'Full',
+    fullness: 'Storage used',
     accounts: 'Accounts',
     apps: 'Apps',
     users: 'Users',

@@ -2,7 +2,7 @@
 
 export const reviews = {
   title: 'Review queue',
-  lead: 'What the daemons detected, the gravest first and of these the oldest. Confirm what is true, dismiss what is not.',
+  lead: 'What the daemons detected, the most severe first, and of these the oldest. Confirm what is true, dismiss what is not.',
   status: 'Status',
   statuses: { open: 'to decide', confirmed: 'confirmed', dismissed: 'dismissed' },
   severity: 'Severity',

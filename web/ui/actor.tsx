@@ -1,19 +1,54 @@
+import { Link } from '../shell/link.tsx';
+import { pathOfAccount, pathOfApp, pathOfOperator } from '../shell/router.ts';
 import { useSession } from '../shell/session.tsx';
 import { audit } from '../text/audit.ts';
+import { Copied } from './copied.tsx';
+import { Name } from './page.tsx';
+
+/* Persons, keys, apps and others, as the audit names them: `user:ID`, `key:ID`, `app:ID`, `operator:NAME`. */
 
 const KINDS: Readonly<Record<string, string>> = audit.actors;
 
-/** Who did something, as the audit names actors: `user:ID`, `key:ID`, `operator:NAME`, `device:ID` or the service. */
-export function Actor({ of }: { of: string }) {
+interface NamedProps {
+  /** The kind and the id. */
+  readonly of: string;
+  /** The name that it had, or has; undefined where there is none. */
+  readonly name?: string | undefined;
+  /** The account whose pages have it; undefined for those of the service. */
+  readonly accountId?: string | undefined;
+}
+
+/** Where one of a kind is shown; undefined where no page has it. */
+function placeOf(kind: string, id: string, accountId: string | undefined): string | undefined {
+  if (accountId === undefined) return kind === 'user' ? `${pathOfOperator('users')}?user=${id}` : undefined;
+  if (kind === 'app' || kind === 'device') return pathOfApp(accountId, id);
+  if (kind === 'key') return pathOfAccount(accountId, 'keys');
+  return kind === 'user' ? pathOfAccount(accountId, 'members') : undefined;
+}
+
+/** Somebody or something by name, with the way there; its id can be copied. */
+export function Named({ of, name, accountId }: NamedProps) {
   const { me } = useSession();
-  const [kind = '', ...rest] = of.split(':');
-  const name = rest.join(':');
+  const at = of.indexOf(':');
+  const kind = at < 0 ? of : of.slice(0, at);
+  const id = at < 0 ? '' : of.slice(at + 1);
   if (of === `user:${me.userId}`) return <strong>{audit.you}</strong>;
   const says = KINDS[kind] ?? kind;
-  if (name === '') return <strong>{says}</strong>;
+  if (id === '') return <strong>{says}</strong>;
+  // An operator's token and a resource of Kubernetes have no id but their name.
+  const isNamedById = kind === 'operator' || kind === 'kubernetes';
+  const place = placeOf(kind, id, accountId);
+  const shown = <Name otherwise={id}>{isNamedById ? id : (name ?? '')}</Name>;
   return (
-    <span>
-      {says} <bdi class="mono">{name}</bdi>
+    <span class="named">
+      {kind === 'user' ? null : <>{says} </>}
+      {place === undefined ? shown : <Link to={place}>{shown}</Link>}
+      {!isNamedById && (
+        <>
+          {' '}
+          <Copied text={id} />
+        </>
+      )}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { common } from '../text/common.ts';
+import { copy } from './copy.ts';
 import { Icon, type IconName } from './icons.tsx';
 
 /* Buttons, fields and badges. */
@@ -207,23 +208,14 @@ interface CopyButtonProps {
 /** Copies a text. The button says that it has, or that it could not. */
 export function CopyButton({ text, label = common.copy, small = true, shownIn }: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
-  const copy = (): void => {
-    // A page that comes by plain http from another machine has no clipboard.
-    const clipboard = navigator.clipboard as Clipboard | undefined;
-    const copied = clipboard ? clipboard.writeText(text) : Promise.reject(new Error('There is no clipboard.'));
-    copied.then(
-      () => {
-        setSaid(common.copied);
-        setTimeout(() => setSaid(undefined), 2500);
-      },
-      () => {
-        if (shownIn?.current) getSelection()?.selectAllChildren(shownIn.current);
-        setSaid(shownIn ? common.copyByHand : common.copyFailed);
-      },
-    );
+  const press = (): void => {
+    void copy(text, shownIn?.current).then((says) => {
+      setSaid(says);
+      if (says === common.copied) setTimeout(() => setSaid(undefined), 2500);
+    });
   };
   return (
-    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={copy}>
+    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press}>
       <span aria-live="polite">{said ?? label}</span>
     </Button>
   );

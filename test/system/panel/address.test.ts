@@ -236,7 +236,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await question.dismiss();
     await reloaded;
     expect(await dialog().locator('.secret code').first().innerText()).toMatch(/^mst_/);
-    await press(dialog().getByRole('button', { name: 'I have kept the key' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
     await page.reload();
     await expect.poll(() => page.locator('main').innerText()).toContain('kept');
   });
@@ -293,7 +293,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await at('/members?new=invitation', /Members/);
     await press(dialog().getByRole('button', { name: 'Make the link' }));
     const { pathname, hash } = new URL(await dialog().locator('.secret code').innerText());
-    await press(dialog().getByRole('button', { name: 'I have sent the link' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
     const viewer = await visit(browser);
     await viewer.page.goto(`${atPanel(muster, `http://panel${pathname}`)}${hash}`);
     await viewer.page.getByLabel('Your name').fill('Viewer');

@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const text = readFileSync(await (await download).path(), 'utf8');
     const codes = text.match(/mst_code_\w{49}/g) ?? [];
     expect(new Set(codes).size).toBe(250);
-    await press(dialog().getByRole('button', { name: 'I have kept the codes' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
     await page.unroute(BATCH);
   });
 

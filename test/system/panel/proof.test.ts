@@ -83,7 +83,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await signInByLink(ann, muster, 'ann@example.com', false);
     clock.advance(LIMITS.freshProofMs + 1);
     await openPage(page, muster, '/me', /You have no passkey/);
-    await page.getByLabel('Password so far').fill(PASSWORD);
+    await page.getByLabel('Current password').fill(PASSWORD);
     await page.getByLabel('New password').fill('a row of brass lanterns');
     await press(page.getByRole('button', { name: 'Set the password' }));
     await page.getByText('The new password works.').waitFor();

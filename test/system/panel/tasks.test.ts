@@ -46,7 +46,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const code = await dialog().locator('.secret code').innerText();
     expect(code).toMatch(/^mst_code_\w{49}$/);
     expect(page.url()).not.toContain('mst_code');
-    await press(dialog().getByRole('button', { name: 'I have kept the codes' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
     const row = page.getByRole('row').filter({ hasText: '<img src=x' });
     await row.waitFor();
     expect(await row.innerText()).toContain('pending');
@@ -101,12 +101,12 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(dialog().getByRole('button', { name: 'Create' }));
     await dialog().getByRole('alert').waitFor();
     await press(dialog().getByRole('button', { name: 'Try again' }));
-    await dialog().getByRole('button', { name: 'I have kept the codes' }).waitFor();
+    await dialog().getByRole('button', { name: 'Done' }).waitFor();
     await page.unroute('**/panel/v1/accounts/*/apps/batch');
     const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
     const named = (body['apps'] as { name: string }[]).filter(({ name }) => name === 'only-one');
     expect([lost, named.length]).toEqual([1, 1]);
-    await press(dialog().getByRole('button', { name: 'I have kept the codes' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
   });
 
   test('many apps are revoked after a typed confirmation', async () => {
@@ -155,7 +155,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(dialog().getByRole('button', { name: 'Create' }));
     const key = await dialog().locator('.secret code').first().innerText();
     expect((await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(200);
-    await press(dialog().getByRole('button', { name: 'I have kept the key' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
     await press(page.getByRole('button', { name: 'Revoke ci', exact: true }));
     expect(await dialog().innerText()).toContain('ci');
     await press(dialog().getByRole('button', { name: 'Revoke' }));
@@ -188,7 +188,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(button('Invite somebody'));
     await press(dialog().getByRole('button', { name: 'Make the link' }));
     const link = await dialog().locator('.secret code').innerText();
-    await press(dialog().getByRole('button', { name: 'I have sent the link' }));
+    await press(dialog().getByRole('button', { name: 'Done' }));
     await using invited = await visit(browser);
     const guest = invited.page;
     await guest.goto(`${muster.panel.replace('127.0.0.1', 'localhost')}${new URL(link).pathname}${new URL(link).hash}`);
@@ -201,8 +201,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     await guest.getByRole('heading', { name: 'Apps' }).waitFor();
     expect(await guest.getByRole('button', { name: 'Create apps' }).count()).toBe(0);
     const row = page.getByRole('row').filter({ hasText: 'Bob' });
-    await press(row.getByRole('button', { name: 'End the membership' }));
-    await press(dialog().getByRole('button', { name: 'End the membership' }));
+    await press(row.getByRole('button', { name: 'Remove' }));
+    await press(dialog().getByRole('button', { name: 'Remove' }));
     await expect.poll(() => guest.locator('main').innerText()).toMatch(/nothing here|member of no account/i);
     expect(invited.faults).toEqual([]);
   });

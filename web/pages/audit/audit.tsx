@@ -4,11 +4,13 @@ import type { Topic } from '../../api/live.ts';
 import {
   account,
   operator,
+  type AuditNames,
   type AuditPage as Page_,
   type AuditQuestion,
   type AuditVerification,
 } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
+import { useResource } from '../../hooks/use-resource.ts';
 import { useSettled } from '../../hooks/use-settled.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { useSession } from '../../shell/session.tsx';
@@ -29,6 +31,15 @@ export const AuditPage = ({ accountId }: PageProps) => (
     lead={texts.lead}
     accountId={accountId}
     read={(question, signal) => account(accountId).audit(question, { signal })}
+    readNames={async (signal) => {
+      const [names, { apps }] = await Promise.all([
+        account(accountId).auditNames({ signal }),
+        account(accountId).apps({ signal }),
+      ]);
+      // Apps that there are come by the list of apps.
+      const listed = apps.map(({ appId, name }) => ({ id: `app:${appId}`, name }));
+      return { ...names, targets: [...names.targets, ...listed] };
+    }}
     verify={() => account(accountId).verifyAudit()}
   />
 );
@@ -39,6 +50,7 @@ export const ServiceAuditPage = () => (
     title={texts.serviceTitle}
     lead={texts.serviceLead}
     read={(question, signal) => operator.audit(question, { signal })}
+    readNames={(signal) => operator.auditNames({ signal })}
     verify={() => operator.verifyAudit()}
   />
 );
@@ -48,6 +60,7 @@ interface AuditProps {
   readonly lead: string;
   readonly accountId?: string;
   readonly read: (question: AuditQuestion, signal: AbortSignal) => Promise<Page_>;
+  readonly readNames: (signal: AbortSignal) => Promise<AuditNames>;
   readonly verify: () => Promise<AuditVerification>;
 }
 
@@ -68,7 +81,10 @@ function useNewer(accountId: string | undefined): [isNewer: boolean, seen: () =>
 
 const AUDITED: ReadonlySet<Topic> = new Set(['account', 'apps', 'keys', 'config', 'members', 'reviews', 'users', 'me']);
 
-function Audit({ title, lead, accountId, read, verify }: AuditProps) {
+const NO_NAMES: AuditNames = { actors: [], targets: [], complete: true };
+
+function Audit({ title, lead, accountId, read, readNames, verify }: AuditProps) {
+  const names = useResource(`audit names ${accountId ?? ''}`, readNames);
   const { state: filters, change: setFilters } = useQuery(AUDIT_FILTERS);
   const [isVerifying, setVerifying] = useState(false);
   const [round, setRound] = useState(0);
@@ -80,7 +96,7 @@ function Audit({ title, lead, accountId, read, verify }: AuditProps) {
   };
   return (
     <Page title={title} lead={lead} actions={<Button onClick={() => setVerifying(true)}>{texts.verify}</Button>}>
-      <FilterBar filters={filters} onFilters={setFilters} withApp={accountId !== undefined} />
+      <FilterBar filters={filters} onFilters={setFilters} names={names.data ?? NO_NAMES} />
       <Card
         title={texts.entries}
         actions={

@@ -1,5 +1,6 @@
 import { anyText, oneOf, type QueryState } from '../../address/use-query.ts';
-import type { AuditQuestion } from '../../api/panel.ts';
+import type { AuditNames, AuditQuestion } from '../../api/panel.ts';
+import { shownName } from '../../../src/text/shown-name.ts';
 import { audit as texts } from '../../text/audit.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
 
@@ -12,18 +13,17 @@ export const AUDIT_FILTERS = {
   actor: anyText(600),
   group: oneOf('', ...Object.keys(texts.groups), OTHER),
   action: anyText(60),
-  app: anyText(20),
+  target: anyText(60),
   from: anyText(10),
   to: anyText(10),
 };
 type Filters = QueryState<typeof AUDIT_FILTERS>;
-const NO_FILTERS: Filters = { actor: '', group: '', action: '', app: '', from: '', to: '' };
+const NO_FILTERS: Filters = { actor: '', group: '', action: '', target: '', from: '', to: '' };
 
 /** Whether anything is asked for, or is being typed. */
 export const isFiltered = (filters: Filters): boolean => Object.values(filters).some((value) => value !== '');
 
 const PAGE = 50;
-const APP_ID = /^[a-z0-9]{20}$/;
 
 /** The instant at which a day of the browser begins; undefined where the text is no such day. */
 function beginningOf(day: string, daysLater = 0): string | undefined {
@@ -35,7 +35,7 @@ function beginningOf(day: string, daysLater = 0): string | undefined {
 }
 
 /** What the filters ask for; a field that is not whole yet asks for nothing. */
-export function questionOf({ actor, group, action, app, from, to }: Filters): AuditQuestion {
+export function questionOf({ actor, group, action, target, from, to }: Filters): AuditQuestion {
   const asked = group === OTHER ? action.trim() : group;
   const since = beginningOf(from);
   const until = beginningOf(to, 1);
@@ -43,7 +43,7 @@ export function questionOf({ actor, group, action, app, from, to }: Filters): Au
     limit: PAGE,
     ...(actor.trim() !== '' && { actor: actor.trim() }),
     ...(asked !== '' && { action: asked }),
-    ...(APP_ID.test(app.trim()) && { appId: app.trim() }),
+    ...(target.startsWith('app:') ? { appId: target.slice(4) } : target !== '' && { target }),
     ...(since !== undefined && { from: since }),
     ...(until !== undefined && { to: until }),
   };
@@ -52,25 +52,42 @@ export function questionOf({ actor, group, action, app, from, to }: Filters): Au
 interface FilterBarProps {
   readonly filters: Filters;
   readonly onFilters: (part: Partial<Filters>) => void;
-  /** Whether one can ask for an app: the audit of the service is about none. */
-  readonly withApp: boolean;
+  /** Whom and what one can ask for; empty until it is read. */
+  readonly names: AuditNames;
 }
 
-export function FilterBar({ filters, onFilters: set, withApp }: FilterBarProps) {
-  const { actor, group, action, app, from, to } = filters;
-  const isAppWhole = app.trim() === '' || APP_ID.test(app.trim());
+type Option = readonly [value: string, label: string];
+
+/** The known ones by name, and the one that a link asks for. */
+function optionsOf(any: string, known: AuditNames['actors'], asked: string): readonly Option[] {
+  const named = known.map(({ id, name }): Option => [id, labelOf(id, name)]);
+  const isKnown = asked === '' || known.some(({ id }) => id === asked);
+  return [['', any], ...(isKnown ? [] : [[asked, asked] as const]), ...named];
+}
+
+/** A person by name alone; others with what they are. */
+function labelOf(id: string, name: string | undefined): string {
+  const kind = id.slice(0, Math.max(0, id.indexOf(':'))) || id;
+  const says = (texts.actors as Readonly<Record<string, string>>)[kind] ?? kind;
+  const shown = shownName(name ?? '', id.slice(kind.length + 1));
+  return kind === 'user' ? shown : `${says} ${shown}`;
+}
+
+export function FilterBar({ filters, onFilters: set, names }: FilterBarProps) {
+  const { actor, group, action, target, from, to } = filters;
+  const said = texts.filters;
   return (
-    <div class="toolbar" role="search" aria-label={texts.filters.label}>
+    <div class="toolbar" role="search" aria-label={said.label}>
       <Select
-        label={texts.filters.action}
+        label={said.action}
         value={group}
         options={[['', texts.anyAction], ...Object.entries(texts.groups), [OTHER, texts.otherAction]]}
         onValue={(chosen) => set({ group: chosen, action: '' })}
       />
       {group === OTHER && (
         <TextField
-          label={texts.filters.exactly}
-          placeholder={texts.filters.exactlyHint}
+          label={said.exactly}
+          placeholder={said.exactlyHint}
           value={action}
           onValue={(typed) => set({ action: typed })}
           maxLength={60}
@@ -79,36 +96,27 @@ export function FilterBar({ filters, onFilters: set, withApp }: FilterBarProps) 
           autofocus
         />
       )}
-      <TextField
-        label={texts.filters.actor}
-        placeholder={texts.filters.actorHint}
-        grow
+      <Select
+        label={said.actor}
         value={actor}
-        onValue={(typed) => set({ actor: typed })}
-        maxLength={600}
-        autocomplete="off"
-        spellcheck={false}
+        options={optionsOf(said.anybody, names.actors, actor)}
+        onValue={(chosen) => set({ actor: chosen })}
       />
-      {withApp && (
-        <TextField
-          label={texts.filters.app}
-          fault={isAppWhole ? undefined : texts.filters.appFault}
-          value={app}
-          onValue={(typed) => set({ app: typed })}
-          maxLength={20}
-          autocomplete="off"
-          spellcheck={false}
-        />
-      )}
-      <TextField label={texts.filters.from} type="date" value={from} onValue={(day) => set({ from: day })} />
+      <Select
+        label={said.target}
+        value={target}
+        options={optionsOf(said.anything, names.targets, target)}
+        onValue={(chosen) => set({ target: chosen })}
+      />
+      <TextField label={said.from} type="date" value={from} onValue={(day) => set({ from: day })} />
       <TextField
-        label={texts.filters.to}
+        label={said.to}
         type="date"
         value={to}
         onValue={(day) => set({ to: day })}
-        fault={from !== '' && to !== '' && to < from ? texts.filters.order : undefined}
+        fault={from !== '' && to !== '' && to < from ? said.order : undefined}
       />
-      {isFiltered(filters) && <Button onClick={() => set(NO_FILTERS)}>{texts.filters.clear}</Button>}
+      {isFiltered(filters) && <Button onClick={() => set(NO_FILTERS)}>{said.clear}</Button>}
     </div>
   );
 }

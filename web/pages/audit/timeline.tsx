@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditEntry, AuditPage } from '../../api/panel.ts';
-import { Link } from '../../shell/link.tsx';
-import { pathOfApp } from '../../shell/router.ts';
 import { audit as texts } from '../../text/audit.ts';
 import { common } from '../../text/common.ts';
-import { Actor } from '../../ui/actor.tsx';
+import { Named } from '../../ui/actor.tsx';
 import { Button } from '../../ui/controls.tsx';
 import { Time } from '../../ui/page.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
@@ -73,35 +71,47 @@ export function Timeline({ read, empty, accountId }: TimelineProps) {
   );
 }
 
+/** Details that tell what the target says by its name. */
+const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
+
 /** One entry in words. */
 export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: string | undefined }) {
-  const { at, actor, action, appId, detail } = entry;
-  const told = Object.entries(detail);
+  const { at, actor, actorName, action, target, targetName, detail } = entry;
+  const told = Object.entries(detail).filter(([name]) => !OF_TARGETS.has(name));
+  const isAccount = target === undefined || target.startsWith('account:') || target === actor;
+  // A daemon is its app.
+  const isItself = isAccount || target === actor.replace(/^device:/, 'app:');
   return (
     <li>
       <span class="quiet">
         <Time at={at} />
       </span>
       <div>
-        <Actor of={actor} /> {texts.actions[action] ?? action}
-        {appId !== undefined && accountId !== undefined && (
-          <>
-            {' '}
-            <Link to={pathOfApp(accountId, appId)} class="mono">
-              {appId}
-            </Link>
-          </>
-        )}
+        <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
+        {texts.actions[action] ?? action} {!isItself && <Named of={target} name={targetName} accountId={accountId} />}
         {told.length > 0 && (
           <div class="quiet small">
-            {told.map(([name, value]) => (
+            {told.map(([name, value], index) => (
               <span key={name}>
-                {name}: <bdi>{String(value)}</bdi>{' '}
+                {index > 0 && ' · '}
+                {inWords(name, value)}
               </span>
             ))}
           </div>
         )}
       </div>
     </li>
+  );
+}
+
+/** A detail as people say it: `evidenceLevel: full` is "evidence level full", `enabled: false` is "not enabled". */
+function inWords(name: string, value: unknown) {
+  const words = texts.fields[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  if (value === true) return words;
+  if (value === false) return `${texts.not} ${words}`;
+  return (
+    <>
+      {words} <bdi>{String(value)}</bdi>
+    </>
   );
 }

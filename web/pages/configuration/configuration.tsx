@@ -10,6 +10,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Card, Page, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
 import { Timeline } from '../audit/timeline.tsx';
+import { TestCollector } from './collector-test.tsx';
 import { ConfigurationForm } from './form.tsx';
 import { Revisions } from './revisions.tsx';
 import { RolloutDetail } from './rollout.tsx';
@@ -51,6 +52,9 @@ export function ConfigurationPage({ accountId }: PageProps) {
                     </span>
                   )}
                   <RolloutDetail accountId={accountId} />
+                  {isOwner && data.entitlement === 'enterprise' && (
+                    <TestCollector accountId={accountId} stored={data} />
+                  )}
                 </div>
               </Card>
             </div>

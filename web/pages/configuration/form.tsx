@@ -186,7 +186,7 @@ function HeaderField({ draft, set, fault, isStored }: HeaderFieldProps) {
   const [isShown, setShown] = useState(false);
   const id = useId();
   const choices = [
-    ['keep', texts.headerKeep],
+    ['keep', isStored ? texts.headerKeep : texts.headerNone],
     ['replace', texts.headerReplace],
     ...(isStored ? ([['remove', texts.headerRemove]] as const) : []),
   ] as const;

@@ -3,7 +3,7 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfApp, pathOfApps } from '../../shell/router.ts';
 import { configuration as texts } from '../../text/configuration.ts';
-import { Shares, Time } from '../../ui/page.tsx';
+import { Name, Shares, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 
@@ -45,6 +45,7 @@ export function RolloutBar({ accountId }: { accountId: string }) {
 
 interface Troubled {
   readonly appId: string;
+  readonly name?: string | undefined;
   readonly error: string;
   readonly at: string;
   readonly emptied?: boolean;
@@ -62,9 +63,9 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
         {
           name: texts.latestColumns.app,
           names: true,
-          cell: ({ appId }) => (
-            <Link to={pathOfApp(accountId, appId)} class="mono">
-              {appId}
+          cell: ({ appId, name = '' }) => (
+            <Link to={pathOfApp(accountId, appId)}>
+              <Name otherwise={appId}>{name}</Name>
             </Link>
           ),
         },

@@ -139,14 +139,17 @@ function Search({ text }: { text: string }) {
               {app && (
                 <li>
                   {texts.app}{' '}
-                  <Link to={pathOfApp(app.accountId, app.appId)} class="mono">
-                    {app.appId}
+                  <Link to={pathOfApp(app.accountId, app.appId)}>
+                    <Name otherwise={app.appId}>{app.name ?? ''}</Name>
                   </Link>
                 </li>
               )}
               {user && (
                 <li>
-                  {texts.user} <Link to={pathOfOperator('users')}>{texts.toUsers}</Link>
+                  {texts.user}{' '}
+                  <Link to={`${pathOfOperator('users')}?user=${user.userId}`}>
+                    <Name otherwise={user.userId}>{user.name ?? ''}</Name>
+                  </Link>
                 </li>
               )}
               {accounts.map(({ accountId, name }) => (

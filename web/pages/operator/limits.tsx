@@ -6,7 +6,7 @@ import { Link } from '../../shell/link.tsx';
 import { pathOfAccount } from '../../shell/router.ts';
 import { formatCount, formatInstant } from '../../text/format.ts';
 import { limits as texts } from '../../text/operator.ts';
-import { Card, Page, Time } from '../../ui/page.tsx';
+import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Gauge } from './gauge.tsx';
@@ -43,9 +43,9 @@ export function LimitsPage() {
                   {
                     name: columns.account,
                     names: true,
-                    cell: ({ accountId }) => (
-                      <Link to={pathOfAccount(accountId)} class="mono">
-                        {accountId}
+                    cell: ({ accountId, name = '' }) => (
+                      <Link to={pathOfAccount(accountId)}>
+                        <Name otherwise={accountId}>{name}</Name>
                       </Link>
                     ),
                   },
@@ -63,9 +63,9 @@ export function LimitsPage() {
                   {
                     name: columns.by,
                     cell: ({ refusedBy }) =>
-                      refusedBy.map(({ keyId, operation, refused }) => (
+                      refusedBy.map(({ keyId, keyName = '', operation, refused }) => (
                         <div key={`${keyId} ${operation}`}>
-                          <code>{keyId}</code> <code>{operation}</code> {formatCount(refused)}
+                          <Name otherwise={keyId}>{keyName}</Name> <code>{operation}</code> {formatCount(refused)}
                         </div>
                       )),
                   },

@@ -9,7 +9,7 @@ const RANK: Readonly<Record<Severity, number>> = { critical: 0, high: 1, medium:
 const ageOf = ({ receivedAt, at, entryId }: ReviewEntry): string => `${receivedAt} ${at} ${entryId}`;
 const compared = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** The gravest first, and of these the oldest. */
+/** The most severe first, and of these the oldest. */
 export const inTriageOrder = (entries: readonly ReviewEntry[], severity: '' | Severity): readonly ReviewEntry[] =>
   entries
     .filter((entry) => severity === '' || entry.severity === severity)

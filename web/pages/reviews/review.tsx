@@ -8,7 +8,7 @@ import { reviews as texts } from '../../text/reviews.ts';
 import { Badge, Button, TextArea } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
-import { Time } from '../../ui/page.tsx';
+import { Name, Time } from '../../ui/page.tsx';
 import type { Status } from './order.ts';
 
 const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
@@ -50,8 +50,8 @@ export function Review({ accountId, entry, isChosen, position, size, onFocus, on
         </span>
         <span class="quiet small">
           {texts.found} <Time at={at} /> · {texts.received} <Time at={receivedAt} /> · {texts.app}{' '}
-          <Link to={pathOfApp(accountId, appId)} class="mono">
-            {appId}
+          <Link to={pathOfApp(accountId, appId)}>
+            <Name otherwise={appId}>{entry.appName ?? ''}</Name>
           </Link>
         </span>
       </div>
