@@ -91,10 +91,9 @@ export const readPanelBackup = handle(
   backupOf(request, backups, ['Content-Disposition', 'attachment; filename="muster.backup"']),
 );
 
-/** The rollout of an account: read once for all who watch it. */
-/** GET /panel/v1/accounts/{accountId}/rollout/apps. */
-export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId }, { rollouts }) => {
-  const { revision, deliveries } = await rollouts.deliveries(accountId);
+/** GET /panel/v1/accounts/{accountId}/rollout/apps: of the same read as the rollout. */
+export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId }, { watched }) => {
+  const { revision, deliveries } = await watched.deliveries(accountId);
   const apps = deliveries.map(({ state, ...daemon }) => ({
     ...daemon,
     state: state === 'stale' ? ('silent' as const) : state,
@@ -102,6 +101,7 @@ export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId
   return { status: 200, body: { revision, apps } };
 });
 
+/** The rollout of an account: read once for all who watch it. */
 export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => ({
   status: 200,
   body: rolloutBody(await watched.rollout(accountId)),
