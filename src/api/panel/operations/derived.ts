@@ -29,6 +29,7 @@ import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUs
 import type { Route, RouteOptions } from '../../serve/route.ts';
 import { ROUTES as V1_ROUTES } from '../../v1/gateway.ts';
 import type { Services, V1Call } from '../../v1/operations/route.ts';
+import { MUCH_WORK } from '../request/much-work.ts';
 import { handle, panelRoute, type PanelRoute } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
@@ -50,9 +51,6 @@ const asOperator = <Shape extends z.core.$ZodShape, A extends Answers, Query ext
   route: Route<OperatorCall, OperatorServices, Shape, A, Query>,
   options: RouteOptions = {},
 ): PanelRoute<Shape, A, Query> => handle(operation, { ...deadlineOf(route), ...options })(route.handle);
-
-/** A read that somebody asks for, and no page by itself: it is much work. */
-const MUCH_WORK: RouteOptions = { charged: 'change' };
 
 /** The operator API knows no other of the options. */
 const deadlineOf = ({ deadlineMs }: RouteOptions): RouteOptions => (deadlineMs === undefined ? {} : { deadlineMs });
