@@ -29,6 +29,8 @@ function stepHere(): Step {
 
 let current = here();
 let step = stepHere();
+// A step without a place is then one that the browser has made.
+history.replaceState(step, '');
 let writing: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 
@@ -141,6 +143,12 @@ export function goTo(to: string, { replace = false, isDone = false } = {}): void
 }
 
 addEventListener('popstate', () => {
+  if (history.state === null) {
+    // A link within the page: it leaves nothing, and is a further step of this page.
+    step = { index: step.index + 1, scrolled: step.scrolled };
+    history.replaceState(step, '');
+    return;
+  }
   clearTimeout(writing);
   writing = undefined;
   const to = stepHere();

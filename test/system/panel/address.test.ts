@@ -241,6 +241,26 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => page.locator('main').innerText()).toContain('kept');
   });
 
+  test('the link that skips the navigation, and any other within the page, leaves nothing', async () => {
+    await at('', /Newest events/);
+    const places = page.getByRole('navigation');
+    await press(places.getByRole('link', { name: 'Apps', exact: true }));
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+    await press(places.getByRole('link', { name: 'Configuration', exact: true }));
+    await page.getByLabel('Endpoint').fill('https://typed.example.com');
+    await page.locator('.skip').focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
+    await page.evaluate('location.hash = "content"');
+    await expect.poll(() => page.evaluate('history.state?.index')).toBe(3);
+    expect(await dialog().count()).toBe(0);
+    await page.evaluate('history.go(-2)');
+    await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await press(dialog().getByRole('button', { name: 'Leave', exact: true }));
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+    expect(await dialog().count()).toBe(0);
+  });
+
   test('a secret that cannot be copied is selected, and the button says so', async () => {
     await using plain = await operatorVisit(browser, muster, 'no-clipboard@example.com');
     await plain.page.addInitScript('Object.defineProperty(navigator, "clipboard", { value: undefined })');
