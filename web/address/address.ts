@@ -185,9 +185,8 @@ export const scrolledHere = (name: string): number | undefined => restoring?.[na
 function restoreWindow(): void {
   const wanted = restoring?.[''];
   if (wanted === undefined || wanted === 0) return;
-  // The page grows as it reads.
+  // The page of before may be long enough, and this one grows as it reads.
   scrollTo(0, wanted);
-  if (Math.abs(scrollY - wanted) < 2 && restoring) restoring = { ...restoring, '': 0 };
 }
 
 addEventListener(

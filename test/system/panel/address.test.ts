@@ -102,6 +102,28 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.setViewportSize(DESKTOP);
   });
 
+  test('a page that reads slowly is as far scrolled after Back from a longer one', async () => {
+    await page.setViewportSize({ width: 1280, height: 500 });
+    const scrolled = () => page.evaluate('scrollY');
+    await at('/audit', /created an app/);
+    await page.evaluate('scrollTo(0, 700)');
+    await expect.poll(() => page.evaluate('history.state.scrolled[""]')).toBe(700);
+    await press(page.getByRole('navigation').getByRole('link', { name: 'Configuration', exact: true }));
+    await expect.poll(() => page.evaluate('document.documentElement.scrollHeight')).toBeGreaterThan(1300);
+    let read: (() => void) | undefined;
+    await page.route(/\/audit\?/, async (route) => {
+      await new Promise<void>((resolve) => (read = resolve));
+      await route.continue();
+    });
+    await page.goBack();
+    await expect.poll(() => read).toBeDefined();
+    await expect.poll(scrolled).toBeLessThan(400);
+    read?.();
+    await expect.poll(scrolled).toBe(700);
+    await page.unroute(/\/audit\?/);
+    await page.setViewportSize(DESKTOP);
+  });
+
   test('on paper every row stands, and no navigation', async () => {
     await at('/apps', /edge-0/);
     expect(await rows().count()).toBeLessThan(APPS);
