@@ -242,6 +242,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await page.getByLabel('Endpoint').inputValue()).toBe('https://typed.example.com');
     await page.goBack();
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Stay here');
     expect(page.url()).toContain('/configuration');
     await press(dialog().getByRole('button', { name: 'Leave', exact: true }));
     await expect.poll(() => page.url()).toContain('/apps');
