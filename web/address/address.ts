@@ -121,6 +121,9 @@ function guarded(isDone: boolean, leave: () => void): void {
   else ask(leave);
 }
 
+/** Leaves by another way than a page of the panel, such as the sign-out; asks first where something would be lost. */
+export const leaveBy = (leave: () => void): void => guarded(false, leave);
+
 /**
  * Goes to a page of the panel.
  * @param options `replace` adds no step to the history; `isDone` asks nothing: what the page held is saved

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { goTo } from '../address/address.ts';
+import { goTo, leaveBy } from '../address/address.ts';
 import { useAddress } from '../address/use-address.ts';
 import { ApiError, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
@@ -76,12 +76,13 @@ function SignedIn({ route }: { route: Route }) {
   }, [me, isRefused, live, accountId, route]);
 
   if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
-  const signOut = (): void => {
-    meApi.signOut().then(
-      ({ providerUrl }) => leave('signed-out', providerUrl),
-      () => say('The sign-out did not reach the service: try it again.'),
-    );
-  };
+  const signOut = (): void =>
+    leaveBy(() => {
+      meApi.signOut().then(
+        ({ providerUrl }) => leave('signed-out', providerUrl),
+        () => say('The sign-out did not reach the service: try it again.'),
+      );
+    });
   const account = me.accounts.find((one) => one.accountId === accountId);
   return (
     <SessionProvider value={{ me, live, reloadMe, go: goTo, say, signOut }}>

@@ -240,6 +240,9 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await press(dialog().getByRole('button', { name: 'Stay here' }));
     expect(await page.getByLabel('Endpoint').inputValue()).toBe('https://typed.example.com');
+    await press(button('Sign out'));
+    await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await press(dialog().getByRole('button', { name: 'Stay here' }));
     await page.goBack();
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Stay here');
