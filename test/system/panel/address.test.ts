@@ -320,6 +320,18 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => tab.locator('body').innerText()).toContain('Muster was updated');
   });
 
+  test('a search whose file does not come says so, and is asked for again', async () => {
+    await using open = await operatorVisit(browser, muster, 'no-finder@example.com');
+    const { page: tab } = open;
+    await tab.route(/\/assets\/finder-[^/]+\.js$/, (route) => route.abort());
+    await openPage(tab, muster, `/accounts/${account.accountId}`, /Newest events/);
+    await tab.keyboard.press('Control+k');
+    await expect.poll(() => tab.locator('.toasts').innerText()).toContain('cannot be reached');
+    await tab.unroute(/\/assets\/finder-[^/]+\.js$/);
+    await tab.keyboard.press('Control+k');
+    await tab.getByRole('combobox').waitFor();
+  });
+
   test('a viewer sees no dialog that makes something, by any address', async () => {
     const viewer = await memberVisit();
     await using _ = viewer;
