@@ -17,7 +17,7 @@ import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
 import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
-import { leave } from './return.ts';
+import { forgetReturn, leave } from './return.ts';
 import { roleOn, SessionProvider } from './session.tsx';
 import { takeUpdated } from './update.ts';
 import { Toasts, useToasts } from './toasts.tsx';
@@ -56,11 +56,14 @@ function SignedIn({ route }: { route: Route }) {
     preloadPage(route.page);
     reloadMe();
   }, [reloadMe]);
+  const isRefused = me?.session.secondFactorRequired === true;
+  const isKnown = me !== undefined && !isRefused;
+  useEffect(() => {
+    if (isKnown && route.page !== 'home') forgetReturn();
+  }, [isKnown, route]);
   useEffect(() => {
     if (takeUpdated()) say(navigation.updated);
   }, [say]);
-  const isRefused = me?.session.secondFactorRequired === true;
-  const isKnown = me !== undefined && !isRefused;
   useEffect(() => {
     if (!isKnown) return undefined;
     // The stream says that a right was lost or the session has ended; reading the user tells which.

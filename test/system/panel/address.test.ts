@@ -195,6 +195,15 @@ describe.skipIf(chromium === undefined)(title, () => {
     }
   });
 
+  test('a page that was left is not returned to once the person has gone on', async () => {
+    const left = { why: 'ended', page: `/accounts/${account.accountId}/keys?new=key` };
+    await page.evaluate(`sessionStorage.setItem('muster-return', ${JSON.stringify(JSON.stringify(left))})`);
+    await at('/usage', /Daemon-nights/);
+    await press(page.locator('.sidebar .brand'));
+    await expect.poll(() => new URL(page.url()).pathname).not.toMatch(/usage|^\/$/);
+    expect(page.url()).not.toContain('keys');
+  });
+
   test('the account is named above the navigation and in the title, and a switcher leads to another one', async () => {
     await at('/configuration', /Endpoint/);
     await expect.poll(() => page.title()).toBe('Configuration · Acme Production · Muster');
