@@ -225,6 +225,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     };
     await find('edge-077', /edge-077/);
     await page.getByRole('heading', { name: 'edge-077' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await dialog().getByRole('combobox').fill('usage');
+    await dialog().getByRole('option', { name: /Usage/ }).waitFor();
+    await dialog()
+      .getByRole('combobox')
+      .dispatchEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true });
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { name: 'edge-077' }).waitFor();
     await find('review', /Review queue/);
     await page.getByRole('heading', { name: 'Review queue' }).waitFor();
     await find('create an api', /Create an API key/);
