@@ -149,6 +149,16 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await rows().first().innerText()).toMatch(/failed/);
   });
 
+  test('a filter by what daemons do says that it could not be read, rather than that none fits', async () => {
+    const answer = { status: 503, json: { error: { code: 'overloaded', message: 'Too busy.' } } };
+    await page.route(/\/rollout\/apps$/, (route) => route.fulfill(answer));
+    await at('/apps?configuration=failed', /Too busy/);
+    expect(await page.locator('main').innerText()).not.toContain('No app fits');
+    await page.unroute(/\/rollout\/apps$/);
+    await press(button('Try again'));
+    await expect.poll(() => rows().first().innerText()).toMatch(/failed/);
+  });
+
   test('the other pages keep their state in the address, too', async () => {
     await at('/audit', /created an app/);
     await page.getByLabel('Action').selectOption('key.');
