@@ -51,6 +51,15 @@ const asAnsweredThen = (audit: object): readonly string[] =>
     }),
   });
 
+/** A review queue without the names of now, which answers of then had not. */
+const withoutAppNames = (queue: object): object => ({
+  ...queue,
+  entries: (queue as { entries: readonly { appName?: string }[] }).entries.map(({ appName, ...asThen }) => {
+    expect(appName).toEqual(expect.any(String));
+    return asThen;
+  }),
+});
+
 interface Opened extends AsyncDisposable {
   readonly muster: Muster;
   readonly store: Store;
@@ -131,7 +140,7 @@ for (const { name, made, isRestored, start } of WAYS) {
       expect((await ask(lived.apiKey, 'GET /v1/apps')).body).toEqual(lived.apps);
       // That program listed entries of one instant by chance.
       expect(asAnsweredThen(await operator(`/accounts/${accountId}/audit?limit=1000`))).toEqual(byRequest(lived.audit));
-      expect(await operator(`/accounts/${accountId}/review-queue`)).toEqual(lived.reviews);
+      expect(withoutAppNames(await operator(`/accounts/${accountId}/review-queue`))).toEqual(lived.reviews);
       const { accounts, total } = await operator('/usage?month=2026-03');
       expect({ accounts, total }).toEqual({ accounts: lived.usage.accounts, total: lived.usage.total });
     });

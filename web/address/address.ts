@@ -29,6 +29,8 @@ function stepHere(): Step {
 
 let current = here();
 let step = stepHere();
+// A step without a place is then one that the browser has made.
+history.replaceState(step, '');
 let writing: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 
@@ -119,6 +121,9 @@ function guarded(isDone: boolean, leave: () => void): void {
   else ask(leave);
 }
 
+/** Leaves by another way than a page of the panel, such as the sign-out; asks first where something would be lost. */
+export const leaveBy = (leave: () => void): void => guarded(false, leave);
+
 /**
  * Goes to a page of the panel.
  * @param options `replace` adds no step to the history; `isDone` asks nothing: what the page held is saved
@@ -141,6 +146,12 @@ export function goTo(to: string, { replace = false, isDone = false } = {}): void
 }
 
 addEventListener('popstate', () => {
+  if (history.state === null) {
+    // A link within the page: it leaves nothing, and is a further step of this page.
+    step = { index: step.index + 1, scrolled: step.scrolled };
+    history.replaceState(step, '');
+    return;
+  }
   clearTimeout(writing);
   writing = undefined;
   const to = stepHere();
@@ -177,9 +188,8 @@ export const scrolledHere = (name: string): number | undefined => restoring?.[na
 function restoreWindow(): void {
   const wanted = restoring?.[''];
   if (wanted === undefined || wanted === 0) return;
-  // The page grows as it reads.
+  // The page of before may be long enough, and this one grows as it reads.
   scrollTo(0, wanted);
-  if (Math.abs(scrollY - wanted) < 2 && restoring) restoring = { ...restoring, '': 0 };
 }
 
 addEventListener(

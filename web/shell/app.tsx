@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { goTo } from '../address/address.ts';
+import { goTo, leaveBy } from '../address/address.ts';
 import { useAddress } from '../address/use-address.ts';
 import { ApiError, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
@@ -17,7 +17,7 @@ import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
 import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
-import { leave } from './return.ts';
+import { forgetReturn, leave } from './return.ts';
 import { roleOn, SessionProvider } from './session.tsx';
 import { takeUpdated } from './update.ts';
 import { Toasts, useToasts } from './toasts.tsx';
@@ -56,11 +56,14 @@ function SignedIn({ route }: { route: Route }) {
     preloadPage(route.page);
     reloadMe();
   }, [reloadMe]);
+  const isRefused = me?.session.secondFactorRequired === true;
+  const isKnown = me !== undefined && !isRefused;
+  useEffect(() => {
+    if (isKnown && route.page !== 'home') forgetReturn();
+  }, [isKnown, route]);
   useEffect(() => {
     if (takeUpdated()) say(navigation.updated);
   }, [say]);
-  const isRefused = me?.session.secondFactorRequired === true;
-  const isKnown = me !== undefined && !isRefused;
   useEffect(() => {
     if (!isKnown) return undefined;
     // The stream says that a right was lost or the session has ended; reading the user tells which.
@@ -76,12 +79,13 @@ function SignedIn({ route }: { route: Route }) {
   }, [me, isRefused, live, accountId, route]);
 
   if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
-  const signOut = (): void => {
-    meApi.signOut().then(
-      ({ providerUrl }) => leave('signed-out', providerUrl),
-      () => say('The sign-out did not reach the service: try it again.'),
-    );
-  };
+  const signOut = (): void =>
+    leaveBy(() => {
+      meApi.signOut().then(
+        ({ providerUrl }) => leave('signed-out', providerUrl),
+        () => say('The sign-out did not reach the service: try it again.'),
+      );
+    });
   const account = me.accounts.find((one) => one.accountId === accountId);
   return (
     <SessionProvider value={{ me, live, reloadMe, go: goTo, say, signOut }}>

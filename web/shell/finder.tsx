@@ -46,6 +46,8 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
     go(to);
   };
   const press = (event: KeyboardEvent): void => {
+    // Enter ends a word of an input method, and the arrows choose one.
+    if (event.isComposing) return;
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const chosen = found[at];
     if (by !== undefined && found.length > 0) setIndex((at + by + found.length) % found.length);

@@ -46,7 +46,15 @@ export function Frame({
   const current = (page: string) => (isCurrent(route, page) ? 'page' : undefined);
   return (
     <div class="shell">
-      <a class="button primary skip" href="#content">
+      <a
+        class="button primary skip"
+        href="#content"
+        onClick={(event) => {
+          // A fragment would be a step of the history.
+          event.preventDefault();
+          document.querySelector<HTMLElement>('#content')?.focus();
+        }}
+      >
         {common.skip}
       </a>
       <div class="topbar">

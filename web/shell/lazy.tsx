@@ -2,16 +2,27 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Finder as FinderComponent } from './finder.tsx';
 import type { KeySheet as KeySheetComponent } from './key-sheet.tsx';
+import { common } from '../text/common.ts';
+import { useSession } from './session.tsx';
+import { isUpdated, reloadUpdated } from './update.ts';
 
 /* Dialogs that are loaded when they are first opened. */
 
-function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+function lazily<Props extends { readonly onClose: () => void }>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
   return function Lazy(props: Props) {
+    const { say } = useSession();
     const [Loaded, setLoaded] = useState<ComponentType<Props>>();
     useEffect(() => {
       load().then(
         (component) => setLoaded(() => component),
-        () => undefined,
+        async () => {
+          if (await isUpdated()) return reloadUpdated();
+          // Closed, it can be opened again.
+          props.onClose();
+          say(common.failed.unreachable);
+        },
       );
     }, []);
     return Loaded ? <Loaded {...props} /> : null;

@@ -26,7 +26,7 @@ export function LeaveDialog() {
         >
           {texts.leave}
         </Button>
-        <Button kind="primary" onClick={stay}>
+        <Button kind="primary" autofocus onClick={stay}>
           {texts.stay}
         </Button>
       </div>

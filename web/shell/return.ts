@@ -33,6 +33,9 @@ export const whyLeft = (): Why | undefined => left().why;
 
 const NO_RETURN = new Set(['home', 'unknown', 'sign-in', 'link', 'proved']);
 
+/** Forgets it: the person is signed in, and has gone on by another way. */
+export const forgetReturn = (): void => sessionStorage.removeItem(PLACE);
+
 /** The page that was left, once; undefined where there is none. */
 export function takeReturn(): string | undefined {
   const { page } = left();

@@ -110,9 +110,10 @@ export const OPERATIONS = [
   unlinkProvider,
   readOverview,
   readAccountRate,
+  // Before the paths with an app's id: `batch` is none.
+  changeApps,
   listPanelApps,
   readPanelApp,
-  changeApps,
   readConfiguration,
   storeConfiguration,
   listConfigurationRevisions,

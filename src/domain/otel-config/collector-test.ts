@@ -1,5 +1,5 @@
 import type { Sections } from '../../metrics/instruments/sections.ts';
-import { expectAsFound, type Expectation } from '../../store/port.ts';
+import { expectAsFound, expectUnchanged, type Expectation } from '../../store/port.ts';
 import type { Caller } from '../apps/own-app.ts';
 import { namesStored } from '../audit/names.ts';
 import type { EgressOutcome, GuardedEgress } from '../egress/guarded-egress.ts';
@@ -107,7 +107,8 @@ export function createCollectorTests(deps: CollectorTestDeps): CollectorTests {
 
 /**
  * Takes the turn of the account over all replicas: the instant of the last test stands in a record, and its commit
- * expects the session and the role that allow the test.
+ * expects the session and the role that allow the test, and the configuration that it tries: nothing is sent of one that
+ * was purged before (O10).
  */
 async function begun(deps: CollectorTestDeps, { accountId, authority, origin }: Caller): Promise<OtelRecord> {
   const key = KEYS.collectorTest(accountId);
@@ -116,8 +117,8 @@ async function begun(deps: CollectorTestDeps, { accountId, authority, origin }: 
     const relied: readonly Expectation[] = (await origin.guard?.(reader)) ?? [];
     const { account, expect } = await authorisedBy(reader, accountId, authority);
     if (account.record.entitlement !== 'enterprise') throw new Refusal('enterprise_required');
-    const otel = (await account.otel())?.record;
-    if (!otel?.config?.endpoint) throw new Refusal('conflict', 'No address of a collector is stored.');
+    const otel = await account.otel();
+    if (!otel?.record.config?.endpoint) throw new Refusal('conflict', 'No address of a collector is stored.');
     const entry = await deps.store.get(key);
     const before = entry && parseRecord(KEYS.collectorTest, entry);
     const now = deps.clock.now();
@@ -125,15 +126,15 @@ async function begun(deps: CollectorTestDeps, { accountId, authority, origin }: 
     deps.quotas.refuseAtQuota(origin, { accountId, action: 'otel.tested', writeClass: 'growth' });
     refuseLate(deps, origin);
     const { outcome } = await deps.store.commit({
-      expect: [expectAsFound(key, before), ...unlike(expect, relied), ...relied],
+      expect: [expectAsFound(key, before), expectUnchanged(otel), ...unlike(expect, relied), ...relied],
       write: [put(key, { ...before?.record, at: now })],
       writeClass: 'growth',
       quiet: true,
     });
     if (outcome === 'committed') {
       const told = { actor: origin.actor, ...requestFields(origin), client: origin.client };
-      deps.log.info({ ...told, accountId, revision: otel.revision }, 'a test of the collector begins');
-      return otel;
+      deps.log.info({ ...told, accountId, revision: otel.record.revision }, 'a test of the collector begins');
+      return otel.record;
     }
     await beforeAnotherAttempt(deps, attempt, origin.deadline);
   }

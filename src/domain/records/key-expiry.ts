@@ -39,6 +39,10 @@ export const isExpiredSecret = (record: ApiKeyRecord, hash: string, now: number)
 export const isMadeBy = (record: ApiKeyRecord, userId: string, now: number): boolean =>
   [record, workingFormer(record, now)].some((secret) => secret?.createdBy === `user:${userId}`);
 
+/** A17: whether a secret by which the key works was made by nobody who is known as a user. */
+export const isOfNobodyKnown = (record: ApiKeyRecord, now: number): boolean =>
+  [record, workingFormer(record, now)].some((secret) => secret && secret.createdBy?.startsWith('user:') !== true);
+
 /** The record with an expiry that is no later than this; one that it has stays where that is earlier. */
 export function endingBy(record: ApiKeyRecord, expiresAt: number): ApiKeyRecord {
   const earlier = Math.min(record.expiring?.expiresAt ?? Infinity, expiresAt);

@@ -9,6 +9,7 @@ import { RECORD_CHANGES } from '../records/record-changes.ts';
 import { FORMAT } from '../records/store-records.ts';
 import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.ts';
 import { greatestSkewMs, judgeClocks, outvoted, type JudgedClocks } from './clock-skew.ts';
+import { refuseNewerFormat } from './format.ts';
 import { HeardClocks } from './heard-clocks.ts';
 import type { replicaMetrics } from './metrics.ts';
 import { ComparedTokens, type OperatorToken } from './operator-tokens.ts';
@@ -164,8 +165,9 @@ class Registry implements Replicas {
     const held = await this.#deps.store.hold(KEYS.replica(this.#deps.replicaId), value, TTL_MS);
     // The key is taken by its own earlier record, whose answer was lost, until that expires: `round` tries again soon.
     if (held === 'taken') return undefined;
-    // A replica that has not joined is not registered.
-    const missing = await this.#join(numbers).catch(async (error: unknown) => {
+    // A replica that has not joined is not registered, and a format that was raised while it was away is not its own.
+    const joined = refuseNewerFormat(this.#deps.store).then(() => this.#join(numbers));
+    const missing = await joined.catch(async (error: unknown) => {
       await held.release();
       throw error;
     });

@@ -20,8 +20,8 @@ import {
 export interface Rollouts {
   /** Reads the rollout of an account's configuration. @throws Refusal `not_found`; StoreUnavailable */
   of(accountId: string): Promise<Rollout>;
-  /** Reads what each daemon of the account does with it. @throws Refusal `not_found`; StoreUnavailable */
-  deliveries(accountId: string): Promise<{ readonly revision: number; readonly deliveries: readonly Delivery[] }>;
+  /** The same, with what each daemon does with it. @throws Refusal `not_found`; StoreUnavailable */
+  withDeliveries(accountId: string): Promise<{ readonly rollout: Rollout; readonly deliveries: readonly Delivery[] }>;
 }
 
 interface RolloutDeps {
@@ -34,9 +34,9 @@ interface RolloutDeps {
 export function createRollouts({ store, fleet, clock }: RolloutDeps, pollIntervalSeconds: number): Rollouts {
   return {
     of: async (accountId) => rolloutOf(await read(accountId)),
-    async deliveries(accountId) {
+    async withDeliveries(accountId) {
       const facts = await read(accountId);
-      return { revision: facts.revision, deliveries: deliveriesOf(facts) };
+      return { rollout: rolloutOf(facts), deliveries: deliveriesOf(facts) };
     },
   };
 

@@ -11,7 +11,7 @@ import {
   type Step,
   type Unchanged,
 } from '../mutation/step.ts';
-import { isExpiredKey, isMadeBy } from '../records/key-expiry.ts';
+import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../records/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedNow } from './roles.ts';
 
@@ -190,7 +190,7 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
       const keys = account.apiKeys().map((key) => ({ account, key }));
       made.push(...keys.filter(({ key }) => isMadeBy(key.record, userId, memory.now())));
       const isConcerned = accountId !== undefined || (await isOwner(memory, user, account));
-      if (isConcerned) unknown.push(...keys.filter(({ key }) => key.record.createdBy?.startsWith('user:') !== true));
+      if (isConcerned) unknown.push(...keys.filter(({ key }) => isOfNobodyKnown(key.record, memory.now())));
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {

@@ -80,6 +80,7 @@ onEachBackend('detections', (backend) => {
       {
         entryId: expect.stringMatching(new RegExp(`^${from.appId}-[0-9a-f]{32}$`)) as string,
         appId: from.appId,
+        appName: 'app',
         at: '2026-05-31T21:00:00.500Z',
         receivedAt: new Date(clock.now()).toISOString(),
         rule: 'exec/shell',

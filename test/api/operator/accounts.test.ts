@@ -263,7 +263,7 @@ onEachBackend('the operator API', (backend) => {
       ['PUT', '/accounts', 'GET, HEAD, POST'],
       ['DELETE', `/accounts/${NOBODY}`, 'GET, HEAD, PATCH'],
       ['PATCH', `/accounts/${NOBODY}/api-keys`, 'GET, HEAD, POST'],
-      ['GET', `/accounts/${NOBODY}/api-keys/${'a'.repeat(12)}`, 'DELETE'],
+      ['GET', `/accounts/${NOBODY}/api-keys/${'a'.repeat(12)}`, 'DELETE, PATCH'],
       ['POST', `/accounts/${NOBODY}/audit`, 'GET, HEAD'],
     ])('%s %s, with Allow: %s', async (method, path, allow) => {
       const answer = await operate(path, { method });

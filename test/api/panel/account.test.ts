@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import type { Store } from '../../../src/store/port.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { pathOf } from '../../support/panel/operation-request.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { asOperator, codeOf } from '../../support/panel/visitor.ts';
 import { call, createApp, enroll, tenant } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { wrappedStore } from '../../support/store/wrapped-store.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
 /* What people do with an account in the panel, and who may not. */
@@ -170,6 +173,28 @@ onEachBackend('an account in the panel', (backend) => {
       ['-', ...Array.from({ length: 21 }, (_, number) => `no route from ${number}`)].toSorted(),
     );
     expect(apps.filter(({ state }) => state === 'failed')).toHaveLength(21);
+  });
+
+  test('what each daemon does is read once for all who look at once, and anew after a change', async () => {
+    let lists = 0;
+    const wrapStore = (store: Store): Store =>
+      wrappedStore(store, {
+        list: async (request) => {
+          if (request.prefix.startsWith(KEYS.ack.under())) lists += 1;
+          return await store.list(request);
+        },
+      });
+    const clock = new FakeClock();
+    await using panel = await panelMuster(backend, { clock, wrapStore });
+    const { accountId, owner, viewer } = await world(panel);
+    const at = `/accounts/${accountId}`;
+    const looked = async (by = viewer) => (await ask(panel, by, `${at}/rollout/apps`)).body['revision'];
+    const before = lists;
+    expect(await Promise.all(Array.from({ length: 20 }, () => looked()))).toEqual(Array.from({ length: 20 }, () => 0));
+    expect(lists - before).toBe(1);
+    const stored = { enabled: true, endpoint: 'https://a.example.com', seen: '0' };
+    expect((await ask(panel, owner, `${at}/otel-config`, { method: 'PUT', body: stored })).status).toBe(200);
+    expect(await looked(owner)).toBe(1);
   });
 
   test('who has changed the configuration sees its rollout anew, however lately it was read', async () => {

@@ -58,6 +58,29 @@ onEachBackend('a key that another person rotates', (backend) => {
     expect([await used(panel, after.apiKey), await used(panel, second.body['apiKey'])]).toEqual([401, 200]);
   });
 
+  test('is shown as one of nobody known while the secret that the operator made works, and not after that', async () => {
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { clock });
+    const { accountId } = await tenant(panel.muster);
+    const [ann, bob] = await Promise.all(
+      ['Ann', 'Bob'].map((name) => signedIn(panel.store, { name, accounts: [{ accountId, role: 'owner' }] })),
+    );
+    if (!ann || !bob) throw new Error('nobody signed in');
+    const at = `/accounts/${accountId}`;
+    const [key] = (await ask(panel, bob, `${at}/api-keys`)).body['apiKeys'] as { keyId: string }[];
+    const keyId = String(key?.keyId);
+    const rotated = await ask(panel, bob, `${at}/api-keys/${keyId}/rotation`, {
+      method: 'POST',
+      body: { graceSeconds: 60 },
+    });
+    expect(rotated.status).toBe(201);
+    const ofNobodyKnown = async () =>
+      (await ask(panel, bob, `${at}/members/${ann.userId}/api-keys`)).body['ofNobodyKnown'];
+    expect(await ofNobodyKnown()).toMatchObject([{ keyId }]);
+    clock.advance(60_000);
+    expect(await ofNobodyKnown()).toEqual([]);
+  });
+
   test('is not rotated by a person who goes at that instant', async () => {
     const race = new BeforeCommit(KEYS.account.under());
     await using panel = await panelMuster(backend, { wrapStore: race.wrapStore });

@@ -6,12 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITS } from '../../../src/domain/limits.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { selfSigned } from '../../support/http/certificates.ts';
 import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../../support/panel/panel-users.ts';
 import { codeOf } from '../../support/panel/visitor.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { call, Muster, OPERATOR_TOKEN, tenant, type MusterOptions } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { BeforeCommit } from '../../support/store/before-commit.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
 
@@ -241,5 +243,29 @@ onEachBackend('a test of the collector', (backend) => {
     expect((await auditOf(panel, { ...account, owner: again })).body).toMatchObject({
       entries: [{ action: 'otel.tested', actor: `user:${userId}`, detail: { why: 'no-answer' } }, {}, {}, {}],
     });
+  });
+
+  test('nothing is sent of a configuration that was purged, or has another header, as the test began', async () => {
+    const race = new BeforeCommit(KEYS.collectorTest.under());
+    const clock = new FakeClock(Date.now());
+    await using panel = await panelMuster(backend, { ...OPEN, clock, wrapStore: race.wrapStore });
+    await using there = await collector();
+    const { accountId, apiKey } = await tenant(panel.muster);
+    const owner = await signedIn(panel.store, { accounts: [{ accountId, role: 'owner' }] });
+    const otel = async (method: string, authHeader?: string): Promise<void> => {
+      const body = { enabled: true, endpoint: there.url, authHeader };
+      const changed = { method, token: apiKey, ...(authHeader !== undefined && { body }) };
+      expect((await call(`${panel.muster.api}/v1/otel-config`, changed)).status).toBeLessThan(300);
+    };
+    const test = () => ask(panel, owner, `/accounts/${accountId}/otel-config/test`, { method: 'POST' });
+    await otel('PUT', `x-api-key: ${SECRET}`);
+    race.next = async () => await otel('PUT', 'x-api-key: another');
+    expect([(await test()).body['revision'], race.isDone]).toEqual([2, true]);
+    expect(there.seen).toEqual(['POST /v1/traces another']);
+    clock.advance(LIMITS.collectorTestEveryMs);
+    race.next = async () => await otel('DELETE');
+    const late = await test();
+    expect([late.status, codeOf(late), race.isDone]).toEqual([409, 'conflict', true]);
+    expect(there.seen).toHaveLength(1);
   });
 });

@@ -174,6 +174,7 @@ onEachBackend('the rollouts that stand out', (backend) => {
     const well = await rolledOut(one, ['applied']);
     const counts = (accountId: string, [applied = 0, failed = 0, pending = 0]: readonly number[]): object => ({
       accountId,
+      name: 'tenant',
       revision: 1,
       devices: applied + failed + pending,
       applied,

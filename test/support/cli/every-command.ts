@@ -12,7 +12,7 @@ export function wordsOf(command: Command): readonly string[] {
 }
 
 /** What a command needs before its words are counted. */
-const NEEDED: Readonly<Record<string, string>> = { '--count': '1', '--namespace': 'fleet' };
+const NEEDED: Readonly<Record<string, string>> = { '--count': '1', '--namespace': 'fleet', '--expires': '7d' };
 
 /** Whether a command takes any number of words. */
 export const takesAll = (command: Command): boolean => command.registeredArguments.some(({ variadic }) => variadic);

@@ -102,6 +102,28 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.setViewportSize(DESKTOP);
   });
 
+  test('a page that reads slowly is as far scrolled after Back from a longer one', async () => {
+    await page.setViewportSize({ width: 1280, height: 500 });
+    const scrolled = () => page.evaluate('scrollY');
+    await at('/audit', /created an app/);
+    await page.evaluate('scrollTo(0, 700)');
+    await expect.poll(() => page.evaluate('history.state.scrolled[""]')).toBe(700);
+    await press(page.getByRole('navigation').getByRole('link', { name: 'Configuration', exact: true }));
+    await expect.poll(() => page.evaluate('document.documentElement.scrollHeight')).toBeGreaterThan(1300);
+    let read: (() => void) | undefined;
+    await page.route(/\/audit\?/, async (route) => {
+      await new Promise<void>((resolve) => (read = resolve));
+      await route.continue();
+    });
+    await page.goBack();
+    await expect.poll(() => read).toBeDefined();
+    await expect.poll(scrolled).toBeLessThan(400);
+    read?.();
+    await expect.poll(scrolled).toBe(700);
+    await page.unroute(/\/audit\?/);
+    await page.setViewportSize(DESKTOP);
+  });
+
   test('on paper every row stands, and no navigation', async () => {
     await at('/apps', /edge-0/);
     expect(await rows().count()).toBeLessThan(APPS);
@@ -125,6 +147,16 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.getByText('Open enrollment codes').waitFor();
     await at('/apps?sort=configuration', /edge-0/);
     expect(await rows().first().innerText()).toMatch(/failed/);
+  });
+
+  test('a filter by what daemons do says that it could not be read, rather than that none fits', async () => {
+    const answer = { status: 503, json: { error: { code: 'overloaded', message: 'Too busy.' } } };
+    await page.route(/\/rollout\/apps$/, (route) => route.fulfill(answer));
+    await at('/apps?configuration=failed', /Too busy/);
+    expect(await page.locator('main').innerText()).not.toContain('No app fits');
+    await page.unroute(/\/rollout\/apps$/);
+    await press(button('Try again'));
+    await expect.poll(() => rows().first().innerText()).toMatch(/failed/);
   });
 
   test('the other pages keep their state in the address, too', async () => {
@@ -173,6 +205,15 @@ describe.skipIf(chromium === undefined)(title, () => {
     }
   });
 
+  test('a page that was left is not returned to once the person has gone on', async () => {
+    const left = { why: 'ended', page: `/accounts/${account.accountId}/keys?new=key` };
+    await page.evaluate(`sessionStorage.setItem('muster-return', ${JSON.stringify(JSON.stringify(left))})`);
+    await at('/usage', /Daemon-nights/);
+    await press(page.locator('.sidebar .brand'));
+    await expect.poll(() => new URL(page.url()).pathname).not.toMatch(/usage|^\/$/);
+    expect(page.url()).not.toContain('keys');
+  });
+
   test('the account is named above the navigation and in the title, and a switcher leads to another one', async () => {
     await at('/configuration', /Endpoint/);
     await expect.poll(() => page.title()).toBe('Configuration · Acme Production · Muster');
@@ -193,6 +234,14 @@ describe.skipIf(chromium === undefined)(title, () => {
       await dialog().getByRole('combobox').press('Enter');
     };
     await find('edge-077', /edge-077/);
+    await page.getByRole('heading', { name: 'edge-077' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await dialog().getByRole('combobox').fill('usage');
+    await dialog().getByRole('option', { name: /Usage/ }).waitFor();
+    await dialog()
+      .getByRole('combobox')
+      .dispatchEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true });
+    await page.keyboard.press('Escape');
     await page.getByRole('heading', { name: 'edge-077' }).waitFor();
     await find('review', /Review queue/);
     await page.getByRole('heading', { name: 'Review queue' }).waitFor();
@@ -218,8 +267,12 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await press(dialog().getByRole('button', { name: 'Stay here' }));
     expect(await page.getByLabel('Endpoint').inputValue()).toBe('https://typed.example.com');
+    await press(button('Sign out'));
+    await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await press(dialog().getByRole('button', { name: 'Stay here' }));
     await page.goBack();
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Stay here');
     expect(page.url()).toContain('/configuration');
     await press(dialog().getByRole('button', { name: 'Leave', exact: true }));
     await expect.poll(() => page.url()).toContain('/apps');
@@ -230,15 +283,35 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(dialog().getByRole('button', { name: 'Create' }));
     await dialog().locator('.secret code').first().waitFor();
     const asked = page.waitForEvent('dialog');
-    const reloaded = page.reload({ waitUntil: 'commit' }).catch(() => undefined);
+    // A reload of playwright's own would wait for one that does not come.
+    await page.evaluate('setTimeout(() => location.reload())');
     const question = await asked;
     expect(question.type()).toBe('beforeunload');
     await question.dismiss();
-    await reloaded;
     expect(await dialog().locator('.secret code').first().innerText()).toMatch(/^mst_/);
     await press(dialog().getByRole('button', { name: 'Done' }));
     await page.reload();
     await expect.poll(() => page.locator('main').innerText()).toContain('kept');
+  });
+
+  test('the link that skips the navigation, and any other within the page, leaves nothing', async () => {
+    await at('', /Newest events/);
+    const places = page.getByRole('navigation');
+    await press(places.getByRole('link', { name: 'Apps', exact: true }));
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+    await press(places.getByRole('link', { name: 'Configuration', exact: true }));
+    await page.getByLabel('Endpoint').fill('https://typed.example.com');
+    await page.locator('.skip').focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
+    await page.evaluate('location.hash = "content"');
+    await expect.poll(() => page.evaluate('history.state?.index')).toBe(3);
+    expect(await dialog().count()).toBe(0);
+    await page.evaluate('history.go(-2)');
+    await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
+    await press(dialog().getByRole('button', { name: 'Leave', exact: true }));
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+    expect(await dialog().count()).toBe(0);
   });
 
   test('a secret that cannot be copied is selected, and the button says so', async () => {
@@ -272,6 +345,18 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(tab.getByRole('link', { name: 'API keys' }));
     await expect.poll(() => tab.locator('main').innerText()).toMatch(/Last used/);
     await expect.poll(() => tab.locator('body').innerText()).toContain('Muster was updated');
+  });
+
+  test('a search whose file does not come says so, and is asked for again', async () => {
+    await using open = await operatorVisit(browser, muster, 'no-finder@example.com');
+    const { page: tab } = open;
+    await tab.route(/\/assets\/finder-[^/]+\.js$/, (route) => route.abort());
+    await openPage(tab, muster, `/accounts/${account.accountId}`, /Newest events/);
+    await tab.keyboard.press('Control+k');
+    await expect.poll(() => tab.locator('.toasts').innerText()).toContain('cannot be reached');
+    await tab.unroute(/\/assets\/finder-[^/]+\.js$/);
+    await tab.keyboard.press('Control+k');
+    await tab.getByRole('combobox').waitFor();
   });
 
   test('a viewer sees no dialog that makes something, by any address', async () => {

@@ -16,6 +16,7 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { ChangeMany } from './change-many.tsx';
 import { CreateApps } from './create-apps.tsx';
+import { useDeliveries, type DeliveriesRead } from './deliveries.ts';
 import {
   APP_FILTER,
   DELIVERY_STATES,
@@ -34,7 +35,7 @@ export function AppsPage({ accountId }: PageProps) {
     of: accountId,
     topics: ['apps', 'seen'],
   });
-  const deliveries = useDeliveries(accountId);
+  const [deliveries, delivered] = useDeliveries(accountId);
   const isOwner = useIsOwner(accountId);
   const [isCreating, setCreating] = useNew('app');
   const create = (
@@ -58,6 +59,7 @@ export function AppsPage({ accountId }: PageProps) {
               accountId={accountId}
               apps={all}
               deliveries={deliveries}
+              delivered={delivered}
               isOwner={isOwner}
               onChanged={apps.reload}
             />
@@ -75,17 +77,19 @@ interface AppTableProps {
   readonly accountId: string;
   readonly apps: readonly PanelApp[];
   readonly deliveries: Deliveries;
+  readonly delivered: DeliveriesRead;
   readonly isOwner: boolean;
   readonly onChanged: () => void;
 }
 
-function AppTable({ accountId, apps, deliveries, isOwner, onChanged }: AppTableProps) {
+function AppTable({ accountId, apps, deliveries, delivered, isOwner, onChanged }: AppTableProps) {
   const { state: filter, change: setFilter } = useQuery(APP_FILTER);
   const [chosen, setChosen] = useSelection();
   const [change, setChange] = useState<'revoke' | 'delete'>();
   const now = useNow(60_000);
   const shown = useMemo(() => shownApps(apps, deliveries, filter, now), [apps, deliveries, filter, now]);
   const columns = useMemo(() => columnsOf(accountId, deliveries), [accountId, deliveries]);
+  const none = <Empty title={texts.nothingFits} />;
   const chosenApps = apps.filter(({ appId }) => chosen.has(appId));
   const hidden = chosenApps.length - shown.filter(({ appId }) => chosen.has(appId)).length;
   return (
@@ -131,7 +135,7 @@ function AppTable({ accountId, apps, deliveries, isOwner, onChanged }: AppTableP
               : undefined
           }
         />
-        {shown.length === 0 && <Empty title={texts.nothingFits} />}
+        {shown.length === 0 && (filter.configuration === '' ? none : <Shown of={delivered}>{() => none}</Shown>)}
       </Card>
       {change && (
         <ChangeMany
@@ -151,15 +155,6 @@ function AppTable({ accountId, apps, deliveries, isOwner, onChanged }: AppTableP
 
 const TONES = { active: 'good', pending: 'warn', revoked: 'bad' } as const;
 const ICONS = { active: 'check', pending: 'clock', revoked: 'cross' } as const;
-
-/** What each daemon does with the configuration; empty until it is read, and where it cannot be. */
-function useDeliveries(accountId: string): Deliveries {
-  const { data } = useResource(`deliveries ${accountId}`, (signal) => account(accountId).deliveries({ signal }), {
-    of: accountId,
-    topics: ['rollout', 'config', 'apps'],
-  });
-  return useMemo(() => new Map((data?.apps ?? []).map((one) => [one.appId, one])), [data]);
-}
 
 const DELIVERY_TONES = { failed: 'bad', unhealthy: 'bad', silent: 'warn', pending: 'calm', applied: 'good' } as const;
 const DELIVERY_ICONS = {

@@ -3,6 +3,7 @@ import type { RateLimitedAccount } from '../../../domain/limited-accounts/limite
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Usage, Usages } from '../../../domain/metering/usage.ts';
 import type { Rollout } from '../../../domain/rollouts/rollout.ts';
+import type { Delivery } from '../../../domain/rollouts/deliveries.ts';
 import type { Rollouts } from '../../../domain/rollouts/rollouts.ts';
 import type { CountReviews, ReviewCounts } from '../../../domain/review-queue/review-counts.ts';
 import { RecentMap } from '../../../packed/recent-map.ts';
@@ -30,10 +31,18 @@ interface AccountLimits {
   readonly limited: RateLimitedAccount | undefined;
 }
 
+/** What the daemons of an account do with a revision. */
+interface Deliveries {
+  readonly revision: number;
+  readonly deliveries: readonly Delivery[];
+}
+
 /** Memory does not hold these of an account: each is at most `LIMITS.watchedReadsEveryMs` old. */
 export interface WatchedReads extends Readonly<Record<Watched, (accountId: string) => Promise<object>>> {
   /** @throws Refusal `not_found`; StoreUnavailable */
   rollout(accountId: string): Promise<Rollout>;
+  /** What each daemon does with the configuration, by the same read. @throws Refusal `not_found`; StoreUnavailable */
+  deliveries(accountId: string): Promise<Deliveries>;
   /** @throws Refusal `not_found`; StoreUnavailable */
   reviews(accountId: string): Promise<ReviewCounts>;
   /** The usage of this month. @throws Refusal `not_found`; StoreUnavailable; BadRecord */
@@ -58,9 +67,14 @@ interface WatchedReadsDeps {
 export function createWatchedReads(deps: WatchedReadsDeps): WatchedReads {
   const { clock, rollouts, countReviews, usages, limitedAccounts, rateFill } = deps;
   const shared = createSharedReads(deps);
+  const delivered = (accountId: string) => shared.get(accountId, 'rollout', () => rollouts.withDeliveries(accountId));
   const monthOf = (): string => dayAt(clock.now()).slice(0, 7);
   return {
-    rollout: (accountId) => shared.get(accountId, 'rollout', () => rollouts.of(accountId)),
+    rollout: async (accountId) => (await delivered(accountId)).rollout,
+    async deliveries(accountId) {
+      const { rollout, deliveries } = await delivered(accountId);
+      return { revision: rollout.revision, deliveries };
+    },
     reviews: (accountId) => shared.get(accountId, 'reviews', () => countReviews(accountId)),
     usage: (accountId) =>
       shared.get(accountId, 'usage', () =>

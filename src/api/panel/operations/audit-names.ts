@@ -4,11 +4,15 @@ import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { OPERATOR_AUDIT } from '../../../domain/records/audit-records.ts';
 import * as operations from '../../contract/panel/history.ts';
+import { MUCH_WORK } from '../request/much-work.ts';
 import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
 /** GET /panel/v1/accounts/{accountId}/audit/names. */
-export const listAuditNames = handle(operations.listAuditNames)(async (request, services) => {
+export const listAuditNames = handle(
+  operations.listAuditNames,
+  MUCH_WORK,
+)(async (request, services) => {
   const { accountId } = request;
   const account = await accountOf(request);
   const present = [
@@ -19,7 +23,10 @@ export const listAuditNames = handle(operations.listAuditNames)(async (request, 
 });
 
 /** GET /panel/v1/audit/names. */
-export const listServiceAuditNames = handle(operations.listServiceAuditNames)(async (request, services) => {
+export const listServiceAuditNames = handle(
+  operations.listServiceAuditNames,
+  MUCH_WORK,
+)(async (request, services) => {
   const memory = await services.fleet.whole();
   const operators = new Set(memory.operators().record.members);
   const present = [...memory.users()]

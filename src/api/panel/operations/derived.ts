@@ -29,6 +29,7 @@ import { changeUser, createUser, deleteUser, listUserApiKeys, listUsers, resetUs
 import type { Route, RouteOptions } from '../../serve/route.ts';
 import { ROUTES as V1_ROUTES } from '../../v1/gateway.ts';
 import type { Services, V1Call } from '../../v1/operations/route.ts';
+import { MUCH_WORK } from '../request/much-work.ts';
 import { handle, panelRoute, type PanelRoute } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
@@ -50,9 +51,6 @@ const asOperator = <Shape extends z.core.$ZodShape, A extends Answers, Query ext
   route: Route<OperatorCall, OperatorServices, Shape, A, Query>,
   options: RouteOptions = {},
 ): PanelRoute<Shape, A, Query> => handle(operation, { ...deadlineOf(route), ...options })(route.handle);
-
-/** A read that somebody asks for, and no page by itself: it is much work. */
-const MUCH_WORK: RouteOptions = { charged: 'change' };
 
 /** The operator API knows no other of the options. */
 const deadlineOf = ({ deadlineMs }: RouteOptions): RouteOptions => (deadlineMs === undefined ? {} : { deadlineMs });
@@ -91,10 +89,9 @@ export const readPanelBackup = handle(
   backupOf(request, backups, ['Content-Disposition', 'attachment; filename="muster.backup"']),
 );
 
-/** The rollout of an account: read once for all who watch it. */
-/** GET /panel/v1/accounts/{accountId}/rollout/apps. */
-export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId }, { rollouts }) => {
-  const { revision, deliveries } = await rollouts.deliveries(accountId);
+/** GET /panel/v1/accounts/{accountId}/rollout/apps: of the same read as the rollout. */
+export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId }, { watched }) => {
+  const { revision, deliveries } = await watched.deliveries(accountId);
   const apps = deliveries.map(({ state, ...daemon }) => ({
     ...daemon,
     state: state === 'stale' ? ('silent' as const) : state,
@@ -102,6 +99,7 @@ export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId
   return { status: 200, body: { revision, apps } };
 });
 
+/** The rollout of an account: read once for all who watch it. */
 export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => ({
   status: 200,
   body: rolloutBody(await watched.rollout(accountId)),

@@ -130,7 +130,7 @@ describe('muster rollout list', () => {
     await untilPassing(clock, async () => (await list()).stdout.includes('  4        1       3        0      0'));
     const { countedAt, ...told } = JSON.parse((await list('--by', 'failing', '-o', 'json')).stdout) as Rollouts;
     const counts = { revision: 1, devices: 4, applied: 1, failed: 3, pending: 0, stale: 0 };
-    expect(told).toEqual({ failing: 1, accounts: [{ accountId, ...counts }] });
+    expect(told).toEqual({ failing: 1, accounts: [{ accountId, name: 'tenant', ...counts }] });
     expect(countedAt).toMatch(/^\d{4}-.*Z$/);
     expect((await list()).stdout).toMatch(/^ACCOUNT +REVISION +DEVICES +APPLIED +FAILED +PENDING +STALE\n/);
     expect((await list('-o', 'id', '--top', '1')).stdout).toBe(`${accountId}\n`);
