@@ -16,6 +16,8 @@ interface NamedProps {
   readonly name?: string | undefined;
   /** The account whose pages have it; undefined for those of the service. */
   readonly accountId?: string | undefined;
+  /** The words before say what it is. */
+  readonly isSaid?: boolean;
 }
 
 /** Where one of a kind is shown; undefined where no page has it. */
@@ -27,7 +29,7 @@ function placeOf(kind: string, id: string, accountId: string | undefined): strin
 }
 
 /** Somebody or something by name, with the way there; its id can be copied. */
-export function Named({ of, name, accountId }: NamedProps) {
+export function Named({ of, name, accountId, isSaid = false }: NamedProps) {
   const { me } = useSession();
   const at = of.indexOf(':');
   const kind = at < 0 ? of : of.slice(0, at);
@@ -41,7 +43,7 @@ export function Named({ of, name, accountId }: NamedProps) {
   const shown = <Name otherwise={id}>{isNamedById ? id : (name ?? '')}</Name>;
   return (
     <span class="named">
-      {kind === 'user' ? null : <>{says} </>}
+      {kind === 'user' || isSaid ? null : <>{says} </>}
       {place === undefined ? shown : <Link to={place}>{shown}</Link>}
       {!isNamedById && (
         <>

@@ -88,7 +88,8 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
       </span>
       <div>
         <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
-        {texts.actions[action] ?? action} {!isItself && <Named of={target} name={targetName} accountId={accountId} />}
+        {texts.actions[action] ?? action}{' '}
+        {!isItself && <Named of={target} name={targetName} accountId={accountId} isSaid />}
         {told.length > 0 && (
           <div class="quiet small">
             {told.map(([name, value], index) => (
