@@ -10,8 +10,8 @@ import { median } from './median.ts';
 
 /*
  * `npm run bench:panel`: what the overview costs on its first load, with the processor throttled, beside an empty page of
- * the same run; the longest task while a list of 1000 apps scrolls; and how long 1000 apps take to be created and revoked,
- * by ten requests each. Chromium is /usr/bin/chromium, or `CHROMIUM`.
+ * the same run; the longest task while a list of 1000 apps scrolls; and how long 1000 apps take to be created and
+ * revoked, by ten requests each. Chromium is /usr/bin/chromium, or `CHROMIUM`.
  */
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 7);

@@ -230,8 +230,8 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'the key that was rotated by somebody who goes goes on',
     file: 'src/domain/records/key-expiry.ts',
-    search: '[record, workingFormer(record, now)].some(',
-    replacement: '[workingFormer(record, now) ?? record].some(',
+    search: '[record, workingFormer(record, now)].filter(',
+    replacement: '[workingFormer(record, now) ?? record].filter(',
     rule: 'A17: whoever rotates a key has made its secret.',
     caughtBy: ['test/domain/accounts/rotated-keys-of-makers.test.ts'],
   },

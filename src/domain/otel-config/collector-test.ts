@@ -107,8 +107,8 @@ export function createCollectorTests(deps: CollectorTestDeps): CollectorTests {
 
 /**
  * Takes the turn of the account over all replicas: the instant of the last test stands in a record, and its commit
- * expects the session and the role that allow the test, and the configuration that it tries: nothing is sent of one that
- * was purged before (O10).
+ * expects the session and the role that allow the test, and the configuration that it tries: nothing is sent of one
+ * that was purged before (O10).
  */
 async function begun(deps: CollectorTestDeps, { accountId, authority, origin }: Caller): Promise<OtelRecord> {
   const key = KEYS.collectorTest(accountId);

@@ -35,13 +35,17 @@ export function matchedSecret(record: ApiKeyRecord, matches: (hash: string) => b
 export const isExpiredSecret = (record: ApiKeyRecord, hash: string, now: number): boolean =>
   hash === hashOfKey(record) ? isExpiredKey(record, now) : workingFormer(record, now)?.hash !== hash;
 
+/** The secrets by which a key works, with their makers. */
+const workingOf = (record: ApiKeyRecord, now: number): readonly Pick<ApiKeyRecord, 'createdBy'>[] =>
+  [record, workingFormer(record, now)].filter((secret) => secret !== undefined);
+
 /** A17: whether the user knows a secret by which the key works, from having made it. */
 export const isMadeBy = (record: ApiKeyRecord, userId: string, now: number): boolean =>
-  [record, workingFormer(record, now)].some((secret) => secret?.createdBy === `user:${userId}`);
+  workingOf(record, now).some(({ createdBy }) => createdBy === `user:${userId}`);
 
 /** A17: whether a secret by which the key works was made by nobody who is known as a user. */
 export const isOfNobodyKnown = (record: ApiKeyRecord, now: number): boolean =>
-  [record, workingFormer(record, now)].some((secret) => secret && secret.createdBy?.startsWith('user:') !== true);
+  workingOf(record, now).some(({ createdBy }) => createdBy?.startsWith('user:') !== true);
 
 /** The record with an expiry that is no later than this; one that it has stays where that is earlier. */
 export function endingBy(record: ApiKeyRecord, expiresAt: number): ApiKeyRecord {

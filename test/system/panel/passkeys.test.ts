@@ -5,7 +5,7 @@ import { Muster } from '../../support/service/muster.ts';
 import { userLink } from '../../support/panel/seeded-panel.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
 import { atPanel, openPage, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
-import { VirtualAuthenticator } from './virtual-authenticator.ts';
+import { VirtualAuthenticator } from '../browser/virtual-authenticator.ts';
 
 /*
  * Passkeys by Chromium's own WebAuthn, through the pages. One user goes through the tests, since sign-ins are counted.

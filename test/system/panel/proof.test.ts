@@ -9,7 +9,7 @@ import { Muster } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
 import { openPage, PASSWORD, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
-import { VirtualAuthenticator } from './virtual-authenticator.ts';
+import { VirtualAuthenticator } from '../browser/virtual-authenticator.ts';
 
 /* The pages ask for a proof of the person where the service wants one, and go on with what was begun. */
 
