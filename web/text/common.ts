@@ -8,7 +8,7 @@ export const common = {
   save: 'Save',
   copy: 'Copy',
   copied: 'Copied',
-  copyId: (id: string) => `Copy the id ${id}`,
+  copyId: 'Copy the id',
   copyFailed: 'Could not copy',
   copyByHand: 'Could not copy: the text is selected, press Ctrl+C',
   download: 'Download',

@@ -9,14 +9,14 @@ export function Copied({ text }: { text: string }) {
     <button
       type="button"
       class="chip"
-      title={common.copyId(text)}
-      aria-label={said ?? common.copyId(text)}
+      title={text}
       onClick={(event) => {
         const chip = event.currentTarget;
         copy(text, chip).then(setSaid, () => undefined);
         setTimeout(() => setSaid(undefined), 2500);
       }}
     >
+      <span class="heard">{said ?? common.copyId} </span>
       {said === common.copied ? common.copied : text.slice(0, 6)}
     </button>
   );

@@ -39,12 +39,12 @@ describe.skipIf(chromium === undefined)(title, () => {
     await other.page.getByRole('dialog').getByLabel('Name').fill('deploys');
     await press(other.page.getByRole('dialog').getByRole('button', { name: 'Create' }));
     await press(other.page.getByRole('dialog').getByRole('button', { name: 'Done' }));
-    await at('/audit', /otto \S+ created an API key deploys/);
-    expect(await timeline()).toMatch(/otto \S+ created an API key deploys/);
+    await at('/audit', /otto[^]{0,40}created an API key deploys/);
+    expect(await timeline()).toMatch(/otto[^]{0,40}created an API key deploys/);
     expect(await timeline()).toMatch(/enrolled/);
     await page.getByLabel('By', { exact: true }).selectOption({ label: 'otto' });
     await expect.poll(timeline).not.toMatch(/created an app/);
-    expect(await timeline()).toMatch(/otto \S+ created an API key deploys/);
+    expect(await timeline()).toMatch(/otto[^]{0,40}created an API key deploys/);
     await page.getByLabel('By', { exact: true }).selectOption({ label: 'Anybody' });
     await page.getByLabel('On', { exact: true }).selectOption({ label: 'app edge-003' });
     await expect.poll(timeline).toMatch(/created an app edge-003/);
@@ -61,10 +61,10 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const row = page.getByRole('row').filter({ hasText: 'deploys' });
     const chip = row.locator('.chip');
-    const label = (await chip.getAttribute('aria-label')) ?? '';
+    const id = await chip.getAttribute('title');
     await press(chip);
-    await expect.poll(() => chip.innerText()).toBe('Copied');
-    expect(label).toBe(`Copy the id ${String(await page.evaluate('navigator.clipboard.readText()'))}`);
+    await expect.poll(() => chip.innerText()).toContain('Copied');
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(id);
   });
 
   test('a daemon that failed and an entry of the queue have the name of their app', async () => {

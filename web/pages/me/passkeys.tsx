@@ -87,7 +87,7 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
     onAdded();
   });
   return (
-    <Form ready={name.trim() !== ''} unsaved={name !== texts.passkeyDefault} onSend={run}>
+    <Form ready={name.trim() !== ''} unsaved={false} onSend={run}>
       <TextField
         label={texts.passkeyName}
         hint={texts.passkeyNameHint}
