@@ -33,7 +33,7 @@ export interface AdmissionDeps {
 
 /** P9: guards an account against a user of its own who asks without pause; each replica counts for itself. */
 interface PanelRates {
-  /** Of a user in an account. */
+  /** The rate of a user's changes in an account. */
   readonly changes: DeviceRate;
   /** Batches of apps, of a user in an account. */
   readonly batches: DeviceRate;

@@ -1,10 +1,17 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPages } from '../../../scripts/build-web.ts';
-import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
-import { Muster, tenant, type Tenant } from '../../support/service/muster.ts';
-import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
-import { atPanel, openPage, operatorVisit, signInByPassword, signOut } from './panel-browser.ts';
+import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { tenant, type Tenant, type Muster } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
+import {
+  atPanel,
+  openPage,
+  operatorVisit,
+  signInByPassword,
+  signOut,
+  openWorld,
+  type PanelWorld,
+} from './panel-browser.ts';
 
 /* A page is found again by its address, tells where one is, and is not left with something unsaved unasked. */
 
@@ -14,26 +21,18 @@ const APPS = 80;
 const DESKTOP = { width: 1280, height: 900 };
 
 describe.skipIf(chromium === undefined)(title, () => {
+  let world: PanelWorld | undefined;
   let muster: Muster;
   let browser: Browser;
   let account: SeededAccount;
   let other: Tenant;
-  let visited: Visit;
   let page: Page;
   beforeAll(async () => {
-    await buildPages();
-    muster = await Muster.start();
-    account = await seedAccount(muster, APPS);
+    world = await openWorld(chromium, APPS, { viewport: DESKTOP });
+    ({ muster, browser, account, page } = world);
     other = await tenant(muster);
-    browser = await openChromium(chromium ?? '');
-    visited = await operatorVisit(browser, muster, 'ann@example.com', { viewport: DESKTOP });
-    ({ page } = visited);
   });
-  afterAll(async () => {
-    await visited?.[Symbol.asyncDispose]();
-    await browser?.close();
-    await muster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
   const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = () => page.getByRole('dialog');

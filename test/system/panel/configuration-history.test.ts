@@ -1,10 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPages } from '../../../scripts/build-web.ts';
 import { purgeOtel, setOtel } from '../../support/service/daemon.ts';
-import { call, Muster, tenant, type Tenant } from '../../support/service/muster.ts';
-import { findChromium, NO_CHROMIUM, openChromium, press, type Visit } from '../browser/chromium.ts';
-import { openPage, operatorVisit } from './panel-browser.ts';
+import { call, tenant, type Tenant, type Muster } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, press, type Visit } from '../browser/chromium.ts';
+import { openPage, openWorld, type PanelWorld } from './panel-browser.ts';
 
 /* The history of the configuration on its page: the list, the difference of any two, and the way back to one. */
 
@@ -15,22 +14,15 @@ const A = 'https://a.example.com';
 const B = 'https://b.example.com';
 
 describe.skipIf(chromium === undefined)(title, () => {
+  let world: PanelWorld | undefined;
   let muster: Muster;
-  let browser: Browser;
   let visited: Visit;
   let page: Page;
   beforeAll(async () => {
-    await buildPages();
-    muster = await Muster.start();
-    browser = await openChromium(chromium ?? '');
-    visited = await operatorVisit(browser, muster, 'ann@example.com');
-    ({ page } = visited);
+    world = await openWorld(chromium, 1);
+    ({ muster, visited, page } = world);
   });
-  afterAll(async () => {
-    await visited?.[Symbol.asyncDispose]();
-    await browser?.close();
-    await muster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
 
   /** An account of its own with these revisions, and its page. */
   async function configured(...revisions: readonly object[]): Promise<Tenant> {

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPages } from '../../../scripts/build-web.ts';
-import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
-import { call, Muster } from '../../support/service/muster.ts';
-import { findChromium, NO_CHROMIUM, openChromium, press, type Visit } from '../browser/chromium.ts';
-import { openPage, operatorVisit } from './panel-browser.ts';
+import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { call, type Muster } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, press, type Visit } from '../browser/chromium.ts';
+import { openPage, openWorld, type PanelWorld } from './panel-browser.ts';
 
 /* What people do with hundreds of apps: few requests, progress, and a list of what failed. */
 
@@ -14,24 +13,16 @@ const title = chromium === undefined ? `many apps in the panel (skipped: ${NO_CH
 const BATCH = '**/panel/v1/accounts/*/apps/batch';
 
 describe.skipIf(chromium === undefined)(title, () => {
+  let world: PanelWorld | undefined;
   let muster: Muster;
-  let browser: Browser;
   let account: SeededAccount;
   let visited: Visit;
   let page: Page;
   beforeAll(async () => {
-    await buildPages();
-    muster = await Muster.start();
-    account = await seedAccount(muster, 3);
-    browser = await openChromium(chromium ?? '');
-    visited = await operatorVisit(browser, muster, 'ann@example.com');
-    ({ page } = visited);
+    world = await openWorld(chromium, 3);
+    ({ muster, account, visited, page } = world);
   });
-  afterAll(async () => {
-    await visited?.[Symbol.asyncDispose]();
-    await browser?.close();
-    await muster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
   const dialog = () => page.getByRole('dialog');
   const named = async (name: string): Promise<readonly { name: string; status: string }[]> => {
     const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });

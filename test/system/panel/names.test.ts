@@ -1,10 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPages } from '../../../scripts/build-web.ts';
-import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
-import { call, Muster } from '../../support/service/muster.ts';
-import { findChromium, NO_CHROMIUM, openChromium, press, type Visit } from '../browser/chromium.ts';
-import { openPage, operatorVisit } from './panel-browser.ts';
+import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { call, type Muster } from '../../support/service/muster.ts';
+import { findChromium, NO_CHROMIUM, press, type Visit } from '../browser/chromium.ts';
+import { openPage, operatorVisit, openWorld, type PanelWorld } from './panel-browser.ts';
 
 /* People, keys and apps stand by their names, with the way there; ids are for copying. */
 
@@ -12,24 +11,17 @@ const chromium = findChromium();
 const title = chromium === undefined ? `names on the pages (skipped: ${NO_CHROMIUM})` : 'names on the pages';
 
 describe.skipIf(chromium === undefined)(title, () => {
+  let world: PanelWorld | undefined;
   let muster: Muster;
   let browser: Browser;
   let account: SeededAccount;
   let visited: Visit;
   let page: Page;
   beforeAll(async () => {
-    await buildPages();
-    muster = await Muster.start();
-    account = await seedAccount(muster, 8);
-    browser = await openChromium(chromium ?? '');
-    visited = await operatorVisit(browser, muster, 'ann@example.com');
-    ({ page } = visited);
+    world = await openWorld(chromium, 8);
+    ({ muster, browser, account, visited, page } = world);
   });
-  afterAll(async () => {
-    await visited?.[Symbol.asyncDispose]();
-    await browser?.close();
-    await muster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
   const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
   const timeline = () => page.locator('.timeline').innerText();
 

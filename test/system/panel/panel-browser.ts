@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { userLink, type Where } from '../../support/panel/seeded-panel.ts';
-import { press, visit, type Visit } from '../browser/chromium.ts';
+import { buildPages } from '../../../scripts/build-web.ts';
+import { seedAccount, userLink, type SeededAccount, type Where } from '../../support/panel/seeded-panel.ts';
+import { Muster } from '../../support/service/muster.ts';
+import { openChromium, press, visit, type Visit } from '../browser/chromium.ts';
 
 /* One person in a browser before the panel. */
 
@@ -52,4 +54,30 @@ export async function operatorVisit(
   const visited = await visit(browser, options);
   await signInByLink(visited, where, login);
   return visited;
+}
+
+/** A service with an account of some weeks, and an operator in a browser before its panel. */
+export interface PanelWorld extends AsyncDisposable {
+  readonly muster: Muster;
+  readonly browser: Browser;
+  readonly account: SeededAccount;
+  readonly visited: Visit;
+  readonly page: Page;
+}
+
+/** Opens a world for the tests of one file. @param executablePath as `findChromium` answers it */
+export async function openWorld(
+  executablePath: string | undefined,
+  apps: number,
+  options: BrowserContextOptions = {},
+): Promise<PanelWorld> {
+  await using opening = new AsyncDisposableStack();
+  await buildPages();
+  const muster = opening.use(await Muster.start());
+  const account = await seedAccount(muster, apps);
+  const browser = await openChromium(executablePath ?? '');
+  opening.defer(() => browser.close());
+  const visited = opening.use(await operatorVisit(browser, muster, 'ann@example.com', options));
+  const opened = opening.move();
+  return { muster, browser, account, visited, page: visited.page, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

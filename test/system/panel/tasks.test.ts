@@ -1,11 +1,10 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPages } from '../../../scripts/build-web.ts';
-import { seedAccount, type SeededAccount } from '../../support/panel/seeded-panel.ts';
-import { call, enroll, Muster, poll } from '../../support/service/muster.ts';
+import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
+import { call, enroll, poll, type Muster } from '../../support/service/muster.ts';
 import { auditOf } from '../../support/service/daemon.ts';
-import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
-import { atPanel, openPage, operatorVisit, signInByPassword } from './panel-browser.ts';
+import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
+import { atPanel, openPage, operatorVisit, signInByPassword, openWorld, type PanelWorld } from './panel-browser.ts';
 
 /* What people do on the pages, end to end, against the real service. */
 
@@ -16,24 +15,17 @@ const title = chromium === undefined ? `tasks in the panel (skipped: ${NO_CHROMI
 const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.repeat(20)}`;
 
 describe.skipIf(chromium === undefined)(title, () => {
+  let world: PanelWorld | undefined;
   let muster: Muster;
   let browser: Browser;
   let account: SeededAccount;
   let visited: Visit;
   let page: Page;
   beforeAll(async () => {
-    await buildPages();
-    muster = await Muster.start();
-    account = await seedAccount(muster, 8);
-    browser = await openChromium(chromium ?? '');
-    visited = await operatorVisit(browser, muster, 'ann@example.com');
-    ({ page } = visited);
+    world = await openWorld(chromium, 8);
+    ({ muster, browser, account, visited, page } = world);
   });
-  afterAll(async () => {
-    await visited?.[Symbol.asyncDispose]();
-    await browser?.close();
-    await muster?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => world?.[Symbol.asyncDispose]());
   const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = () => page.getByRole('dialog');

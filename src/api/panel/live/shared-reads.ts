@@ -31,7 +31,7 @@ interface AccountLimits {
   readonly limited: RateLimitedAccount | undefined;
 }
 
-/** What the daemons of an account do with a revision. */
+/** The daemons of an account, each with its state of a revision. */
 interface Deliveries {
   readonly revision: number;
   readonly deliveries: readonly Delivery[];
@@ -41,7 +41,7 @@ interface Deliveries {
 export interface WatchedReads extends Readonly<Record<Watched, (accountId: string) => Promise<object>>> {
   /** @throws Refusal `not_found`; StoreUnavailable */
   rollout(accountId: string): Promise<Rollout>;
-  /** What each daemon does with the configuration, by the same read. @throws Refusal `not_found`; StoreUnavailable */
+  /** Reads the state of each daemon, together with the rollout. @throws Refusal `not_found`; StoreUnavailable */
   deliveries(accountId: string): Promise<Deliveries>;
   /** @throws Refusal `not_found`; StoreUnavailable */
   reviews(accountId: string): Promise<ReviewCounts>;

@@ -112,7 +112,7 @@ class Known {
   }
 }
 
-/** What has no name comes last. */
+/** Entries without a name come last. */
 const order = (a: string, b: string): number => {
   if (a === b) return 0;
   if (a === '' || b === '') return a === '' ? 1 : -1;

@@ -103,7 +103,7 @@ interface Making<Made extends WithText> {
   /** Names the key, for what is said of it. */
   readonly says: (made: Made) => string;
   readonly done: string;
-  /** What to do where the text is lost. */
+  /** The advice for somebody who has lost the text. */
   readonly unsaved: (made: Made) => string;
 }
 
