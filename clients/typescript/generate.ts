@@ -189,14 +189,14 @@ ${first.toLowerCase()}${rest}(${parameters.join(', ')}): AsyncGenerator<${answer
 
 /**
  * The type of an answer, and the field by which it is known from a stranger's, of those that it always has: its one
- * list, or the list with which it begins, else the first field. Undefined where it has no body.
+ * list of objects, or that with which it begins, else the first field. Undefined where it has no body.
  */
 function answerOf({ operationId, responses }: Called, schemas: Schemas) {
   const [, body] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
   if (!body?.content) return undefined;
   const type = jsonType(body, operationId);
   const { properties = {}, required = [] } = schemas[type] ?? {};
-  const lists = required.filter((name) => properties[name]?.type === 'array');
+  const lists = required.filter((name) => properties[name]?.items?.$ref !== undefined);
   const list = lists.length === 1 || lists[0] === required[0] ? lists[0] : undefined;
   const field = list ?? required[0];
   if (field === undefined) throw new Error(`${type} has no field by which an answer is known.`);

@@ -125,6 +125,7 @@ export const LIMITS = {
   /** So long the secret of an API key works beside the next one, by default and at most. */
   keyGraceSeconds: 86_400,
   keyGraceSecondsMax: 604_800,
+  keyCidrsMax: 20,
   /** The panel's overview names the API keys that expire within this time. */
   keyExpiryShownMs: 14 * 86_400_000,
   /** Names in one request of API keys that go on where their maker goes. */

@@ -136,7 +136,7 @@ function ofApi(api: ApiName, { credential, access, beforeSecondFactor }: Operati
     if (access !== 'anyone' && !beforeSecondFactor) signedIn.push('second_factor_required');
     return ['invalid_request', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
   }
-  if (api === 'v1') return ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'];
+  if (api === 'v1') return ['invalid_key', 'account_disabled', 'forbidden', 'rate_limited', 'upstream_unavailable'];
   if (api === 'operator') return ['invalid_token', 'overloaded', 'upstream_unavailable'];
   const authenticated: readonly ErrorCode[] = ['invalid_credential', 'account_disabled', 'rate_limited'];
   return ['overloaded', 'upstream_unavailable', ...(credential === 'optional' ? [] : authenticated)];

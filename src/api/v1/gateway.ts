@@ -2,9 +2,11 @@ import type { RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
+import { isUsableFrom, refuseBeyond } from '../../domain/records/key-restriction.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { otherListener } from '../http/other-listener.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
+import type { Operation } from '../contract/operation.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
@@ -30,7 +32,7 @@ export const ROUTES = [...APPS, ...OTEL_CONFIG];
  * the body.
  */
 export function createGateway(deps: GatewayDeps): RequestListener {
-  const checks: Checks<Authenticated, V1Call, Services> = { authorize, services: deps.services };
+  const checks: Checks<Authenticated, V1Call, Services> = { authorize, scopeKey, services: deps.services };
   return createRequestListener(
     { name: 'api', beforeRouting, endpoints: ROUTES.map((route) => operationEndpoint(route, checks)) },
     deps,
@@ -49,13 +51,30 @@ export function createGateway(deps: GatewayDeps): RequestListener {
 }
 
 function authorize(
-  { exchange, context: { account, keyId, secret, reader } }: AuthorizeRequest<Authenticated>,
-  { requires }: { readonly requires?: 'enterprise' },
+  { exchange, context: { account, keyId, key, secret, reader } }: AuthorizeRequest<Authenticated>,
+  { requires, keyUse }: Pick<Operation, 'requires' | 'keyUse'>,
 ): () => V1Call {
+  const { client } = exchange;
+  const use = keyUse ?? 'full';
+  const accountId = account.id;
+  // Somebody else may have it.
+  if (!isUsableFrom(key, client))
+    exchange.attempted({ credential: 'api_key', reason: 'other_address', accountId, keyId });
+  refuseBeyond(key, { use, client });
   if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');
   return () => ({
     account,
-    caller: { accountId: account.id, authority: { keyId, secret }, reader, origin: exchange.origin(`key:${keyId}`) },
+    caller: {
+      accountId,
+      authority: { keyId, secret, use, client },
+      reader,
+      origin: exchange.origin(`key:${keyId}`),
+    },
+    restrictedKeyId: key.restriction && keyId,
     headers: exchange.request.headers,
   });
 }
+
+/** H23: the answers to a key of the account have codes that another key must not get. No field holds a line break. */
+const scopeKey = ({ restrictedKeyId }: V1Call, key: string): string =>
+  restrictedKeyId === undefined ? key : `${restrictedKeyId}\n${key}`;

@@ -1,9 +1,10 @@
 import { nameNow } from '../audit/names.ts';
 import type { ApiKeyEntry, FleetReader } from '../fleet/reader.ts';
 import { workingFormer } from '../records/key-expiry.ts';
+import { scopeOf, type KeyScope } from '../records/key-restriction.ts';
 
 /** An API key as the operator API shows it, without its text. Instants are milliseconds since 1970. */
-export interface ApiKey {
+export interface ApiKey extends KeyScope {
   readonly keyId: string;
   readonly name: string;
   readonly createdAt: number;
@@ -38,6 +39,7 @@ export async function listedKey(
     name: record.name,
     createdAt: record.createdAt,
     expiresAt,
+    ...scopeOf(record),
     formerExpiresAt: formerEnd === undefined ? undefined : Math.min(formerEnd, expiresAt ?? Infinity),
     createdBy: record.createdBy,
     createdByName: record.createdBy && (await nameNow(reader, accountId, record.createdBy)),

@@ -67,7 +67,9 @@ export async function creationStep(
   if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
   const key = KEYS.app(accountId, appId);
   const creation = await appCreation(deps, reader, origin.at);
-  const record = { ...newApp(name, counters.nextSlot, origin.at, code), statusAt: creation.at };
+  const { createdByKey } = authorised;
+  const app = { ...newApp(name, counters.nextSlot, origin.at, code), statusAt: creation.at };
+  const record = createdByKey === undefined ? app : { ...app, createdByKey };
   return {
     accountId,
     action: 'app.created',

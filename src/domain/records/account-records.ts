@@ -43,6 +43,10 @@ export const accountRecords = {
       createdBy: z.string().optional(),
       /** The secret before the last rotation works until then, too. A program that does not know it refuses that. */
       former: z.looseObject({ hash: z.string(), expiresAt: instant, createdBy: z.string().optional() }).optional(),
+      /** H23; absent for a key of the whole account from everywhere. With it every hash is marked (key-expiry.ts). */
+      restriction: z
+        .looseObject({ access: z.enum(['full', 'read', 'enroll']), allowedCidrs: z.array(z.string()) })
+        .optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',

@@ -27,7 +27,7 @@ import type { AnswerTo, AskedRoute, Asking } from '../../../web/api/operations.t
 
 const PENDING = { appId: '', name: '', status: 'pending', platform: '', agentVersion: '', createdAt: '' } as const;
 const APP = { ...PENDING, lastSeenAt: null };
-const KEY = { keyId: '', name: '', createdAt: '', expiresAt: null };
+const KEY = { keyId: '', name: '', createdAt: '', expiresAt: null, access: 'full', allowedCidrs: [] } as const;
 const ENROLLED = { appId: '', status: 'active' } as const;
 
 describe('the compiler judges the answer of a handler by the schemas of its operation', () => {
