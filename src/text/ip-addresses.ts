@@ -57,7 +57,8 @@ const MAPPED = rangesOf('::ffff:0:0/96');
 
 /**
  * Says what is wrong with a range that is to hold clients: one of no family, one with bits beyond its prefix, which is
- * as a rule a slip, and one of mapped addresses, since their clients count as those of IPv4. Undefined where nothing is.
+ * as a rule a slip, and one of mapped addresses, since their clients count as those of IPv4. Undefined where all is
+ * well.
  */
 export function cidrFault(text: string): string | undefined {
   const range = rangeOf(text);

@@ -166,7 +166,7 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a failed secret is audited for a key that does not exist',
     file: 'src/domain/access-audit/failed-attempts.ts',
-    search: "else if (reason === 'wrong_secret') attempts.failed(",
+    search: "else if (AUDITED_REASONS.has(reason)) attempts.failed(",
     replacement: 'else attempts.failed(',
     rule: 'ADR 0032: a stranger who knows no key leaves no entry.',
     caughtBy: ['test/api/operator/attempts.test.ts'],
@@ -205,7 +205,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'an API key lives a millisecond longer than it says',
-    file: 'src/domain/records/key-expiry.ts',
+    file: 'src/domain/key-validity/key-expiry.ts',
     search: 'now >= expiring.expiresAt',
     replacement: 'now > expiring.expiresAt',
     rule: 'A15: a key is valid while now < expiresAt.',
@@ -213,7 +213,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'the former secret of a key outlives its end',
-    file: 'src/domain/records/key-expiry.ts',
+    file: 'src/domain/key-validity/key-expiry.ts',
     search: 'former && now < former.expiresAt && !isExpiredKey(record, now)',
     replacement: 'former && !isExpiredKey(record, now)',
     rule: 'A15: the former secret of a key ends at the instant that was stored with it.',
@@ -229,7 +229,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'the key that was rotated by somebody who goes goes on',
-    file: 'src/domain/records/key-expiry.ts',
+    file: 'src/domain/key-validity/key-expiry.ts',
     search: '[record, workingFormer(record, now)].filter(',
     replacement: '[workingFormer(record, now) ?? record].filter(',
     rule: 'A17: whoever rotates a key has made its secret.',
@@ -237,7 +237,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'an older program finds the hash of a key that expires',
-    file: 'src/domain/records/key-expiry.ts',
+    file: 'src/domain/key-validity/key-expiry.ts',
     search: "{ hash: '', expiring: { hash, expiresAt } }",
     replacement: '{ hash, expiring: { hash, expiresAt } }',
     rule: 'ADR 0033: a program that does not know of the expiry refuses the key.',

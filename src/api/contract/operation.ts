@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { SignInWay } from '../../domain/access-audit/failed-attempts.ts';
-import type { KeyUse } from '../../domain/records/key-restriction.ts';
+import type { KeyUse } from '../../domain/key-validity/key-restriction.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
 import type { ErrorCode } from '../http/errors.ts';
 import type { FieldCodes, Judged } from '../http/json-body.ts';

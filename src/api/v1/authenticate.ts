@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { ApiKeyRecord } from '../../domain/records/account-records.ts';
-import { isExpiredSecret, matchedSecret } from '../../domain/records/key-expiry.ts';
+import { isExpiredSecret, matchedSecret } from '../../domain/key-validity/key-expiry.ts';
 import type { AttemptReason } from '../../domain/access-audit/failed-attempts.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';

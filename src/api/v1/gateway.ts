@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
-import { isUsableFrom, refuseBeyond } from '../../domain/records/key-restriction.ts';
+import { isUsableFrom, refuseBeyond } from '../../domain/key-validity/key-restriction.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { otherListener } from '../http/other-listener.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';

@@ -10,7 +10,7 @@ import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
-import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../records/key-expiry.ts';
+import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../key-validity/key-expiry.ts';
 import {
   isWithin,
   KEY_ACCESSES,
@@ -18,7 +18,7 @@ import {
   scopeDetail,
   scopeOf,
   type KeyAccess,
-} from '../records/key-restriction.ts';
+} from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';

@@ -15,8 +15,8 @@ import { KEYS } from '../records/keys.ts';
 import type { ApiKeyRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
-import { keyFields } from '../records/key-expiry.ts';
-import { restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../records/key-restriction.ts';
+import { keyFields } from '../key-validity/key-expiry.ts';
+import { restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
 import { changeKey, keptScope, refusePastExpiry, rotate, type KeyChange, type RotatedKey } from './api-key-changes.ts';
 import { notedByMaker } from './key-maker.ts';
@@ -67,10 +67,10 @@ export interface ApiKeys {
     idempotency?: IdempotencyKey,
   ): Promise<Created<RotatedKey>>;
   /**
-   * Lets a key do less: it ends at an earlier instant, in milliseconds since 1970, and its former secret no later; it has
-   * less access, or is good for fewer addresses. No request that begins after this has resolved may do more (A12).
-   * @throws Refusal `not_found`, `invalid_request` for an instant that is past and where nothing is to change, `conflict` for a change by which it could
-   * do more, and where the key has expired; StoreUnavailable, Busy
+   * Lets a key do less: it ends at an earlier instant, in milliseconds since 1970, and its former secret no later; it
+   * has less access, or is good for fewer addresses. No request that begins after this has resolved may do more (A12).
+   * @throws Refusal `not_found`, `invalid_request` for an instant that is past and where nothing is to change,
+   * `conflict` for a change by which it could do more, and where the key has expired; StoreUnavailable, Busy
    */
   change(origin: Origin, accountId: string, change: KeyChange): Promise<ListedApiKey>;
   /**

@@ -1,7 +1,7 @@
 import { nameNow } from '../audit/names.ts';
 import type { ApiKeyEntry, FleetReader } from '../fleet/reader.ts';
-import { workingFormer } from '../records/key-expiry.ts';
-import { scopeOf, type KeyScope } from '../records/key-restriction.ts';
+import { workingFormer } from '../key-validity/key-expiry.ts';
+import { scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 
 /** An API key as the operator API shows it, without its text. Instants are milliseconds since 1970. */
 export interface ApiKey extends KeyScope {

@@ -1,8 +1,8 @@
 import { expectUnchanged, type ChangeParts } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import type { AppRecord } from '../records/app-records.ts';
-import { matchedSecret } from '../records/key-expiry.ts';
-import { refuseBeyond, scopeOf, type KeyAsked } from '../records/key-restriction.ts';
+import { matchedSecret } from '../key-validity/key-expiry.ts';
+import { refuseBeyond, scopeOf, type KeyAsked } from '../key-validity/key-restriction.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
@@ -50,8 +50,8 @@ export interface Authorised extends ChangeParts {
 
 /**
  * Checks the authority and the account as the reader has them.
- * @throws Refusal `invalid_key`, `account_disabled`, `forbidden` for an API key, `not_found` for a precondition, `not_found` or
- * `account_disabled` for a guard; StaleRead; StoreUnavailable
+ * @throws Refusal `invalid_key`, `account_disabled`, `forbidden` for an API key, `not_found` for a precondition,
+ * `not_found` or `account_disabled` for a guard; StaleRead; StoreUnavailable
  */
 export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
   if ('keyId' in authority) return await authorisedByKey(reader, accountId, authority);

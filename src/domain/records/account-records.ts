@@ -34,7 +34,7 @@ export const accountRecords = {
       /** SHA-256 of the whole key, base64url; empty where the key expires. */
       hash: z.string(),
       createdAt: instant,
-      /** The hash of a key that expires (domain/records/key-expiry.ts). */
+      /** The hash of a key that expires (domain/key-validity/key-expiry.ts). */
       expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
       /**
        * The actor that made its secret, as the audit names actors: created it, or rotated it last; absent for keys of

@@ -7,7 +7,7 @@ import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { withParts, type MutationDeps, type Origin } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
-import { endingBy, keyFields } from '../records/key-expiry.ts';
+import { endingBy, keyFields } from '../key-validity/key-expiry.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 

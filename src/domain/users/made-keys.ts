@@ -11,7 +11,7 @@ import {
   type Step,
   type Unchanged,
 } from '../mutation/step.ts';
-import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../records/key-expiry.ts';
+import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../key-validity/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedNow } from './roles.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { KEY_ACCESSES } from '../../../domain/records/key-restriction.ts';
+import { KEY_ACCESSES } from '../../../domain/key-validity/key-restriction.ts';
 import { cidrFault } from '../../../text/ip-addresses.ts';
 import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, described, givenInstant, instant, instantOrNull, keyId, named } from '../fields.ts';

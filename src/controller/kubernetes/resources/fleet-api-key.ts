@@ -2,7 +2,7 @@ import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
-import { hashOfKey } from '../../../domain/records/key-expiry.ts';
+import { hashOfKey } from '../../../domain/key-validity/key-expiry.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf, looksForSecret } from './account-ref.ts';

@@ -1,6 +1,6 @@
 import { addressOf, isIn, rangesOf, type AddressRange } from '../../text/ip-addresses.ts';
 import { Refusal } from '../refusal.ts';
-import type { ApiKeyRecord } from './account-records.ts';
+import type { ApiKeyRecord } from '../records/account-records.ts';
 
 /* H23: the access of an API key, and the addresses from which it may be used. */
 

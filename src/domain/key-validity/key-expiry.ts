@@ -1,4 +1,4 @@
-import type { ApiKeyRecord } from './account-records.ts';
+import type { ApiKeyRecord } from '../records/account-records.ts';
 
 /*
  * A key that expires has its hash in another field than one that does not: a program that does not know of the expiry

@@ -8,8 +8,8 @@ import {
   matchedSecret,
   restrictedTo,
   withSecret,
-} from '../../../src/domain/records/key-expiry.ts';
-import { isUsableFrom, isWithin, restrictionOf } from '../../../src/domain/records/key-restriction.ts';
+} from '../../../src/domain/key-validity/key-expiry.ts';
+import { isUsableFrom, isWithin, restrictionOf } from '../../../src/domain/key-validity/key-restriction.ts';
 import { cidrFault } from '../../../src/text/ip-addresses.ts';
 import { runs } from '../../support/run/effort.ts';
 
