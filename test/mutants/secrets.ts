@@ -166,7 +166,7 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a failed secret is audited for a key that does not exist',
     file: 'src/domain/access-audit/failed-attempts.ts',
-    search: "else if (AUDITED_REASONS.has(reason)) attempts.failed(",
+    search: 'else if (AUDITED_REASONS.has(reason)) attempts.failed(',
     replacement: 'else attempts.failed(',
     rule: 'ADR 0032: a stranger who knows no key leaves no entry.',
     caughtBy: ['test/api/operator/attempts.test.ts'],
@@ -238,8 +238,8 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'an older program finds the hash of a key that expires',
     file: 'src/domain/key-validity/key-expiry.ts',
-    search: "{ hash: '', expiring: { hash, expiresAt } }",
-    replacement: '{ hash, expiring: { hash, expiresAt } }',
+    search: "{ hash: '', expiring: { hash: held, expiresAt }",
+    replacement: '{ hash: held, expiring: { hash: held, expiresAt }',
     rule: 'ADR 0033: a program that does not know of the expiry refuses the key.',
     caughtBy: ['test/api/operator/api-key-expiry.test.ts'],
   },
