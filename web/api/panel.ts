@@ -3,13 +3,16 @@ import type { CreatedApiKey, ListedApiKey } from '../../src/api/contract/operato
 import type { ConsentedApp } from '../../src/api/contract/operator/apps.ts';
 import type { AuditVerification } from '../../src/api/contract/operator/audit.ts';
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
-import type { Rollout } from '../../src/api/contract/operator/rollout.ts';
 import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
-import type { Configuration, ConfigurationRevision } from '../../src/api/contract/panel/configuration.ts';
+import type {
+  AccountRollout as Rollout,
+  Configuration,
+  ConfigurationRevision,
+} from '../../src/api/contract/panel/configuration.ts';
 import type { AuditEntry, AuditPage, ReviewCounts } from '../../src/api/contract/panel/history.ts';
 import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';

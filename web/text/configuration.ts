@@ -62,7 +62,7 @@ export const configuration = {
   rollout: 'Rollout',
   revision: (revision: number) => (revision === 0 ? 'Nothing was stored yet.' : `Revision ${revision}`),
   changed: 'Changed',
-  parts: { applied: 'Applied', failed: 'Failed', pending: 'Pending', stale: 'Silent' },
+  parts: { applied: 'Applied', failed: 'Failed', unhealthy: 'Unhealthy', pending: 'Pending', stale: 'Silent' },
   noDevices: 'No active cloud daemon takes a configuration.',
   failures: 'Failures by what the daemons said',
   failureColumns: { error: 'What was said', devices: 'Daemons' },
