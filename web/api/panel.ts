@@ -79,9 +79,11 @@ export interface ConfigurationChange {
   /** The tag of the configuration that was shown. */
   readonly seen: string;
 }
-export interface AuditQuestion {
+export interface AuditQuestion extends AuditFilters {
   readonly limit?: number;
   readonly before?: string;
+}
+export interface AuditFilters {
   readonly actor?: string;
   /** Such as `key:ID`; `app:ID` is asked for by `appId`. */
   readonly target?: string;
@@ -90,6 +92,8 @@ export interface AuditQuestion {
   readonly from?: string;
   readonly to?: string;
 }
+
+export type AuditFormat = 'csv' | 'jsonl';
 
 export const signIn = {
   methods: () => ask('GET /sign-in'),
@@ -174,6 +178,9 @@ export const account = (accountId: string) => ({
     addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
   audit: (query: AuditQuestion, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
+  /** Where the browser downloads what the filters let through. */
+  auditAddress: (filters: AuditFilters, format: AuditFormat) =>
+    addressOf('GET /accounts/:accountId/audit/export', { accountId, query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/names', { accountId, ...with_ }),
   verifyAudit: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/verification', { accountId, ...with_ }),
   members: (with_: Signal = {}) => ask('GET /accounts/:accountId/members', { accountId, ...with_ }),
@@ -224,6 +231,8 @@ export const operator = {
   rotateKeys: () => ask('POST /keys/rotation'),
   usage: (month: string, with_: Signal = {}) => ask('GET /usage', { query: { month }, ...with_ }),
   audit: (query: AuditQuestion, with_: Signal = {}) => ask('GET /audit', { query: { ...query }, ...with_ }),
+  auditAddress: (filters: AuditFilters, format: AuditFormat) =>
+    addressOf('GET /audit/export', { query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /audit/names', with_),
   verifyAudit: (with_: Signal = {}) => ask('GET /audit/verification', with_),
   service: (with_: Signal = {}) => ask('GET /service', with_),

@@ -36,7 +36,7 @@ export interface NewestAudit {
   /**
    * Lists entries in the order of their commits, newest first. A page may be shorter than asked for, and have a next
    * one all the same, since the entries that one request reads are bounded.
-   * @param charge called before each `LIMITS.auditListsPerRead` further lists of the store; what it throws ends the read
+   * @param charge called before each further `LIMITS.auditListsPerRead` lists of the store; its error ends the read
    * @throws Refusal `not_found` where the account does not exist; StoreUnavailable; BadRecord
    */
   list(accountId: string, question: AuditQuestion, charge?: () => void): Promise<NewestEntries>;

@@ -1,33 +1,12 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../../../src/domain/limits.ts';
-import { KEYS } from '../../../../src/domain/records/keys.ts';
-import { expectAbsent, type Store } from '../../../../src/store/port.ts';
-import { HOUR_MS } from '../../../../src/time/utc-days.ts';
 import { ask, panelMuster, signedIn } from '../../../support/panel/panel-users.ts';
 import { tenant } from '../../../support/service/muster.ts';
+import { busyHours } from '../../../support/store/audit-entries.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
-import { rawKey, rawPut } from '../../../support/store/raw-key.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /* P9: a read of the audit that looks through much of it counts as the changes that its work is worth. */
-
-/** So many entries in each of the last hours: the reader of the audit lists them hour by hour. */
-async function busyHours(store: Store, accountId: string, { hours, now }: { hours: number; now: number }) {
-  const each = 260;
-  for (let hour = hours; hour > 0; hour -= 1) {
-    const write = Array.from({ length: each }, (_, index) => {
-      const at = now - hour * HOUR_MS + Math.floor((index * HOUR_MS) / each);
-      const key = `${KEYS.audit.under(accountId)}${at.toString(36).padStart(9, '0')}-${index.toString(16)}`;
-      const record = { at, actor: 'key:somebody', action: 'app.created', requestId: 'r', detail: {} };
-      return rawPut(key, record);
-    });
-    for (let from = 0; from < each; from += 60) {
-      const part = write.slice(from, from + 60);
-      const absent = expectAbsent(rawKey(part[0]?.put ?? ''));
-      expect((await store.commit({ expect: [absent], write: part })).outcome).toBe('committed');
-    }
-  }
-}
 
 onEachBackend('a read of the audit', (backend) => {
   test('that is filtered counts by its lists; a page of the newest entries is a read as any other', async () => {
