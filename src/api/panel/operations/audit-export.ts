@@ -72,7 +72,8 @@ async function* pagesOf(
     } catch (error) {
       // What the first page says is an answer of its own.
       if (before === undefined || !(error instanceof HttpRefusal)) throw error;
-      return yield { cut: 'Too many requests in the last minute. Choose a shorter time.' };
+      yield { cut: 'Too many requests in the last minute. Choose a shorter time.' };
+      return;
     }
   } while (before !== undefined && left > 0);
   if (before !== undefined) yield { cut: `More than ${LIMITS.auditExportEntriesMax} entries. Choose a shorter time.` };
