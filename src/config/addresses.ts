@@ -97,6 +97,7 @@ export const egressVariables = {
       'The addresses and ranges inside that the service may call where an owner of an account names them, as in ' +
       '`10.20.0.0/16,fd12:3456::/32`: collectors that are tested in the panel. Loopback, private, link-local and shared ' +
       'addresses, those by which clouds tell secrets, and those of this machine and of etcd are refused otherwise. The ' +
-      "ports of etcd and of this process's own listeners stay shut. With `MUSTER_EGRESS_PROXY` it is the proxy that guards names.",
+      "ports of etcd and of this process's own listeners stay shut, those of other replicas do not. With " +
+      '`MUSTER_EGRESS_PROXY` it is the proxy that guards names.',
   }),
 };

@@ -3,13 +3,16 @@ import type { CreatedApiKey, ListedApiKey } from '../../src/api/contract/operato
 import type { ConsentedApp } from '../../src/api/contract/operator/apps.ts';
 import type { AuditVerification } from '../../src/api/contract/operator/audit.ts';
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
-import type { Rollout } from '../../src/api/contract/operator/rollout.ts';
 import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
-import type { Configuration, ConfigurationRevision } from '../../src/api/contract/panel/configuration.ts';
+import type {
+  AccountRollout as Rollout,
+  Configuration,
+  ConfigurationRevision,
+} from '../../src/api/contract/panel/configuration.ts';
 import type { AuditEntry, AuditPage, ReviewCounts } from '../../src/api/contract/panel/history.ts';
 import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';
@@ -76,9 +79,11 @@ export interface ConfigurationChange {
   /** The tag of the configuration that was shown. */
   readonly seen: string;
 }
-export interface AuditQuestion {
+export interface AuditQuestion extends AuditFilters {
   readonly limit?: number;
   readonly before?: string;
+}
+export interface AuditFilters {
   readonly actor?: string;
   /** Such as `key:ID`; `app:ID` is asked for by `appId`. */
   readonly target?: string;
@@ -87,6 +92,8 @@ export interface AuditQuestion {
   readonly from?: string;
   readonly to?: string;
 }
+
+export type AuditFormat = 'csv' | 'jsonl';
 
 export const signIn = {
   methods: () => ask('GET /sign-in'),
@@ -171,6 +178,9 @@ export const account = (accountId: string) => ({
     addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
   audit: (query: AuditQuestion, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
+  /** Where the browser downloads what the filters let through. */
+  auditAddress: (filters: AuditFilters, format: AuditFormat) =>
+    addressOf('GET /accounts/:accountId/audit/export', { accountId, query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/names', { accountId, ...with_ }),
   verifyAudit: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/verification', { accountId, ...with_ }),
   members: (with_: Signal = {}) => ask('GET /accounts/:accountId/members', { accountId, ...with_ }),
@@ -221,6 +231,8 @@ export const operator = {
   rotateKeys: () => ask('POST /keys/rotation'),
   usage: (month: string, with_: Signal = {}) => ask('GET /usage', { query: { month }, ...with_ }),
   audit: (query: AuditQuestion, with_: Signal = {}) => ask('GET /audit', { query: { ...query }, ...with_ }),
+  auditAddress: (filters: AuditFilters, format: AuditFormat) =>
+    addressOf('GET /audit/export', { query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /audit/names', with_),
   verifyAudit: (with_: Signal = {}) => ask('GET /audit/verification', with_),
   service: (with_: Signal = {}) => ask('GET /service', with_),

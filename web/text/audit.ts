@@ -25,6 +25,9 @@ export const audit = {
     order: 'It is before the first day.',
     clear: 'Clear the filters',
   },
+  csv: 'Download CSV',
+  jsonl: 'Download JSON Lines',
+  exportHint: 'All entries that the filters let through, 50,000 at most.',
   anyAction: 'Any action',
   otherAction: 'Another one …',
   groups: {

@@ -62,7 +62,7 @@ export const configuration = {
   rollout: 'Rollout',
   revision: (revision: number) => (revision === 0 ? 'Nothing was stored yet.' : `Revision ${revision}`),
   changed: 'Changed',
-  parts: { applied: 'Applied', failed: 'Failed', pending: 'Pending', stale: 'Silent' },
+  parts: { applied: 'Applied', failed: 'Failed', unhealthy: 'Unhealthy', pending: 'Pending', stale: 'Silent' },
   noDevices: 'No active cloud daemon takes a configuration.',
   failures: 'Failures by what the daemons said',
   failureColumns: { error: 'What was said', devices: 'Daemons' },
@@ -136,6 +136,7 @@ export const collectorTest = {
     'not-reached': 'Not reached',
     'tls-fault': 'TLS failed',
     'not-allowed': 'Not tried',
+    withdrawn: 'Ended early',
   },
   revision: (revision: number) => `Revision ${revision}.`,
   status: (status: number) => `The collector answered with the status ${status}.`,
@@ -146,5 +147,6 @@ export const collectorTest = {
     'no-answer': 'No answer came within 5 seconds.',
     'connection-broken': 'The connection broke before an answer.',
   },
+  withdrawn: 'The configuration was purged or changed during the test.',
   notAllowed: 'Muster calls no internal addresses. Your operator can allow them with MUSTER_EGRESS_ALLOW.',
 };

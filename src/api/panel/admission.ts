@@ -88,6 +88,7 @@ export async function admitSignedIn(
       isUse,
       origin,
       caller: { accountId, authority: { guarded: true }, reader, origin },
+      chargeChange: () => charge(deps.rates.changes, chargedFor(signedIn, need)),
       accepts: (types) => preferredType(request, types),
       async exporting(what, detail, page) {
         if (request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);
@@ -150,11 +151,14 @@ async function admitted(
   return { signedIn, right };
 }
 
-function chargeFor(rates: PanelRates, { method, charged }: Judged, { user, session }: SignedIn, need: Need): void {
-  if (method === 'get' && charged === undefined) return charge(rates.reads, session.id);
-  const account = typeof need === 'object' ? need.accountId : '';
-  charge(charged === 'batch' ? rates.batches : rates.changes, `${user.id}/${account}`);
+function chargeFor(rates: PanelRates, { method, charged }: Judged, signedIn: SignedIn, need: Need): void {
+  if (method === 'get' && charged === undefined) return charge(rates.reads, signedIn.session.id);
+  charge(charged === 'batch' ? rates.batches : rates.changes, chargedFor(signedIn, need));
 }
+
+/** A user has a rate in each account, and one in none. */
+const chargedFor = ({ user }: SignedIn, need: Need): string =>
+  `${user.id}/${typeof need === 'object' ? need.accountId : ''}`;
 
 function charge(rate: DeviceRate, whose: string): void {
   const seconds = rate.refuse(whose);

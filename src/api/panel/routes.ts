@@ -38,6 +38,7 @@ import {
   verifyAccountAudit,
   verifyOperatorAudit,
 } from './operations/derived.ts';
+import { exportAudit, exportServiceAudit } from './operations/audit-export.ts';
 import { listAuditNames, listServiceAuditNames } from './operations/audit-names.ts';
 import { readEvents } from './operations/events.ts';
 import {
@@ -134,6 +135,8 @@ export const OPERATIONS = [
   verifyAccountAudit,
   listAuditNames,
   listServiceAuditNames,
+  exportAudit,
+  exportServiceAudit,
   listNewestAudit,
   listMembers,
   changeMember,

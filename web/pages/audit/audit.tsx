@@ -4,6 +4,8 @@ import type { Topic } from '../../api/live.ts';
 import {
   account,
   operator,
+  type AuditFilters,
+  type AuditFormat,
   type AuditNames,
   type AuditPage as Page_,
   type AuditQuestion,
@@ -21,7 +23,7 @@ import { Badge, Button, CopyButton } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Card, Facts, Page, Time } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
-import { AUDIT_FILTERS, FilterBar, isFiltered, questionOf } from './filters.tsx';
+import { AUDIT_FILTERS, FilterBar, filtersOf, isFiltered, questionOf } from './filters.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** The audit of an account. */
@@ -41,6 +43,7 @@ export const AuditPage = ({ accountId }: PageProps) => (
       return { ...names, targets: [...names.targets, ...listed] };
     }}
     verify={() => account(accountId).verifyAudit()}
+    addressOf={account(accountId).auditAddress}
   />
 );
 
@@ -52,6 +55,7 @@ export const ServiceAuditPage = () => (
     read={(question, signal) => operator.audit(question, { signal })}
     readNames={(signal) => operator.auditNames({ signal })}
     verify={() => operator.verifyAudit()}
+    addressOf={operator.auditAddress}
   />
 );
 
@@ -62,6 +66,8 @@ interface AuditProps {
   readonly read: (question: AuditQuestion, signal: AbortSignal) => Promise<Page_>;
   readonly readNames: (signal: AbortSignal) => Promise<AuditNames>;
   readonly verify: () => Promise<AuditVerification>;
+  /** Where the browser downloads what the filters let through. */
+  readonly addressOf: (filters: AuditFilters, format: AuditFormat) => string;
 }
 
 /** Tells whether something that the audit knows has happened since it was read. */
@@ -83,19 +89,29 @@ const AUDITED: ReadonlySet<Topic> = new Set(['account', 'apps', 'keys', 'config'
 
 const NO_NAMES: AuditNames = { actors: [], targets: [], complete: true };
 
-function Audit({ title, lead, accountId, read, readNames, verify }: AuditProps) {
+function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: AuditProps) {
   const names = useResource(`audit names ${accountId ?? ''}`, readNames);
   const { state: filters, change: setFilters } = useQuery(AUDIT_FILTERS);
   const [isVerifying, setVerifying] = useState(false);
   const [round, setRound] = useState(0);
   const [isNewer, seen] = useNewer(accountId);
-  const question = questionOf(useSettled(filters));
+  const settled = useSettled(filters);
+  const question = questionOf(settled);
   const newer = (): void => {
     seen();
     setRound(round + 1);
   };
   return (
-    <Page title={title} lead={lead} actions={<Button onClick={() => setVerifying(true)}>{texts.verify}</Button>}>
+    <Page
+      title={title}
+      lead={lead}
+      actions={
+        <>
+          <Downloads addressOf={(format) => addressOf(filtersOf(settled), format)} />
+          <Button onClick={() => setVerifying(true)}>{texts.verify}</Button>
+        </>
+      }
+    >
       <FilterBar filters={filters} onFilters={setFilters} names={names.data ?? NO_NAMES} />
       <Card
         title={texts.entries}
@@ -120,6 +136,17 @@ function Audit({ title, lead, accountId, read, readNames, verify }: AuditProps) 
     </Page>
   );
 }
+
+/** The name of the file is the service's. */
+const Downloads = ({ addressOf }: { addressOf: (format: AuditFormat) => string }) => (
+  <>
+    {(['csv', 'jsonl'] as const).map((format) => (
+      <a key={format} class="button" href={addressOf(format)} download title={texts.exportHint}>
+        {texts[format]}
+      </a>
+    ))}
+  </>
+);
 
 interface VerificationProps {
   readonly verify: () => Promise<AuditVerification>;

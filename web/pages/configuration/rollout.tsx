@@ -14,8 +14,10 @@ const useRollout = (accountId: string) =>
   });
 
 function Bar({ accountId, rollout }: { accountId: string; rollout: Rollout }) {
-  const { devices, applied, failed, pending, stale, revision } = rollout;
-  if (devices === 0) return <p class="quiet">{texts.noDevices}</p>;
+  const { states, revision } = rollout;
+  const { applied, failed, pending, stale, unhealthy } = states;
+  // An agent that takes no configuration is in the list of apps where it is unhealthy.
+  if (Object.values(states).every((count) => count === 0)) return <p class="quiet">{texts.noDevices}</p>;
   const { parts } = texts;
   const to = (configuration: string): string => pathOfApps(accountId, { configuration });
   return (
@@ -26,6 +28,7 @@ function Bar({ accountId, rollout }: { accountId: string; rollout: Rollout }) {
         parts={[
           { name: parts.applied, value: applied, tone: 'good', to: to('applied') },
           { name: parts.failed, value: failed, tone: 'bad', to: to('failed') },
+          { name: parts.unhealthy, value: unhealthy, tone: 'bad hatched', to: to('unhealthy') },
           { name: parts.pending, value: pending, tone: 'accent', to: to('pending') },
           { name: parts.stale, value: stale, tone: 'warn', to: to('silent') },
         ]}

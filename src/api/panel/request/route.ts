@@ -125,6 +125,8 @@ export interface PanelCall extends OpenCall, OperatorCall {
   readonly isUse: boolean;
   /** The user and the account in the path, for the operations on an account's own records. */
   readonly caller: Caller;
+  /** P9: charges the user a further change, for work that shows itself. @throws HttpRefusal `rate_limited` */
+  readonly chargeChange: () => void;
 }
 
 /** A request of the panel that needs no session, as a handler gets it. */
