@@ -164,7 +164,10 @@ const REQUEST_HEADERS: Readonly<Record<RequestHeader, z.ZodType>> = {
 const TAGS_OF_PANEL = z
   .string()
   .optional()
-  .meta({ description: 'The tags of the answers that the client has.', examples: ['W/"60f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5"'] });
+  .meta({
+    description: 'The tags of the answers that the client has.',
+    examples: ['W/"60f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5"'],
+  });
 
 /** The headers of an operation's request. */
 export function requestHeaders(api: ApiName, { headers = [], idempotency }: Operation): z.ZodObject {
