@@ -65,6 +65,8 @@ export const LIMITS = {
   owedToKnownBytesMax: 32 * 1024 * 1024,
   /** The kernel is taken to hold no more than this of a connection: `net.ipv4.tcp_wmem` has it as its default. */
   kernelBytesPerConnectionMax: 4 * 1024 * 1024,
+  /** A shorter answer of the panel is one packet in any case, and is not compressed. */
+  compressedBytesMin: 1024,
   /** A client that reads no slower than this is not given up: 256 kbit/s. */
   leastBytesPerSecond: 32_768,
   /** A client that has had the time for what the kernel took, and takes nothing for so long, is given up. */

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { halfAtMost, type ConnectionBounds } from './bounds/connection-bounds.ts';
 import { builtPages } from '../api/panel/pages/built-pages.ts';
 import { createLiveHub } from '../api/panel/live/live-hub.ts';
+import { createRemovedApps } from '../api/panel/live/removed-apps.ts';
 import { linkBody } from '../api/operator/users.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
 import { createSpentOnce } from '../api/panel/request/flows.ts';
@@ -174,6 +175,7 @@ export function panelDeps(
       }),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
       watched,
+      removedApps: createRemovedApps({ memory: fleet.memory, revision: () => core.watchCache.applied }),
       live: createLiveHub({
         ...core,
         watched,

@@ -7,7 +7,7 @@ import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
-import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
+import type { PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
 import type {
   AccountRollout as Rollout,
   Configuration,
@@ -20,8 +20,10 @@ import type { Invitation, Member } from '../../src/api/contract/panel/members.ts
 import type { ServiceState } from '../../src/api/contract/panel/operator.ts';
 import type { Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
 import type { SignInMethods, SignInStep } from '../../src/api/contract/panel/sign-in.ts';
+import type { PanelApp } from './app-list.ts';
 import { addressOf, ask } from './client.ts';
 import type { AnswerTo } from './operations.ts';
+import { readApps } from './read-apps.ts';
 
 /* The operations of `/panel/v1` as functions; their types are those of the service's own contract. */
 
@@ -143,7 +145,7 @@ const keptKeys = (ids: readonly string[]): Record<string, string> =>
 export const account = (accountId: string) => ({
   overview: (with_: Signal = {}) => ask('GET /accounts/:accountId/overview', { accountId, ...with_ }),
   rate: (with_: Signal = {}) => ask('GET /accounts/:accountId/rate-limit', { accountId, ...with_ }),
-  apps: (with_: Signal = {}) => ask('GET /accounts/:accountId/apps', { accountId, ...with_ }),
+  apps: (with_: Signal = {}) => readApps(accountId, with_),
   app: (appId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/apps/:appId', { accountId, appId, ...with_ }),
   /** Changes up to 100 apps: new ones by their names, others by their ids. */

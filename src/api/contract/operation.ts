@@ -113,6 +113,11 @@ export interface Operation<
   readonly freshProof?: true | 'or-new-sign-in' | 'by-state' | readonly ProofField<keyof Shape & string>[];
   /** Answers while the second factor that the installation asks for is not there yet. */
   readonly beforeSecondFactor?: true;
+  /**
+   * The panel sends its answer as it is: it has what nobody must guess by the length of the compressed answer, beside
+   * what somebody else may have written (P16).
+   */
+  readonly uncompressed?: true;
   /** Works without a credential; `optional` where a bearer changes what it does. */
   readonly credential?: 'optional';
   /**

@@ -1,6 +1,7 @@
 import { ROUTES as DEVICE_ROUTES } from '../device/device-plane.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import { OPERATIONS as OPERATOR_OPERATIONS } from '../operator/ops-server.ts';
+import { withTag } from '../contract/panel/reads.ts';
 import { OPERATIONS as PANEL_OPERATIONS } from '../panel/routes.ts';
 import { ROUTES as V1_ROUTES } from '../v1/gateway.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -103,7 +104,7 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
   panel: {
     title: 'Muster panel',
     description: `What the pages of the panel ask. It may change with them: programs take the other APIs. ${COMMON}`,
-    operations: PANEL_OPERATIONS,
+    operations: PANEL_OPERATIONS.map((operation) => withTag<Operation>(operation)),
     server: { url: '/', description: 'The listener of the panel.' },
     credential: {
       name: 'session',

@@ -86,6 +86,7 @@ export async function admitSignedIn(
       ...openCall(exchange, context, services),
       signedIn,
       isUse,
+      readAs: `${user.id} ${right.isOperator === true ? 'operator' : (right.role ?? '')}`,
       origin,
       caller: { accountId, authority: { guarded: true }, reader, origin },
       chargeChange: () => charge(deps.rates.changes, chargedFor(signedIn, need)),

@@ -13,6 +13,7 @@ import { cookieNames } from './request/cookies.ts';
 import type { OpenCall, PanelCall, PanelServices } from './request/route.ts';
 import { originOf } from './request/same-origin.ts';
 import { OPERATIONS } from './routes.ts';
+import { transferred } from './transfer.ts';
 
 /** The services and checks that the panel's listener uses. */
 export interface PanelDeps extends ExchangeDeps, AdmissionDeps {
@@ -30,6 +31,7 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
   const open: Checks<PanelContext, OpenCall, PanelServices> = {
     authorize: (request, route) => admitAnyone(deps, request, route),
     brokenBody: 'invalid_request',
+    transfer: (exchange, _call, route, reply) => transferred(exchange, route, 'anyone', reply),
     services,
   };
   const signedIn: Checks<PanelContext, PanelCall, PanelServices> = {
@@ -37,6 +39,7 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
     brokenBody: 'invalid_request',
     // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
     scopeKey: (call, key) => `${call.signedIn.user.id}:${key}`,
+    transfer: (exchange, { readAs }, route, reply) => transferred(exchange, route, readAs, reply),
     services,
   };
   const endpoints = [

@@ -1,5 +1,6 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
-import { listPanelApps, readPanelApp } from './operations/apps.ts';
+import { listPanelApps } from './operations/app-list.ts';
+import { readPanelApp } from './operations/apps.ts';
 import { changeApps } from './operations/app-batch.ts';
 import {
   listConfigurationRevisions,

@@ -1,44 +1,14 @@
 import { sharedAtOf } from '../../../domain/shared-credentials/shared-credentials.ts';
 import { lastSeenAt, type AccountReader, type AppEntry } from '../../../domain/fleet/reader.ts';
-import type { LastSeenBySlot } from '../../../domain/fleet/last-seen-codec.ts';
 import { parseRecord, replaceable } from '../../../domain/records/codec.ts';
 import { KEYS } from '../../../domain/records/keys.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
 import { reviewsOfApp } from '../../../domain/review-queue/review-counts.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/apps.ts';
 import { handle, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
-
-function appBody({ id, record }: AppEntry, seen: LastSeenBySlot, now: number): operations.PanelApp {
-  const contact = lastSeenAt(record, seen);
-  const { name, status, statusAt, platform, agentVersion, connection, createdAt, codes, managedBy } = record;
-  return {
-    appId: id,
-    name,
-    status,
-    statusAt: dateTime(statusAt),
-    platform,
-    agentVersion,
-    connection,
-    createdAt: dateTime(createdAt),
-    lastSeenAt: contact === null ? null : dateTime(contact),
-    openCodes: codes.filter(({ expiresAt }) => expiresAt > now).length,
-    ...(managedBy && { managedBy: resourceNameOf(managedBy) }),
-  };
-}
-
-/** GET /panel/v1/accounts/{accountId}/apps. */
-export const listPanelApps = handle(operations.listPanelApps)(async (request, { clock }) => {
-  const account = await accountOf(request);
-  const { record: seen } = await account.lastSeen();
-  const apps = (await account.apps()).toSorted(
-    (a, b) => b.record.createdAt - a.record.createdAt || (a.id < b.id ? -1 : 1),
-  );
-  const now = clock.now();
-  return { status: 200, body: { apps: apps.map((app) => appBody(app, seen, now)) } };
-});
+import { listedApp } from './app-list.ts';
 
 /** GET /panel/v1/accounts/{accountId}/apps/{appId}. */
 export const readPanelApp = handle(operations.readPanelApp)(async (request, services) => {
@@ -54,9 +24,13 @@ async function detailOf(
   { store, clock }: PanelServices,
 ): Promise<operations.PanelAppDetail> {
   const now = clock.now();
-  const { enrolledAt, codes } = app.record;
+  const { enrolledAt, statusAt, codes } = app.record;
+  const contact = lastSeenAt(app.record, (await account.lastSeen()).record);
   return {
-    ...appBody(app, (await account.lastSeen()).record, now),
+    ...listedApp(app),
+    statusAt: dateTime(statusAt),
+    lastSeenAt: contact === null ? null : dateTime(contact),
+    openCodes: codes.filter(({ expiresAt }) => expiresAt > now).length,
     enrolledAt: enrolledAt === undefined ? null : dateTime(enrolledAt),
     codes: codes
       .filter(({ expiresAt }) => expiresAt > now)

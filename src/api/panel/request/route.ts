@@ -30,6 +30,7 @@ import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import type { Call, Route, RouteOptions } from '../../serve/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
 import type { LiveHub } from '../live/live-hub.ts';
+import type { RemovedApps } from '../live/removed-apps.ts';
 import type { CookieNames } from './cookies.ts';
 import type { SealedCookies } from './sealed-cookie.ts';
 import type { WatchedReads } from '../live/shared-reads.ts';
@@ -62,6 +63,7 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly collectorTests: CollectorTests;
   readonly serviceState: ReadServiceState;
   readonly watched: WatchedReads;
+  readonly removedApps: RemovedApps;
   readonly live: LiveHub;
   readonly clock: Pick<Clock, 'now'>;
   readonly store: Pick<Store, 'get' | 'list'>;
@@ -123,6 +125,8 @@ export interface PanelCall extends OpenCall, OperatorCall {
   readonly signedIn: SignedIn;
   /** Whether a person has asked, and not a page that is left open. */
   readonly isUse: boolean;
+  /** The user and the right: an answer that another user or another right got is none that this one has (P16). */
+  readonly readAs: string;
   /** The user and the account in the path, for the operations on an account's own records. */
   readonly caller: Caller;
   /** P9: charges the user a further change, for work that shows itself. @throws HttpRefusal `rate_limited` */
