@@ -40,6 +40,7 @@ import {
 } from './operations/derived.ts';
 import { listAuditNames, listServiceAuditNames } from './operations/audit-names.ts';
 import { readEvents } from './operations/events.ts';
+import { readFleetHistory } from './operations/fleet-history.ts';
 import {
   countReviews,
   listNewestAudit,
@@ -110,6 +111,7 @@ export const OPERATIONS = [
   unlinkProvider,
   readOverview,
   readAccountRate,
+  readFleetHistory,
   // Before the paths with an app's id: `batch` is none.
   changeApps,
   listPanelApps,
