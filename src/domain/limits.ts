@@ -104,6 +104,10 @@ export const LIMITS = {
   rolloutFailuresMax: 20,
   /** Of the configuration of an account. It never changes: the slots of the stored ones follow from it. */
   otelRevisionsMax: 50,
+  /** Days of an account's fleet that are kept. It never changes: the slots of the stored days follow from it. */
+  fleetHistoryDays: 90,
+  /** Points of one answer about it. */
+  fleetHistoryPointsMax: 400,
 
   /** A test of the collector: the time of the whole request, and the least time between two of an account. */
   collectorTestDeadlineMs: 10 * SECOND_MS,

@@ -1,4 +1,5 @@
 import { createUnsealed } from '../domain/audit/unsealed.ts';
+import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';
 import { createRevisionPins } from '../domain/history/revision-pins.ts';
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
@@ -16,6 +17,7 @@ export function createTermServices(core: Core, fence: readonly Expectation[]) {
   return {
     unsealed: createUnsealed(store, clock),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
+    fleetHistory: createFleetHistory(core, fence),
     schedule: createCompactionSchedule(store, clock, fence),
     pins: createRevisionPins(store, clock),
     /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */

@@ -6,6 +6,7 @@ import type * as appBatch from '../../src/api/contract/panel/app-batch.ts';
 import type * as apps from '../../src/api/contract/panel/apps.ts';
 import type * as configuration from '../../src/api/contract/panel/configuration.ts';
 import type { AtPanel } from '../../src/api/contract/panel/derived.ts';
+import type * as fleetHistory from '../../src/api/contract/panel/fleet-history.ts';
 import type * as history from '../../src/api/contract/panel/history.ts';
 import type * as links from '../../src/api/contract/panel/links.ts';
 import type * as live from '../../src/api/contract/panel/live.ts';
@@ -34,6 +35,7 @@ type PanelOperation =
   | OperationsIn<typeof appBatch>
   | OperationsIn<typeof apps>
   | OperationsIn<typeof configuration>
+  | OperationsIn<typeof fleetHistory>
   | OperationsIn<typeof history>
   | OperationsIn<typeof links>
   | OperationsIn<typeof live>

@@ -13,6 +13,7 @@ import type {
   Configuration,
   ConfigurationRevision,
 } from '../../src/api/contract/panel/configuration.ts';
+import type { FleetHistory } from '../../src/api/contract/panel/fleet-history.ts';
 import type { AuditEntry, AuditPage, ReviewCounts } from '../../src/api/contract/panel/history.ts';
 import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';
@@ -37,6 +38,7 @@ export type {
   ConfigurationRevision,
   ConsentedApp,
   CreatedApiKey,
+  FleetHistory,
   Invitation,
   KeyStatus,
   Link,
@@ -145,6 +147,8 @@ const keptKeys = (ids: readonly string[]): Record<string, string> =>
 export const account = (accountId: string) => ({
   overview: (with_: Signal = {}) => ask('GET /accounts/:accountId/overview', { accountId, ...with_ }),
   rate: (with_: Signal = {}) => ask('GET /accounts/:accountId/rate-limit', { accountId, ...with_ }),
+  fleetHistory: (range: FleetHistory['range'], with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/fleet-history', { accountId, query: { range }, ...with_ }),
   apps: (with_: Signal = {}) => readApps(accountId, with_),
   app: (appId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/apps/:appId', { accountId, appId, ...with_ }),

@@ -11,6 +11,7 @@ import { Loading, Shown } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import { Entry } from './audit/timeline.tsx';
 import { RolloutBar } from './configuration/rollout.tsx';
+import { FleetCard } from './overview/fleet.tsx';
 
 const MIB = 1024 * 1024;
 
@@ -25,6 +26,7 @@ export function OverviewPage({ accountId }: PageProps) {
       <Shown of={overview} pending={<PendingFigures />}>
         {(data) => <Figures accountId={accountId} data={data} />}
       </Shown>
+      <FleetCard accountId={accountId} />
       <div class="grid two steady">
         <RateCard accountId={accountId} />
         <Card

@@ -56,7 +56,7 @@ function drawn(Plot: Plot, element: HTMLElement, names: readonly string[], value
 }
 
 /** The colour of a token, as the canvas takes it. */
-function colourOf(element: HTMLElement, token: string): string {
+export function colourOf(element: HTMLElement, token: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${token})`;
   element.append(probe);

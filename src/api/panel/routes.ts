@@ -42,6 +42,7 @@ import {
 import { exportAudit, exportServiceAudit } from './operations/audit-export.ts';
 import { listAuditNames, listServiceAuditNames } from './operations/audit-names.ts';
 import { readEvents } from './operations/events.ts';
+import { readFleetHistory } from './operations/fleet-history.ts';
 import {
   countReviews,
   listNewestAudit,
@@ -112,6 +113,7 @@ export const OPERATIONS = [
   unlinkProvider,
   readOverview,
   readAccountRate,
+  readFleetHistory,
   // Before the paths with an app's id: `batch` is none.
   changeApps,
   listPanelApps,

@@ -1,8 +1,11 @@
 import * as z from 'zod';
+import { LIMITS } from '../limits.ts';
 import { record, type RecordOf } from './registry.ts';
-import { consentSchema, instant, resourceSchema } from './shapes.ts';
+import { consentSchema, dayText, instant, resourceSchema } from './shapes.ts';
 
 /* An account, and what is counted of it. */
+
+const daemons = z.int().min(0);
 
 export const accountRecords = {
   account: record('d/a/<accountId>', {
@@ -78,6 +81,25 @@ export const accountRecords = {
     backup: 'kept',
     holds: 'what the account stores of its own, as the leader counted it last; quiet',
   }),
+  /**
+   * Active, silent and failed daemons by the hour of a day, as they were counted first in that hour; null for an hour
+   * in which nothing was counted. A later version may add numbers behind them. A slot is written anew by the day that
+   * is 90 later, so that an account never has more. It lies outside of the cached range: no request but those for the
+   * history reads it.
+   */
+  fleetDay: record(
+    'fleet-history/<accountId>/<slot>',
+    {
+      schema: z.looseObject({
+        day: dayText,
+        hours: z.array(z.tuple([daemons, daemons, daemons], daemons).nullable()).max(24),
+      }),
+      writeClass: 'growth',
+      backup: 'kept',
+      holds: 'active, silent and failed daemons of an account in the hours of one of the last 90 days; quiet',
+    },
+    (accountId: string, dayNumber: number) => [accountId, dayNumber % LIMITS.fleetHistoryDays],
+  ),
   /** Pairs of a key's id and an instant. */
   keyUses: record('used/<accountId>', {
     schema: z.looseObject({ keys: z.array(z.tuple([z.string(), instant])) }),
@@ -99,3 +121,4 @@ export type StoredRecord = RecordOf<typeof accountRecords.stored>;
 
 /** The counters of an account that has none yet. */
 export const NO_COUNTERS: CountersRecord = { apps: 0, nextSlot: 0, idempotencyNext: 0 };
+export type FleetDayRecord = RecordOf<typeof accountRecords.fleetDay>;
