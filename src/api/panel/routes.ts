@@ -1,4 +1,5 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
+import { readAddresses } from './operations/addresses.ts';
 import { listPanelApps, readPanelApp } from './operations/apps.ts';
 import { changeApps } from './operations/app-batch.ts';
 import {
@@ -108,6 +109,7 @@ export const OPERATIONS = [
   removePasskey,
   linkProvider,
   unlinkProvider,
+  readAddresses,
   readOverview,
   readAccountRate,
   // Before the paths with an app's id: `batch` is none.
