@@ -205,10 +205,18 @@ interface CopyButtonProps {
   readonly shownIn?: { readonly current: HTMLElement | null };
   /** Called once it is copied. */
   readonly onCopied?: (() => void) | undefined;
+  readonly autofocus?: boolean;
 }
 
 /** Copies a text. The button says that it has, or that it could not. */
-export function CopyButton({ text, label = common.copy, small = true, shownIn, onCopied }: CopyButtonProps) {
+export function CopyButton({
+  text,
+  label = common.copy,
+  small = true,
+  shownIn,
+  onCopied,
+  autofocus = false,
+}: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
   const press = (): void => {
     void copy(text, shownIn?.current).then((says) => {
@@ -219,7 +227,7 @@ export function CopyButton({ text, label = common.copy, small = true, shownIn, o
     });
   };
   return (
-    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press}>
+    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press} autofocus={autofocus}>
       <span aria-live="polite">{said ?? label}</span>
     </Button>
   );

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { leaveBy } from '../../address/address.ts';
 import { useHold } from '../../address/use-hold.ts';
@@ -8,7 +7,7 @@ import { formatInstant } from '../../text/format.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { DaemonArrival } from './daemon-arrival.tsx';
-import { EnrollmentLines, SecretText, useEnrollment } from './enrollment-lines.tsx';
+import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
 
 /** A code that was issued just now. */
 export interface Issued {
@@ -22,26 +21,24 @@ export interface Issued {
 interface EnrollDaemonProps {
   readonly accountId: string;
   readonly issued: Issued;
+  readonly enrollment: Enrollment;
   readonly onClose: () => void;
   /** Begins with another daemon; undefined where that is not offered. */
   readonly onAnother?: (() => void) | undefined;
-  readonly children?: ComponentChildren;
 }
 
 /**
  * The code of one daemon, how it enrolls with it, and what it does then. As long as nobody has copied the code, and no
  * daemon has used it, leaving asks first: it is shown nowhere else.
  */
-export function EnrollDaemon({ accountId, issued, onClose, onAnother, children }: EnrollDaemonProps) {
+export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother }: EnrollDaemonProps) {
   const { appId, code, expiresAt, before } = issued;
   const [isKept, setKept] = useState(false);
-  const enrollment = useEnrollment(accountId);
   useHold(!isKept);
   const keep = (): void => setKept(true);
   const leave = (then: () => void): void => (isKept ? then() : leaveBy(then));
   return (
     <Dialog title={texts.ready} onClose={() => leave(onClose)} wide>
-      {children}
       <SecretText label={texts.code} secret={code} onCopied={keep} />
       <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
       <EnrollmentLines appId={appId} of={enrollment} />

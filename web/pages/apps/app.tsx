@@ -18,6 +18,7 @@ import { Table } from '../../ui/table.tsx';
 import { Timeline } from '../audit/timeline.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { AppStatus } from './apps.tsx';
+import { useEnrollment } from './enrollment-lines.tsx';
 import { typedName } from './typed-name.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
 
@@ -202,6 +203,7 @@ interface NewCodeProps {
 function NewCode({ accountId, app: { appId, enrolledAt }, onClose, onIssued }: NewCodeProps) {
   const [code, setCode] = useState<IssuedCode>();
   const before = useRef(enrolledAt);
+  const enrollment = useEnrollment(accountId);
   const key = useRef(newIdempotencyKey());
   const { busy, error, run } = useAction(async () => {
     before.current = enrolledAt;
@@ -210,7 +212,7 @@ function NewCode({ accountId, app: { appId, enrolledAt }, onClose, onIssued }: N
   });
   if (code) {
     const issued = { appId, code: code.enrollCode, expiresAt: code.expiresAt, before: before.current };
-    return <EnrollDaemon key="issued" accountId={accountId} issued={issued} onClose={onClose} />;
+    return <EnrollDaemon key="issued" {...{ accountId, issued, enrollment, onClose }} />;
   }
   return (
     <Dialog title={texts.newCodeTitle} onClose={onClose} stays={busy}>

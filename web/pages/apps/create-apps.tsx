@@ -12,6 +12,7 @@ import { Form, FormEnd } from '../../ui/form.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { CreatedCodes } from './created-codes.tsx';
+import { useEnrollment } from './enrollment-lines.tsx';
 
 interface CreateAppsProps {
   readonly accountId: string;
@@ -35,17 +36,18 @@ export function AddDaemon(props: CreateAppsProps) {
 export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
   const { dialog } = texts;
   const creation = useCreation(accountId, onCreated);
+  const enrollment = useEnrollment(accountId);
   const { created, rest, busy } = creation;
   if (created.length === 0) return <NewApps creation={creation} isOne={onAnother !== undefined} onClose={onClose} />;
   const [first] = created;
   if (first && created.length === 1 && rest === 0) {
     const { appId, enrollCode: code, enrollCodeExpiresAt: expiresAt } = first;
     const issued = { appId, code, expiresAt, before: null };
-    return <EnrollDaemon accountId={accountId} issued={issued} onClose={onClose} onAnother={onAnother} />;
+    return <EnrollDaemon {...{ accountId, issued, enrollment, onClose, onAnother }} />;
   }
   return (
     <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
-      <CreatedCodes accountId={accountId} created={created} />
+      <CreatedCodes created={created} enrollment={enrollment} />
       <Progress creation={creation} />
       <Rest creation={creation} />
       <div class="actions">

@@ -4,21 +4,20 @@ import { common } from '../../text/common.ts';
 import { daemons } from '../../text/daemons.ts';
 import { formatInstant } from '../../text/format.ts';
 import { DownloadButton } from '../../ui/controls.tsx';
-import { EnrollmentLines, SecretText, useEnrollment } from './enrollment-lines.tsx';
+import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
 import { csvOf } from './ways.ts';
 
 /** The codes that are shown one by one; the file has all. */
 const SHOWN_MAX = 50;
 
 interface CreatedCodesProps {
-  readonly accountId: string;
   readonly created: readonly CreatedApp[];
+  readonly enrollment: Enrollment;
 }
 
 /** The codes of many new apps, which are shown once, and how daemons enroll with them. */
-export function CreatedCodes({ accountId, created }: CreatedCodesProps) {
+export function CreatedCodes({ created, enrollment }: CreatedCodesProps) {
   const { dialog } = texts;
-  const enrollment = useEnrollment(accountId);
   const [first] = created.map(({ enrollCodeExpiresAt }) => enrollCodeExpiresAt).sort();
   return (
     <div class="stack">

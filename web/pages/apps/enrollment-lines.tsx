@@ -68,8 +68,8 @@ export function EnrollmentLines({ appId, of: { addresses, configuration } }: { a
           {(known) => (
             <>
               {!known.device.configured && <UnknownAddress url={known.device.url} />}
-              {stepsOf(way, { appId, addresses: known, revision }).map((step) => (
-                <Command key={step.says} step={step} />
+              {stepsOf(way, { appId, addresses: known, revision }).map((step, index) => (
+                <Command key={step.says} step={step} isFirst={index === 0} />
               ))}
             </>
           )}
@@ -86,13 +86,14 @@ const UnknownAddress = ({ url }: { url: string }) => (
   </div>
 );
 
-function Command({ step: { says, text } }: { step: Step }) {
+/** The first one is what a person wants next: Enter copies it. */
+function Command({ step: { says, text }, isFirst }: { step: Step; isFirst: boolean }) {
   const shown = useRef<HTMLPreElement>(null);
   return (
     <div class="stack tight">
       <div class="row between">
         <p class="quiet small grow">{says}</p>
-        <CopyButton text={text} shownIn={shown} />
+        <CopyButton text={text} shownIn={shown} autofocus={isFirst} />
       </div>
       <pre ref={shown} tabIndex={0} class="command">
         {text}
