@@ -42,12 +42,14 @@ export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother
       <SecretText label={texts.code} secret={code} onCopied={keep} />
       <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
       <EnrollmentLines appId={appId} of={enrollment} />
-      <DaemonArrival accountId={accountId} appId={appId} before={before} of={enrollment} onEnrolled={keep} />
-      <div class="actions">
-        {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
-        <Button kind="primary" onClick={() => leave(onClose)}>
-          {apps.dialog.kept}
-        </Button>
+      <div class="outcome">
+        <DaemonArrival accountId={accountId} appId={appId} before={before} of={enrollment} onEnrolled={keep} />
+        <div class="actions">
+          {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
+          <Button kind="primary" onClick={() => leave(onClose)}>
+            {apps.dialog.kept}
+          </Button>
+        </div>
       </div>
     </Dialog>
   );

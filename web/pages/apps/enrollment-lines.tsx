@@ -80,7 +80,7 @@ export function EnrollmentLines({ appId, of: { addresses, configuration } }: { a
 }
 
 const UnknownAddress = ({ url }: { url: string }) => (
-  <div class="note warn">
+  <div class="note">
     <Icon name="warn" />
     <p>{texts.unknownAddress(url)}</p>
   </div>
@@ -91,8 +91,8 @@ function Command({ step: { says, text }, isFirst }: { step: Step; isFirst: boole
   const shown = useRef<HTMLPreElement>(null);
   return (
     <div class="stack tight">
-      <div class="row between">
-        <p class="quiet small grow">{says}</p>
+      <div class="says">
+        <p class="quiet small">{says}</p>
         <CopyButton text={text} shownIn={shown} autofocus={isFirst} />
       </div>
       <pre ref={shown} tabIndex={0} class="command">
