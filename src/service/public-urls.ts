@@ -15,7 +15,7 @@ export function publicUrlsOf(
   panel: Pick<PanelConfig, 'apiUrl' | 'deviceUrl'>,
   listening: Listening | undefined,
 ): PublicAddresses {
-  const own = (name: 'api' | 'device'): string =>
+  const own = (name: keyof Listening): string =>
     localUrl(
       config.tls[name] ? 'https' : 'http',
       config.listen[name].host,

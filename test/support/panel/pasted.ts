@@ -15,7 +15,7 @@ interface Shell {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Puts programs into the folder's `bin`, beside `muster` itself. @param programs by their names: a path, or a script */
+/** Puts programs into the folder's `bin`, beside `muster`. @param programs by their names: a path, or a script */
 export function putPrograms(folder: string, programs: Readonly<Record<string, string>> = {}): void {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
