@@ -1,13 +1,14 @@
 import type { PublicAddresses } from '../../../src/api/contract/panel/addresses.ts';
 import { csvRow } from '../../../src/text/csv.ts';
+import { shellWord } from '../../../src/text/shell-words.ts';
 import type { CreatedApp } from '../../api/panel.ts';
 import { daemons as texts } from '../../text/daemons.ts';
 
 /*
  * The ways by which a daemon comes to the fleet, as commands to paste. No command holds the code: it is read from the
  * terminal, and goes on by standard input, so that neither a list of processes nor the history of a shell has it. Each
- * command is one list, so that a terminal which takes pasted lines one by one asks for the code at the end. Nothing in
- * them needs a quote: ids are letters and digits, and the addresses hold no character of a shell.
+ * command is one list, so that a terminal which takes pasted lines one by one asks for the code at the end. Only the
+ * endpoint of OpAMP may need a quote: ids are letters and digits, and the configuration keeps other URLs plain.
  */
 
 /** What the commands name. */
@@ -121,7 +122,7 @@ spec:
             storage: 16Mi`;
 
 function opamp({ appId, addresses: { device, opampUrl } }: Named): readonly Step[] {
-  const endpoint = opampUrl === `${device.url}/v1/opamp` ? '' : ` \\\n    --endpoint ${opampUrl}`;
+  const endpoint = opampUrl === `${device.url}/v1/opamp` ? '' : ` \\\n    --endpoint ${shellWord(opampUrl)}`;
   return [
     {
       says: texts.steps.opamp,

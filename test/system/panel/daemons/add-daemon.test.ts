@@ -174,6 +174,23 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(late.faults).toEqual([]);
   });
 
+  test('the addresses that an operator has named stand in the commands, whatever a shell would make of them', async () => {
+    await page.route('**/panel/v1/addresses', async (route) => {
+      const device = { url: 'https://devices.example.com', configured: true };
+      const opampUrl = "https://agents.example.com/it's/$(reboot)";
+      await route.fulfill({ json: { api: device, device, opampUrl, image: 'muster:9.9.9' } });
+    });
+    await apps('?new=daemon&by=opamp');
+    await ask('named');
+    const shown = await dialog().getByRole('tabpanel').innerText();
+    expect(shown).toContain('--device-url https://devices.example.com');
+    expect(shown).toContain(String.raw`--endpoint 'https://agents.example.com/it'\''s/$(reboot)'`);
+    expect(shown).not.toContain('MUSTER_PUBLIC_DEVICE_URL');
+    await page.unroute('**/panel/v1/addresses');
+    await press(button('Done'));
+    await answer('Leave');
+  });
+
   test('a new code of an app that is enrolled waits for the next daemon', async () => {
     const [appId = ''] = account.appIds;
     await openPage(page, muster, `/accounts/${account.accountId}/apps/${appId}`, /Open enrollment codes/);
