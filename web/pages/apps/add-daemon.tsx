@@ -10,7 +10,7 @@ import { DaemonArrival } from './daemon-arrival.tsx';
 import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
 
 /** A code that was issued just now. */
-export interface Issued {
+interface Issued {
   readonly appId: string;
   readonly code: string;
   readonly expiresAt: string;
@@ -42,15 +42,14 @@ export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother
       <SecretText label={texts.code} secret={code} onCopied={keep} />
       <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
       <EnrollmentLines appId={appId} of={enrollment} />
-      <div class="outcome">
-        <DaemonArrival accountId={accountId} appId={appId} before={before} of={enrollment} onEnrolled={keep} />
+      <DaemonArrival accountId={accountId} appId={appId} before={before} of={enrollment} onEnrolled={keep}>
         <div class="actions">
           {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
           <Button kind="primary" onClick={() => leave(onClose)}>
             {apps.dialog.kept}
           </Button>
         </div>
-      </div>
+      </DaemonArrival>
     </Dialog>
   );
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { account, type Configuration, type PanelAppDetail } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
@@ -39,10 +40,12 @@ interface ArrivalProps {
   readonly of: Enrollment;
   /** Called once the code is used. */
   readonly onEnrolled: () => void;
+  /** What stands below it, and stays in sight with it. */
+  readonly children: ComponentChildren;
 }
 
 /** What the daemon does, as it happens: it is waited for, enrolls, and applies the configuration. */
-export function DaemonArrival({ accountId, appId, before, of, onEnrolled }: ArrivalProps) {
+export function DaemonArrival({ accountId, appId, before, of, onEnrolled, children }: ArrivalProps) {
   const app = useResource(`arrival ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
     of: accountId,
     topics: ['apps', 'seen', 'config', 'rollout'],
@@ -56,22 +59,25 @@ export function DaemonArrival({ accountId, appId, before, of, onEnrolled }: Arri
   const { platform = '', agentVersion = '', acknowledged } = app.data ?? {};
   const what = [platform, agentVersion].filter((part) => part !== '').join(', ');
   return (
-    <div class="stack tight">
-      <h3>{texts.title}</h3>
-      <div role="status">
-        <ol class="milestones">
-          <Milestone state="done">{texts.created}</Milestone>
-          {isEnrolled ? (
-            <Milestone state="done">{what === '' ? texts.enrolled : texts.enrolledAs(what)}</Milestone>
-          ) : (
-            <Milestone state="now">{texts.waiting}</Milestone>
-          )}
-          <Milestone state={STATES[stage]}>{lastOf(stage, acknowledged)}</Milestone>
-        </ol>
-      </div>
-      {stage === 'off' && <Link to={pathOfAccount(accountId, 'configuration')}>{texts.set}</Link>}
+    <>
       {isLate && <Checks stage={stage} device={of.addresses.data?.device.url ?? ''} />}
-    </div>
+      <div class="outcome">
+        <h3>{texts.title}</h3>
+        <div role="status">
+          <ol class="milestones">
+            <Milestone state="done">{texts.created}</Milestone>
+            {isEnrolled ? (
+              <Milestone state="done">{what === '' ? texts.enrolled : texts.enrolledAs(what)}</Milestone>
+            ) : (
+              <Milestone state="now">{isLate ? texts.waitingLong : texts.waiting}</Milestone>
+            )}
+            <Milestone state={STATES[stage]}>{lastOf(stage, acknowledged, isLate)}</Milestone>
+          </ol>
+        </div>
+        {stage === 'off' && <Link to={pathOfAccount(accountId, 'configuration')}>{texts.set}</Link>}
+        {children}
+      </div>
+    </>
   );
 }
 
@@ -97,12 +103,12 @@ const Milestone = ({ state, children }: { state: MilestoneState; children: strin
   </li>
 );
 
-function lastOf(stage: Stage, acknowledged: PanelAppDetail['acknowledged'] | undefined): string {
+function lastOf(stage: Stage, acknowledged: PanelAppDetail['acknowledged'] | undefined, isLate: boolean): string {
   switch (stage) {
     case 'waiting':
       return texts.later;
     case 'enrolled':
-      return texts.applying;
+      return isLate ? texts.applyingLong : texts.applying;
     case 'applied':
       return texts.applied(acknowledged?.revision ?? 0);
     case 'failed':

@@ -51,7 +51,7 @@ export function useEnrollment(accountId: string): Enrollment {
 
 const [FIRST = 'linux', ...OTHERS] = WAYS;
 /** The chosen way stands in the address, so that a link opens it, and the next daemon begins with it. */
-export const BY = { by: oneOf<Way>(FIRST, ...OTHERS) };
+const BY = { by: oneOf<Way>(FIRST, ...OTHERS) };
 
 /** How a daemon enrolls with its code, wherever it runs. @param of the parts that the commands name */
 export function EnrollmentLines({ appId, of: { addresses, configuration } }: { appId: string; of: Enrollment }) {
