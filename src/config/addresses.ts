@@ -13,6 +13,18 @@ export const listen = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
 
+/** An address for all interfaces is reached at the machine's own. */
+const REACHED: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
+/** The URL of a listener of this machine, as in `http://[::1]:8080`. */
+export function localUrl(scheme: 'http' | 'https', host: string, port: number | string): string {
+  const name = REACHED.get(host) ?? host;
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
 /**
  * Whether two listeners on these hosts cannot have the same port. A name is not looked up: it is compared with itself,
  * and with the address that takes every other one.

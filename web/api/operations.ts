@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Sent } from '../../src/api/contract/answers.ts';
 import type { Answers, Method, Operation } from '../../src/api/contract/operation.ts';
 import type * as account from '../../src/api/contract/panel/account.ts';
+import type * as addresses from '../../src/api/contract/panel/addresses.ts';
 import type * as appBatch from '../../src/api/contract/panel/app-batch.ts';
 import type * as apps from '../../src/api/contract/panel/apps.ts';
 import type * as configuration from '../../src/api/contract/panel/configuration.ts';
@@ -32,6 +33,7 @@ type OperationsIn<Contract> = {
 
 type PanelOperation =
   | OperationsIn<typeof account>
+  | OperationsIn<typeof addresses>
   | OperationsIn<typeof appBatch>
   | OperationsIn<typeof apps>
   | OperationsIn<typeof configuration>

@@ -108,6 +108,9 @@ export const signIn = {
   providerAddress: addressOf('GET /sign-in/provider'),
 };
 
+/** Where daemons and programs reach the service. */
+export const readAddresses = (with_: Signal = {}) => ask('GET /addresses', with_);
+
 export const links = {
   read: (token: string) => ask('POST /links/read', { body: { token } }),
   accept: (body: { token: string; name?: string; login?: string; password?: string }) =>

@@ -124,7 +124,7 @@ function useShownAccount(route: Route, me: Me | undefined): string | undefined {
 /** What memory does not hold is watched only by the pages that show it. */
 function watchedOn({ page }: Route): readonly Watched[] {
   if (page === 'overview') return ['rollout', 'limits', 'usage', 'reviews'];
-  if (page === 'configuration' || page === 'apps') return ['rollout'];
+  if (page === 'configuration' || page === 'apps' || page === 'app') return ['rollout'];
   if (page === 'reviews') return ['reviews'];
   return page === 'usage' ? ['usage'] : [];
 }

@@ -72,16 +72,6 @@ export const apps = {
         : `For ${count} apps no code came. Trying again here makes no app twice.`,
     csv: 'Download all as CSV',
     shownSome: (shown: number, all: number) => `The first ${shown} of ${all} are shown. The file has all of them.`,
-    lines: 'How to enroll',
-    device: 'Put the address of the device listener in the place of DEVICE-ADDRESS.',
-    ways: { agent: 'muster agent', curl: 'curl', secret: 'Kubernetes Secret' },
-    wayHints: {
-      agent: 'Enrolls on the machine of the daemon, and goes on as its agent.',
-      curl: 'Enrolls at once. The answer holds the credential of the daemon, which is shown once as well.',
-      secret: 'For the pod of the daemon by envFrom, with the keys that a FleetApp writes.',
-    },
-    fileHead: 'It holds secrets. Each part is for one daemon, on its own machine.',
-    code: 'Enrollment code',
     validUntil: (at: string) => `A code enrolls one daemon, and is valid until ${at}.`,
   },
 };

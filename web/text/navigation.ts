@@ -52,6 +52,7 @@ export const finder = {
   groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
   /** The page, the dialog of it that `new` opens, and what it does. */
   actions: [
+    ['apps', 'daemon', 'Add a daemon'],
     ['apps', 'app', 'Create apps'],
     ['keys', 'key', 'Create an API key'],
     ['members', 'invitation', 'Invite somebody'],

@@ -203,19 +203,31 @@ interface CopyButtonProps {
   readonly small?: boolean;
   /** Where the text stands: it is selected where it cannot be copied, so that the person can. */
   readonly shownIn?: { readonly current: HTMLElement | null };
+  /** Called once it is copied. */
+  readonly onCopied?: (() => void) | undefined;
+  readonly autofocus?: boolean;
 }
 
 /** Copies a text. The button says that it has, or that it could not. */
-export function CopyButton({ text, label = common.copy, small = true, shownIn }: CopyButtonProps) {
+export function CopyButton({
+  text,
+  label = common.copy,
+  small = true,
+  shownIn,
+  onCopied,
+  autofocus = false,
+}: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
   const press = (): void => {
     void copy(text, shownIn?.current).then((says) => {
       setSaid(says);
-      if (says === common.copied) setTimeout(() => setSaid(undefined), 2500);
+      if (says !== common.copied) return;
+      onCopied?.();
+      setTimeout(() => setSaid(undefined), 2500);
     });
   };
   return (
-    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press}>
+    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press} autofocus={autofocus}>
       <span aria-live="polite">{said ?? label}</span>
     </Button>
   );

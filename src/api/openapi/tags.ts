@@ -52,6 +52,7 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   service: OVERVIEW,
   events: OVERVIEW,
   find: OVERVIEW,
+  addresses: OVERVIEW,
 };
 
 /** @throws Error for a path without a group: give it one */

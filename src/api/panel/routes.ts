@@ -1,4 +1,5 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
+import { readAddresses } from './operations/addresses.ts';
 import { listPanelApps } from './operations/app-list.ts';
 import { readPanelApp } from './operations/apps.ts';
 import { changeApps } from './operations/app-batch.ts';
@@ -111,6 +112,7 @@ export const OPERATIONS = [
   removePasskey,
   linkProvider,
   unlinkProvider,
+  readAddresses,
   readOverview,
   readAccountRate,
   readFleetHistory,

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useQuery } from '../../address/use-query.ts';
 import { useNew } from '../../address/use-new.ts';
+import { daemons } from '../../text/daemons.ts';
 import { account, type Delivery, type PanelApp } from '../../api/panel.ts';
 import { useNow } from '../../hooks/use-now.ts';
 import { useResource } from '../../hooks/use-resource.ts';
@@ -15,7 +16,7 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { ChangeMany } from './change-many.tsx';
-import { CreateApps } from './create-apps.tsx';
+import { AddDaemon, CreateApps } from './create-apps.tsx';
 import { useDeliveries, type DeliveriesRead } from './deliveries.ts';
 import {
   APP_FILTER,
@@ -38,10 +39,14 @@ export function AppsPage({ accountId }: PageProps) {
   const [deliveries, delivered] = useDeliveries(accountId);
   const isOwner = useIsOwner(accountId);
   const [isCreating, setCreating] = useNew('app');
+  const [isAdding, setAdding] = useNew('daemon');
   const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      {texts.create}
-    </Button>
+    <>
+      <Button onClick={() => setCreating(true)}>{texts.create}</Button>
+      <Button kind="primary" onClick={() => setAdding(true)}>
+        {daemons.add}
+      </Button>
+    </>
   );
   return (
     <Page title={texts.title} lead={texts.lead} actions={isOwner ? create : undefined}>
@@ -51,7 +56,7 @@ export function AppsPage({ accountId }: PageProps) {
             <Card>
               <Empty title={texts.empty}>
                 <p class="quiet">{texts.emptyLead}</p>
-                {isOwner && create}
+                {isOwner && <div class="row">{create}</div>}
               </Empty>
             </Card>
           ) : (
@@ -68,6 +73,9 @@ export function AppsPage({ accountId }: PageProps) {
       </Shown>
       {isCreating && isOwner && (
         <CreateApps accountId={accountId} onClose={() => setCreating(false)} onCreated={apps.reload} />
+      )}
+      {isAdding && isOwner && (
+        <AddDaemon accountId={accountId} onClose={() => setAdding(false)} onCreated={apps.reload} />
       )}
     </Page>
   );

@@ -5,11 +5,14 @@ import { account, type CreatedApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
+import { daemons } from '../../text/daemons.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { EnrollDaemon } from './add-daemon.tsx';
 import { CreatedCodes } from './created-codes.tsx';
+import { useEnrollment } from './enrollment-lines.tsx';
 
 interface CreateAppsProps {
   readonly accountId: string;
@@ -23,15 +26,28 @@ interface Wanted {
   readonly order: number;
 }
 
+/** Adds one daemon after the other. */
+export function AddDaemon(props: CreateAppsProps) {
+  const [round, setRound] = useState(0);
+  return <CreateApps key={round} {...props} onAnother={() => setRound(round + 1)} />;
+}
+
 /** Creates one app or many, and shows their codes once. While it works, and while it shows codes, it stays. */
-export function CreateApps({ accountId, onClose, onCreated }: CreateAppsProps) {
+export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
   const { dialog } = texts;
   const creation = useCreation(accountId, onCreated);
+  const enrollment = useEnrollment(accountId);
   const { created, rest, busy } = creation;
-  if (created.length === 0) return <NewApps creation={creation} onClose={onClose} />;
+  if (created.length === 0) return <NewApps creation={creation} isOne={onAnother !== undefined} onClose={onClose} />;
+  const [first] = created;
+  if (first && created.length === 1 && rest === 0) {
+    const { appId, enrollCode: code, enrollCodeExpiresAt: expiresAt } = first;
+    const issued = { appId, code, expiresAt, before: null };
+    return <EnrollDaemon {...{ accountId, issued, enrollment, onClose, onAnother }} />;
+  }
   return (
     <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
-      <CreatedCodes created={created} />
+      <CreatedCodes created={created} enrollment={enrollment} />
       <Progress creation={creation} />
       <Rest creation={creation} />
       <div class="actions">
@@ -120,8 +136,16 @@ const COUNT_MAX = 1000;
 
 const namesOf = (pattern: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => pattern.replaceAll('{n}', String(index + 1)));
+const previewOf = (names: readonly string[]): string => texts.dialog.preview(names[0] ?? '', names.at(-1) ?? '');
 
-function NewApps({ creation, onClose }: { creation: Creation; onClose: () => void }) {
+interface NewAppsProps {
+  readonly creation: Creation;
+  /** There is one to create, and no number to ask for. */
+  readonly isOne: boolean;
+  readonly onClose: () => void;
+}
+
+function NewApps({ creation, isOne, onClose }: NewAppsProps) {
   const { dialog } = texts;
   const { rest, busy, run } = creation;
   const [count, setCount] = useState('1');
@@ -132,11 +156,11 @@ function NewApps({ creation, onClose }: { creation: Creation; onClose: () => voi
   // An attempt whose answer was lost is repeated as it was.
   const isFixed = busy || rest > 0;
   return (
-    <Dialog title={dialog.title} onClose={onClose} stays={isFixed}>
+    <Dialog title={isOne ? daemons.add : dialog.title} onClose={onClose} stays={isFixed}>
       <Form ready={isNumber} onSend={() => run(names)}>
         <TextField
           label={dialog.name}
-          hint={names.length > 1 ? dialog.preview(names[0] ?? '', names.at(-1) ?? '') : dialog.nameHint}
+          hint={isOne ? daemons.nameHint : names.length > 1 ? previewOf(names) : dialog.nameHint}
           maxLength={200}
           value={pattern}
           disabled={isFixed}
@@ -144,20 +168,22 @@ function NewApps({ creation, onClose }: { creation: Creation; onClose: () => voi
           autocomplete="off"
           autofocus
         />
-        <TextField
-          label={dialog.count}
-          hint={dialog.countHint}
-          type="number"
-          min={1}
-          max={COUNT_MAX}
-          value={count}
-          disabled={isFixed}
-          onValue={setCount}
-        />
+        {!isOne && (
+          <TextField
+            label={dialog.count}
+            hint={dialog.countHint}
+            type="number"
+            min={1}
+            max={COUNT_MAX}
+            value={count}
+            disabled={isFixed}
+            onValue={setCount}
+          />
+        )}
         <Progress creation={creation} />
         <Rest creation={creation} />
         <FormEnd busy={busy} disabled={!isNumber} stays onCancel={onClose}>
-          {rest > 0 && !busy ? common.retry : dialog.create}
+          {rest > 0 && !busy ? common.retry : isOne ? daemons.create : dialog.create}
         </FormEnd>
       </Form>
     </Dialog>

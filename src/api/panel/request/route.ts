@@ -25,6 +25,7 @@ import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
 import type { Known } from '../../contract/answers.ts';
+import type { PublicAddresses } from '../../contract/panel/addresses.ts';
 import type { Answers, Method, Operation, PanelRight } from '../../contract/operation.ts';
 import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import type { Call, Route, RouteOptions } from '../../serve/route.ts';
@@ -62,6 +63,8 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly newestAudit: NewestAudit;
   readonly collectorTests: CollectorTests;
   readonly serviceState: ReadServiceState;
+  /** The addresses by which clients reach the other listeners. */
+  readonly publicUrls: () => PublicAddresses;
   readonly watched: WatchedReads;
   readonly removedApps: RemovedApps;
   readonly live: LiveHub;

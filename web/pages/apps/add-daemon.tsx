@@ -1,0 +1,55 @@
+import { useState } from 'preact/hooks';
+import { leaveBy } from '../../address/address.ts';
+import { useHold } from '../../address/use-hold.ts';
+import { daemons as texts } from '../../text/daemons.ts';
+import { apps } from '../../text/apps.ts';
+import { formatInstant } from '../../text/format.ts';
+import { Button } from '../../ui/controls.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { DaemonArrival } from './daemon-arrival.tsx';
+import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
+
+/** A code that was issued just now. */
+interface Issued {
+  readonly appId: string;
+  readonly code: string;
+  readonly expiresAt: string;
+  /** When the app had enrolled last by then; null where it never had. */
+  readonly before: string | null;
+}
+
+interface EnrollDaemonProps {
+  readonly accountId: string;
+  readonly issued: Issued;
+  readonly enrollment: Enrollment;
+  readonly onClose: () => void;
+  /** Begins with another daemon; undefined where that is not offered. */
+  readonly onAnother?: (() => void) | undefined;
+}
+
+/**
+ * The code of one daemon, how it enrolls with it, and what it does then. As long as nobody has copied the code, and no
+ * daemon has used it, leaving asks first: it is shown nowhere else.
+ */
+export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother }: EnrollDaemonProps) {
+  const { appId, code, expiresAt, before } = issued;
+  const [isKept, setKept] = useState(false);
+  useHold(!isKept);
+  const keep = (): void => setKept(true);
+  const leave = (then: () => void): void => (isKept ? then() : leaveBy(then));
+  return (
+    <Dialog title={texts.ready} onClose={() => leave(onClose)} wide>
+      <SecretText label={texts.code} secret={code} onCopied={keep} />
+      <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
+      <EnrollmentLines appId={appId} of={enrollment} />
+      <DaemonArrival accountId={accountId} appId={appId} before={before} of={enrollment} onEnrolled={keep}>
+        <div class="actions">
+          {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
+          <Button kind="primary" onClick={() => leave(onClose)}>
+            {apps.dialog.kept}
+          </Button>
+        </div>
+      </DaemonArrival>
+    </Dialog>
+  );
+}
