@@ -1,5 +1,5 @@
 import type { Account } from '../../src/api/contract/operator/accounts.ts';
-import type { CreatedApiKey, ListedApiKey } from '../../src/api/contract/operator/api-keys.ts';
+import type { ListedApiKey } from '../../src/api/contract/operator/api-keys.ts';
 import type { ConsentedApp } from '../../src/api/contract/operator/apps.ts';
 import type { AuditVerification } from '../../src/api/contract/operator/audit.ts';
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
@@ -31,7 +31,6 @@ export type {
   Configuration,
   ConfigurationRevision,
   ConsentedApp,
-  CreatedApiKey,
   Invitation,
   KeyStatus,
   Link,
@@ -158,6 +157,15 @@ export const account = (accountId: string) => ({
   keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
   createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
+  rollKey: (keyId: string, graceSeconds: number, idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/api-keys/:keyId/rotation', {
+      accountId,
+      keyId,
+      body: { graceSeconds },
+      idempotencyKey,
+    }),
+  expireKey: (keyId: string, expiresAt: string) =>
+    ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { expiresAt } }),
   revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
   reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),

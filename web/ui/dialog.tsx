@@ -15,6 +15,18 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
+/** The first field, or else the button that changes nothing. Elsewhere the browser chooses. */
+const FOCUSED_FIRST = [
+  '[autofocus]',
+  ':is(input, select, textarea):not([type="hidden"], [hidden], [readonly], :disabled)',
+  '[data-safest]',
+];
+
+function focusFirst(dialog: HTMLDialogElement | null): void {
+  const found = FOCUSED_FIRST.map((selector) => dialog?.querySelector<HTMLElement>(selector));
+  found.find((element) => element)?.focus();
+}
+
 /** A modal dialog. It is shown for as long as it is rendered; the focus goes back to where it was. */
 export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -23,6 +35,7 @@ export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    focusFirst(dialog.current);
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useHold } from '../address/use-hold.ts';
 import { common } from '../text/common.ts';
 import { Button } from './controls.tsx';
 import { Problem } from './state.tsx';
+import { Tried } from './tried.ts';
 
 interface FormProps {
   /** Called when its button is pressed, or Enter in a field. */
@@ -15,23 +16,38 @@ interface FormProps {
   readonly children?: ComponentChildren;
 }
 
-/** Fields that are sent together. Leaving the page asks first where they hold what is not saved. */
+/**
+ * Fields that are sent together. Its button can always be pressed: where a field is wrong, nothing is sent, each such
+ * field says so, and the first one has the focus. Leaving the page asks first where the form holds what is not saved.
+ */
 export function Form({ onSend, ready = true, unsaved, children }: FormProps) {
   const [isTyped, setTyped] = useState(false);
+  const [tries, setTries] = useState(0);
+  const form = useRef<HTMLFormElement>(null);
   useHold(unsaved ?? isTyped);
+  useLayoutEffect(() => {
+    if (tries > 0) firstWrong(form.current)?.focus();
+  }, [tries]);
   return (
     <form
+      ref={form}
       class="stack"
+      noValidate
       onInput={() => setTyped(true)}
       onSubmit={(event) => {
         event.preventDefault();
+        if (firstWrong(form.current)) return setTries(tries + 1);
+        setTries(0);
         if (ready) onSend();
       }}
     >
-      {children}
+      <Tried.Provider value={tries > 0}>{children}</Tried.Provider>
     </form>
   );
 }
+
+const firstWrong = (form: HTMLFormElement | null): HTMLElement | null | undefined =>
+  form?.querySelector<HTMLElement>('[data-wrong]');
 
 interface FormEndProps {
   readonly error?: unknown;
@@ -57,7 +73,7 @@ export const FormEnd = ({
   <>
     <Problem error={error} />
     <div class="actions">
-      <Button disabled={stays && busy} onClick={onCancel}>
+      <Button data-safest disabled={stays && busy} onClick={onCancel}>
         {common.cancel}
       </Button>
       <Button type="submit" kind={kind} busy={busy} disabled={disabled}>
