@@ -17,6 +17,7 @@ export const keys = {
     expires: 'Expires',
     former: 'Former secret',
     lastUsed: 'Last used',
+    calls: 'Calls in 7 days',
     actions: 'Actions',
   },
   formerWorks: 'works until',
@@ -56,6 +57,12 @@ export const keys = {
     command: 'Key file of the command line',
     again: 'The key did not come. Trying again here makes no second one.',
     kept: 'Done',
+  },
+  expiring: {
+    says: (count: number) =>
+      count === 1 ? 'An API key expires within 14 days:' : `${count} API keys expire within 14 days:`,
+    more: (count: number) => `and ${count} more`,
+    action: 'An expiry cannot be put off. Create another key, give it to the program, and revoke the one that expires:',
   },
   zone: (zone: string) => `In the time zone of this browser, ${zone}.`,
   rollDialog: {

@@ -32,7 +32,7 @@ interface NewApiKey {
 }
 
 interface ApiKeysDeps extends MutationDeps {
-  readonly keyUses: Pick<LastUses, 'lastUses'>;
+  readonly keyUses: Pick<LastUses, 'usesAndCalls'>;
   readonly operatorCreates: OperatorCreates;
 }
 
@@ -90,7 +90,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
     async list(accountId) {
       const reader = await deps.fleet.current();
       const account = await existing(reader, accountId);
-      const uses = await deps.keyUses.lastUses(accountId);
+      const uses = await deps.keyUses.usesAndCalls(accountId);
       const now = deps.clock.now();
       const entries = await account.apiKeys();
       const keys = await Promise.all(entries.map((key) => listedKey(reader, accountId, key, uses.get(key.id), now)));
@@ -103,7 +103,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
       const account = await existing(reader, accountId);
       const key = await account.apiKey(change.keyId);
       if (!key) throw new Refusal('not_found');
-      const uses = await deps.keyUses.lastUses(accountId);
+      const uses = await deps.keyUses.usesAndCalls(accountId);
       return await listedKey(reader, accountId, key, uses.get(key.id), deps.clock.now());
     },
     revoke: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>

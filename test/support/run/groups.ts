@@ -237,6 +237,7 @@ export const SEEDED: readonly string[] = [
   'test/domain/backup/file-format.test.ts',
   'test/domain/devices/held-polls.test.ts',
   'test/domain/egress/addresses.test.ts',
+  'test/domain/last-uses/daily-calls.test.ts',
   'test/domain/last-uses/last-uses.test.ts',
   'test/domain/otel-config/revisions.test.ts',
   'test/domain/shared-credentials/sharing-watch.test.ts',

@@ -1,7 +1,7 @@
 import { useNow } from '../../hooks/use-now.ts';
 import type { ListedApiKey } from '../../api/panel.ts';
 import { common } from '../../text/common.ts';
-import { formatInstant } from '../../text/format.ts';
+import { formatCount, formatInstant } from '../../text/format.ts';
 import { keys as texts } from '../../text/keys.ts';
 import { Named } from '../../ui/actor.tsx';
 import { Badge, Button } from '../../ui/controls.tsx';
@@ -56,6 +56,12 @@ export function KeyTable({ accountId, keys, onChange }: KeyTableProps) {
           name: columns.lastUsed,
           by: ({ lastUsedAt }) => lastUsedAt ?? '',
           cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+        },
+        {
+          name: columns.calls,
+          number: true,
+          by: ({ calls7d }) => calls7d,
+          cell: ({ calls7d }) => formatCount(calls7d),
         },
         ...(onChange ? [actions(onChange, now)] : []),
       ]}

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { describedName, nameText } from '../../http/fields.ts';
-import { closedBody, described, givenInstant, instant, instantOrNull, keyId } from '../fields.ts';
+import { closedBody, count, described, givenInstant, instant, instantOrNull, keyId } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(z.string(), 'The name for people.', 'ci');
@@ -87,6 +87,11 @@ export const listedKey = z
     ).optional(),
     lastUsedAt: instantOrNull(
       'When a request was last authenticated by it, at most a minute behind; null where none was.',
+    ),
+    calls7d: count(
+      'The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten ' +
+        'minutes behind.',
+      420,
     ),
   })
   .meta({ id: 'ApiKey', description: 'An API key, without its text.' });

@@ -24,7 +24,12 @@ const KEY: readonly Column<Shown>[] = [
 const TEXT = { head: 'API KEY', field: 'apiKey' } as const;
 const FORMER = { head: 'FORMER UNTIL', field: 'formerExpiresAt', kind: 'time' } as const;
 const ROTATED: readonly Column<Omit<RotatedApiKey, 'apiKey'>>[] = [...KEY, FORMER];
-const LISTED: readonly Column<ApiKey>[] = [...KEY, FORMER, { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' }];
+const LISTED: readonly Column<ApiKey>[] = [
+  ...KEY,
+  FORMER,
+  { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' },
+  { head: 'CALLS 7D', field: 'calls7d', kind: 'number' },
+];
 const idOf = ({ keyId }: Pick<ApiKey, 'keyId'>): string => keyId;
 
 interface OnceOptions {

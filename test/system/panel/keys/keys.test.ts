@@ -119,6 +119,18 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await row.locator('time').nth(1).getAttribute('datetime')).toBe(await page.evaluate(asInstant(tomorrow)));
   });
 
+  test('the calls of 7 days stand beside each key, and order the list', async () => {
+    const [seldom, often] = [await created('seldom'), await created('often')];
+    for (const token of [often, seldom, often]) expect(await statusOf(token)).toBe(200);
+    await at('/keys?sort=-calls-in-7-days', /often/);
+    const calls = async (name: string) => Number(await rowOf(name).locator('td.number').innerText());
+    expect([await calls('seldom'), await calls('often')]).toEqual([1, 2]);
+    const names = await page.getByRole('rowheader').allInnerTexts();
+    expect(names.indexOf('often')).toBeLessThan(names.indexOf('seldom'));
+    await press(page.getByRole('button', { name: 'Calls in 7 days' }));
+    await expect.poll(() => page.url()).toContain('?sort=calls-in-7-days');
+  });
+
   test('a viewer sees the keys and what works, and no button', async () => {
     if (!world) throw new Error('There is no world.');
     await created('looked at');
