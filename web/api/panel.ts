@@ -189,7 +189,8 @@ export const account = (accountId: string) => ({
   memberKeys: (userId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/members/:userId/api-keys', { accountId, userId, ...with_ }),
   invitations: (with_: Signal = {}) => ask('GET /accounts/:accountId/invitations', { accountId, ...with_ }),
-  invite: (role: Role) => ask('POST /accounts/:accountId/invitations', { accountId, body: { role } }),
+  invite: (role: Role, note: string) =>
+    ask('POST /accounts/:accountId/invitations', { accountId, body: { role, note } }),
   withdrawInvitation: (linkId: string) => ask('DELETE /accounts/:accountId/invitations/:linkId', { accountId, linkId }),
   read: (with_: Signal = {}) => ask('GET /accounts/:accountId', { accountId, ...with_ }),
   change: (
