@@ -80,23 +80,18 @@ export function Confirm({ title, children, action, typed, danger = true, work, o
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <Form ready={isTyped} unsaved={false} onSend={run}>
+      <Form unsaved={false} onSend={run}>
         {typed !== undefined && (
           <TextField
             label={common.typeToConfirm(typed)}
+            missing={isTyped ? undefined : common.typeToConfirm(typed)}
             value={text}
             onValue={setText}
             autocomplete="off"
             spellcheck={false}
           />
         )}
-        <FormEnd
-          error={error}
-          busy={busy}
-          disabled={!isTyped}
-          kind={danger ? 'danger primary' : 'primary'}
-          onCancel={onClose}
-        >
+        <FormEnd error={error} busy={busy} kind={danger ? 'danger primary' : 'primary'} onCancel={onClose}>
           {action}
         </FormEnd>
       </Form>

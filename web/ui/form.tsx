@@ -9,8 +9,6 @@ import { Tried } from './tried.ts';
 interface FormProps {
   /** Called when its button is pressed, or Enter in a field. */
   readonly onSend: () => void;
-  /** Its button is enabled. */
-  readonly ready?: boolean;
   /** Whether something is lost where the page is left; as soon as somebody has typed, where it is not told. */
   readonly unsaved?: boolean;
   readonly children?: ComponentChildren;
@@ -20,7 +18,7 @@ interface FormProps {
  * Fields that are sent together. Its button can always be pressed: where a field is wrong, nothing is sent, each such
  * field says so, and the first one has the focus. Leaving the page asks first where the form holds what is not saved.
  */
-export function Form({ onSend, ready = true, unsaved, children }: FormProps) {
+export function Form({ onSend, unsaved, children }: FormProps) {
   const [isTyped, setTyped] = useState(false);
   const [tries, setTries] = useState(0);
   const form = useRef<HTMLFormElement>(null);
@@ -38,7 +36,7 @@ export function Form({ onSend, ready = true, unsaved, children }: FormProps) {
         event.preventDefault();
         if (firstWrong(form.current)) return setTries(tries + 1);
         setTries(0);
-        if (ready) onSend();
+        onSend();
       }}
     >
       <Tried.Provider value={tries > 0}>{children}</Tried.Provider>
@@ -52,7 +50,6 @@ const firstWrong = (form: HTMLFormElement | null): HTMLElement | null | undefine
 interface FormEndProps {
   readonly error?: unknown;
   readonly busy?: boolean;
-  readonly disabled?: boolean;
   /** It cannot be left while it is sent. */
   readonly stays?: boolean;
   readonly kind?: 'primary' | 'danger primary';
@@ -61,22 +58,14 @@ interface FormEndProps {
 }
 
 /** The end of a form in a dialog: what went wrong, the way out, and the button that sends it. */
-export const FormEnd = ({
-  error,
-  busy = false,
-  disabled = false,
-  stays = false,
-  kind = 'primary',
-  onCancel,
-  children,
-}: FormEndProps) => (
+export const FormEnd = ({ error, busy = false, stays = false, kind = 'primary', onCancel, children }: FormEndProps) => (
   <>
     <Problem error={error} />
     <div class="actions">
       <Button data-safest disabled={stays && busy} onClick={onCancel}>
         {common.cancel}
       </Button>
-      <Button type="submit" kind={kind} busy={busy} disabled={disabled}>
+      <Button type="submit" kind={kind} busy={busy}>
         {children}
       </Button>
     </div>

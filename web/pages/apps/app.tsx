@@ -226,7 +226,7 @@ function NewCode({ accountId, app: { appId, name }, onClose, onIssued }: NewCode
       <Problem error={error} />
       <div class="actions">
         {!code && (
-          <Button disabled={busy} onClick={onClose}>
+          <Button data-safest disabled={busy} onClick={onClose}>
             {common.cancel}
           </Button>
         )}

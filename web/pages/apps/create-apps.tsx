@@ -133,7 +133,7 @@ function NewApps({ creation, onClose }: { creation: Creation; onClose: () => voi
   const isFixed = busy || rest > 0;
   return (
     <Dialog title={dialog.title} onClose={onClose} stays={isFixed}>
-      <Form ready={isNumber} onSend={() => run(names)}>
+      <Form onSend={() => run(names)}>
         <TextField
           label={dialog.name}
           hint={names.length > 1 ? dialog.preview(names[0] ?? '', names.at(-1) ?? '') : dialog.nameHint}
@@ -147,6 +147,7 @@ function NewApps({ creation, onClose }: { creation: Creation; onClose: () => voi
         <TextField
           label={dialog.count}
           hint={dialog.countHint}
+          missing={isNumber ? undefined : dialog.countHint}
           type="number"
           min={1}
           max={COUNT_MAX}
@@ -156,7 +157,7 @@ function NewApps({ creation, onClose }: { creation: Creation; onClose: () => voi
         />
         <Progress creation={creation} />
         <Rest creation={creation} />
-        <FormEnd busy={busy} disabled={!isNumber} stays onCancel={onClose}>
+        <FormEnd busy={busy} stays onCancel={onClose}>
           {rest > 0 && !busy ? common.retry : dialog.create}
         </FormEnd>
       </Form>
