@@ -303,7 +303,7 @@ function Invite({ accountId, onClose }: { accountId: string; onClose: () => void
           value={note}
           onValue={setNote}
           maxLength={400}
-          fault={[...note.trim()].length > NOTE_CHARACTERS_MAX ? dialog.noteLong : undefined}
+          fault={Array.from(note.trim()).length > NOTE_CHARACTERS_MAX ? dialog.noteLong : undefined}
           autocomplete="off"
         />
         <FormEnd error={error} busy={busy} onCancel={onClose}>
