@@ -25,7 +25,7 @@ onEachBackend('the note of an invitation', (backend) => {
     expect([made.status, (await invite({ note: longest })).status, (await invite({})).status]).toEqual([201, 201, 201]);
     expect(await notes()).toEqual(['', hostile, longest]);
     for (const note of [`${longest}a`, 'turns\u202Eround', 'two\nlines', 7, null]) {
-      expect((await invite({ note })).status, JSON.stringify(note)).toBe(400);
+      expect((await invite({ note })).status).toBe(400);
     }
     expect((await ask(panel, viewer, path)).status).toBe(403);
     const token = tokenOf(made.body['url']);
@@ -40,7 +40,7 @@ onEachBackend('the note of an invitation', (backend) => {
     const path = `/accounts/${accountId}/invitations`;
     await ask(panel, owner, path, { method: 'POST', body: { role: 'viewer', note: 'for Bob' } });
     const { entries } = await panel.store.list({ prefix: KEYS.link.under(accountId), limit: 2 });
-    await rewrite(panel, entries[0]?.key ?? '', ({ note: _, ...record }) => record);
+    await rewrite(panel, entries[0]?.key ?? '', (record) => ({ ...record, note: undefined }));
     expect((await ask(panel, owner, path)).body['invitations']).toMatchObject([{ role: 'viewer', note: '' }]);
   });
 });
