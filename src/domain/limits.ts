@@ -201,6 +201,7 @@ export const LIMITS = {
   invitationMs: 72 * 60 * MINUTE_MS,
   resetMs: 60 * MINUTE_MS,
   invitationsPerAccountMax: 100,
+  invitationNoteCodePointsMax: 200,
   /** A session of the provider ends this long after its roles could be renewed last. */
   mappedRolesMs: 60 * MINUTE_MS,
   groupsMax: 500,

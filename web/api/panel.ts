@@ -1,5 +1,5 @@
 import type { Account } from '../../src/api/contract/operator/accounts.ts';
-import type { CreatedApiKey, ListedApiKey } from '../../src/api/contract/operator/api-keys.ts';
+import type { ListedApiKey } from '../../src/api/contract/operator/api-keys.ts';
 import type { ConsentedApp } from '../../src/api/contract/operator/apps.ts';
 import type { AuditVerification } from '../../src/api/contract/operator/audit.ts';
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
@@ -37,7 +37,6 @@ export type {
   Configuration,
   ConfigurationRevision,
   ConsentedApp,
-  CreatedApiKey,
   FleetHistory,
   Invitation,
   KeyStatus,
@@ -174,6 +173,15 @@ export const account = (accountId: string) => ({
   keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
   createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
+  rollKey: (keyId: string, graceSeconds: number, idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/api-keys/:keyId/rotation', {
+      accountId,
+      keyId,
+      body: { graceSeconds },
+      idempotencyKey,
+    }),
+  expireKey: (keyId: string, expiresAt: string) =>
+    ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { expiresAt } }),
   revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
   reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),
@@ -200,7 +208,8 @@ export const account = (accountId: string) => ({
   memberKeys: (userId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/members/:userId/api-keys', { accountId, userId, ...with_ }),
   invitations: (with_: Signal = {}) => ask('GET /accounts/:accountId/invitations', { accountId, ...with_ }),
-  invite: (role: Role) => ask('POST /accounts/:accountId/invitations', { accountId, body: { role } }),
+  invite: (role: Role, note: string) =>
+    ask('POST /accounts/:accountId/invitations', { accountId, body: { role, note } }),
   withdrawInvitation: (linkId: string) => ask('DELETE /accounts/:accountId/invitations/:linkId', { accountId, linkId }),
   read: (with_: Signal = {}) => ask('GET /accounts/:accountId', { accountId, ...with_ }),
   change: (

@@ -9,8 +9,9 @@ import { common } from '../text/common.ts';
 import { formatInstant } from '../text/format.ts';
 import { members as texts } from '../text/members.ts';
 import { Named } from '../ui/actor.tsx';
-import { Badge, Button, Select } from '../ui/controls.tsx';
+import { Badge, Button, Select, TextField } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { Form, FormEnd } from '../ui/form.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -235,6 +236,7 @@ function Invitations({ accountId }: { accountId: string }) {
               idOf={({ linkId }) => linkId}
               columns={[
                 { name: columns.role, names: true, cell: ({ role }) => roleName(role) },
+                { name: columns.note, cell: ({ note }) => <Name>{note}</Name> },
                 { name: columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { name: columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
                 { name: columns.by, cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} /> },
@@ -264,17 +266,27 @@ function Invitations({ accountId }: { accountId: string }) {
 function Invite({ accountId, onClose }: { accountId: string; onClose: () => void }) {
   const { dialog } = texts;
   const [role, setRole] = useState<Role>('viewer');
+  const [note, setNote] = useState('');
   const [link, setLink] = useState<MadeLink>();
-  const { busy, error, run } = useAction(async () => setLink(await account(accountId).invite(role)));
+  const { busy, error, run } = useAction(async () => setLink(await account(accountId).invite(role, note.trim())));
+  if (link) {
+    return (
+      <Dialog key="made" title={dialog.made} onClose={onClose} stays>
+        <p>{common.shownOnce}</p>
+        <SecretText label={dialog.link} secret={link.url} />
+        <p class="quiet small">{dialog.until(formatInstant(link.expiresAt))}</p>
+        <div class="actions">
+          <Button kind="primary" onClick={onClose}>
+            {dialog.kept}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  }
   return (
-    <Dialog title={link ? dialog.made : dialog.title} onClose={onClose} stays={link !== undefined}>
-      <p>{link ? common.shownOnce : dialog.says}</p>
-      {link ? (
-        <>
-          <SecretText label={dialog.link} secret={link.url} />
-          <p class="quiet small">{dialog.until(formatInstant(link.expiresAt))}</p>
-        </>
-      ) : (
+    <Dialog key="asked" title={dialog.title} onClose={onClose}>
+      <p>{dialog.says}</p>
+      <Form onSend={run}>
         <Select
           label={dialog.role}
           hint={role === 'owner' ? dialog.ownerSays : dialog.viewerSays}
@@ -285,20 +297,21 @@ function Invite({ accountId, onClose }: { accountId: string; onClose: () => void
           ]}
           onValue={setRole}
         />
-      )}
-      <Problem error={error} />
-      <div class="actions">
-        {!link && <Button onClick={onClose}>{common.cancel}</Button>}
-        {link ? (
-          <Button kind="primary" onClick={onClose}>
-            {dialog.kept}
-          </Button>
-        ) : (
-          <Button kind="primary" busy={busy} onClick={run}>
-            {dialog.make}
-          </Button>
-        )}
-      </div>
+        <TextField
+          label={dialog.note}
+          hint={dialog.noteHint}
+          value={note}
+          onValue={setNote}
+          maxLength={400}
+          fault={Array.from(note.trim()).length > NOTE_CHARACTERS_MAX ? dialog.noteLong : undefined}
+          autocomplete="off"
+        />
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
+          {dialog.make}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }
+
+const NOTE_CHARACTERS_MAX = 200;

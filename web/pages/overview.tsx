@@ -12,6 +12,7 @@ import { Table } from '../ui/table.tsx';
 import { Entry } from './audit/timeline.tsx';
 import { RolloutBar } from './configuration/rollout.tsx';
 import { FleetCard } from './overview/fleet.tsx';
+import { ExpiringKeys } from './expiring-keys.tsx';
 
 const MIB = 1024 * 1024;
 
@@ -19,7 +20,7 @@ const MIB = 1024 * 1024;
 export function OverviewPage({ accountId }: PageProps) {
   const overview = useResource(`overview ${accountId}`, (signal) => account(accountId).overview({ signal }), {
     of: accountId,
-    topics: ['account', 'apps', 'seen', 'usage'],
+    topics: ['account', 'apps', 'keys', 'seen', 'usage'],
   });
   return (
     <Page title={texts.title} lead={overview.data?.name ?? '\u00A0'}>
@@ -56,6 +57,7 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
           )}
         </div>
       )}
+      <ExpiringKeys accountId={accountId} keys={data.expiringKeys} />
       {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}
       <div class="grid figures">
         <Card title={texts.apps} actions={<Link to={pathOfAccount(accountId, 'apps')}>{texts.appsAll}</Link>}>

@@ -24,6 +24,7 @@ export const common = {
   viewer: 'Viewer',
   viewerOnly: 'You may look at this account. An owner of it may change it.',
   required: 'This is needed.',
+  unchanged: 'Nothing is changed yet.',
   offline: 'The service cannot be reached. What you see may be old; it is tried again by itself.',
   failed: {
     title: 'This could not be loaded',

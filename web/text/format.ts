@@ -15,6 +15,8 @@ const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto',
 export const formatCount = (value: number): string => whole().format(value);
 /** In the zone of the browser, which it names. */
 export const formatInstant = (at: string | number): string => instant().format(new Date(at));
+/** The zone in which the browser shows and takes times, such as `Europe/Berlin`. */
+export const zoneHere = (): string => instant().resolvedOptions().timeZone;
 export const formatShare = (part: number): string => share().format(part);
 
 const STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit])[] = [

@@ -55,6 +55,7 @@ export const accountSettings = {
     `The keys and people of the account store ${mib} MiB of records and audit. At its quota what they create and change ` +
     'is refused; all else goes on.',
   quotaField: 'Quota in MiB; 0 is none',
+  quotaMissing: 'A whole number of MiB, at most 1,000,000.',
   quotaDefault: 'Use that of the installation',
   disable: 'Disable the account',
   enable: 'Enable the account',

@@ -1,8 +1,9 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { common } from '../text/common.ts';
 import { copy } from './copy.ts';
 import { Icon, type IconName } from './icons.tsx';
+import { useFault, type Faults } from './tried.ts';
 
 /* Buttons, fields and badges. */
 
@@ -32,10 +33,9 @@ export function Button({ kind, small, busy, icon, children, type = 'button', onC
   );
 }
 
-interface FieldProps {
+interface FieldProps extends Faults {
   readonly label: ComponentChildren;
   readonly hint?: ComponentChildren;
-  readonly fault?: string | undefined;
   readonly grow?: boolean;
 }
 
@@ -62,20 +62,28 @@ interface TextFieldProps extends FieldProps, TextAttributes {
 }
 
 /** A text field with its label, a hint and what is wrong with it. */
-export function TextField({ label, hint, fault, grow, value, onValue, ...input }: TextFieldProps) {
+export function TextField({ label, hint, fault, missing, grow, value, onValue, ...input }: TextFieldProps) {
   const id = useId();
+  const { says, wrong } = useFault({ fault, missing });
+  const element = useRef<HTMLInputElement>(null);
+  // Browsers heed the attribute when a page or a dialog opens, and not in a field that comes later.
+  useEffect(() => {
+    if (input.autofocus === true) element.current?.focus();
+  }, [input.autofocus]);
   return (
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
       <input
         {...(input as ComponentProps<'input'>)}
+        ref={element}
         id={id}
         value={value}
-        aria-invalid={fault === undefined ? undefined : 'true'}
+        data-wrong={wrong}
+        aria-invalid={says === undefined ? undefined : 'true'}
         aria-describedby={`${id}-more`}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
-      <More id={`${id}-more`} hint={hint} fault={fault} />
+      <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }
@@ -86,8 +94,9 @@ interface AreaProps extends FieldProps, TextAttributes {
   readonly onValue: (value: string) => void;
 }
 
-export function TextArea({ label, hint, fault, grow, value, onValue, ...area }: AreaProps) {
+export function TextArea({ label, hint, fault, missing, grow, value, onValue, ...area }: AreaProps) {
   const id = useId();
+  const { says, wrong } = useFault({ fault, missing });
   return (
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
@@ -95,11 +104,12 @@ export function TextArea({ label, hint, fault, grow, value, onValue, ...area }: 
         {...area}
         id={id}
         value={value}
-        aria-invalid={fault === undefined ? undefined : 'true'}
+        data-wrong={wrong}
+        aria-invalid={says === undefined ? undefined : 'true'}
         aria-describedby={`${id}-more`}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
-      <More id={`${id}-more`} hint={hint} fault={fault} />
+      <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }
@@ -115,6 +125,7 @@ export function Select<Value extends string>({
   label,
   hint,
   fault,
+  missing,
   grow,
   value,
   options,
@@ -122,6 +133,7 @@ export function Select<Value extends string>({
   disabled,
 }: SelectProps<Value>) {
   const id = useId();
+  const { says, wrong } = useFault({ fault, missing });
   return (
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
@@ -129,6 +141,8 @@ export function Select<Value extends string>({
         id={id}
         value={value}
         disabled={disabled}
+        data-wrong={wrong}
+        aria-invalid={says === undefined ? undefined : 'true'}
         aria-describedby={`${id}-more`}
         onChange={(event) => onValue(event.currentTarget.value as Value)}
       >
@@ -138,7 +152,7 @@ export function Select<Value extends string>({
           </option>
         ))}
       </select>
-      <More id={`${id}-more`} hint={hint} fault={fault} />
+      <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }

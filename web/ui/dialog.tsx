@@ -15,6 +15,18 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
+/** The first field, or else the button that changes nothing. Elsewhere the browser chooses. */
+const FOCUSED_FIRST = [
+  '[autofocus]',
+  ':is(input, select, textarea):not([type="hidden"], [hidden], [readonly], :disabled)',
+  '[data-safest]',
+];
+
+function focusFirst(dialog: HTMLDialogElement | null): void {
+  const found = FOCUSED_FIRST.map((selector) => dialog?.querySelector<HTMLElement>(selector));
+  found.find((element) => element)?.focus();
+}
+
 /** A modal dialog. It is shown for as long as it is rendered; the focus goes back to where it was. */
 export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -23,6 +35,7 @@ export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    focusFirst(dialog.current);
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };
@@ -67,23 +80,18 @@ export function Confirm({ title, children, action, typed, danger = true, work, o
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <Form ready={isTyped} unsaved={false} onSend={run}>
+      <Form unsaved={false} onSend={run}>
         {typed !== undefined && (
           <TextField
             label={common.typeToConfirm(typed)}
+            missing={isTyped ? undefined : common.typeToConfirm(typed)}
             value={text}
             onValue={setText}
             autocomplete="off"
             spellcheck={false}
           />
         )}
-        <FormEnd
-          error={error}
-          busy={busy}
-          disabled={!isTyped}
-          kind={danger ? 'danger primary' : 'primary'}
-          onCancel={onClose}
-        >
+        <FormEnd error={error} busy={busy} kind={danger ? 'danger primary' : 'primary'} onCancel={onClose}>
           {action}
         </FormEnd>
       </Form>

@@ -11,6 +11,7 @@ export const listedBody = (key: ListedApiKey) => ({
   ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
   ...(key.createdByName !== undefined && { createdByName: key.createdByName }),
   lastUsedAt: instantOrNull(key.lastUsedAt),
+  calls7d: key.calls7d,
 });
 const keyBody = ({ keyId, name, createdAt, expiresAt, access, allowedCidrs }: ApiKey) => ({
   keyId,

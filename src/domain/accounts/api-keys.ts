@@ -33,7 +33,7 @@ interface NewApiKey extends Partial<KeyScope> {
 }
 
 interface ApiKeysDeps extends MutationDeps {
-  readonly keyUses: Pick<LastUses, 'lastUses'>;
+  readonly keyUses: Pick<LastUses, 'usesAndCalls'>;
   readonly operatorCreates: OperatorCreates;
 }
 
@@ -88,7 +88,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
     async list(accountId) {
       const reader = await deps.fleet.current();
       const account = await existing(reader, accountId);
-      const uses = await deps.keyUses.lastUses(accountId);
+      const uses = await deps.keyUses.usesAndCalls(accountId);
       const now = deps.clock.now();
       const entries = await account.apiKeys();
       const keys = await Promise.all(entries.map((key) => listedKey(reader, accountId, key, uses.get(key.id), now)));
@@ -101,7 +101,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
       const account = await existing(reader, accountId);
       const key = await account.apiKey(change.keyId);
       if (!key) throw new Refusal('not_found');
-      const uses = await deps.keyUses.lastUses(accountId);
+      const uses = await deps.keyUses.usesAndCalls(accountId);
       return await listedKey(reader, accountId, key, uses.get(key.id), deps.clock.now());
     },
     revoke: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>

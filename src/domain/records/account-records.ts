@@ -100,12 +100,18 @@ export const accountRecords = {
     },
     (accountId: string, dayNumber: number) => [accountId, dayNumber % LIMITS.fleetHistoryDays],
   ),
-  /** Pairs of a key's id and an instant. */
+  /**
+   * Pairs of a key's id and an instant, and its calls by UTC day: the id, the newest day as a number since 1970, its
+   * calls, and those of each day before. A build that knows no calls leaves them out when it writes the record.
+   */
   keyUses: record('used/<accountId>', {
-    schema: z.looseObject({ keys: z.array(z.tuple([z.string(), instant])) }),
+    schema: z.looseObject({
+      keys: z.array(z.tuple([z.string(), instant])),
+      calls: z.array(z.tuple([z.string(), z.int(), z.array(z.int().min(0))])).optional(),
+    }),
     writeClass: 'upkeep',
     backup: 'kept',
-    holds: 'when the API keys of an account were last used; quiet',
+    holds: 'when the API keys of an account were last used, and their calls by day; quiet',
   }),
   keyLocator: record('key/<keyId>', {
     schema: z.looseObject({ accountId: z.string() }),

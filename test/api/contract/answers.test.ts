@@ -74,7 +74,7 @@ describe('the compiler judges the answer of a handler by the schemas of its oper
       handleOperator(createApiKey)(() => ({ status: 201, body: KEY })),
       handleOperator(listApiKeys)(() => ({
         status: 200,
-        body: { apiKeys: [{ ...KEY, formerExpiresAt: null, lastUsedAt: null }] },
+        body: { apiKeys: [{ ...KEY, formerExpiresAt: null, lastUsedAt: null, calls7d: 0 }] },
       })),
       // @ts-expect-error `lastUsedAt` is missing.
       handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [{ ...KEY, formerExpiresAt: null }] } })),

@@ -55,6 +55,7 @@ onEachBackend('API keys', (backend) => {
           expiresAt: null,
           formerExpiresAt: null,
           lastUsedAt: expect.any(String) as string,
+          calls7d: 1,
           createdBy: 'operator',
           createdByName: 'operator',
         },

@@ -110,7 +110,7 @@ class World implements AsyncDisposable {
     this.#apiKeys = createApiKeys({
       ...deps,
       operatorCreates,
-      keyUses: { lastUses: async () => new Map() },
+      keyUses: { usesAndCalls: async () => new Map() },
     });
     const batchAnswers = createBatchAnswers(store, idempotency);
     this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency, batchAnswers });

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
 import { tenant, type Tenant, type Muster } from '../../support/service/muster.ts';
-import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
+import { findChromium, NO_CHROMIUM, press } from '../browser/chromium.ts';
 import {
   atPanel,
   openPage,
@@ -11,6 +11,7 @@ import {
   signOut,
   openWorld,
   type PanelWorld,
+  viewerVisit,
 } from './panel-browser.ts';
 
 /* A page is found again by its address, tells where one is, and is not left with something unsaved unasked. */
@@ -359,8 +360,8 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 
   test('a viewer sees no dialog that makes something, by any address', async () => {
-    const viewer = await memberVisit();
-    await using _ = viewer;
+    if (!world) throw new Error('There is no world.');
+    await using viewer = await viewerVisit(world, 'viewer@example.com');
     for (const [path, shows] of [
       ['/keys?new=key', /Last used/],
       ['/apps?new=app', /edge-0/],
@@ -371,20 +372,4 @@ describe.skipIf(chromium === undefined)(title, () => {
     }
     expect(viewer.faults).toEqual([]);
   });
-
-  /** A new user who accepts an invitation as a viewer. */
-  async function memberVisit(): Promise<Visit> {
-    await at('/members?new=invitation', /Members/);
-    await press(dialog().getByRole('button', { name: 'Make the link' }));
-    const { pathname, hash } = new URL(await dialog().locator('.secret code').innerText());
-    await press(dialog().getByRole('button', { name: 'Done' }));
-    const viewer = await visit(browser);
-    await viewer.page.goto(`${atPanel(muster, `http://panel${pathname}`)}${hash}`);
-    await viewer.page.getByLabel('Your name').fill('Viewer');
-    await viewer.page.getByLabel('Name to sign in with').fill('viewer@example.com');
-    await viewer.page.getByLabel('Password').fill('four plain words, kept');
-    await viewer.page.getByLabel('Password').press('Enter');
-    await viewer.page.getByRole('button', { name: 'Sign out' }).waitFor();
-    return viewer;
-  }
 });

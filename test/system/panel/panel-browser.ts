@@ -81,3 +81,22 @@ export async function openWorld(
   const opened = opening.move();
   return { muster, browser, account, visited, page: visited.page, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
+
+/** A new user who has accepted an invitation as a viewer of the account. */
+export async function viewerVisit({ muster, browser, account, page }: PanelWorld, login: string): Promise<Visit> {
+  await openPage(page, muster, `/accounts/${account.accountId}/members?new=invitation`, /Members/);
+  const dialog = page.getByRole('dialog');
+  await press(dialog.getByRole('button', { name: 'Make the link' }));
+  const link = await dialog.locator('.secret code').innerText();
+  await press(dialog.getByRole('button', { name: 'Done' }));
+  await using opening = new AsyncDisposableStack();
+  const viewer = opening.use(await visit(browser));
+  await viewer.page.goto(atPanel(muster, link));
+  await viewer.page.getByLabel('Your name').fill('Viewer');
+  await viewer.page.getByLabel('Name to sign in with').fill(login);
+  await viewer.page.getByLabel('Password').fill(PASSWORD);
+  await viewer.page.getByLabel('Password').press('Enter');
+  await viewer.page.getByRole('button', { name: 'Sign out' }).waitFor();
+  opening.move();
+  return viewer;
+}

@@ -219,7 +219,7 @@ function NewCode({ accountId, app: { appId, enrolledAt }, onClose, onIssued }: N
       <p>{texts.newCodeSays}</p>
       <Problem error={error} />
       <div class="actions">
-        <Button disabled={busy} onClick={onClose}>
+        <Button data-safest disabled={busy} onClick={onClose}>
           {common.cancel}
         </Button>
         <Button kind="primary" busy={busy} onClick={run}>

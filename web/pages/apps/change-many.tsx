@@ -132,16 +132,17 @@ function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
   const wanted = left.length === 1 && only ? typedName(only.name, only.appId) : String(left.length);
   const isTyped = typed.trim() === wanted;
   return (
-    <Form ready={isTyped} unsaved={false} onSend={onConfirm}>
+    <Form unsaved={false} onSend={onConfirm}>
       <TextField
         label={common.typeToConfirm(wanted)}
+        missing={isTyped ? undefined : common.typeToConfirm(wanted)}
         value={typed}
         onValue={setTyped}
         inputMode={left.length === 1 ? 'text' : 'numeric'}
         autocomplete="off"
         spellcheck={false}
       />
-      <FormEnd disabled={!isTyped} kind="danger primary" onCancel={onCancel}>
+      <FormEnd kind="danger primary" onCancel={onCancel}>
         {action}
       </FormEnd>
     </Form>

@@ -157,7 +157,7 @@ function NewApps({ creation, isOne, onClose }: NewAppsProps) {
   const isFixed = busy || rest > 0;
   return (
     <Dialog title={isOne ? daemons.add : dialog.title} onClose={onClose} stays={isFixed}>
-      <Form ready={isNumber} onSend={() => run(names)}>
+      <Form onSend={() => run(names)}>
         <TextField
           label={dialog.name}
           hint={isOne ? daemons.nameHint : names.length > 1 ? previewOf(names) : dialog.nameHint}
@@ -172,6 +172,7 @@ function NewApps({ creation, isOne, onClose }: NewAppsProps) {
           <TextField
             label={dialog.count}
             hint={dialog.countHint}
+            missing={isNumber ? undefined : dialog.countHint}
             type="number"
             min={1}
             max={COUNT_MAX}
@@ -182,7 +183,7 @@ function NewApps({ creation, isOne, onClose }: NewAppsProps) {
         )}
         <Progress creation={creation} />
         <Rest creation={creation} />
-        <FormEnd busy={busy} disabled={!isNumber} stays onCancel={onClose}>
+        <FormEnd busy={busy} stays onCancel={onClose}>
           {rest > 0 && !busy ? common.retry : isOne ? daemons.create : dialog.create}
         </FormEnd>
       </Form>

@@ -175,7 +175,7 @@ function Verification({ verify, onClose }: VerificationProps) {
         <Button busy={busy} onClick={run}>
           {texts.verifyAgain}
         </Button>
-        <Button kind="primary" onClick={onClose}>
+        <Button data-safest kind="primary" onClick={onClose}>
           {common.close}
         </Button>
       </div>

@@ -16,6 +16,7 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
+import { needed } from '../../ui/tried.ts';
 
 const PAGE = 200;
 const SEARCH = { q: anyText(200) };
@@ -195,6 +196,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           hint={texts.nameHint}
           value={name}
           onValue={setName}
+          missing={needed(name)}
           maxLength={400}
           required
           autofocus
@@ -208,7 +210,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           onValue={setEntitlement}
           disabled={isSent}
         />
-        <FormEnd error={error} busy={busy} disabled={name.trim() === ''} onCancel={onClose}>
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
           {texts.create}
         </FormEnd>
       </Form>

@@ -15,6 +15,7 @@ import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
+import { needed } from '../../ui/tried.ts';
 
 const PAGE = 100;
 
@@ -130,6 +131,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
           label={texts.appField}
           value={resource}
           onValue={setResource}
+          missing={needed(resource)}
           spellcheck={false}
           autocomplete="off"
           maxLength={507}
@@ -143,7 +145,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
               {texts.withdraw}
             </Button>
           )}
-          <Button type="submit" kind="primary" busy={busy} disabled={resource.trim() === ''}>
+          <Button type="submit" kind="primary" busy={busy}>
             {texts.allow}
           </Button>
         </div>

@@ -41,7 +41,7 @@ export function ManageUser({ user, onClose, onChanged }: ManageProps) {
       {link ? <ResetLink link={link} /> : <Deeds user={user} isYou={user.userId === me.userId} onDeed={setDeed} />}
       <UserSessions user={user} />
       <div class="actions">
-        <Button kind="primary" onClick={onClose}>
+        <Button data-safest={link ? undefined : ''} kind="primary" onClick={onClose}>
           {link ? texts.dialog.kept : common.close}
         </Button>
       </div>

@@ -15,6 +15,7 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 import { ManageUser } from './manage-user.tsx';
+import { needed } from '../../ui/tried.ts';
 
 /** `user` is the one whose dialog is open. */
 const SEARCH = { q: anyText(254), user: anyText(40) };
@@ -143,7 +144,7 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
   });
   if (link) {
     return (
-      <Dialog title={dialog.made} onClose={onClose} stays>
+      <Dialog key="made" title={dialog.made} onClose={onClose} stays>
         <p>
           {common.shownOnce} {dialog.linkSays}
         </p>
@@ -158,13 +159,14 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
     );
   }
   return (
-    <Dialog title={texts.create} onClose={onClose}>
+    <Dialog key="asked" title={texts.create} onClose={onClose}>
       <Form onSend={run}>
         <TextField
           label={dialog.name}
           hint={dialog.nameHint}
           value={name}
           onValue={setName}
+          missing={needed(name)}
           maxLength={200}
           required
           autofocus
@@ -175,13 +177,14 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
           hint={dialog.loginHint}
           value={login}
           onValue={setLogin}
+          missing={needed(login)}
           maxLength={254}
           required
           autocomplete="off"
           spellcheck={false}
         />
         <Check label={dialog.operator} hint={dialog.operatorHint} checked={isOperator} onValue={setOperator} />
-        <FormEnd error={error} busy={busy} disabled={name.trim() === '' || login.trim() === ''} onCancel={onClose}>
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
           {dialog.make}
         </FormEnd>
       </Form>

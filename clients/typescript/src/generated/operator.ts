@@ -533,6 +533,8 @@ export interface ApiKey {
   readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
+  /** The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten minutes behind. */
+  readonly calls7d: number;
 }
 
 /** The API keys of an account. */
@@ -862,6 +864,8 @@ export interface MadeApiKey {
   readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
+  /** The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten minutes behind. */
+  readonly calls7d: number;
   /** The id of the account. */
   readonly accountId: string;
   /** The name of the account. */

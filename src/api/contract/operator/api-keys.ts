@@ -3,7 +3,7 @@ import { LIMITS } from '../../../domain/limits.ts';
 import { KEY_ACCESSES } from '../../../domain/key-validity/key-restriction.ts';
 import { cidrFault } from '../../../text/ip-addresses.ts';
 import { describedName, nameText } from '../../http/fields.ts';
-import { closedBody, described, givenInstant, instant, instantOrNull, keyId, named } from '../fields.ts';
+import { closedBody, count, described, givenInstant, instant, instantOrNull, keyId, named } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(z.string(), 'The name for people.', 'ci');
@@ -125,6 +125,11 @@ export const listedKey = z
     ).optional(),
     lastUsedAt: instantOrNull(
       'When a request was last authenticated by it, at most a minute behind; null where none was.',
+    ),
+    calls7d: count(
+      'The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten ' +
+        'minutes behind.',
+      420,
     ),
   })
   .meta({ id: 'ApiKey', description: 'An API key, without its text.' });

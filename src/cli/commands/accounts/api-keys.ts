@@ -33,6 +33,7 @@ const LISTED: readonly Column<ApiKey>[] = [
   ...SCOPE,
   FORMER,
   { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' },
+  { head: 'CALLS 7D', field: 'calls7d', kind: 'number' },
 ];
 const idOf = ({ keyId }: Pick<ApiKey, 'keyId'>): string => keyId;
 
