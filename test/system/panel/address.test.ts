@@ -11,6 +11,8 @@ import {
   signOut,
   openWorld,
   type PanelWorld,
+  untilSignedIn,
+  pressSignOut,
 } from './panel-browser.ts';
 
 /* A page is found again by its address, tells where one is, and is not left with something unsaved unasked. */
@@ -198,7 +200,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       );
       await visitor.reload();
       await signInByPassword(visitor, login);
-      await visitor.getByRole('button', { name: 'Sign out' }).waitFor();
+      await untilSignedIn(visitor);
       expect(new URL(visitor.url()).host).toBe(new URL(atPanel(muster, 'http://panel/')).host);
       await signOut(visitor);
     }
@@ -266,7 +268,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await press(dialog().getByRole('button', { name: 'Stay here' }));
     expect(await page.getByLabel('Endpoint').inputValue()).toBe('https://typed.example.com');
-    await press(button('Sign out'));
+    await pressSignOut(page);
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await press(dialog().getByRole('button', { name: 'Stay here' }));
     await page.goBack();
@@ -384,7 +386,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await viewer.page.getByLabel('Name to sign in with').fill('viewer@example.com');
     await viewer.page.getByLabel('Password').fill('four plain words, kept');
     await viewer.page.getByLabel('Password').press('Enter');
-    await viewer.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(viewer.page);
     return viewer;
   }
 });

@@ -4,7 +4,15 @@ import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
 import { call, enroll, OPERATOR_TOKEN, poll, type Muster } from '../../support/service/muster.ts';
 import { auditOf } from '../../support/service/daemon.ts';
 import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
-import { atPanel, openPage, operatorVisit, signInByPassword, openWorld, type PanelWorld } from './panel-browser.ts';
+import {
+  atPanel,
+  openPage,
+  operatorVisit,
+  signInByPassword,
+  openWorld,
+  type PanelWorld,
+  untilSignedIn,
+} from './panel-browser.ts';
 
 /* What people do on the pages, end to end, against the real service. */
 
@@ -247,7 +255,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await stranger.page.goto(atPanel(muster, 'http://panel/sign-in'));
     await signInByPassword(stranger.page, login);
     await expect.poll(() => stranger.page.locator('main').innerText()).toMatch(/it goes on in about \d+ s/);
-    await stranger.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(stranger.page);
   });
 
   test('an operator creates an account and sees the service', async () => {
