@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { goTo, leaveBy } from '../address/address.ts';
-import { useAddress } from '../address/use-address.ts';
+import { usePath } from '../address/use-address.ts';
 import { ApiError, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
@@ -24,7 +24,7 @@ import { Toasts, useToasts } from './toasts.tsx';
 
 /** The panel: the doors for those who are not signed in, and the pages for those who are. */
 export function App() {
-  const { path } = useAddress();
+  const path = usePath();
   const route = useMemo(() => routeOf(path), [path]);
   if (route.page === 'sign-in') return <SignInPage />;
   if (route.page === 'link') return <LinkPage />;

@@ -52,6 +52,7 @@ export const finder = {
   accounts: 'Switch account',
   accountsHint: 'The name of the account',
   results: 'Results',
+  begin: 'Type a part of the name, or the whole id.',
   nothing: 'Nothing fits.',
   count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
   me: 'Your profile',
