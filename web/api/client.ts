@@ -1,4 +1,5 @@
 import { isAttended } from './attention.ts';
+import { noteReached } from './reachable.ts';
 import type { AnswerTo, AskedRoute, Asking, Route } from './operations.ts';
 
 /* Requests to `/panel/v1`, and their failures as errors that pages show. */
@@ -105,7 +106,7 @@ async function sent(route: Route, asked: AnyAsked): Promise<Response> {
   const { body, idempotencyKey, signal } = asked;
   const [method] = route.split(' ', 1);
   try {
-    return await fetch(targetOf(route, asked), {
+    const response = await fetch(targetOf(route, asked), {
       ...(method !== undefined && { method }),
       credentials: 'same-origin',
       redirect: 'error',
@@ -119,8 +120,11 @@ async function sent(route: Route, asked: AnyAsked): Promise<Response> {
       },
       ...(method !== 'GET' && method !== 'DELETE' && { body: JSON.stringify(body ?? {}) }),
     });
+    noteReached(true);
+    return response;
   } catch (error) {
     signal?.throwIfAborted();
+    noteReached(false);
     throw new Unreachable('The service cannot be reached.', { cause: error });
   }
 }

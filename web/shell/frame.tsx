@@ -9,6 +9,7 @@ import { AccountName, useAccountName } from './account-name.tsx';
 import { Finder, KeySheet } from './lazy.tsx';
 import { onKeySheet } from './keys.ts';
 import { Link } from './link.tsx';
+import { Offline } from './offline.tsx';
 import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
 import { pathOfAccount, pathOfOperator, type Route } from './router.ts';
 import { useSession } from './session.tsx';
@@ -121,6 +122,7 @@ export function Frame({
         <UserMenu route={route} />
       </div>
       <main id="content" tabIndex={-1}>
+        <Offline />
         <AccountName value={'accountId' in route ? accountName : undefined}>{children}</AccountName>
       </main>
       {finder && <Finder {...finder} accountId={accountId} onClose={() => setFinder(undefined)} />}

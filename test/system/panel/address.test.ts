@@ -354,7 +354,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await tab.route(/\/assets\/finder-[^/]+\.js$/, (route) => route.abort());
     await openPage(tab, muster, `/accounts/${account.accountId}`, /Newest events/);
     await tab.keyboard.press('Control+k');
-    await expect.poll(() => tab.locator('.toasts').innerText()).toContain('cannot be reached');
+    await expect.poll(() => tab.locator('.toasts').innerText()).toContain('could not be loaded');
     await tab.unroute(/\/assets\/finder-[^/]+\.js$/);
     await tab.keyboard.press('Control+k');
     await tab.getByRole('combobox').waitFor();
