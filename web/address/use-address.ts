@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { currentAddress, onAddress, type Address } from './address.ts';
 
-/** A part of the address: what shows it is rendered anew where this part changes, and not with each letter of a search. */
+/** A part of the address. What shows it is rendered anew where this part changes, not with each letter of a search. */
 function usePart<Part>(partOf: (address: Address) => Part): Part {
   const [part, setPart] = useState(() => partOf(currentAddress()));
   useLayoutEffect(() => {
