@@ -213,7 +213,7 @@ async function signedIn(context: BrowserContext, muster: MusterProcess): Promise
   await page.goto(`${origin}${link.pathname}${link.hash}`);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.getByLabel('Password').press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: /^Your menu/ }).waitFor();
   await page.close();
   return (path) => `${origin}${path}`;
 }

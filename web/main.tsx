@@ -1,10 +1,13 @@
 import { render } from 'preact';
 import { App } from './shell/app.tsx';
+import { followTheme } from './shell/theme.ts';
 
 // A page that the browser kept in memory, as it was before a sign-out, is not shown again.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload();
 });
+
+followTheme();
 
 const place = document.querySelector('#app');
 if (place) {

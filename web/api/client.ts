@@ -1,5 +1,6 @@
 import { RecentMap } from '../../src/packed/recent-map.ts';
 import { isAttended } from './attention.ts';
+import { noteReached } from './reachable.ts';
 import type { AnswerTo, AskedRoute, Asking, Route } from './operations.ts';
 
 /* Requests to `/panel/v1`, and their failures as errors that pages show. */
@@ -125,7 +126,7 @@ async function sent(route: Route, target: string, asked: AnyAsked, tag: string |
   const { body, idempotencyKey, signal } = asked;
   const [method] = route.split(' ', 1);
   try {
-    return await fetch(target, {
+    const response = await fetch(target, {
       ...(method !== undefined && { method }),
       credentials: 'same-origin',
       redirect: 'error',
@@ -140,8 +141,11 @@ async function sent(route: Route, target: string, asked: AnyAsked, tag: string |
       },
       ...(method !== 'GET' && method !== 'DELETE' && { body: JSON.stringify(body ?? {}) }),
     });
+    noteReached(true);
+    return response;
   } catch (error) {
     signal?.throwIfAborted();
+    noteReached(false);
     throw new Unreachable('The service cannot be reached.', { cause: error });
   }
 }

@@ -13,6 +13,7 @@ import { Entry } from './audit/timeline.tsx';
 import { RolloutBar } from './configuration/rollout.tsx';
 import { FleetCard } from './overview/fleet.tsx';
 import { ExpiringKeys } from './expiring-keys.tsx';
+import { FirstSteps } from './overview/first-steps.tsx';
 
 const MIB = 1024 * 1024;
 
@@ -22,21 +23,26 @@ export function OverviewPage({ accountId }: PageProps) {
     of: accountId,
     topics: ['account', 'apps', 'keys', 'seen', 'usage'],
   });
+  // Until it is known whether there are apps, nothing below may be seen: it would move.
+  const isKnown = overview.data !== undefined || overview.error !== undefined;
+  const isEmpty = overview.data?.apps.total === 0;
   return (
     <Page title={texts.title} lead={overview.data?.name ?? '\u00A0'}>
       <Shown of={overview} pending={<PendingFigures />}>
         {(data) => <Figures accountId={accountId} data={data} />}
       </Shown>
-      <FleetCard accountId={accountId} />
-      <div class="grid two steady">
-        <RateCard accountId={accountId} />
-        <Card
-          title={texts.rollout}
-          actions={<Link to={pathOfAccount(accountId, 'configuration')}>{texts.toConfiguration}</Link>}
-        >
-          <RolloutBar accountId={accountId} />
-        </Card>
-        <ReviewsCard accountId={accountId} />
+      {isKnown && !isEmpty && <FleetCard accountId={accountId} />}
+      <div class={isKnown ? 'grid two steady' : 'grid two steady unknown'}>
+        {!isEmpty && <RateCard accountId={accountId} />}
+        {!isEmpty && (
+          <Card
+            title={texts.rollout}
+            actions={<Link to={pathOfAccount(accountId, 'configuration')}>{texts.toConfiguration}</Link>}
+          >
+            <RolloutBar accountId={accountId} />
+          </Card>
+        )}
+        {!isEmpty && <ReviewsCard accountId={accountId} />}
         <EventsCard accountId={accountId} />
       </div>
     </Page>
@@ -59,7 +65,8 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
       )}
       <ExpiringKeys accountId={accountId} keys={data.expiringKeys} />
       {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}
-      <div class="grid figures">
+      <FirstSteps accountId={accountId} apps={apps} />
+      <div class="grid figures" hidden={apps.total === 0}>
         <Card title={texts.apps} actions={<Link to={pathOfAccount(accountId, 'apps')}>{texts.appsAll}</Link>}>
           <div class="stack">
             <Figure label={texts.appsOf(apps.total, apps.most)} value={formatCount(apps.total)} />

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { goTo, leaveBy } from '../address/address.ts';
-import { useAddress } from '../address/use-address.ts';
-import { ApiError, whenSessionEnds } from '../api/client.ts';
+import { usePath } from '../address/use-address.ts';
+import { ApiError, Unreachable, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
 import { ProvedPage } from '../pages/door/proved.tsx';
@@ -22,9 +22,12 @@ import { roleOn, SessionProvider } from './session.tsx';
 import { takeUpdated } from './update.ts';
 import { Toasts, useToasts } from './toasts.tsx';
 
+/** After so long the user is read again where the service did not answer at all. */
+const AGAIN_MS = 5000;
+
 /** The panel: the doors for those who are not signed in, and the pages for those who are. */
 export function App() {
-  const { path } = useAddress();
+  const path = usePath();
   const route = useMemo(() => routeOf(path), [path]);
   if (route.page === 'sign-in') return <SignInPage />;
   if (route.page === 'link') return <LinkPage />;
@@ -72,6 +75,12 @@ function SignedIn({ route }: { route: Route }) {
       if (topic === undefined || topic === 'me') reloadMe();
     });
   }, [isKnown, live, reloadMe]);
+  const isWaiting = me === undefined && error instanceof Unreachable;
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const timer = setInterval(reloadMe, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isWaiting, reloadMe]);
   const accountId = useShownAccount(route, me);
   useEffect(() => {
     // A stream that has ended is opened anew once it is known who the user is now, and what he may see.

@@ -38,5 +38,6 @@ export const common = {
   },
   shownOnce: 'It is shown once, here and now. Keep it in a safe place.',
   typeToConfirm: (text: string) => `Type “${text}” to confirm.`,
+  rowsUnknown: (all: number, what: string) => `which of ${all} ${what} fit could not be read`,
   rows: (shown: number, all: number, what: string) => (shown === all ? `${all} ${what}` : `${shown} of ${all} ${what}`),
 };

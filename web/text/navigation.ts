@@ -1,5 +1,3 @@
-import { isolated } from '../../src/text/shown-name.ts';
-
 /* Texts of the frame: navigation, sign-in, sign-out. */
 
 export const navigation = {
@@ -25,12 +23,20 @@ export const navigation = {
   encryption: 'Encryption keys',
   serviceAudit: 'Service audit',
   reference: 'API reference',
-  me: 'Your sign-in',
-  signOut: 'Sign out',
-  signedInAs: (name: string) => `Signed in as ${isolated(name)}`,
+  places: 'Account and search',
   updated: 'Muster was updated, and the page was loaded again.',
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
+};
+
+export const userMenu = {
+  label: 'Your menu',
+  profile: 'Your profile',
+  theme: 'Theme',
+  themes: { system: 'System', light: 'Light', dark: 'Dark' },
+  reference: 'API reference',
+  keys: 'Keyboard',
+  signOut: 'Sign out',
 };
 
 export const leaving = {
@@ -46,6 +52,7 @@ export const finder = {
   accounts: 'Switch account',
   accountsHint: 'The name of the account',
   results: 'Results',
+  begin: 'Type a part of the name, or the whole id.',
   nothing: 'Nothing fits.',
   count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
   me: 'Your profile',

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { onColours } from '../shell/theme.ts';
 import type uPlot from 'uplot';
 
 interface BarChartProps {
@@ -37,7 +38,6 @@ type Plot = typeof uPlot;
 
 /** Draws it, and again when the width or the colours change. @returns a function that ends it */
 function drawn(Plot: Plot, element: HTMLElement, names: readonly string[], values: readonly number[]): () => void {
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
   let plot: uPlot | undefined;
   const draw = (): void => {
     plot?.destroy();
@@ -47,10 +47,10 @@ function drawn(Plot: Plot, element: HTMLElement, names: readonly string[], value
   draw();
   const watch = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
   watch.observe(element);
-  scheme.addEventListener('change', draw);
+  const end = onColours(draw);
   return () => {
     watch.disconnect();
-    scheme.removeEventListener('change', draw);
+    end();
     plot?.destroy();
   };
 }

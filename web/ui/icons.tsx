@@ -27,6 +27,7 @@ const PATHS = {
   download: 'M8 2v8M4.5 7L8 10.5 11.5 7M2.5 13.5h11',
   up: 'M8 13V3M4 7l4-4 4 4',
   down: 'M8 3v10M4 9l4 4 4-4',
+  keyboard: 'M1.5 4h13v8.5h-13zM4 7h.01M7 7h.01M10 7h.01M12.5 7h.01M5 10h6',
   out: 'M6 2.5H2.5v11H6M10 5l3 3-3 3M13 8H6',
 } as const;
 

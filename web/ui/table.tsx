@@ -1,7 +1,7 @@
 import { options, type ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { changeQuery, scrolledHere } from '../address/address.ts';
-import { useAddress } from '../address/use-address.ts';
+import { useQueryText } from '../address/use-address.ts';
 import { Icon } from './icons.tsx';
 
 /** A column of a table. With `by` the rows can be sorted by it. */
@@ -171,7 +171,7 @@ const UNORDERED: Order = ['', false];
 /** The order of a table, in the address where it has a parameter there: `-` and the column from the greatest on. */
 function useOrder(parameter: string | undefined): [Order, (order: Order) => void] {
   const own = useState<Order>(UNORDERED);
-  const { query } = useAddress();
+  const query = useQueryText();
   if (parameter === undefined) return own;
   const told = new URLSearchParams(query).get(parameter);
   const order: Order = told === null ? UNORDERED : told.startsWith('-') ? [told.slice(1), true] : [told, false];

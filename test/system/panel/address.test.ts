@@ -12,6 +12,8 @@ import {
   openWorld,
   type PanelWorld,
   viewerVisit,
+  untilSignedIn,
+  pressSignOut,
 } from './panel-browser.ts';
 
 /* A page is found again by its address, tells where one is, and is not left with something unsaved unasked. */
@@ -199,7 +201,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       );
       await visitor.reload();
       await signInByPassword(visitor, login);
-      await visitor.getByRole('button', { name: 'Sign out' }).waitFor();
+      await untilSignedIn(visitor);
       expect(new URL(visitor.url()).host).toBe(new URL(atPanel(muster, 'http://panel/')).host);
       await signOut(visitor);
     }
@@ -267,7 +269,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await press(dialog().getByRole('button', { name: 'Stay here' }));
     expect(await page.getByLabel('Endpoint').inputValue()).toBe('https://typed.example.com');
-    await press(button('Sign out'));
+    await pressSignOut(page);
     await expect.poll(() => dialog().innerText()).toMatch(/Leave this page/);
     await press(dialog().getByRole('button', { name: 'Stay here' }));
     await page.goBack();
@@ -353,7 +355,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await tab.route(/\/assets\/finder-[^/]+\.js$/, (route) => route.abort());
     await openPage(tab, muster, `/accounts/${account.accountId}`, /Newest events/);
     await tab.keyboard.press('Control+k');
-    await expect.poll(() => tab.locator('.toasts').innerText()).toContain('cannot be reached');
+    await expect.poll(() => tab.locator('.toasts').innerText()).toContain('could not be loaded');
     await tab.unroute(/\/assets\/finder-[^/]+\.js$/);
     await tab.keyboard.press('Control+k');
     await tab.getByRole('combobox').waitFor();

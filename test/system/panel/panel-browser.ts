@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { buildPages } from '../../../scripts/build-web.ts';
 import { seedAccount, userLink, type SeededAccount, type Where } from '../../support/panel/seeded-panel.ts';
 import { Muster } from '../../support/service/muster.ts';
@@ -16,7 +16,7 @@ export async function signInByLink(visited: Visit, where: Where, login: string, 
   await page.getByLabel('Password').fill(PASSWORD);
   // The key, for a hook of the runner has no expect.poll.
   await page.getByLabel('Password').press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await untilSignedIn(page);
 }
 
 /** Types the name and `PASSWORD` on the sign-in page, and sends them; what follows is up to the service. */
@@ -26,8 +26,21 @@ export async function signInByPassword(page: Page, login: string): Promise<void>
   await press(page.getByRole('button', { name: 'Sign in', exact: true }));
 }
 
-export async function signOut(page: Page): Promise<void> {
+const userMenu = (page: Page): Locator => page.getByRole('button', { name: /^Your menu/ });
+
+/** The frame of the pages is there, which is for the signed-in alone. */
+export const untilSignedIn = (page: Page): Promise<void> => userMenu(page).waitFor();
+
+export const openUserMenu = (page: Page): Promise<void> => press(userMenu(page));
+
+/** Presses it; what follows is up to the page. */
+export async function pressSignOut(page: Page): Promise<void> {
+  await openUserMenu(page);
   await press(page.getByRole('button', { name: 'Sign out' }));
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await pressSignOut(page);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
@@ -96,7 +109,7 @@ export async function viewerVisit({ muster, browser, account, page }: PanelWorld
   await viewer.page.getByLabel('Name to sign in with').fill(login);
   await viewer.page.getByLabel('Password').fill(PASSWORD);
   await viewer.page.getByLabel('Password').press('Enter');
-  await viewer.page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await untilSignedIn(viewer.page);
   opening.move();
   return viewer;
 }

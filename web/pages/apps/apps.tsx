@@ -99,6 +99,8 @@ function AppTable({ accountId, apps, deliveries, delivered, isOwner, onChanged }
   const columns = useMemo(() => columnsOf(accountId, deliveries), [accountId, deliveries]);
   const none = <Empty title={texts.nothingFits} />;
   const chosenApps = apps.filter(({ appId }) => chosen.has(appId));
+  const isUnknown = filter.configuration !== '' && delivered.data === undefined && delivered.error !== undefined;
+  const counted = isUnknown ? common.rowsUnknown(apps.length, 'apps') : common.rows(shown.length, apps.length, 'apps');
   const hidden = chosenApps.length - shown.filter(({ appId }) => chosen.has(appId)).length;
   return (
     <>
@@ -126,7 +128,7 @@ function AppTable({ accountId, apps, deliveries, delivered, isOwner, onChanged }
       )}
       <Card flush>
         <Table
-          caption={`${texts.caption}: ${common.rows(shown.length, apps.length, 'apps')}`}
+          caption={`${texts.caption}: ${counted}`}
           columns={columns}
           rows={shown}
           idOf={({ appId }) => appId}

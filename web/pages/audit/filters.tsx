@@ -31,7 +31,10 @@ function beginningOf(day: string, daysLater = 0): string | undefined {
   const at = new Date(`${day}T00:00:00`);
   // Days are added as days: one in which the clocks change has another length.
   at.setDate(at.getDate() + daysLater);
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+  if (Number.isNaN(at.getTime())) return undefined;
+  const instant = at.toISOString();
+  // A year of more than four digits, or before the first one, has a sign, which the service does not take.
+  return /^\d/.test(instant) ? instant : undefined;
 }
 
 /** A page of what the filters ask for. */
