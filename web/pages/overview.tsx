@@ -4,7 +4,7 @@ import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
 import { pathOfAccount, pathOfApps } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
-import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';
+import { formatAmount, formatCount, formatMonth, formatPrice, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
 import { Card, Figure, Name, Page, Shares, Time } from '../ui/page.tsx';
 import { Loading, Shown } from '../ui/state.tsx';
@@ -105,7 +105,7 @@ function Month({ month }: { month: NonNullable<Overview['month']> }) {
       <Figure
         label={texts.nights(nights, daemonNights)}
         value={formatAmount(amountMinor, currency)}
-        note={pricePerDaemonMonth === null ? texts.prices : texts.price(pricePerDaemonMonth, currency)}
+        note={pricePerDaemonMonth === null ? texts.prices : texts.price(formatPrice(pricePerDaemonMonth, currency))}
       />
       {!complete && <Badge tone="warn">{texts.incomplete}</Badge>}
     </div>
@@ -164,7 +164,7 @@ function Rate({ rate }: { rate: AccountRate }) {
               cell: ({ keyId, keyName = '' }) => <Name otherwise={keyId}>{keyName}</Name>,
             },
             { name: texts.refusedColumns.operation, cell: ({ operation }) => <code>{operation}</code> },
-            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => refused },
+            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => formatCount(refused) },
           ]}
         />
       )}

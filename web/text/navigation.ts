@@ -1,3 +1,4 @@
+import { formatCount } from './format.ts';
 import { isolated } from '../../src/text/shown-name.ts';
 
 /* Texts of the frame: navigation, sign-in, sign-out. */
@@ -47,7 +48,7 @@ export const finder = {
   accountsHint: 'The name of the account',
   results: 'Results',
   nothing: 'Nothing fits.',
-  count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+  count: (count: number) => (count === 1 ? '1 result' : `${formatCount(count)} results`),
   me: 'Your profile',
   groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
   /** The page, the dialog of it that `new` opens, and what it does. */
