@@ -173,7 +173,6 @@ function Rate({ rate }: { rate: AccountRate }) {
 }
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
-const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
 
 function ReviewsCard({ accountId }: { accountId: string }) {
   const counts = useResource(`counts ${accountId}`, (signal) => account(accountId).reviewCounts({ signal }), {
@@ -193,7 +192,7 @@ function ReviewsCard({ accountId }: { accountId: string }) {
               parts={SEVERITIES.map((severity) => ({
                 name: texts.severities[severity],
                 value: data.open[severity],
-                tone: TONES[severity],
+                tone: severity,
                 to: `${pathOfAccount(accountId, 'reviews')}?severity=${severity}`,
               }))}
             />

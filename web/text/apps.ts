@@ -35,6 +35,7 @@ export const apps = {
   chosen: (count: number) => (count === 1 ? '1 app chosen' : `${formatCount(count)} apps chosen`),
   hidden: (count: number) => (count === 1 ? '1 of them is not shown' : `${formatCount(count)} of them are not shown`),
   clear: 'Clear',
+  issueCodes: 'Issue codes',
   revoke: 'Revoke',
   remove: 'Delete',
   empty: 'There are no apps yet',
@@ -58,6 +59,23 @@ export const apps = {
   moreFailures: (count: number) => `and ${formatCount(count)} more`,
   revokedMany: (count: number) => (count === 1 ? '1 app is revoked.' : `${formatCount(count)} apps are revoked.`),
   deletedMany: (count: number) => (count === 1 ? '1 app is deleted.' : `${formatCount(count)} apps are deleted.`),
+  codes: {
+    title: (count: number) => (count === 1 ? 'Issue a code for 1 app?' : `Issue codes for ${formatCount(count)} apps?`),
+    says: 'Each code enrolls one daemon, which takes the place of the one before. Other open codes stay valid.',
+    managed: (count: number) =>
+      count === 1
+        ? '1 app is left out: a FleetApp manages it, and its Secret holds the code.'
+        : `${formatCount(count)} apps are left out: FleetApps manage them, and their Secrets hold the codes.`,
+    revoked: (count: number) =>
+      count === 1
+        ? '1 app is revoked. Its code brings it back.'
+        : `${formatCount(count)} apps are revoked. Their codes bring them back.`,
+    issued: (count: number) => (count === 1 ? '1 code is issued' : `${formatCount(count)} codes are issued`),
+    rest: (count: number) =>
+      count === 1
+        ? 'For 1 app no code came. Trying again here issues no second one.'
+        : `For ${formatCount(count)} apps no code came. Trying again here issues none twice.`,
+  },
   dialog: {
     title: 'Create apps',
     count: 'How many',

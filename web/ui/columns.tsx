@@ -74,9 +74,12 @@ export function ColumnsMenu<Row>({ of, small = false }: { of: ChosenColumns<Row>
         popover="auto"
         role="group"
         aria-label={texts.columns}
-        onBeforeToggle={({ newState }) => setOpen(newState === 'open')}
+        onBeforeToggle={({ newState }) => newState === 'open' && setOpen(true)}
         onToggle={({ currentTarget }) => {
-          if (!currentTarget.matches(':popover-open')) return;
+          if (!currentTarget.matches(':popover-open')) {
+            // Not before: the browser gives the focus back from what still stands in the list.
+            return setOpen(false);
+          }
           place(currentTarget);
           currentTarget.querySelector('input')?.focus();
         }}

@@ -17,12 +17,13 @@ import { columnsOf } from './app-columns.tsx';
 import { Filters } from './app-filters.tsx';
 import { ChangeMany } from './change-many.tsx';
 import { CreateApps } from './create-apps.tsx';
+import { IssueCodes } from './issue-codes.tsx';
 import { useDeliveries } from './deliveries.ts';
 import { APP_FILTER, shownApps } from './filter.ts';
 import { useSelection } from './selection.ts';
 import { isBlank } from '../../../src/text/shown-name.ts';
 
-type Change = 'revoke' | 'delete';
+type Change = 'issue-code' | 'revoke' | 'delete';
 
 /** All apps of the account: found, chosen, changed, created. */
 export function AppsPage({ accountId }: PageProps) {
@@ -44,6 +45,11 @@ export function AppsPage({ accountId }: PageProps) {
     useMemo(() => columnsOf(accountId, deliveries), [accountId, deliveries]),
   );
   const chosenApps = apps.filter(({ appId }) => chosen.has(appId));
+  const ended = (left: readonly string[]): void => {
+    setChange(undefined);
+    setChosen(new Set(left));
+    read.reload();
+  };
   const create = (
     <Button kind="primary" onClick={() => setCreating(true)}>
       {texts.create}
@@ -110,17 +116,9 @@ export function AppsPage({ accountId }: PageProps) {
           )
         }
       </Shown>
-      {change && isOwner && (
-        <ChangeMany
-          accountId={accountId}
-          apps={chosenApps}
-          change={change}
-          onClose={(left) => {
-            setChange(undefined);
-            setChosen(new Set(left));
-            read.reload();
-          }}
-        />
+      {change === 'issue-code' && isOwner && <IssueCodes accountId={accountId} apps={chosenApps} onClose={ended} />}
+      {change !== undefined && change !== 'issue-code' && isOwner && (
+        <ChangeMany accountId={accountId} apps={chosenApps} change={change} onClose={ended} />
       )}
       {isCreating && isOwner && (
         <CreateApps accountId={accountId} onClose={() => setCreating(false)} onCreated={read.reload} />
@@ -150,6 +148,9 @@ function Chosen({ chosen, shown, onClear, onChange }: ChosenProps) {
         <>
           <Button small kind="quiet" onClick={onClear}>
             {texts.clear}
+          </Button>
+          <Button small onClick={() => onChange('issue-code')}>
+            {texts.issueCodes}
           </Button>
           <Button small kind="danger" onClick={() => onChange('revoke')}>
             {texts.revoke}

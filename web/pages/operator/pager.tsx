@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { anyText, useQuery } from '../../address/use-query.ts';
 import { pager as texts } from '../../text/operator.ts';
 import { Button } from '../../ui/controls.tsx';
@@ -36,19 +36,30 @@ export function usePlaces(): Places {
   };
 }
 
-/** Turns the pages of a list over; nothing where there is one page alone. */
+/** Turns the pages of a list over, to where there are further ones; nothing where there is one page alone. */
 export function Pager({ places, next }: { places: Places; next: string | undefined }) {
   const { place, number, forth, back } = places;
+  const bar = useRef<HTMLElement>(null);
+  const hadFocus = useRef(false);
+  hadFocus.current = bar.current?.contains(document.activeElement) === true;
+  useLayoutEffect(() => {
+    // The button that was pressed may be gone.
+    if (hadFocus.current && document.activeElement === document.body) bar.current?.focus();
+  });
   if (place === undefined && next === undefined) return null;
   return (
-    <nav class="pager" aria-label={texts.label}>
-      <Button small disabled={place === undefined} onClick={back}>
-        {texts.back}
-      </Button>
+    <nav class="pager" ref={bar} tabIndex={-1} aria-label={texts.label}>
+      {place !== undefined && (
+        <Button small onClick={back}>
+          {texts.back}
+        </Button>
+      )}
       <span role="status">{texts.page(number)}</span>
-      <Button small disabled={next === undefined} onClick={() => next !== undefined && forth(next)}>
-        {texts.forth}
-      </Button>
+      {next !== undefined && (
+        <Button small onClick={() => forth(next)}>
+          {texts.forth}
+        </Button>
+      )}
     </nav>
   );
 }
