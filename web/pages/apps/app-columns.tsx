@@ -22,15 +22,16 @@ const DELIVERY_ICONS = {
 } as const;
 
 /** What a daemon does with the configuration, with its words where it could not. */
-const DeliveryState = ({ delivery }: { delivery: Delivery | undefined }) =>
-  delivery && (
-    <span class="row tight" title={delivery.error}>
+const DeliveryState = ({ delivery }: { delivery: Delivery | undefined }) => (
+  <span class="delivery" title={delivery?.error}>
+    {delivery && (
       <Badge tone={DELIVERY_TONES[delivery.state]} icon={DELIVERY_ICONS[delivery.state]}>
         {texts.deliveries[delivery.state]}
       </Badge>
-      {delivery.error !== undefined && <bdi class="words quiet">{delivery.error}</bdi>}
-    </span>
-  );
+    )}
+    {delivery?.error !== undefined && <bdi class="words quiet">{delivery.error}</bdi>}
+  </span>
+);
 
 /** The status of an app in a word. */
 export const AppStatus = ({ status }: { status: PanelApp['status'] }) => (

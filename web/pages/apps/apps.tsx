@@ -59,9 +59,11 @@ export function AppsPage({ accountId }: PageProps) {
   return (
     <Page
       title={texts.title}
-      dense={apps.length > 0}
+      dense={apps.length > 0 || read.data === undefined}
       lead={
-        apps.length === 0 ? (
+        read.data === undefined ? (
+          '\u00A0'
+        ) : apps.length === 0 ? (
           texts.lead
         ) : (
           <span class="row">

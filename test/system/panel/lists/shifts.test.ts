@@ -44,8 +44,9 @@ describe.skipIf(chromium === undefined)(title, () => {
   /** Opens a page whose answers come one by one, each after the page has drawn what it had. */
   async function opened(path: string, shows: RegExp): Promise<void> {
     const held: (() => void)[] = [];
+    let isHolding = true;
     await page.route(/\/panel\/v1\/(?!events)/, async (route) => {
-      await new Promise<void>((resolve) => held.push(resolve));
+      if (isHolding) await new Promise<void>((resolve) => held.push(resolve));
       await route.continue();
     });
     await page.goto(atPanel(muster, `http://panel${path}`));
@@ -60,8 +61,9 @@ describe.skipIf(chromium === undefined)(title, () => {
         { timeout: 60_000 },
       )
       .toMatch(shows);
+    isHolding = false;
     for (const release of held) release();
-    await page.unroute(/\/panel\/v1\/(?!events)/);
+    await page.unrouteAll({ behavior: 'wait' });
     await page.evaluate(DRAWN);
   }
 
