@@ -7,7 +7,19 @@ import { treeOf } from '../support/repository/source-tree.ts';
 const OWN_FORM = /\btoLocale\w*\(|\bIntl\.|\.toFixed\(/;
 /** A parameter that is a number of things; these others are names of something, or seconds. */
 const COUNTED = /\b(\w+): number\b/g;
-const NAMED = new Set(['key', 'revision', 'number', 'seconds', 'first', 'status', 'skewMs', 'ms', 'from', 'to', 'index']);
+const NAMED = new Set([
+  'key',
+  'revision',
+  'number',
+  'seconds',
+  'first',
+  'status',
+  'skewMs',
+  'ms',
+  'from',
+  'to',
+  'index',
+]);
 
 /** The numbers that a file of texts shows as they are. */
 function unformatted(text: string): readonly string[] {

@@ -101,7 +101,7 @@ export function Time({ at }: { at: string | null }) {
  */
 export const Name = ({ children, otherwise = '—' }: { children: string; otherwise?: string }) =>
   isBlank(children) ? (
-    <span class="quiet">{otherwise}</span>
+    <span class="name quiet">{otherwise}</span>
   ) : (
     <bdi class="name" title={children}>
       {children}

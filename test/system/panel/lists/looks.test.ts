@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
-import type { Muster } from '../../../support/service/muster.ts';
+import { call, createApp, OPERATOR_TOKEN, type Muster } from '../../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, press, type Visit } from '../../browser/chromium.ts';
 import { openPage, openWorld, type PanelWorld } from '../panel-browser.ts';
+import { PAGES } from '../panel-pages.ts';
 
 /* Severities, times, notes and the turning of pages, as people tell them apart. */
 
@@ -37,22 +38,22 @@ describe.skipIf(chromium === undefined)(title, () => {
     async (colorScheme) => {
       await page.emulateMedia({ colorScheme });
       await at('/reviews', /secrets-in-prompt/);
-      const shown = (await page.evaluate(`[...document.querySelectorAll('.severity')].map((badge) => ({
+      const shown = await page.evaluate<Shown[]>(`[...document.querySelectorAll('.severity')].map((badge) => ({
         word: badge.textContent.trim(),
         shape: badge.querySelector('path').getAttribute('d'),
         colour: getComputedStyle(badge).color,
-      }))`)) as Shown[];
+      }))`);
       for (const word of SEVERITIES) expect(shown.map((one) => one.word)).toContain(word);
       for (const part of ['shape', 'colour'] as const) {
         const pairs = new Set(shown.map((one) => `${one.word} ${one[part]}`));
         expect([part, pairs.size, new Set(shown.map((one) => one[part])).size]).toEqual([part, 4, 4]);
       }
-      const found = (await page.evaluate('judge.contrasts()')) as { text: string; contrast: number }[];
+      const found = await page.evaluate<{ text: string; contrast: number }[]>('judge.contrasts()');
       const badges = found.filter(({ text }) => SEVERITIES.includes(text));
       expect(badges.length).toBeGreaterThanOrEqual(4);
       expect(badges.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
       await at('', /Newest events/);
-      const marks = (await page.evaluate(`(() => {
+      const marks = await page.evaluate<number[]>(`(() => {
         const canvas = document.createElement('canvas').getContext('2d');
         const rgb = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
         const light = (parts) => { const [r, g, b] = parts.map((p) => p / 255).map((p) => p <= 0.04045 ? p / 12.92 : ((p + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -61,7 +62,7 @@ describe.skipIf(chromium === undefined)(title, () => {
           const mark = light(rgb(getComputedStyle(document.querySelector('.swatch.' + severity)).backgroundColor));
           return (Math.max(mark, ground) + 0.05) / (Math.min(mark, ground) + 0.05);
         });
-      })()`)) as number[];
+      })()`);
       expect(marks.filter((contrast) => contrast < 3)).toEqual([]);
       await page.emulateMedia({ colorScheme: null });
     },
@@ -104,6 +105,18 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await page.locator('article b').count()).toBe(0);
   });
 
+  test('with hostile names no page scrolls sideways at 360 pixels', async () => {
+    for (const name of ['\u200B\u202E', 'W'.repeat(100), 'a\u0300'.repeat(50)]) {
+      await createApp(muster, account.apiKey, name);
+    }
+    await page.setViewportSize({ width: 360, height: 800 });
+    for (const { name, path, shows } of PAGES) {
+      await openPage(page, muster, path(account), name === 'limits' ? /limit/ : shows);
+      expect([name, await page.evaluate('Math.max(0, judge.overflow())')]).toEqual([name, 0]);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   test('a list has a way to newer entries only where there are newer, and to further ones where there are', async () => {
     await page.route(/\/panel\/v1\/accounts\?/, async (route) => {
       const answer = await route.fetch();
@@ -127,5 +140,24 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(turns).toEqual([forth]);
     expect(await page.evaluate('document.activeElement.className')).toBe('pager');
     expect(visited.faults).toEqual([]);
+  });
+
+  test('newer entries of the audit are offered once there are some that the filters let through', async () => {
+    await at('/audit?group=key.', /created an API key/);
+    const newer = page.getByRole('button', { name: 'Show newer entries' });
+    expect(await newer.count()).toBe(0);
+    const isAsked = () => page.waitForResponse(/\/audit\?.*limit=1(?:&|$)/);
+    let answered = isAsked();
+    const { appId } = await createApp(muster, account.apiKey, 'filtered out');
+    expect((await answered).status()).toBe(200);
+    answered = isAsked();
+    await call(`${muster.api}/v1/apps/${appId}/revoke`, { method: 'POST', token: account.apiKey });
+    expect((await answered).status()).toBe(200);
+    expect(await newer.count()).toBe(0);
+    const keys = `${muster.ops}/operator/v1/accounts/${account.accountId}/api-keys`;
+    expect((await call(keys, { method: 'POST', token: OPERATOR_TOKEN, body: { name: 'newest' } })).status).toBe(201);
+    await press(newer);
+    await expect.poll(() => page.locator('.timeline').innerText()).toContain('newest');
+    expect(await newer.count()).toBe(0);
   });
 });

@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     async ({ path, shows, width }) => {
       await page.setViewportSize({ width, height: width === 360 ? 800 : 900 });
       await opened(path(account), shows);
-      const shifts = (await page.evaluate('globalThis.shifts')) as { value: number; what: string }[];
+      const shifts = await page.evaluate<{ value: number; what: string }[]>('globalThis.shifts');
       const sum = shifts.reduce((all, { value }) => all + value, 0);
       expect(sum > SHIFT_MAX ? shifts : []).toEqual([]);
     },
