@@ -1,9 +1,9 @@
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
 import { columnsMenu as texts } from '../text/columns.ts';
+import type { Column } from './column.ts';
 import { Button, Check } from './controls.tsx';
 import { readKept, writeKept } from './kept.ts';
 import { orderName } from './table-order.ts';
-import type { Column } from './table.tsx';
 
 /*
  * The columns that a person wants of a table. They are a matter of the person's screen, so that the browser keeps them
@@ -51,7 +51,7 @@ export function useColumns<Row>(table: string | undefined, columns: readonly Col
   return { all: columns, shown, optional, isShown, show, reset: isChanged ? () => store([]) : undefined };
 }
 
-/** The button that opens the list of columns. The list closes by Escape or a press beside it, and gives the focus back. */
+/** The button that opens the list of columns. Escape or a press beside it closes the list, and the focus goes back. */
 export function ColumnsMenu<Row>({ of, small = false }: { of: ChosenColumns<Row>; small?: boolean }) {
   const id = useId();
   const opener = useRef<HTMLDivElement>(null);

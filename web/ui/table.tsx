@@ -1,27 +1,13 @@
-import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { scrolledHere } from '../address/address.ts';
+import type { Column } from './column.ts';
 import { COLUMNS_FEW, ColumnsMenu, useColumns } from './columns.tsx';
 import { Icon } from './icons.tsx';
 import { useEdges } from './table-edges.ts';
-import { ordered, orderName, useOrder, type SortKey } from './table-order.ts';
+import { ordered, orderName, useOrder } from './table-order.ts';
 import { Space, useRowsInSight } from './table-rows.tsx';
 
-/** A column of a table. With `by` the rows can be sorted by it. */
-export interface Column<Row> {
-  readonly name: string;
-  readonly cell: (row: Row) => ComponentChildren;
-  readonly by?: (row: Row) => SortKey;
-  /** The cell names the row, for those who hear the table. It stays in sight where the table is scrolled sideways. */
-  readonly names?: boolean;
-  readonly number?: boolean;
-  /** The name is heard, and not seen: the column is that of the actions, which stays in sight as well. */
-  readonly unseen?: boolean;
-  /** False where the column is shown only once somebody has chosen it. */
-  readonly atFirst?: boolean;
-  /** What its head shows in place of the name. */
-  readonly head?: ComponentChildren;
-}
+export type { Column } from './column.ts';
 
 interface TableProps<Row> {
   readonly caption: string;
