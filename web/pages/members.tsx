@@ -105,6 +105,7 @@ function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProp
         idOf={({ userId }) => userId}
         orderIn="sort"
         long={members.length > 60}
+        keptAs="members"
         columns={[
           {
             name: columns.name,
@@ -117,11 +118,23 @@ function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProp
               </span>
             ),
           },
-          { name: columns.login, cell: ({ login }) => <Name>{login}</Name> },
+          { name: columns.login, by: ({ login }) => login.toLowerCase(), cell: ({ login }) => <Name>{login}</Name> },
           { name: columns.role, by: ({ role }) => role, cell: ({ role }) => <Badge>{roleName(role)}</Badge> },
-          { name: columns.given, cell: ({ given }) => (given === null ? '—' : roleName(given)) },
-          { name: columns.mapped, cell: ({ mapped }) => (mapped === null ? '—' : roleName(mapped)) },
-          { name: columns.since, cell: ({ since }) => (since === null ? '—' : <Time at={since} />) },
+          {
+            name: columns.given,
+            by: ({ given }) => given,
+            cell: ({ given }) => (given === null ? '—' : roleName(given)),
+          },
+          {
+            name: columns.mapped,
+            by: ({ mapped }) => mapped,
+            cell: ({ mapped }) => (mapped === null ? '—' : roleName(mapped)),
+          },
+          {
+            name: columns.since,
+            by: ({ since }) => since,
+            cell: ({ since }) => (since === null ? '—' : <Time at={since} />),
+          },
           ...(isOwner ? [actions] : []),
         ]}
       />
@@ -234,12 +247,29 @@ function Invitations({ accountId }: { accountId: string }) {
               caption={texts.invitationsCaption}
               rows={list}
               idOf={({ linkId }) => linkId}
+              orderIn="invitations"
               columns={[
-                { name: columns.role, names: true, cell: ({ role }) => roleName(role) },
-                { name: columns.note, cell: ({ note }) => <Name>{note}</Name> },
-                { name: columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { name: columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-                { name: columns.by, cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} /> },
+                { name: columns.role, names: true, by: ({ role }) => role, cell: ({ role }) => roleName(role) },
+                {
+                  name: columns.note,
+                  by: ({ note = '' }) => note.toLowerCase(),
+                  cell: ({ note }) => <Name>{note}</Name>,
+                },
+                {
+                  name: columns.created,
+                  by: ({ createdAt }) => createdAt,
+                  cell: ({ createdAt }) => <Time at={createdAt} />,
+                },
+                {
+                  name: columns.expires,
+                  by: ({ expiresAt }) => expiresAt,
+                  cell: ({ expiresAt }) => <Time at={expiresAt} />,
+                },
+                {
+                  name: columns.by,
+                  by: ({ by, byName }) => (byName ?? by).toLowerCase(),
+                  cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} />,
+                },
                 {
                   name: columns.actions,
                   unseen: true,

@@ -4,7 +4,7 @@ import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
 import { pathOfAccount, pathOfApps } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
-import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';
+import { formatAmount, formatCount, formatMonth, formatPrice, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
 import { Card, Figure, Name, Page, Shares, Time } from '../ui/page.tsx';
 import { Loading, Shown } from '../ui/state.tsx';
@@ -116,7 +116,7 @@ function Month({ month }: { month: NonNullable<Overview['month']> }) {
       <Figure
         label={texts.nights(nights, daemonNights)}
         value={formatAmount(amountMinor, currency)}
-        note={pricePerDaemonMonth === null ? texts.prices : texts.price(pricePerDaemonMonth, currency)}
+        note={pricePerDaemonMonth === null ? texts.prices : texts.price(formatPrice(pricePerDaemonMonth, currency))}
       />
       {!complete && <Badge tone="warn">{texts.incomplete}</Badge>}
     </div>
@@ -175,7 +175,7 @@ function Rate({ rate }: { rate: AccountRate }) {
               cell: ({ keyId, keyName = '' }) => <Name otherwise={keyId}>{keyName}</Name>,
             },
             { name: texts.refusedColumns.operation, cell: ({ operation }) => <code>{operation}</code> },
-            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => refused },
+            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => formatCount(refused) },
           ]}
         />
       )}
@@ -184,7 +184,6 @@ function Rate({ rate }: { rate: AccountRate }) {
 }
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
-const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
 
 function ReviewsCard({ accountId }: { accountId: string }) {
   const counts = useResource(`counts ${accountId}`, (signal) => account(accountId).reviewCounts({ signal }), {
@@ -204,7 +203,7 @@ function ReviewsCard({ accountId }: { accountId: string }) {
               parts={SEVERITIES.map((severity) => ({
                 name: texts.severities[severity],
                 value: data.open[severity],
-                tone: TONES[severity],
+                tone: severity,
                 to: `${pathOfAccount(accountId, 'reviews')}?severity=${severity}`,
               }))}
             />

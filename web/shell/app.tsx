@@ -15,6 +15,7 @@ import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
 import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
+import { OPERATOR_PLACES } from './places.ts';
 import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
 import { forgetReturn, leave } from './return.ts';
@@ -109,6 +110,8 @@ function SignedIn({ route }: { route: Route }) {
           <SecondFactorPage />
         ) : 'accountId' in route && !mayRead(me, route.accountId) ? (
           <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
+        ) : isForbidden(me, route) ? (
+          <Empty title={common.failed.forbiddenTitle}>{common.failed.forbidden}</Empty>
         ) : (
           <CurrentPage route={route} />
         )}
@@ -122,6 +125,10 @@ function SignedIn({ route }: { route: Route }) {
 
 const mayRead = (me: Me, accountId: string | undefined): accountId is string =>
   accountId !== undefined && roleOn(me, accountId) !== undefined;
+
+/** Whether the page is one of the operator's, whose controls would all be refused. The reference has none. */
+const isForbidden = ({ operator }: Me, { page }: Route): boolean =>
+  !operator && page !== 'reference' && OPERATOR_PLACES.some(([place]) => place === page);
 
 /** The account of the page, or the one that was shown last. */
 function useShownAccount(route: Route, me: Me | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import { formatCount } from './format.ts';
 import type { MutationAction } from '../../src/domain/mutation/actions.ts';
 
 /* Texts of the audit: its page, and its entries in words. An action without a text does not compile. */
@@ -66,17 +67,17 @@ export const audit = {
     title: 'Verification of the chain',
     working: 'Every entry is compared with the chain. For a large audit it takes up to two minutes.',
     sound: 'The audit is whole: no entry was removed, added or changed.',
-    broken: (count: number) => (count === 1 ? '1 fault was found.' : `${count} faults were found.`),
+    broken: (count: number) => (count === 1 ? '1 fault was found.' : `${formatCount(count)} faults were found.`),
     entries: 'Sealed entries',
     blocks: 'Blocks',
     blocksFrom: (count: number, first: number) =>
-      `${count}, from number ${first} on: the retention has cut what came before`,
+      `${formatCount(count)}, from number ${first} on: the retention has cut what came before`,
     unsealed: 'Entries that are sealed within seconds',
     head: 'Digest of the newest block',
     sealed: 'Sealed',
     copyHead: 'Copy the digest',
     faults: 'Faults',
-    moreFaults: (count: number) => `${count} more faults are not listed.`,
+    moreFaults: (count: number) => `${formatCount(count)} more faults are not listed.`,
     headHint: 'Keep it elsewhere and compare later: whoever can write the store could make a whole new chain.',
   },
   /** What an entry tells beside who and what it is about, in words where the name of the field is not one. */

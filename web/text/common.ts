@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts that several pages show. */
 
 export const common = {
@@ -38,6 +40,7 @@ export const common = {
   },
   shownOnce: 'It is shown once, here and now. Keep it in a safe place.',
   typeToConfirm: (text: string) => `Type “${text}” to confirm.`,
-  rowsUnknown: (all: number, what: string) => `which of ${all} ${what} fit could not be read`,
-  rows: (shown: number, all: number, what: string) => (shown === all ? `${all} ${what}` : `${shown} of ${all} ${what}`),
+  rowsUnknown: (all: number, what: string) => `which of ${formatCount(all)} ${what} fit could not be read`,
+  rows: (shown: number, all: number, what: string) =>
+    shown === all ? `${formatCount(all)} ${what}` : `${formatCount(shown)} of ${formatCount(all)} ${what}`,
 };

@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts of the page of the configuration. */
 
 export const configuration = {
@@ -21,7 +23,7 @@ export const configuration = {
   pasted:
     'This has the form of OTEL_EXPORTER_OTLP_HEADERS, name=value and percent-encoded. Daemons would send it as it stands, which collectors refuse.',
   severalPasted: (count: number) =>
-    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${count} headers. One can be stored: leave the others out.`,
+    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${formatCount(count)} headers. One can be stored: leave the others out.`,
   useDecoded: 'Use the decoded value',
   evidence: 'Evidence of detections',
   evidenceHint:
@@ -40,7 +42,7 @@ export const configuration = {
     devices: (count: number) =>
       count === 1
         ? '1 active cloud daemon picks it up at its next poll.'
-        : `${count} active cloud daemons pick it up at their next polls.`,
+        : `${formatCount(count)} active cloud daemons pick it up at their next polls.`,
     save: 'Save',
     before: 'Before',
     after: 'After',

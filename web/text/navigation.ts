@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts of the frame: navigation, sign-in, sign-out. */
 
 export const navigation = {
@@ -54,7 +56,7 @@ export const finder = {
   results: 'Results',
   begin: 'Type a part of the name, or the whole id.',
   nothing: 'Nothing fits.',
-  count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+  count: (count: number) => (count === 1 ? '1 result' : `${formatCount(count)} results`),
   me: 'Your profile',
   groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
   /** The page, the dialog of it that `new` opens, and what it does. */

@@ -1,3 +1,4 @@
+import { formatCount } from './format.ts';
 import { isolated } from '../../src/text/shown-name.ts';
 
 /* Texts of the pages for operators. */
@@ -99,7 +100,9 @@ export const users = {
   lead: 'The people who use the panel. Owners of an account invite its members themselves.',
   search: 'Find',
   count: (shown: number, all: number) =>
-    shown === all ? `${all} ${all === 1 ? 'user' : 'users'}` : `${shown} of ${all} users`,
+    shown === all
+      ? `${formatCount(all)} ${all === 1 ? 'user' : 'users'}`
+      : `${formatCount(shown)} of ${formatCount(all)} users`,
   nothing: 'No user fits.',
   you: 'you',
   until: (at: string) => `It is valid until ${at}.`,
@@ -117,7 +120,7 @@ export const users = {
   byGroups: 'operator by groups',
   disabled: 'disabled',
   password: 'password',
-  passkeys: (count: number) => (count === 1 ? '1 passkey' : `${count} passkeys`),
+  passkeys: (count: number) => (count === 1 ? '1 passkey' : `${formatCount(count)} passkeys`),
   identity: 'provider',
   noWay: 'none yet',
   manage: 'Manage',
@@ -185,7 +188,7 @@ export const limits = {
   lead: 'Accounts that were refused with 429 in the last minute, and those that have used a quarter of their requests.',
   none: 'No account is near its limit',
   noneSays: 'An account has 600 requests a minute, over all its API keys. This is read again every five seconds.',
-  limited: (count: number) => `${count} ${count === 1 ? 'account is' : 'accounts are'} limited`,
+  limited: (count: number) => `${formatCount(count)} ${count === 1 ? 'account is' : 'accounts are'} limited`,
   inSeconds: (seconds: number) => (seconds === 0 ? 'now' : `in ${seconds} s`),
   caption: 'Accounts near their limit',
   columns: {
@@ -232,7 +235,8 @@ export const service = {
   late: 'late',
   onTime: 'on time',
   purges: 'Purges',
-  waiting: (count: number) => `${count} ${count === 1 ? 'purge waits' : 'purges wait'} for the store to forget`,
+  waiting: (count: number) =>
+    `${formatCount(count)} ${count === 1 ? 'purge waits' : 'purges wait'} for the store to forget`,
   noPurges: 'No purge waits: the store has forgotten all that was purged.',
   oldest: 'The oldest is of',
   purgesSay:

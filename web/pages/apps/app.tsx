@@ -17,7 +17,7 @@ import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Timeline } from '../audit/timeline.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
-import { AppStatus } from './apps.tsx';
+import { AppStatus } from './app-columns.tsx';
 import { useEnrollment } from './enrollment-lines.tsx';
 import { typedName } from './typed-name.ts';
 import { shownName } from '../../../src/text/shown-name.ts';

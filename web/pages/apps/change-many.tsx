@@ -8,8 +8,8 @@ import { common } from '../../text/common.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
-import { Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { Failures, Through } from './many-outcome.tsx';
 import { typedName } from './typed-name.ts';
 
 interface ChangeManyProps {
@@ -41,14 +41,9 @@ export function ChangeMany(props: ChangeManyProps) {
       <p>{saysOf(isRevoke, count)}</p>
       {managed > 0 && <p>{texts.managedMany(managed)}</p>}
       <div ref={told} role="status" tabIndex={-1}>
-        {progress && (
-          <div class="stack tight">
-            <span>{texts.progress(progress.through, progress.all)}</span>
-            <progress max={progress.all} value={progress.through} aria-hidden="true" />
-          </div>
-        )}
+        {progress && <Through {...progress} />}
       </div>
-      {!busy && isBegun && <Failures failures={failures} left={count} />}
+      {!busy && isBegun && <Failures says={texts.failedSome(count)} failures={failures} />}
       <Problem error={error} />
       {isBegun ? (
         <div class="actions">
@@ -146,25 +141,5 @@ function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
         {action}
       </FormEnd>
     </Form>
-  );
-}
-
-const FAILURES_SHOWN = 50;
-
-function Failures({ failures, left }: { failures: readonly Failure[]; left: number }) {
-  return (
-    <div class="stack tight" role="alert">
-      <p>{texts.failedSome(left)}</p>
-      {failures.length > 0 && (
-        <ul tabIndex={0} aria-label={texts.failures} style={{ maxHeight: '12rem', overflow: 'auto' }}>
-          {failures.slice(0, FAILURES_SHOWN).map(({ item, error }) => (
-            <li key={item.appId}>
-              <Name otherwise={item.appId}>{item.name}</Name>: {error instanceof Error ? error.message : String(error)}
-            </li>
-          ))}
-          {failures.length > FAILURES_SHOWN && <li>{texts.moreFailures(failures.length - FAILURES_SHOWN)}</li>}
-        </ul>
-      )}
-    </div>
   );
 }

@@ -1,8 +1,5 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Unreachable } from '../../api/client.ts';
-import { batchesOf, inBatches, isRefused, ItemRefused, type Batch } from '../../api/many.ts';
-import { account, type CreatedApp } from '../../api/panel.ts';
-import { useAction } from '../../hooks/use-action.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { daemons } from '../../text/daemons.ts';
@@ -11,6 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
+import { useCodeBatches, type CodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
 import { useEnrollment } from './enrollment-lines.tsx';
 
@@ -18,12 +16,6 @@ interface CreateAppsProps {
   readonly accountId: string;
   readonly onClose: () => void;
   readonly onCreated: () => void;
-}
-
-/** An app to create. */
-interface Wanted {
-  readonly name: string;
-  readonly order: number;
 }
 
 /** Adds one daemon after the other. */
@@ -35,7 +27,7 @@ export function AddDaemon(props: CreateAppsProps) {
 /** Creates one app or many, and shows their codes once. While it works, and while it shows codes, it stays. */
 export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
   const { dialog } = texts;
-  const creation = useCreation(accountId, onCreated);
+  const creation = useCodeBatches(accountId, 'create', onCreated);
   const enrollment = useEnrollment(accountId);
   const { created, rest, busy } = creation;
   if (created.length === 0) return <NewApps creation={creation} isOne={onAnother !== undefined} onClose={onClose} />;
@@ -64,65 +56,12 @@ export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateA
   );
 }
 
-interface Creation {
-  readonly created: readonly CreatedApp[];
-  /** How many are not created, or perhaps are with their answer lost. */
-  readonly rest: number;
-  readonly progress: { readonly through: number; readonly all: number } | undefined;
-  readonly busy: boolean;
-  readonly error: unknown;
-  /** Creates apps of these names, or those that are left of an attempt before. */
-  readonly run: (names: readonly string[]) => void;
-}
-
-function useCreation(accountId: string, onCreated: () => void): Creation {
-  const [created, setCreated] = useState<readonly { readonly order: number; readonly app: CreatedApp }[]>([]);
-  const [progress, setProgress] = useState<Creation['progress']>();
-  const [fault, setFault] = useState<unknown>();
-  const left = useRef<readonly Batch<Wanted>[]>([]);
-  const { busy, error, run } = useAction(async (names: readonly string[]) => {
-    if (left.current.length === 0) left.current = batchesOf(names.map((name, order) => ({ name, order })));
-    const all = countOf(left.current);
-    const show = (through: number): void => setProgress({ through, all });
-    setFault(undefined);
-    show(0);
-    const { done, failed, left: again } = await inBatches(left.current, sending(accountId), show);
-    const isNothingMade = done.length === 0 && failed.every((failure) => isRefused(failure.error));
-    left.current = isNothingMade && created.length === 0 ? [] : again;
-    const made = done.map(({ item, result }) => ({ order: item.order, app: result }));
-    setCreated((before) => [...before, ...made].sort((a, b) => a.order - b.order));
-    setFault(failed[0]?.error);
-    setProgress(undefined);
-    onCreated();
-  });
-  const shown = useMemo(() => created.map(({ app }) => app), [created]);
-  return { created: shown, rest: countOf(left.current), progress, busy, error: fault ?? error, run };
-}
-
-const countOf = (batches: readonly Batch<Wanted>[]): number =>
-  batches.reduce((sum, { items }) => sum + items.length, 0);
-
-/** Sends a batch, and gives each app with its code, or its refusal. */
-const sending =
-  (accountId: string) =>
-  async ({ items, key }: Batch<Wanted>): Promise<readonly (CreatedApp | ItemRefused)[]> => {
-    const { outcomes } = await account(accountId).changeApps(
-      'create',
-      items.map(({ name }) => name),
-      key,
-    );
-    return outcomes.map(({ appId = '', enrollCode = '', enrollCodeExpiresAt = '', error }, index) => {
-      if (error) return new ItemRefused(error);
-      return { appId, name: items[index]?.name ?? '', status: 'pending', enrollCode, enrollCodeExpiresAt };
-    });
-  };
-
-const Progress = ({ creation: { progress } }: { creation: Creation }) => (
+const Progress = ({ creation: { progress } }: { creation: CodeBatches }) => (
   <p role="status">{progress && texts.dialog.creating(progress.through, progress.all)}</p>
 );
 
 /** What is left, and why. Of a lost answer it says enough: the same keys go with the next attempt. */
-function Rest({ creation: { rest, busy, error } }: { creation: Creation }) {
+function Rest({ creation: { rest, busy, error } }: { creation: CodeBatches }) {
   if (busy) return null;
   return (
     <>
@@ -139,7 +78,7 @@ const namesOf = (pattern: string, count: number): readonly string[] =>
 const previewOf = (names: readonly string[]): string => texts.dialog.preview(names[0] ?? '', names.at(-1) ?? '');
 
 interface NewAppsProps {
-  readonly creation: Creation;
+  readonly creation: CodeBatches;
   /** There is one to create, and no number to ask for. */
   readonly isOne: boolean;
   readonly onClose: () => void;
@@ -157,7 +96,7 @@ function NewApps({ creation, isOne, onClose }: NewAppsProps) {
   const isFixed = busy || rest > 0;
   return (
     <Dialog title={isOne ? daemons.add : dialog.title} onClose={onClose} stays={isFixed}>
-      <Form onSend={() => run(names)}>
+      <Form onSend={() => run(names.map((name, order) => ({ order, name, asks: name })))}>
         <TextField
           label={dialog.name}
           hint={isOne ? daemons.nameHint : names.length > 1 ? previewOf(names) : dialog.nameHint}

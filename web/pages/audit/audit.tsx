@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useQuery } from '../../address/use-query.ts';
-import type { Topic } from '../../api/live.ts';
 import {
   account,
   operator,
@@ -15,7 +14,6 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useSettled } from '../../hooks/use-settled.ts';
 import type { PageProps } from '../../shell/page-props.ts';
-import { useSession } from '../../shell/session.tsx';
 import { audit as texts } from '../../text/audit.ts';
 import { common } from '../../text/common.ts';
 import { formatCount } from '../../text/format.ts';
@@ -25,6 +23,7 @@ import { Card, Facts, Page, Time } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
 import { AUDIT_FILTERS, FilterBar, filtersOf, isFiltered, questionOf } from './filters.tsx';
 import { Timeline } from './timeline.tsx';
+import { useNewer } from './use-newer.ts';
 
 /** The audit of an account. */
 export const AuditPage = ({ accountId }: PageProps) => (
@@ -70,23 +69,6 @@ interface AuditProps {
   readonly addressOf: (filters: AuditFilters, format: AuditFormat) => string;
 }
 
-/** Tells whether something that the audit knows has happened since it was read. */
-function useNewer(accountId: string | undefined): [isNewer: boolean, seen: () => void] {
-  const { live } = useSession();
-  const [isNewer, setNewer] = useState(false);
-  useEffect(
-    () =>
-      live.listen(({ account, topic }) => {
-        const isOurs = account === undefined || account === (accountId ?? '');
-        if (isOurs && (topic === undefined || AUDITED.has(topic))) setNewer(true);
-      }),
-    [live, accountId],
-  );
-  return [isNewer, () => setNewer(false)];
-}
-
-const AUDITED: ReadonlySet<Topic> = new Set(['account', 'apps', 'keys', 'config', 'members', 'reviews', 'users', 'me']);
-
 const NO_NAMES: AuditNames = { actors: [], targets: [], complete: true };
 
 function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: AuditProps) {
@@ -94,13 +76,9 @@ function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: A
   const { state: filters, change: setFilters } = useQuery(AUDIT_FILTERS);
   const [isVerifying, setVerifying] = useState(false);
   const [round, setRound] = useState(0);
-  const [isNewer, seen] = useNewer(accountId);
   const settled = useSettled(filters);
   const question = questionOf(settled);
-  const newer = (): void => {
-    seen();
-    setRound(round + 1);
-  };
+  const newer = useNewer(accountId, question, read);
   return (
     <Page
       title={title}
@@ -117,8 +95,8 @@ function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: A
         title={texts.entries}
         actions={
           <span role="status">
-            {isNewer && (
-              <Button small onClick={newer}>
+            {newer.isNewer && (
+              <Button small onClick={() => setRound(round + 1)}>
                 {texts.newer}
               </Button>
             )}
@@ -129,7 +107,7 @@ function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: A
           key={`${JSON.stringify(question)} ${round}`}
           empty={isFiltered(filters) ? texts.nothingFits : texts.empty}
           {...(accountId !== undefined && { accountId })}
-          read={(before, signal) => read({ ...question, ...(before !== undefined && { before }) }, signal)}
+          read={(before, signal) => newer.read({ ...question, ...(before !== undefined && { before }) }, signal)}
         />
       </Card>
       {isVerifying && <Verification verify={verify} onClose={() => setVerifying(false)} />}

@@ -5,6 +5,7 @@ import { common } from '../../text/common.ts';
 import { Named } from '../../ui/actor.tsx';
 import { Button } from '../../ui/controls.tsx';
 import { Time } from '../../ui/page.tsx';
+import { Words } from '../../ui/words.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 
 interface TimelineProps {
@@ -112,7 +113,7 @@ function inWords(name: string, value: unknown) {
   if (value === false) return `${texts.not} ${words}`;
   return (
     <>
-      {words} <bdi>{String(value)}</bdi>
+      {words} <Words>{String(value)}</Words>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { pathOfApp, pathOfApps } from '../../shell/router.ts';
 import { configuration as texts } from '../../text/configuration.ts';
 import { Name, Shares, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
+import { Words } from '../../ui/words.tsx';
 import { Table } from '../../ui/table.tsx';
 
 const useRollout = (accountId: string) =>
@@ -76,7 +77,7 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
           name: texts.latestColumns.error,
           cell: ({ error, emptied = false }) => (
             <>
-              <bdi class="mono">{error}</bdi>
+              <Words>{error}</Words>
               {emptied && <span class="quiet"> {texts.emptied}</span>}
             </>
           ),
@@ -100,7 +101,7 @@ export function RolloutDetail({ accountId }: { accountId: string }) {
               rows={rollout.failuresByError}
               idOf={({ error }) => error}
               columns={[
-                { name: texts.failureColumns.error, names: true, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
+                { name: texts.failureColumns.error, names: true, cell: ({ error }) => <Words>{error}</Words> },
                 { name: texts.failureColumns.devices, number: true, cell: ({ devices }) => devices },
               ]}
             />

@@ -65,7 +65,7 @@ export function AccountsPage() {
                 <p class="quiet">{texts.emptySays}</p>
               </Empty>
             ) : (
-              <AccountTable accounts={list} />
+              <AccountTable accounts={list} isWhole={place === undefined && next === undefined} />
             )}
             <Pager places={places} next={next} />
           </Card>
@@ -76,7 +76,7 @@ export function AccountsPage() {
   );
 }
 
-function AccountTable({ accounts }: { accounts: readonly Account[] }) {
+function AccountTable({ accounts, isWhole }: { accounts: readonly Account[]; isWhole: boolean }) {
   const { columns } = texts;
   return (
     <Table
@@ -84,7 +84,9 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
       rows={accounts}
       idOf={({ accountId }) => accountId}
       orderIn="sort"
+      isPart={!isWhole}
       long={accounts.length > 60}
+      keptAs="accounts"
       columns={[
         {
           name: columns.name,
@@ -96,7 +98,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
             </Link>
           ),
         },
-        { name: columns.id, cell: ({ accountId }) => <code>{accountId}</code> },
+        { name: columns.id, by: ({ accountId }) => accountId, cell: ({ accountId }) => <code>{accountId}</code> },
         {
           name: columns.entitlement,
           by: ({ entitlement }) => entitlement,
@@ -104,6 +106,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
         },
         {
           name: columns.state,
+          by: ({ disabled, managedBy }) => Number(disabled) * 2 + Number(managedBy !== undefined),
           cell: ({ disabled, managedBy }) => (
             <span class="row">
               <Badge tone={disabled ? 'bad' : 'good'}>{disabled ? texts.disabled : texts.active}</Badge>

@@ -93,6 +93,7 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
       idOf={({ userId }) => userId}
       orderIn="sort"
       long={users.length > 60}
+      keptAs="users"
       columns={[
         {
           name: columns.name,
@@ -104,10 +105,12 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
             </span>
           ),
         },
-        { name: columns.login, by: ({ login }) => login, cell: ({ login }) => <Name>{login}</Name> },
-        { name: columns.ways, cell: ways },
+        { name: columns.login, by: ({ login }) => login.toLowerCase(), cell: ({ login }) => <Name>{login}</Name> },
+        { name: columns.ways, by: ways, cell: ways },
         {
           name: columns.rights,
+          by: ({ operator: isOperator, mappedOperator, disabled }) =>
+            Number(disabled) * 4 - Number(isOperator) * 2 - Number(mappedOperator),
           cell: ({ operator: isOperator, mappedOperator, disabled }) => (
             <span class="row">
               {isOperator && <Badge tone="good">{texts.operator}</Badge>}
