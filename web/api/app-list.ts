@@ -1,4 +1,4 @@
-import type { ListedApp, PanelApps } from '../../src/api/contract/panel/apps.ts';
+import type { ListedApp, PanelApps } from '../../src/api/contract/panel/apps/apps.ts';
 import { checksumOf } from '../../src/text/checksum.ts';
 
 /* The apps of an account, put together of a list that was read before and what has changed since. */

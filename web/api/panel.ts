@@ -7,7 +7,7 @@ import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
-import type { PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
+import type { PanelAppDetail } from '../../src/api/contract/panel/apps/apps.ts';
 import type {
   AccountRollout as Rollout,
   Configuration,

@@ -1,8 +1,8 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
 import { readAddresses } from './operations/addresses.ts';
-import { listPanelApps } from './operations/app-list.ts';
-import { readPanelApp } from './operations/apps.ts';
-import { changeApps } from './operations/app-batch.ts';
+import { listPanelApps } from './operations/apps/app-list.ts';
+import { readPanelApp } from './operations/apps/apps.ts';
+import { changeApps } from './operations/apps/app-batch.ts';
 import {
   listConfigurationRevisions,
   readConfiguration,

@@ -137,7 +137,7 @@ export const scopeOfSpec = ({ access = 'full', allowedCidrs = [] }: FleetApiKeyS
   allowedCidrs,
 });
 
-/** A key that may do more than the spec says is narrowed at once; one that may do less gets it when the spec changes. */
+/** A key that may do more than the spec says is narrowed at once; one that may do less is widened by a new spec. */
 function scopingOf(
   { spec, generation }: FleetApiKeyResource,
   { binding, scopes = {} }: FleetApiKeyFacts,

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { PanelApps } from '../../../../src/api/contract/panel/apps.ts';
-import { listPanelApps } from '../../../../src/api/contract/panel/apps.ts';
+import type { PanelApps } from '../../../../src/api/contract/panel/apps/apps.ts';
+import { listPanelApps } from '../../../../src/api/contract/panel/apps/apps.ts';
 import { createRemovedApps } from '../../../../src/api/panel/live/removed-apps.ts';
 import type { RecordListener } from '../../../../src/domain/fleet/change-notices.ts';
 import { LIMITS } from '../../../../src/domain/limits.ts';

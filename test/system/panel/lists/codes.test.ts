@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PanelApp } from '../../../../src/api/contract/panel/app-list.ts';
+import type { PanelApp } from '../../../../web/api/app-list.ts';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, createApp, enroll, type Muster } from '../../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, press, type Visit } from '../../browser/chromium.ts';

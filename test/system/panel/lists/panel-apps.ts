@@ -1,4 +1,4 @@
-import type { PanelApp } from '../../../../src/api/contract/panel/app-list.ts';
+import type { PanelApp } from '../../../../web/api/app-list.ts';
 
 /** Apps as the panel's API answers them, for a page that is to show many. */
 export const panelApps = (count: number): readonly PanelApp[] =>

@@ -1,6 +1,6 @@
 import type { Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listPanelApps, type PanelApps } from '../../../../src/api/contract/panel/apps.ts';
+import { listPanelApps, type PanelApps } from '../../../../src/api/contract/panel/apps/apps.ts';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, createApp, type Muster } from '../../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, type Visit } from '../../browser/chromium.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { LIMITS } from '../../../domain/limits.ts';
-import { appId, described, count, instant, instantOrNull, named } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { LIMITS } from '../../../../domain/limits.ts';
+import { appId, described, count, instant, instantOrNull, named } from '../../fields.ts';
+import { operation } from '../../operation.ts';
 
 /* The panel shows the apps of an account by these operations; what it does with them is of `/v1`. */
 

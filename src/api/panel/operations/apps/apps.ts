@@ -1,13 +1,13 @@
-import { sharedAtOf } from '../../../domain/shared-credentials/shared-credentials.ts';
-import { lastSeenAt, type AccountReader, type AppEntry } from '../../../domain/fleet/reader.ts';
-import { parseRecord, replaceable } from '../../../domain/records/codec.ts';
-import { KEYS } from '../../../domain/records/keys.ts';
-import { Refusal } from '../../../domain/refusal.ts';
-import { reviewsOfApp } from '../../../domain/review-queue/review-counts.ts';
-import { dateTime } from '../../../time/date-time.ts';
-import * as operations from '../../contract/panel/apps.ts';
-import { handle, type PanelServices } from '../request/route.ts';
-import { accountOf } from './account.ts';
+import { sharedAtOf } from '../../../../domain/shared-credentials/shared-credentials.ts';
+import { lastSeenAt, type AccountReader, type AppEntry } from '../../../../domain/fleet/reader.ts';
+import { parseRecord, replaceable } from '../../../../domain/records/codec.ts';
+import { KEYS } from '../../../../domain/records/keys.ts';
+import { Refusal } from '../../../../domain/refusal.ts';
+import { reviewsOfApp } from '../../../../domain/review-queue/review-counts.ts';
+import { dateTime } from '../../../../time/date-time.ts';
+import * as operations from '../../../contract/panel/apps/apps.ts';
+import { handle, type PanelServices } from '../../request/route.ts';
+import { accountOf } from '../account.ts';
 import { listedApp } from './app-list.ts';
 
 /** GET /panel/v1/accounts/{accountId}/apps/{appId}. */

@@ -1,11 +1,11 @@
-import { lastSeenAt, type AppEntry } from '../../../domain/fleet/reader.ts';
-import { resourceNameOf } from '../../../domain/resource-bindings/adoption.ts';
-import { checksumOf } from '../../../text/checksum.ts';
-import { dateTime } from '../../../time/date-time.ts';
-import * as operations from '../../contract/panel/apps.ts';
-import type { RemovedApps } from '../live/removed-apps.ts';
-import { handle } from '../request/route.ts';
-import { accountOf } from './account.ts';
+import { lastSeenAt, type AppEntry } from '../../../../domain/fleet/reader.ts';
+import { resourceNameOf } from '../../../../domain/resource-bindings/adoption.ts';
+import { checksumOf } from '../../../../text/checksum.ts';
+import { dateTime } from '../../../../time/date-time.ts';
+import * as operations from '../../../contract/panel/apps/apps.ts';
+import type { RemovedApps } from '../../live/removed-apps.ts';
+import { handle } from '../../request/route.ts';
+import { accountOf } from '../account.ts';
 
 /*
  * The list of apps, of which a page reads only what has changed (ADR 0073). What a listed app has depends on its record
