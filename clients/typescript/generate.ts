@@ -196,8 +196,10 @@ function answerOf({ operationId, responses }: Called, schemas: Schemas) {
   if (!body?.content) return undefined;
   const type = jsonType(body, operationId);
   const { properties = {}, required = [] } = schemas[type] ?? {};
-  const lists = required.filter((name) => properties[name]?.items?.$ref !== undefined);
-  const list = lists.length === 1 || lists[0] === required[0] ? lists[0] : undefined;
+  const lists = required.filter((name) => properties[name]?.type === 'array');
+  const [first = ''] = lists;
+  const isOne = lists.length === 1 && properties[first]?.items?.$ref !== undefined;
+  const list = isOne || (first !== '' && first === required[0]) ? first : undefined;
   const field = list ?? required[0];
   if (field === undefined) throw new Error(`${type} has no field by which an answer is known.`);
   const item = properties[field]?.items?.$ref;

@@ -157,4 +157,12 @@ export const APPS: readonly Mutant[] = [
     rule: 'H23: a program that knows no restriction refuses the key.',
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
   },
+  {
+    name: 'the codes of a key that enrolls outlive the first enrollment',
+    file: 'src/domain/apps/app-state.ts',
+    search: '...(isFirstOfKey ? codesVoided(used) : used),',
+    replacement: '...used,',
+    rule: 'H23: a key of access enroll takes over no daemon.',
+    caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
+  },
 ];

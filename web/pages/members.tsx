@@ -252,7 +252,7 @@ function Invitations({ accountId }: { accountId: string }) {
                 { name: columns.role, names: true, by: ({ role }) => role, cell: ({ role }) => roleName(role) },
                 {
                   name: columns.note,
-                  by: ({ note = '' }) => note.toLowerCase(),
+                  by: ({ note }) => note.toLowerCase(),
                   cell: ({ note }) => <Name>{note}</Name>,
                 },
                 {

@@ -1,15 +1,6 @@
-/* Texts of the fleet over time, on the overview. */
+import { formatCount, formatSpan } from './format.ts';
 
-const STEP = {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-  timeZoneName: 'short',
-} as const;
-let spans: Intl.DateTimeFormat | undefined;
+/* Texts of the fleet over time, on the overview. */
 
 export const fleet = {
   title: 'Fleet over time',
@@ -21,12 +12,12 @@ export const fleet = {
     'configuration.',
   worst: 'Each point is for six hours: the fewest active daemons, the most silent and failed ones.',
   none: 'Nothing was counted in this time. Daemons are counted once an hour, from the first active one on.',
-  /** In the zone of the browser, which it names. */
-  span: (from: number, to: number): string => (spans ??= new Intl.DateTimeFormat('en', STEP)).formatRange(from, to),
-  counts: (active: number, silent: number, failed: number) => `${active} active, ${silent} silent, ${failed} failed`,
+  span: formatSpan,
+  counts: (active: number, silent: number, failed: number) =>
+    `${formatCount(active)} active, ${formatCount(silent)} silent, ${formatCount(failed)} failed`,
   notCounted: 'not counted',
   gaps: (missing: number, all: number, isHours: boolean) =>
-    `${missing} of ${all} ${isHours ? 'hours' : 'points'} were not counted: they are left blank, and are not zero.`,
+    `${formatCount(missing)} of ${formatCount(all)} ${isHours ? 'hours' : 'points'} were not counted: they are left blank, and are not zero.`,
   chart: 'Daemons over time: the arrow keys go from point to point. The table below has the same numbers.',
   table: 'Show as table',
   caption: (range: string) => `Fleet over the last ${range}, newest first`,

@@ -19,12 +19,23 @@ const MOMENT = {
 } as const;
 const moment = once(() => new Intl.DateTimeFormat('en', MOMENT));
 const datedMoment = once(() => new Intl.DateTimeFormat('en', { ...MOMENT, year: 'numeric' }));
+const hour = once(() => new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }));
+const day = once(() => new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' }));
 const monthName = once(() => new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' }));
 const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' }));
 
 export const formatCount = (value: number): string => whole().format(value);
 /** In the zone of the browser, which it names. */
 export const formatInstant = (at: string | number): string => instant().format(new Date(at));
+/** A span of time in the zone of the browser, which it names. */
+export const formatSpan = (from: number, to: number): string => datedMoment().formatRange(from, to);
+
+/** A tick of a chart's axis: the hour, and at midnight the day. */
+export function formatTick(at: number): string {
+  const date = new Date(at);
+  return (date.getHours() === 0 && date.getMinutes() === 0 ? day() : hour()).format(date);
+}
+
 /** The zone in which the browser shows and takes times, such as `Europe/Berlin`. */
 export const zoneHere = (): string => instant().resolvedOptions().timeZone;
 /** The same without seconds, and without the year where it is the present one. */

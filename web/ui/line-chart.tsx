@@ -1,6 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { colourOf } from './bar-chart.tsx';
+import { formatTick } from '../text/format.ts';
+import { colourOf, usePlot } from './plot.ts';
 
 export interface Line {
   readonly name: string;
@@ -29,39 +30,20 @@ const HEIGHT = 240;
 const PAGE = 6;
 
 /**
- * Lines over time by uPlot, which is loaded when it is first shown. Pointers and keys choose an instant: the chart is a
- * slider for those who do not see it, and the page has the same numbers as a table.
+ * Lines over time. Pointers and keys choose an instant: the chart is a slider for those who do not see it, and the page
+ * has the same numbers as a table.
  */
 export function LineChart({ label, instants, lines, at, onAt, says }: LineChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>(undefined);
   const choose = useRef(onAt);
   choose.current = onAt;
-  useEffect(() => {
-    const element = place.current;
-    if (!element) return undefined;
-    let end = (): void => undefined;
-    let isWanted = true;
-    void Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(
-      ([{ default: Plot }]) => {
-        if (!isWanted) return;
-        end = drawn(element, () => {
-          plot.current?.destroy();
-          const options = optionsOf(element, instants, lines, (chosen) => choose.current(chosen));
-          plot.current = new Plot(options, dataOf(instants, lines), element);
-          return plot.current;
-        });
-        // Without the library there is no chart; the table has the numbers all the same.
-      },
-      () => undefined,
-    );
-    return () => {
-      isWanted = false;
-      end();
-      plot.current?.destroy();
-      plot.current = undefined;
-    };
-  }, [instants, lines]);
+  const { place, plot } = usePlot(
+    HEIGHT,
+    (Plot, element) => {
+      const options = optionsOf(element, instants, lines, (chosen) => choose.current(chosen));
+      return new Plot(options, dataOf(instants, lines), element);
+    },
+    [instants, lines],
+  );
   const last = instants.length - 1;
   const go = (event: KeyboardEvent): void => {
     const to = placeAfter(event.key, at, last);
@@ -108,26 +90,6 @@ const dataOf = (instants: readonly number[], lines: readonly Line[]): uPlot.Alig
   ...lines.map(({ values }) => [...values]),
 ];
 
-/** Draws it, and again when its width, the colours or the paper change. @returns a function that ends it */
-function drawn(element: HTMLElement, draw: () => uPlot): () => void {
-  let plot = draw();
-  const again = (): void => {
-    plot = draw();
-  };
-  const media = [matchMedia('(prefers-color-scheme: dark)'), matchMedia('print')];
-  for (const one of media) one.addEventListener('change', again);
-  // A theme that is chosen stands on the root.
-  const theme = new MutationObserver(again);
-  theme.observe(document.documentElement, { attributes: true });
-  const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
-  watch.observe(element);
-  return () => {
-    for (const one of media) one.removeEventListener('change', again);
-    theme.disconnect();
-    watch.disconnect();
-  };
-}
-
 const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 
@@ -139,12 +101,7 @@ function optionsOf(
 ): uPlot.Options {
   const [quiet = '', line = '', gap = ''] = ['--quiet', '--line', '--sunken'].map((token) => colourOf(element, token));
   const axis = { stroke: quiet, grid: { stroke: line, width: 1 }, ticks: { show: false } };
-  const hours = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-  const days = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
-  const named = (second: number): string => {
-    const date = new Date(second * 1000);
-    return date.getHours() === 0 && date.getMinutes() === 0 ? days.format(date) : hours.format(date);
-  };
+  const named = (second: number): string => formatTick(second * 1000);
   return {
     width: element.clientWidth,
     height: HEIGHT,

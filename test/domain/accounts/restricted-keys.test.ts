@@ -4,7 +4,16 @@ import { tokenHash } from '../../../src/domain/credentials/tokens.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { auditOf, issueCode, metric, readApp, revoke, setOtel } from '../../support/service/daemon.ts';
-import { call, createApp, enroll, tenant, type Answer, type Call, type Muster } from '../../support/service/muster.ts';
+import {
+  call,
+  createApp,
+  enroll,
+  poll,
+  tenant,
+  type Answer,
+  type Call,
+  type Muster,
+} from '../../support/service/muster.ts';
 import { asOperator } from '../../support/panel/visitor.ts';
 import { onEachBackend, type Backend } from '../../support/store/backends.ts';
 import { BeforeCommit } from '../../support/store/before-commit.ts';
@@ -135,6 +144,31 @@ onEachBackend('an API key of less access', (backend) => {
     await revoke(one, full.apiKey, own.appId);
     expect(codeOf(await issue(key, own.appId))).toEqual(NOT_FOUND);
     expect((await issue({ ...full }, own.appId)).status).toBe(201);
+  });
+
+  test('keeps no code with which it takes over the daemon, neither one that it has nor one that is told again', async () => {
+    const { one, other, full, accountId, stack } = await scene(backend);
+    await using _ = stack;
+    const key = await keyOf(one, accountId, { access: 'enroll' });
+    const app = await createApp(one, key.apiKey);
+    const again = { headers: { 'idempotency-key': 'a code' } };
+    const issue = () => ask(other, key, `POST /v1/apps/${app.appId}/enroll-code`, again);
+    const kept = await issue();
+    const later = await issueCode(one, key.apiKey, app.appId);
+    const credential = await enroll(one, app);
+    expect((await issue()).text).toBe(kept.text);
+    for (const enrollCode of [later.enrollCode, String(kept.body['enrollCode'])]) {
+      const body = { appId: app.appId, enrollCode, platform: 'x', agentVersion: '1', connection: 'cloud' };
+      expect((await call(`${other.device}/device/v1/enroll`, { method: 'POST', body })).status).toBe(401);
+      expect((await poll(one, credential)).status).toBe(200);
+    }
+    // The codes of an owner go on, as ever.
+    const own = await createApp(one, full.apiKey);
+    const next = await issueCode(one, full.apiKey, own.appId);
+    await enroll(one, own);
+    expect(await enroll(one, next)).toMatch(/^mst_dev_/);
+    const owners = await issueCode(one, full.apiKey, app.appId);
+    expect(await enroll(one, owners)).toMatch(/^mst_dev_/);
   });
 
   test('gets no answer that was kept for another key, and its own again', async () => {

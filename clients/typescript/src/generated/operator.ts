@@ -300,7 +300,7 @@ export abstract class OperatorOperations extends Client {
 
   /** Shows what each key seals, which replicas know it, and which may be removed: numbers, never a key. */
   async readKeys(options?: CallOptions): Promise<KeyStatus> {
-    return await this.listed('replicas', { method: 'GET', path: '/operator/v1/keys', repeatable: true }, options);
+    return await this.answered('writing', { method: 'GET', path: '/operator/v1/keys', repeatable: true }, options);
   }
 
   /** Makes the newest key of the key file the active one. It is refused while a live replica does not know that key; a repetition changes nothing. After a lost answer it is not sent again. */

@@ -54,7 +54,8 @@ const spec = z
           .string()
           .max(49)
           .regex(/^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/)
-          .refine((text) => cidrFault(text) === undefined, 'must be a range of addresses'),
+          .refine((text) => cidrFault(text) === undefined, 'must be a range of addresses')
+          .describe('A range of addresses, as in 192.0.2.0/24.'),
       )
       .max(LIMITS.keyCidrsMax)
       .optional()

@@ -98,5 +98,5 @@ test('create and update give a key less access and fewer addresses, and never mo
   expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('--expires, --access or --cidr')]);
   expect((await update('--access', 'all')).code).toBe(2);
   const listed = await run('api-keys', 'list', '-a', accountId, '-o', 'csv');
-  expect(listed.stdout).toContain(',enroll,127.0.0.1,');
+  expect(listed.stdout).toContain(',"enroll","127.0.0.1",');
 });
