@@ -209,6 +209,18 @@ onEachStore('the fleet over time', (stores) => {
     ]);
   });
 
+  test.each([
+    ['24h', { get: 2, list: 0 }],
+    ['7d', { get: 8, list: 0 }],
+    ['90d', { get: 0, list: 1 }],
+  ] as const)('reads of the range %s the days that it needs: %o', async (range, expected) => {
+    await count(leader(), fleet(3));
+    const before = { ...store.calls };
+    expect(await points(range)).toEqual([[at(0), 3, 0, 0]]);
+    const { get, list } = store.calls;
+    expect({ get: get - before.get, list: list - before.list }).toEqual(expected);
+  });
+
   test('leaves the accounts beside it alone, and `head`, which every request reads', async () => {
     await store.commit({ expect: [expectAbsent('x')], write: [] });
     const before = await store.head();
