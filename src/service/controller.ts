@@ -14,11 +14,11 @@ import { fleetHistoryReconciler, rolloutReconciler } from '../controller/rollout
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { AccountRollouts } from '../domain/rollouts/account-rollouts.ts';
-import { configuredPrice, type Core } from './domain-services.ts';
+import { configuredPrice, type Core, type DeviceServices } from './domain-services.ts';
 import { createTermServices } from './term-services.ts';
 
 /** The parts of the process that the leader's loops use. */
-interface ControllerDeps extends Core {
+interface ControllerDeps extends Core, Pick<DeviceServices, 'listening'> {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;
   readonly limitedAccounts: LimitedAccounts;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fleetHistoryReconciler, rolloutReconciler } from '../../src/controller/rollout.ts';
+import { createListening, type Listening } from '../../src/domain/devices/listening.ts';
 import { createFleetHistory } from '../../src/domain/fleet-history/fleet-history.ts';
 import { readFleetSeries } from '../../src/domain/fleet-history/series.ts';
 import { FleetMemory } from '../../src/domain/fleet/memory.ts';
@@ -15,6 +16,7 @@ import { onEachStore } from '../support/store/stores.ts';
 import { FakeClock } from '../support/time/fake-clock.ts';
 
 const NOON = Date.UTC(2026, 5, 1, 12);
+const STALE_MS = 180_000;
 
 onEachStore('the loops that keep the fleet over time', (stores) => {
   let store: Store;
@@ -51,13 +53,14 @@ onEachStore('the loops that keep the fleet over time', (stores) => {
     }
   }
   /** The loops of one term, whose fence is the leader's key; a term that is over leaves the key to the next one. */
-  async function term() {
+  async function term(listening: Pick<Listening, 'forMs'> = { forMs: () => STALE_MS }) {
     const held = await store.hold(KEYS.leader(), 'r', 60_000);
     if (held === 'taken') expect.unreachable('the term before is over');
     const abort = new AbortController();
-    const fleetHistory = createFleetHistory({ store, clock, clockWatch: { trusted: () => true } }, [
-      expectHeld(KEYS.leader(), held),
-    ]);
+    const fleetHistory = createFleetHistory(
+      { store, clock, clockWatch: { trusted: () => true }, listening, staleAfterMs: STALE_MS },
+      [expectHeld(KEYS.leader(), held)],
+    );
     const rollout = rolloutReconciler(
       {
         store,
@@ -128,5 +131,27 @@ onEachStore('the loops that keep the fleet over time', (stores) => {
       [0, 1, 0, 0],
       [2, 2, 2, 0],
     ]);
+  });
+
+  test('count at once in the term of a replica that was listening, and later in that of one that has just begun', async () => {
+    account(ACCOUNT, [{}, { enrolledAt: NOON - HOUR_MS }]);
+    memory.settled();
+    const standby = createListening(clock, STALE_MS);
+    standby.answered();
+    for (let waited = 0; waited < STALE_MS; waited += STALE_MS / 6) {
+      clock.advance(STALE_MS / 6);
+      standby.answered();
+    }
+    const begun = createListening(clock, STALE_MS);
+    begun.answered();
+    const first = await term(begun);
+    await first.count();
+    await first.write();
+    expect(await points()).toEqual([]);
+    await first.over();
+    const second = await term(standby);
+    await second.count();
+    await second.write();
+    expect(await points()).toEqual([[0, 2, 1, 0]]);
   });
 });

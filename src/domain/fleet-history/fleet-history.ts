@@ -2,6 +2,7 @@ import { expectUnchanged, type Expectation, type Store, type Write } from '../..
 import type { Clock } from '../../time/clock.ts';
 import { dayAt, HOUR_MS } from '../../time/utc-days.ts';
 import { put, replaceable } from '../records/codec.ts';
+import type { Listening } from '../devices/listening.ts';
 import type { FleetDayRecord } from '../records/account-records.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AccountFleet } from '../rollouts/rollout-totals.ts';
@@ -26,7 +27,11 @@ const ATTEMPTS_MAX = 3;
 
 /** Keeps the fleets of all accounts, for one term of one leader. */
 export interface FleetHistory {
-  /** The hour that is still to be counted, in hours since 1970; undefined after it is, and while the clock is wrong. */
+  /**
+   * The hour that is still to be counted, in hours since 1970; undefined after it is, while the clock is wrong, and
+   * until this replica has been listening for as long as a daemon may be without a contact: before, the contacts that
+   * are missing may be those of a time in which the service was down.
+   */
   due(): number | undefined;
   /** Takes the counts of an hour, in place of those that still wait. */
   counted(hour: number, fleets: readonly AccountFleet[]): void;
@@ -38,11 +43,14 @@ interface FleetHistoryDeps {
   readonly store: Pick<Store, 'get' | 'commit'>;
   readonly clock: Clock;
   readonly clockWatch: Pick<ClockWatch, 'trusted'>;
+  readonly listening: Pick<Listening, 'forMs'>;
+  /** As `staleAfterMs()`. */
+  readonly staleAfterMs: number;
 }
 
 /** Creates it for a term. @param fence the expectations of every commit of the term */
 export function createFleetHistory(
-  { store, clock, clockWatch }: FleetHistoryDeps,
+  { store, clock, clockWatch, listening, staleAfterMs }: FleetHistoryDeps,
   fence: readonly Expectation[],
 ): FleetHistory {
   let countedHour: number | undefined;
@@ -71,7 +79,8 @@ export function createFleetHistory(
   return {
     due() {
       const hour = Math.floor(clock.now() / HOUR_MS);
-      return hour !== countedHour && clockWatch.trusted() ? hour : undefined;
+      const isHeard = listening.forMs() >= staleAfterMs;
+      return hour !== countedHour && isHeard && clockWatch.trusted() ? hour : undefined;
     },
     counted(hour, fleets) {
       countedHour = hour;

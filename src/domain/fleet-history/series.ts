@@ -36,23 +36,57 @@ export interface FleetSeries {
 }
 
 /**
- * Reads the history of an account, which is at most 90 records. One that cannot be read is a gap.
+ * Reads the history of an account: the records of the days in the range, at most 90. One that cannot be read is a gap.
  * @param now on the wall clock, in milliseconds since 1970
  * @throws StoreUnavailable
  */
 export async function readFleetSeries(
-  store: Pick<Store, 'list'>,
+  store: Pick<Store, 'get' | 'list'>,
   accountId: string,
   range: FleetRange,
   now: number,
 ): Promise<FleetSeries> {
-  const prefix = KEYS.fleetDay.under(accountId);
-  const { entries } = await store.list({ prefix, limit: LIMITS.fleetHistoryDays });
+  const entries = await readDays(store, accountId, hoursOf(range, now));
   return fleetSeries(
     entries.flatMap((entry) => parsed(entry) ?? []),
     range,
     now,
   );
+}
+
+/** So many days are read one by one, all at once; more are read as one list of all that there are. */
+const DAYS_SINGLY_MAX = 8;
+
+async function readDays(
+  store: Pick<Store, 'get' | 'list'>,
+  accountId: string,
+  { begin, lastHour }: HoursOfRange,
+): Promise<readonly Entry[]> {
+  const first = dayNumberOf(begin);
+  const days = dayNumberOf(lastHour) - first + 1;
+  if (days > DAYS_SINGLY_MAX) {
+    return (await store.list({ prefix: KEYS.fleetDay.under(accountId), limit: LIMITS.fleetHistoryDays })).entries;
+  }
+  const keys = Array.from({ length: days }, (_, index) => KEYS.fleetDay(accountId, first + index));
+  return (await Promise.all(keys.map((key) => store.get(key)))).filter((entry) => entry !== undefined);
+}
+
+/** In hours since 1970. */
+interface HoursOfRange {
+  readonly begin: number;
+  /** The one that lasts. */
+  readonly lastHour: number;
+  /** Exclusive: the end of the step that lasts. */
+  readonly end: number;
+}
+
+function hoursOf(range: FleetRange, now: number): HoursOfRange {
+  const { hours, step } = HOURS[range];
+  const lastHour = Math.floor(now / HOUR_MS);
+  const end = (Math.floor(lastHour / step) + 1) * step;
+  // The oldest day that is kept: the one before it had the slot of today.
+  const oldest = firstHourOf(dayNumberOf(lastHour) - LIMITS.fleetHistoryDays + 1);
+  return { begin: Math.max(end - hours, oldest), lastHour, end };
 }
 
 function parsed(entry: Entry): FleetDayRecord | undefined {
@@ -66,12 +100,8 @@ function parsed(entry: Entry): FleetDayRecord | undefined {
 
 /** The points of the records that lie in the range, in order. */
 export function fleetSeries(days: readonly FleetDayRecord[], range: FleetRange, now: number): FleetSeries {
-  const { hours, step } = HOURS[range];
-  const lastHour = Math.floor(now / HOUR_MS);
-  const end = (Math.floor(lastHour / step) + 1) * step;
-  // The oldest day that is kept: the one before it had the slot of today.
-  const oldest = firstHourOf(dayNumberOf(lastHour) - LIMITS.fleetHistoryDays + 1);
-  const begin = Math.max(end - hours, oldest);
+  const { step } = HOURS[range];
+  const { begin, lastHour, end } = hoursOf(range, now);
   const points = new Map<number, FleetPoint>();
   for (const [hour, active, silent, failed] of countedHours(days)) {
     if (hour < begin || hour > lastHour) continue;

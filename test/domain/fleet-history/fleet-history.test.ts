@@ -17,21 +17,33 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NEVER = new AbortController().signal;
 const NOON = Date.UTC(2026, 5, 1, 12);
+const STALE_MS = 180_000;
 const at = (hours: number): string => new Date(NOON + hours * HOUR_MS).toISOString();
 
 onEachStore('the fleet over time', (stores) => {
   let store: FaultyStore;
   let clock: FakeClock;
   let isTrusted: boolean;
+  let heardMs: number;
   beforeEach(async () => {
     store = faultyStore(await stores.open());
     clock = new FakeClock(NOON + 5 * 60_000);
     isTrusted = true;
+    heardMs = STALE_MS;
   });
   afterEach(() => store[Symbol.asyncDispose]());
 
   const leader = (fence: readonly Expectation[] = []): FleetHistory =>
-    createFleetHistory({ store, clock, clockWatch: { trusted: () => isTrusted } }, fence);
+    createFleetHistory(
+      {
+        store,
+        clock,
+        clockWatch: { trusted: () => isTrusted },
+        listening: { forMs: () => heardMs },
+        staleAfterMs: STALE_MS,
+      },
+      fence,
+    );
   const fleet = (active: number, silent = 0, failed = 0, accountId = ACCOUNT): AccountFleet => ({
     accountId,
     active,
@@ -130,6 +142,18 @@ onEachStore('the fleet over time', (stores) => {
     expect(await count(leader(), fleet(3))).toBe(true);
   });
 
+  test('is counted once daemons were heard for as long as they may be silent: until then the hour is a gap', async () => {
+    const history = leader();
+    heardMs = STALE_MS - 1;
+    expect(await count(history, fleet(3, 3))).toBe(false);
+    heardMs = STALE_MS;
+    expect(await count(history, fleet(3))).toBe(true);
+    heardMs = 0;
+    clock.advance(HOUR_MS);
+    expect(await count(history, fleet(3, 3))).toBe(false);
+    expect(await points()).toEqual([[at(0), 3, 0, 0]]);
+  });
+
   test('begins with the first daemon; on the day on which an account loses them it tells of zero', async () => {
     const history = leader();
     const hours = [fleet(0), fleet(2), fleet(0), fleet(0)];
@@ -183,6 +207,18 @@ onEachStore('the fleet over time', (stores) => {
       [at(-1), 1, 0, 0],
       [at(0), 4, 0, 0],
     ]);
+  });
+
+  test.each([
+    ['24h', { get: 2, list: 0 }],
+    ['7d', { get: 8, list: 0 }],
+    ['90d', { get: 0, list: 1 }],
+  ] as const)('reads of the range %s the days that it needs: %o', async (range, expected) => {
+    await count(leader(), fleet(3));
+    const before = { ...store.calls };
+    expect(await points(range)).toEqual([[at(0), 3, 0, 0]]);
+    const { get, list } = store.calls;
+    expect({ get: get - before.get, list: list - before.list }).toEqual(expected);
   });
 
   test('leaves the accounts beside it alone, and `head`, which every request reads', async () => {

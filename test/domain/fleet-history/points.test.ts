@@ -14,6 +14,7 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 
 const NEVER = new AbortController().signal;
 const BYTES_PER_POINT = 24;
+const LISTENING = { clockWatch: { trusted: () => true }, listening: { forMs: () => 0 }, staleAfterMs: 0 };
 
 const counts = fc.nat({ max: LIMITS.appsPerAccountMax });
 const fleet = fc.record({ active: counts, silent: counts, failed: counts });
@@ -30,7 +31,7 @@ describe('the points of a day', () => {
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
         const accountId = String((accounts += 1)).padStart(16, 'a');
         const clock = new FakeClock();
-        const begin = () => createFleetHistory({ store, clock, clockWatch: { trusted: () => true } }, []);
+        const begin = () => createFleetHistory({ store, clock, ...LISTENING }, []);
         let history = begin();
         const expected = new Map<number, readonly number[]>();
         const days = new Set<string>();
@@ -62,7 +63,7 @@ describe('the points of a day', () => {
     const most = LIMITS.appsPerAccountMax;
     const clock = new FakeClock(Date.UTC(2026, 5, 1));
     const accountId = 'b'.repeat(16);
-    const history = createFleetHistory({ store, clock, clockWatch: { trusted: () => true } }, []);
+    const history = createFleetHistory({ store, clock, ...LISTENING }, []);
     for (let hour = 0; hour < 24; hour += 1) {
       history.counted(history.due() ?? expect.unreachable(), [{ accountId, active: most, silent: most, failed: most }]);
       await history.round(NEVER);

@@ -76,6 +76,7 @@ export const QUICK: readonly string[] = [
   'test/domain/devices/device-rate-limit.test.ts',
   'test/domain/devices/heartbeats.test.ts',
   'test/domain/devices/held-polls.test.ts',
+  'test/domain/devices/listening.test.ts',
   'test/domain/devices/recently-rejected.test.ts',
   'test/domain/shared-credentials/sharing-watch.test.ts',
   'test/domain/egress/addresses.test.ts',

@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { rmSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { ask, panelMuster, signedIn } from '../../../support/panel/panel-users.ts';
 import { codeOf } from '../../../support/panel/visitor.ts';
+import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
 import { setOtel } from '../../../support/service/daemon.ts';
-import { call, createApp, enroll, poll, tenant } from '../../../support/service/muster.ts';
+import { call, createApp, enroll, Muster, poll, tenant } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 import { until } from '../../../support/time/until.ts';
@@ -79,5 +81,31 @@ onEachBackend('the fleet over time, in a service', (backend) => {
     const refused = await ask(panel, stranger, at('fleet-history'));
     expect(refused.status).toBe((await ask(panel, stranger, at('overview'))).status);
     expect(refused.status).not.toBe(200);
+  });
+
+  test('an outage of the service is no silence of the fleet, which polls again as soon as it can', async () => {
+    const clock = new FakeClock(ONE - HOUR_MS / 2);
+    const dataDir = scratchDirectory('fleet-history');
+    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+    const place = { ...backend.place(), dataDir };
+    const start = async () =>
+      await panelMuster({ fresh: (options) => Muster.start({ ...options, ...place }) }, { clock });
+    const before = await start();
+    const { accountId, apiKey } = await tenant(before.muster);
+    const credential = await enroll(before.muster, await createApp(before.muster, apiKey));
+    const viewer = await signedIn(before.store, { accounts: [{ accountId, role: 'viewer' }] });
+    expect((await poll(before.muster, credential)).status).toBe(200);
+    await before[Symbol.asyncDispose]();
+    clock.advance(40 * 60_000);
+
+    await using panel = await start();
+    let points: z.infer<typeof HISTORY>['points'] = [];
+    await until(async () => {
+      if (clock.sleeping > 0) clock.advance(5000);
+      expect((await poll(panel.muster, credential)).status).toBe(200);
+      ({ points } = HISTORY.parse((await ask(panel, viewer, `/accounts/${accountId}/fleet-history`)).body));
+      return points.some(({ at }) => at === new Date(ONE).toISOString());
+    });
+    expect(points.at(-1)).toEqual({ at: new Date(ONE).toISOString(), active: 1, silent: 0, failed: 0 });
   });
 });
