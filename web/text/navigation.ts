@@ -25,7 +25,7 @@ export const navigation = {
   encryption: 'Encryption keys',
   serviceAudit: 'Service audit',
   reference: 'API reference',
-  places: 'Account and search',
+  places: 'Account in use',
   updated: 'Muster was updated, and the page was loaded again.',
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
