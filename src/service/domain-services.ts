@@ -158,6 +158,7 @@ export function createDomainServices(core: Core) {
       clockWatch,
       queues,
       idempotency: createIdempotencyRecords(store, envelope),
+      keyAnswers: createIdempotencyRecords(store, envelope, undefined, LIMITS.idempotencyKeptPerKeyMax),
       batchAnswers: createBatchAnswers(
         store,
         createIdempotencyRecords(store, envelope, OTHER_BATCH, LIMITS.batchesKeptPerAccountMax),

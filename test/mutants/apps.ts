@@ -135,9 +135,9 @@ export const APPS: readonly Mutant[] = [
   },
   {
     name: 'the kept answers of a restricted key are those of the account',
-    file: 'src/api/v1/gateway.ts',
-    search: 'restrictedKeyId === undefined ? key :',
-    replacement: 'restrictedKeyId !== "" ? key :',
+    file: 'src/domain/apps/issue-code.ts',
+    search: 'if (restrictedKeyId === undefined) return',
+    replacement: 'if (restrictedKeyId !== "") return',
     rule: 'H23: the kept answers to other keys have codes.',
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
   },

@@ -1,6 +1,6 @@
 import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { sessionGuard } from '../../domain/sessions/guard.ts';
+import { liveSession, sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
 import type { Method, PanelAccess, PanelRight } from '../contract/operation.ts';
@@ -90,6 +90,12 @@ export async function admitSignedIn(
       origin,
       caller: { accountId, authority: { guarded: true }, reader, origin },
       chargeChange: () => charge(deps.rates.changes, chargedFor(signedIn, need)),
+      async judgeAgain() {
+        const current = await services.fleet.current();
+        const live = { reader: current, ...(await liveSession(current, session.id)) };
+        await neededRight(current, live.user, need);
+        await refuseWithoutSecondFactor(operation, live, services);
+      },
       accepts: (types) => preferredType(request, types),
       async exporting(what, detail, page) {
         if (request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);

@@ -32,7 +32,7 @@ export const ROUTES = [...APPS, ...OTEL_CONFIG];
  * the body.
  */
 export function createGateway(deps: GatewayDeps): RequestListener {
-  const checks: Checks<Authenticated, V1Call, Services> = { authorize, scopeKey, services: deps.services };
+  const checks: Checks<Authenticated, V1Call, Services> = { authorize, services: deps.services };
   return createRequestListener(
     { name: 'api', beforeRouting, endpoints: ROUTES.map((route) => operationEndpoint(route, checks)) },
     deps,
@@ -70,11 +70,6 @@ function authorize(
       reader,
       origin: exchange.origin(`key:${keyId}`),
     },
-    restrictedKeyId: key.restriction && keyId,
     headers: exchange.request.headers,
   });
 }
-
-/** H23: the answers to a key of the account have codes that another key must not get. No field holds a line break. */
-const scopeKey = ({ restrictedKeyId }: V1Call, key: string): string =>
-  restrictedKeyId === undefined ? key : `${restrictedKeyId}\n${key}`;

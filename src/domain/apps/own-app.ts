@@ -21,6 +21,8 @@ export interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
   readonly queues: AccountQueues;
   readonly idempotency: IdempotencyRecords;
+  /** Those of restricted API keys (H23). */
+  readonly keyAnswers: IdempotencyRecords;
   readonly batchAnswers: BatchAnswers;
 }
 

@@ -46,6 +46,8 @@ export interface Authorised extends ChangeParts {
   readonly mayChange?: MayChange | undefined;
   /** H23: the key of access `enroll`, which an app that it creates notes. */
   readonly createdByKey?: string | undefined;
+  /** H23: the key of less access or of some addresses, which has kept answers of its own. */
+  readonly restrictedKeyId?: string | undefined;
 }
 
 /**
@@ -94,8 +96,10 @@ async function authorisedByKey(
   // So may a change have narrowed the key.
   refuseBeyond(key.record, asked);
   const expect = [expectUnchanged(key), expectUnchanged(account)];
-  if (scopeOf(key.record).access !== 'enroll') return { account, expect, write: [] };
-  return { account, expect, write: [], mayChange: (app) => refuseOthersOf(keyId, app), createdByKey: keyId };
+  const restrictedKeyId = key.record.restriction && keyId;
+  const authorised = { account, expect, write: [], restrictedKeyId };
+  if (scopeOf(key.record).access !== 'enroll') return authorised;
+  return { ...authorised, mayChange: (app) => refuseOthersOf(keyId, app), createdByKey: keyId };
 }
 
 /** H23: with a code for another app, or for one that a daemon has, the key would reach a daemon that runs. */

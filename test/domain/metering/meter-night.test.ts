@@ -113,7 +113,13 @@ class World implements AsyncDisposable {
       keyUses: { usesAndCalls: async () => new Map() },
     });
     const batchAnswers = createBatchAnswers(store, idempotency);
-    this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency, batchAnswers });
+    this.#apps = createApps({
+      ...deps,
+      queues: createAccountQueues(deps),
+      idempotency,
+      keyAnswers: idempotency,
+      batchAnswers,
+    });
     this.#enrollment = deps;
   }
 

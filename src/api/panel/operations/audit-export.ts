@@ -91,11 +91,11 @@ async function* pieces(
   first: IteratorResult<Page, void>,
   pages: AsyncGenerator<Page, void>,
 ): AsyncGenerator<string, void> {
-  if (head !== '') yield head;
+  yield head;
   for (let page = first; page.done !== true; page = await pages.next()) {
     const { value } = page;
-    const text = 'cut' in value ? cut(value.cut) : value.entries.map(entry).join('');
-    if (text !== '') yield text;
+    // A page that has none of the entries is a piece as well: the reader is judged before the next one.
+    yield 'cut' in value ? cut(value.cut) : value.entries.map(entry).join('');
   }
 }
 

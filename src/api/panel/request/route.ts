@@ -134,6 +134,13 @@ export interface PanelCall extends OpenCall, OperatorCall {
   readonly caller: Caller;
   /** P9: charges the user a further change, for work that shows itself. @throws HttpRefusal `rate_limited` */
   readonly chargeChange: () => void;
+  /**
+   * Judges the session, its user, the right and the second factor as for a new request. A session may be idle: a
+   * download that lasts is a use of it.
+   * @throws Refusal `invalid_session`, `forbidden`, `not_found`, `account_disabled`, `second_factor_required`;
+   *   StoreUnavailable
+   */
+  readonly judgeAgain: () => Promise<void>;
 }
 
 /** A request of the panel that needs no session, as a handler gets it. */

@@ -16,8 +16,6 @@ export interface V1Call {
   readonly caller: Caller;
   /** The caller's account, as new as the request. */
   readonly account: AccountReader;
-  /** H23: the key of the caller, where it may do less than the account. */
-  readonly restrictedKeyId?: string | undefined;
   /** H22. */
   readonly headers: Pick<IncomingHttpHeaders, 'if-match' | 'if-none-match'>;
 }
