@@ -173,7 +173,7 @@ export const account = (accountId: string) => ({
   keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
   createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
-  rollKey: (keyId: string, graceSeconds: number, idempotencyKey: string) =>
+  rotateKey: (keyId: string, graceSeconds: number, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys/:keyId/rotation', {
       accountId,
       keyId,

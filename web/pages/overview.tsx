@@ -79,7 +79,7 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
               ]}
             />
             {apps.silent > 0 && (
-              <Link to={pathOfApps(accountId, { status: 'active', sort: 'last-contact' })}>
+              <Link to={pathOfApps(accountId, { status: 'active', silent: 'hour', sort: 'last-contact' })}>
                 <Badge tone="warn" icon="clock">
                   {texts.silent(apps.silent)}
                 </Badge>

@@ -39,7 +39,7 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
   const [text, setText] = useState('');
   /** By what it is, for what is found later may come before it; the first one where nothing is chosen yet. */
   const [chosenKey, setChosenKey] = useState<string>();
-  const { found, isSearching } = useFound(text.trim().toLowerCase(), accountId, accountsOnly);
+  const { found, all, isSearching } = useFound(text.trim().toLowerCase(), accountId, accountsOnly);
   const at = Math.max(
     0,
     found.findIndex((one) => keyOf(one) === chosenKey),
@@ -104,7 +104,7 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
       </ul>
       <p class="quiet small" role="status">
         {found.length > 0
-          ? texts.count(found.length)
+          ? texts.count(found.length, all)
           : text.trim() === ''
             ? texts.begin
             : isSearching
@@ -117,6 +117,8 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
 
 interface FoundSoFar {
   readonly found: readonly Found[];
+  /** How many fit, of which those are the first. */
+  readonly all: number;
   /** More may come. */
   readonly isSearching: boolean;
 }
@@ -161,6 +163,11 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
           to: pathOfApp(accountId, appId),
         })),
   ];
-  const found = groupsOf.flatMap((group) => group.filter(fits).slice(0, text === '' ? group.length : GROUP_MAX));
-  return { found, isSearching: (me.operator && asked !== text) || searched.loading || apps.loading };
+  const fitting = groupsOf.map((group) => group.filter(fits));
+  const found = fitting.flatMap((group) => group.slice(0, text === '' ? group.length : GROUP_MAX));
+  return {
+    found,
+    all: fitting.flat().length,
+    isSearching: (me.operator && asked !== text) || searched.loading || apps.loading,
+  };
 }

@@ -49,7 +49,7 @@ export const apps = {
   deleteSays: 'They are gone with their review entries; their daemons are refused at once. The audit stays.',
   managedMany: (count: number) =>
     `${count === 1 ? 'A FleetApp manages one' : `FleetApps manage ${formatCount(count)}`} of them: change that in Kubernetes, or its resource says ChangedOutside.`,
-  progress: (through: number, all: number) => `${formatCount(through)} of ${formatCount(all)} tried`,
+  progress: (through: number, all: number) => `${formatCount(through)} of ${formatCount(all)} processed`,
   stop: 'Stop',
   failedSome: (count: number) =>
     count === 1
@@ -73,13 +73,13 @@ export const apps = {
     issued: (count: number) => (count === 1 ? '1 code is issued' : `${formatCount(count)} codes are issued`),
     rest: (count: number) =>
       count === 1
-        ? 'For 1 app no code came. Trying again here issues no second one.'
-        : `For ${formatCount(count)} apps no code came. Trying again here issues none twice.`,
+        ? '1 app got no code. Trying again here issues no second one.'
+        : `${formatCount(count)} apps got no code. Trying again here issues none twice.`,
   },
   dialog: {
     title: 'Create apps',
     count: 'How many',
-    countHint: 'At most 1000 at once.',
+    countHint: `At most ${formatCount(1000)} at once.`,
     name: 'Name',
     nameHint: 'With {n} in it, each app gets its number. Names are for people and need not be unique.',
     preview: (first: string, last: string) => `From “${first}” to “${last}”.`,
@@ -90,8 +90,8 @@ export const apps = {
     retry: 'Create the rest',
     rest: (count: number) =>
       count === 1
-        ? 'For 1 app no code came. Trying again here makes no app twice.'
-        : `For ${formatCount(count)} apps no code came. Trying again here makes no app twice.`,
+        ? '1 app got no code. Trying again here makes no app twice.'
+        : `${formatCount(count)} apps got no code. Trying again here makes no app twice.`,
     csv: 'Download all as CSV',
     shownSome: (shown: number, all: number) =>
       `The first ${formatCount(shown)} of ${formatCount(all)} are shown. The file has all of them.`,

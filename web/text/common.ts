@@ -1,3 +1,4 @@
+import { isolated } from '../../src/text/shown-name.ts';
 import { formatCount } from './format.ts';
 
 /* Texts that several pages show. */
@@ -21,6 +22,8 @@ export const common = {
   more: 'Show more',
   skip: 'Skip to the content',
   menu: 'Menu',
+  actions: 'Actions',
+  actionsOf: (name: string) => `Actions for ${isolated(name)}`,
   requestId: 'Request id',
   owner: 'Owner',
   viewer: 'Viewer',

@@ -83,6 +83,7 @@ export const configuration = {
       at: 'Stored',
       by: 'By',
       endpoint: 'Endpoint',
+      evidence: 'Evidence',
       rollout: 'Rollout',
       actions: 'Actions',
     },

@@ -37,7 +37,7 @@ export const daemons = {
   },
   manyHint: 'Put the appId of a line of the file in the place of APP_ID, and give the command the code of that line.',
   unknownAddress: (url: string) =>
-    `${url} is the address of the listener, and other machines may not reach it. An operator names the right one by MUSTER_PUBLIC_DEVICE_URL.`,
+    `${url} is the address of the listener, and other machines may not reach it. An operator sets the right one with MUSTER_PUBLIC_DEVICE_URL.`,
   arrival: {
     title: 'What happens',
     created: 'Code issued',

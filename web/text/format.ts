@@ -62,6 +62,12 @@ export function formatAge(at: string | number, now: number): string {
   return relative().format(Math.round(seconds / 60), 'minute');
 }
 
+/** A length of time in the largest unit of which it has whole ones, such as `1 day`. */
+export function formatDuration(seconds: number): string {
+  const [size, unit] = STEPS.find(([one]) => seconds % one === 0) ?? [1, 'second'];
+  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
+}
+
 /** An amount in minor units of a currency. */
 export function formatAmount(minor: number, currency: string): string {
   const { maximumFractionDigits: digits = 2 } = money(currency).resolvedOptions();

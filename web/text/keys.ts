@@ -1,4 +1,4 @@
-import { isolated } from '../../src/text/shown-name.ts';
+import { formatCount } from './format.ts';
 
 /* Texts of the page of API keys. */
 
@@ -15,22 +15,18 @@ export const keys = {
     created: 'Created',
     by: 'By',
     expires: 'Expires',
-    former: 'Former secret',
+    former: 'Previous secret until',
     lastUsed: 'Last used',
     calls: 'Calls in 7 days',
     actions: 'Actions',
   },
-  formerWorks: 'works until',
   formerNone: 'none',
   unnamed: 'without a name',
   expired: 'expired',
   soon: 'soon',
-  roll: 'Roll',
-  rollOne: (name: string) => `Roll ${isolated(name)}`,
+  rotate: 'Rotate',
   expire: 'Expire sooner',
-  expireOne: (name: string) => `Expire ${isolated(name)} sooner`,
   revoke: 'Revoke',
-  revokeOne: (name: string) => `Revoke ${isolated(name)}`,
   revokeTitle: 'Revoke this API key?',
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',
@@ -60,15 +56,16 @@ export const keys = {
   },
   expiring: {
     says: (count: number) =>
-      count === 1 ? 'An API key expires within 14 days:' : `${count} API keys expire within 14 days:`,
-    more: (count: number) => `and ${count} more`,
-    action: 'An expiry cannot be put off. Create another key, give it to the program, and revoke the one that expires:',
+      count === 1 ? 'An API key expires within 14 days:' : `${formatCount(count)} API keys expire within 14 days:`,
+    more: (count: number) => `and ${formatCount(count)} more`,
+    action:
+      'An expiry cannot be moved later. Create another key, give it to the program, and revoke the one that expires:',
   },
   zone: (zone: string) => `In the time zone of this browser, ${zone}.`,
-  rollDialog: {
-    title: 'Roll this API key',
+  rotateDialog: {
+    title: 'Rotate this API key',
     says: 'The key gets a new secret. Its id, name and expiry stay.',
-    overlap: 'The present secret works on',
+    overlap: 'Keep the current secret valid',
     overlapHint: 'Long enough to give every program the new secret.',
     overlaps: {
       '0': 'Not at all: it ends at once',
@@ -76,21 +73,20 @@ export const keys = {
       '86400': 'For 24 hours',
       '604800': 'For 7 days',
     },
-    former:
-      'The secret of before the last roll still works. It ends at once when you roll again; until then it works until',
+    former: 'The previous secret still works. It ends at once when you rotate again; otherwise it works until',
     again: 'The new secret did not come. Trying again here makes no further one.',
-    rolled: 'The API key has a new secret',
-    formerEnds: 'The secret of before works until',
-    formerEnded: 'The secret of before has ended.',
+    rotated: 'The API key has a new secret',
+    formerEnds: 'The previous secret works until',
+    formerEnded: 'The previous secret no longer works.',
   },
   expireDialog: {
     title: 'Let this API key expire sooner',
-    says: 'An expiry can be brought forward, and not put off: this cannot be taken back.',
+    says: 'You can only move an expiry earlier. This cannot be undone.',
     now: 'It expires',
     at: 'Expires at',
     missing: 'Say when the key expires.',
     past: 'This must be in the future.',
-    later: 'This must be before the present expiry.',
+    later: 'This must be before the current expiry.',
     action: 'Expire sooner',
     done: 'The key expires sooner.',
   },

@@ -56,7 +56,12 @@ export const finder = {
   results: 'Results',
   begin: 'Type a part of the name, or the whole id.',
   nothing: 'Nothing fits.',
-  count: (count: number) => (count === 1 ? '1 result' : `${formatCount(count)} results`),
+  count: (shown: number, all: number) =>
+    shown < all
+      ? `first ${formatCount(shown)} of ${formatCount(all)} results`
+      : all === 1
+        ? '1 result'
+        : `${formatCount(all)} results`,
   me: 'Your profile',
   groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
   /** The page, the dialog of it that `new` opens, and what it does. */

@@ -205,7 +205,7 @@ export const service = {
   title: 'Service',
   lead: 'Replicas, nights, purges and backups.',
   replicas: 'Replicas',
-  replicasCaption: 'Those that live; clocks as the replica sees them that answers you',
+  replicasCaption: 'Live replicas; clock offsets as seen by this one',
   replicaColumns: { id: 'Id', version: 'Version', role: 'Role', started: 'Started', clock: 'Clock' },
   leader: 'leader',
   follower: 'follower',

@@ -31,8 +31,6 @@ export const overview = {
   refusedBy: 'Refused by key and operation',
   refusedColumns: { key: 'API key', operation: 'Operation', refused: 'Refused' },
   rollout: 'Rollout of the configuration',
-  rolloutParts: { applied: 'Applied', failed: 'Failed', pending: 'Pending', stale: 'Silent' },
-  rolloutNone: 'No active cloud daemon takes a configuration.',
   toConfiguration: 'Configuration',
   reviews: 'Reviews to decide',
   severities: { critical: 'Critical', high: 'High', medium: 'Medium', low: 'Low' },

@@ -1,8 +1,9 @@
-import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { columnsMenu as texts } from '../text/columns.ts';
 import type { Column } from './column.ts';
 import { Button, Check } from './controls.tsx';
 import { readKept, writeKept } from './kept.ts';
+import { Popover } from './popover.tsx';
 import { orderName } from './table-order.ts';
 
 /*
@@ -51,55 +52,26 @@ export function useColumns<Row>(table: string | undefined, columns: readonly Col
   return { all: columns, shown, optional, isShown, show, reset: isChanged ? () => store([]) : undefined };
 }
 
-/** The button that opens the list of columns. Escape or a press beside it closes the list, and the focus goes back. */
+/** The button that opens the list of columns. */
 export function ColumnsMenu<Row>({ of, small = false }: { of: ChosenColumns<Row>; small?: boolean }) {
-  const id = useId();
-  const opener = useRef<HTMLDivElement>(null);
-  const [isOpen, setOpen] = useState(false);
   const { optional, isShown, show, reset } = of;
-  const place = (menu: HTMLElement): void => {
-    const button = opener.current?.getBoundingClientRect();
-    if (!button) return;
-    menu.style.top = `${Math.max(8, Math.min(button.bottom + 4, innerHeight - menu.offsetHeight - 8))}px`;
-    menu.style.left = `${Math.max(8, Math.min(button.right - menu.offsetWidth, innerWidth - menu.offsetWidth - 8))}px`;
-  };
   return (
-    <div class="columns" ref={opener}>
-      <Button small={small} icon="columns" popoverTarget={id}>
-        {texts.columns}
-      </Button>
-      <div
-        id={id}
-        class="menu"
-        popover="auto"
-        role="group"
-        aria-label={texts.columns}
-        onBeforeToggle={({ newState }) => newState === 'open' && setOpen(true)}
-        onToggle={({ currentTarget }) => {
-          if (!currentTarget.matches(':popover-open')) {
-            // Not before: the browser gives the focus back from what still stands in the list.
-            return setOpen(false);
-          }
-          place(currentTarget);
-          currentTarget.querySelector('input')?.focus();
-        }}
-      >
-        {isOpen && (
-          <>
-            {optional.map((column) => (
-              <Check
-                key={column.name}
-                label={column.name}
-                checked={isShown(column)}
-                onValue={(wanted) => show(column, wanted)}
-              />
-            ))}
-            <Button small kind="quiet" aria-disabled={reset === undefined} onClick={reset}>
-              {texts.reset}
-            </Button>
-          </>
-        )}
-      </div>
-    </div>
+    <Popover small={small} icon="columns" label={texts.columns} role="group" heard={texts.columns} first="input">
+      {() => (
+        <>
+          {optional.map((column) => (
+            <Check
+              key={column.name}
+              label={column.name}
+              checked={isShown(column)}
+              onValue={(wanted) => show(column, wanted)}
+            />
+          ))}
+          <Button small kind="quiet" aria-disabled={reset === undefined} onClick={reset}>
+            {texts.reset}
+          </Button>
+        </>
+      )}
+    </Popover>
   );
 }

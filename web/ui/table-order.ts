@@ -24,6 +24,10 @@ export function useOrder(parameter: string | undefined): [Order, (order: Order) 
   return [order, ([name, descending]) => changeQuery({ [parameter]: descending ? `-${name}` : name })];
 }
 
+/** A text by which names and versions are in the order that people expect: edge-2 before edge-10, 1.9 before 1.10. */
+export const inNumericOrder = (text: string): string =>
+  text.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(12, '0'));
+
 /** The rows in order; those that are alike stay as they were. */
 export function ordered<Row>(
   rows: readonly Row[],

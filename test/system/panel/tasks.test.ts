@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   test('many apps are revoked after a typed confirmation', async () => {
     await at('/apps', /edge-001/);
-    await page.getByLabel('Search').fill('edge-00');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('edge-00');
     await press(page.getByLabel('Choose all that are shown'));
     await press(button('Revoke').first());
     const confirm = dialog().getByRole('button', { name: 'Revoke' });
@@ -167,7 +167,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     const key = await dialog().locator('.secret code').first().innerText();
     expect((await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(200);
     await press(dialog().getByRole('button', { name: 'Done' }));
-    await press(page.getByRole('button', { name: 'Revoke ci', exact: true }));
+    await press(page.getByRole('button', { name: 'Actions for ci', exact: true }));
+    await press(page.getByRole('menuitem', { name: 'Revoke' }));
     expect(await dialog().innerText()).toContain('ci');
     await press(dialog().getByRole('button', { name: 'Revoke' }));
     await expect.poll(async () => (await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(401);

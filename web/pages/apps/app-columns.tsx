@@ -7,7 +7,8 @@ import { Badge } from '../../ui/controls.tsx';
 import { Name, Time } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { isBlank } from '../../../src/text/shown-name.ts';
-import { DELIVERY_STATES, inNumericOrder, type Deliveries } from './filter.ts';
+import { inNumericOrder } from '../../ui/table-order.ts';
+import { DELIVERY_STATES, type Deliveries } from './filter.ts';
 
 const TONES = { active: 'good', pending: 'warn', revoked: 'bad' } as const;
 const ICONS = { active: 'check', pending: 'clock', revoked: 'cross' } as const;

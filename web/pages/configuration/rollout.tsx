@@ -3,10 +3,12 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfApp, pathOfApps } from '../../shell/router.ts';
 import { configuration as texts } from '../../text/configuration.ts';
+import { formatCount } from '../../text/format.ts';
 import { Name, Shares, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
 import { Words } from '../../ui/words.tsx';
 import { Table } from '../../ui/table.tsx';
+import { inNumericOrder } from '../../ui/table-order.ts';
 
 const useRollout = (accountId: string) =>
   useResource(`rollout ${accountId}`, (signal) => account(accountId).rollout({ signal }), {
@@ -67,6 +69,7 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
         {
           name: texts.latestColumns.app,
           names: true,
+          by: ({ appId, name = '' }) => inNumericOrder(name || appId),
           cell: ({ appId, name = '' }) => (
             <Link to={pathOfApp(accountId, appId)}>
               <Name otherwise={appId}>{name}</Name>
@@ -75,6 +78,7 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
         },
         {
           name: texts.latestColumns.error,
+          by: ({ error }) => error,
           cell: ({ error, emptied = false }) => (
             <>
               <Words>{error}</Words>
@@ -82,7 +86,7 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
             </>
           ),
         },
-        { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
+        { name: texts.latestColumns.at, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
       ]}
     />
   );
@@ -101,8 +105,18 @@ export function RolloutDetail({ accountId }: { accountId: string }) {
               rows={rollout.failuresByError}
               idOf={({ error }) => error}
               columns={[
-                { name: texts.failureColumns.error, names: true, cell: ({ error }) => <Words>{error}</Words> },
-                { name: texts.failureColumns.devices, number: true, cell: ({ devices }) => devices },
+                {
+                  name: texts.failureColumns.error,
+                  names: true,
+                  by: ({ error }) => error,
+                  cell: ({ error }) => <Words>{error}</Words>,
+                },
+                {
+                  name: texts.failureColumns.devices,
+                  number: true,
+                  by: ({ devices }) => devices,
+                  cell: ({ devices }) => formatCount(devices),
+                },
               ]}
             />
           )}

@@ -12,9 +12,9 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { CreateKey } from './create-key.tsx';
 import { ExpireKey } from './expire-key.tsx';
 import { KeyTable, type KeyChange } from './key-table.tsx';
-import { RollKey } from './roll-key.tsx';
+import { RotateKey } from './rotate-key.tsx';
 
-/** The API keys of the account: created, shown once, rolled, brought to an end. */
+/** The API keys of the account: created, shown once, rotated, brought to an end. */
 export function KeysPage({ accountId }: PageProps) {
   const keys = useResource(`keys ${accountId}`, (signal) => account(accountId).keys({ signal }), {
     of: accountId,
@@ -39,11 +39,13 @@ export function KeysPage({ accountId }: PageProps) {
                 {isOwner && create}
               </Empty>
             ) : (
-              <KeyTable
-                accountId={accountId}
-                keys={apiKeys}
-                onChange={isOwner ? (change, apiKey) => setChanging({ change, apiKey }) : undefined}
-              />
+              <div class="short-names">
+                <KeyTable
+                  accountId={accountId}
+                  keys={apiKeys}
+                  onChange={isOwner ? (change, apiKey) => setChanging({ change, apiKey }) : undefined}
+                />
+              </div>
             )}
           </Card>
         )}
@@ -73,7 +75,7 @@ interface ChangeDialogProps {
 
 function ChangeDialog({ accountId, change, apiKey, onClose, onChanged }: ChangeDialogProps) {
   const { say } = useSession();
-  if (change === 'roll') return <RollKey {...{ accountId, apiKey, onClose, onChanged }} />;
+  if (change === 'rotate') return <RotateKey {...{ accountId, apiKey, onClose, onChanged }} />;
   if (change === 'expire') return <ExpireKey {...{ accountId, apiKey, onClose, onChanged }} />;
   return (
     <Confirm

@@ -18,8 +18,9 @@ interface ShownKeyProps {
 export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
   const { dialog } = texts;
   const shown = useRef<HTMLPreElement>(null);
-  const keep = `(umask 077; printf '%s' '${apiKey}' > muster-api-key)`;
-  const lines = [keep, 'MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
+  // The key is typed or pasted, so that no history of a shell has it. One command, of which it reads no line as the key.
+  const keep = "(umask 077; printf 'API key: ' >&2; head -n 1 > muster-api-key) &&";
+  const lines = [keep, '  MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
   return (
     <Dialog title={title} onClose={onClose} wide stays>
       <p>{common.shownOnce}</p>

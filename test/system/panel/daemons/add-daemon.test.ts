@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, enroll, poll, type Muster } from '../../../support/service/muster.ts';
+import { axe } from '../../browser/axe.ts';
 import { findChromium, NO_CHROMIUM, press, type Visit } from '../../browser/chromium.ts';
 import { openPage, openWorld, operatorVisit, type PanelWorld } from '../panel-browser.ts';
 
@@ -11,7 +10,6 @@ import { openPage, openWorld, operatorVisit, type PanelWorld } from '../panel-br
 
 const chromium = findChromium();
 const title = chromium === undefined ? `adding a daemon (skipped: ${NO_CHROMIUM})` : 'adding a daemon';
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.repeat(20)}`;
 /** A person's time by the keystroke-level model (Card, Moran, Newell 1980): a click is pointed at, and thought of. */
 const [KEY_S, THOUGHT_S] = [0.2, 1.35];
@@ -207,17 +205,3 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(visited.faults).toEqual([]);
   });
 });
-
-/** What axe finds by its rules of WCAG and of best practice. */
-async function axe(page: Page): Promise<readonly string[]> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: AXE });
-  const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run('dialog', { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-      .then(({ violations }) => JSON.stringify(violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 160))))`,
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  await session.detach();
-  return JSON.parse(String(result.value)) as readonly string[];
-}

@@ -57,7 +57,10 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 
   async function walk(page: Page, { opens, focus, empties, sends, says }: WalkedForm): Promise<void> {
-    for (const name of opens ?? []) await press(page.getByRole('button', { name }).first());
+    for (const name of opens ?? []) {
+      const button = page.getByRole('button', { name });
+      await press(button.or(page.getByRole('menuitem', { name })).first());
+    }
     const isDialog = focus !== undefined || (await page.getByRole('dialog').count()) > 0;
     const within = isDialog ? page.getByRole('dialog').last() : page.locator('main');
     if (focus !== undefined) {

@@ -36,8 +36,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     await made('second', 13);
     await expect.poll(() => page.locator('main').innerText()).toContain('2 API keys expire within 14 days:');
     expect(await page.locator('.note li').allInnerTexts()).toEqual([
-      expect.stringMatching(/^<b>ci<\/b>.* in 3 days$/) as string,
-      'second in 13 days',
+      expect.stringMatching(/^<b>ci<\/b>.* in 3 days \w+ \d+, [\d:]+ \S+$/) as string,
+      expect.stringMatching(/^second in 13 days \w+ \d+, [\d:]+ \S+$/) as string,
     ]);
     await press(page.locator('.note').getByRole('link', { name: 'Create a key' }));
     await page.getByRole('dialog').getByLabel('Name').waitFor();

@@ -1,7 +1,8 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, type Muster } from '../../../support/service/muster.ts';
+import { axe } from '../../browser/axe.ts';
 import { findChromium, NO_CHROMIUM, press } from '../../browser/chromium.ts';
 import { openPage, openWorld, PASSWORD, viewerVisit, type PanelWorld } from '../panel-browser.ts';
 
@@ -19,13 +20,17 @@ describe.skipIf(chromium === undefined)(title, () => {
   let account: SeededAccount;
   let page: Page;
   beforeAll(async () => {
-    world = await openWorld(chromium, 2);
+    world = await openWorld(chromium, 2, { viewport: { width: 1440, height: 900 } });
     ({ muster, account, page } = world);
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
   const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
   const dialog = () => page.getByRole('dialog').last();
   const rowOf = (name: string) => page.getByRole('row').filter({ hasText: name });
+  const choose = async (row: Locator, name: string): Promise<void> => {
+    await press(row.getByRole('button', { name: /^Actions for / }));
+    await press(row.getByRole('menuitem', { name }));
+  };
   const statusOf = async (token: string): Promise<number> => (await call(`${muster.api}/v1/apps`, { token })).status;
 
   /** Creates a key on the page: its secret. */
@@ -38,39 +43,79 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   async function shownSecret(): Promise<string> {
     const secret = await dialog().locator('.secret code').first().innerText();
+    // A command is kept in the history of the shell.
+    expect(await dialog().locator('pre').innerText()).not.toContain(secret.slice(0, 20));
     await press(dialog().getByRole('button', { name: 'Done' }));
     return secret;
   }
 
-  test('a key is rolled: the new secret is shown once, and the one of before works on for as long as was chosen', async () => {
+  test('a key is rotated: the new secret is shown once, and the one of before works on for as long as was chosen', async () => {
     const first = await created(HOSTILE);
     const row = rowOf('<img src=x');
-    expect(await page.getByRole('columnheader', { name: 'Former secret' }).count()).toBe(0);
-    await press(row.getByRole('button', { name: /^Roll/ }));
+    expect(await page.getByRole('columnheader', { name: 'Previous secret until' }).count()).toBe(0);
+    await choose(row, 'Rotate');
     expect(await dialog().innerText()).not.toContain('still works');
-    expect(await dialog().getByLabel('The present secret works on').inputValue()).toBe('86400');
-    await press(dialog().getByRole('button', { name: 'Roll' }));
+    expect(await dialog().getByLabel('Keep the current secret valid').inputValue()).toBe('86400');
+    await press(dialog().getByRole('button', { name: 'Rotate' }));
     await expect
       .poll(() => dialog().innerText())
-      .toMatch(/The secret of before works until \w+ \d+, \d{4}, [\d:]+ \S+\./);
+      .toMatch(/The previous secret works until \w+ \d+, \d{4}, [\d:]+ \S+\./);
     await page.keyboard.press('Escape');
     const asked = page.waitForEvent('dialog');
     // A reload of playwright's own would wait for one that does not come.
     await page.evaluate('setTimeout(() => location.reload())');
     await (await asked).dismiss();
     const second = await shownSecret();
-    expect(await row.innerText()).toMatch(/works until \w+ \d+, \d{4}/);
+    expect(await row.innerText()).toMatch(/(?:tomorrow|in \d+ hours|in 1 day)/);
     expect([await statusOf(first), await statusOf(second)]).toEqual([200, 200]);
 
-    await press(row.getByRole('button', { name: /^Roll/ }));
-    expect(await dialog().innerText()).toMatch(/still works\. It ends at once when you roll again/);
-    await dialog().getByLabel('The present secret works on').selectOption('Not at all: it ends at once');
-    await press(dialog().getByRole('button', { name: 'Roll' }));
-    await expect.poll(() => dialog().innerText()).toContain('The secret of before has ended.');
+    await choose(row, 'Rotate');
+    expect(await dialog().innerText()).toMatch(/still works\. It ends at once when you rotate again/);
+    await dialog().getByLabel('Keep the current secret valid').selectOption('Not at all: it ends at once');
+    await press(dialog().getByRole('button', { name: 'Rotate' }));
+    await expect.poll(() => dialog().innerText()).toContain('The previous secret no longer works.');
     const third = await shownSecret();
     expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 401, 200]);
-    await expect.poll(() => row.innerText()).not.toContain('works until');
+    await page.getByRole('columnheader', { name: 'Previous secret until' }).waitFor({ state: 'detached' });
+    await at('/audit?group=key.', /rotated an API key/);
+    const entries = await page.locator('.timeline').innerText();
+    expect(entries).toMatch(/the previous secret no longer works[^]*the previous secret works for 1 day/);
     expect(world?.visited.faults).toEqual([]);
+  });
+
+  test('the actions of a row are one button with a menu, which the keyboard alone opens, walks and leaves', async () => {
+    await created('walked');
+    const opener = rowOf('walked').getByRole('button', { name: 'Actions for walked' });
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('Rotate');
+    expect(await page.getByRole('menu', { name: 'Actions for walked' }).getByRole('menuitem').allInnerTexts()).toEqual([
+      'Rotate',
+      'Expire sooner',
+      'Revoke',
+    ]);
+    expect(await axe(page)).toEqual([]);
+    for (const [key, name] of [
+      ['ArrowDown', 'Expire sooner'],
+      ['End', 'Revoke'],
+      ['ArrowDown', 'Rotate'],
+      ['ArrowUp', 'Revoke'],
+      ['Home', 'Rotate'],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await focused()).toBe(name);
+    }
+    await page.keyboard.press('Escape');
+    await expect.poll(focused).toBe('Actions');
+    expect(await page.getByRole('menu').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('Rotate');
+    await page.keyboard.press('Enter');
+    await dialog().getByRole('heading', { name: 'Rotate this API key' }).waitFor();
+    await page.keyboard.press('Escape');
+    // The dialog gives the focus back to the row.
+    await expect.poll(focused).toBe('Actions');
   });
 
   test('an answer that is lost leaves the same secret for the next try, and a proof is asked for', async () => {
@@ -83,15 +128,15 @@ describe.skipIf(chromium === undefined)(title, () => {
       await route.abort('connectionreset');
       await page.unroute(rotations);
     });
-    await press(rowOf('lost').getByRole('button', { name: /^Roll/ }));
-    await press(dialog().getByRole('button', { name: 'Roll' }));
+    await choose(rowOf('lost'), 'Rotate');
+    await press(dialog().getByRole('button', { name: 'Rotate' }));
     await expect.poll(() => dialog().innerText()).toContain('Trying again here makes no further one.');
     await page.route(rotations, async (route) => {
       const error = { code: 'proof_required', message: 'Prove who you are first.' };
       await route.fulfill({ status: 403, json: { error } });
       await page.unroute(rotations);
     });
-    await press(dialog().getByRole('button', { name: 'Roll' }));
+    await press(dialog().getByRole('button', { name: 'Rotate' }));
     await dialog().getByLabel('Your password').fill(PASSWORD);
     await press(dialog().getByRole('button', { name: 'Confirm' }));
     await dialog().locator('.secret code').first().waitFor();
@@ -101,7 +146,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   test('a key expires sooner, at an instant in the zone of the browser, and never later', async () => {
     await created('brief');
     const row = rowOf('brief');
-    await press(row.getByRole('button', { name: /^Expire/ }));
+    await choose(row, 'Expire sooner');
     const field = dialog().getByLabel('Expires at');
     const send = dialog().getByRole('button', { name: 'Expire sooner' });
     const zone = await page.evaluate<string>('Intl.DateTimeFormat().resolvedOptions().timeZone');
@@ -111,12 +156,12 @@ describe.skipIf(chromium === undefined)(title, () => {
     await field.fill('2020-01-01T00:00');
     await expect.poll(() => dialog().innerText()).toContain('This must be in the future.');
     await field.fill('2199-01-01T00:00');
-    await expect.poll(() => dialog().innerText()).toContain('This must be before the present expiry.');
+    await expect.poll(() => dialog().innerText()).toContain('This must be before the current expiry.');
     const tomorrow = new Date(Date.now() + 86_400_000);
     await field.fill(tomorrow.toISOString().slice(0, 16));
     await press(send);
-    await expect.poll(() => row.innerText()).toMatch(/(?:tomorrow|in \d+ hours|in 1 day)\s*soon/);
-    expect(await row.locator('time').nth(1).getAttribute('datetime')).toBe(await page.evaluate(asInstant(tomorrow)));
+    await expect.poll(() => row.innerText()).toMatch(/(?:tomorrow|in \d+ hours|in 1 day)[^]*soon/);
+    expect(await row.locator('time').first().getAttribute('datetime')).toBe(await page.evaluate(asInstant(tomorrow)));
   });
 
   test('the calls of 7 days stand beside each key, and order the list', async () => {
@@ -137,7 +182,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await using viewer = await viewerVisit(world, 'looks@example.com');
     await openPage(viewer.page, muster, `/accounts/${account.accountId}/keys?new=key`, /looked at/);
     expect(await viewer.page.getByRole('button', { name: 'Create a key' }).count()).toBe(0);
-    expect(await viewer.page.getByRole('button', { name: /Roll|sooner|Revoke/ }).count()).toBe(0);
+    expect(await viewer.page.getByRole('button', { name: /Actions/ }).count()).toBe(0);
     expect(await viewer.page.getByRole('dialog').count()).toBe(0);
     expect(viewer.faults).toEqual([]);
   });

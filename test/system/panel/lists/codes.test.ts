@@ -50,7 +50,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await chooseAll('?q=bulk');
     await expect.poll(() => dialog().innerText()).toContain('Issue codes for 250 apps?');
     await press(button('Issue codes'));
-    await expect.poll(() => dialog().innerText()).toContain('For 100 apps no code came.');
+    await expect.poll(() => dialog().innerText()).toContain('100 apps got no code.');
     expect(await dialog().innerText()).toContain('150 codes are issued');
     await press(button('Try again'));
     await expect.poll(() => dialog().innerText()).toContain('250 codes are issued');
@@ -99,7 +99,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await dialog().innerText()).toContain('1 app is left out: a FleetApp manages it');
     expect(await dialog().innerText()).toContain('1 app is revoked. Its code brings it back.');
     await press(button('Issue codes'));
-    await expect.poll(() => dialog().innerText()).toContain('For 1 app no code came.');
+    await expect.poll(() => dialog().innerText()).toContain('1 app got no code.');
     expect(asked).not.toContain(managed);
     expect(asked).toHaveLength(bulk.length - 1);
     expect(await dialog().innerText()).toContain(`${bulk.length - 2} codes are issued`);

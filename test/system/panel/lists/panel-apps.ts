@@ -1,7 +1,7 @@
 import type { PanelApp } from '../../../../web/api/app-list.ts';
 
 /** Apps as the panel's API answers them, for a page that is to show many. */
-export const panelApps = (count: number): readonly PanelApp[] =>
+const panelApps = (count: number): readonly PanelApp[] =>
   Array.from({ length: count }, (_, index) => ({
     appId: String(index).padStart(20, '0'),
     name: `edge-${index}`,
@@ -14,3 +14,11 @@ export const panelApps = (count: number): readonly PanelApp[] =>
     lastSeenAt: '2026-01-01T00:00:00.000Z',
     openCodes: 0,
   }));
+
+/** The list of so many apps, none of which the page has read before. */
+export const wholeList = (count: number): object => ({
+  whole: true,
+  revision: '1',
+  apps: panelApps(count),
+  contacts: { newest: '2026-01-01T00:00:00.000Z', ages: panelApps(count).map(() => 0) },
+});

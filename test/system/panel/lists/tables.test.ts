@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
-import { createApp, type Muster } from '../../../support/service/muster.ts';
+import { setOtel } from '../../../support/service/daemon.ts';
+import { call, createApp, OPERATOR_TOKEN, type Muster } from '../../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, press, type Visit } from '../../browser/chromium.ts';
-import { openPage, openWorld, type PanelWorld } from '../panel-browser.ts';
-import { panelApps } from './panel-apps.ts';
+import { openPage, openWorld, viewerVisit, type PanelWorld } from '../panel-browser.ts';
+import { wholeList } from './panel-apps.ts';
 
 /* Tables with many rows, many columns and hostile names, on a screen and on a phone. */
 
@@ -36,9 +37,30 @@ describe.skipIf(chromium === undefined)(title, () => {
     await page.keyboard.press('Enter');
     const [first] = await Promise.all(HOSTILE.map((name) => createApp(muster, account.apiKey, name)));
     blank = first?.appId ?? '';
+    for (const name of ['', 'continuous integration', 'key-10', 'key-9']) {
+      const keys = `${muster.ops}/operator/v1/accounts/${account.accountId}/api-keys`;
+      const body = { name, expiresAt: new Date(Date.now() + 86_400_000).toISOString() };
+      const made = await call(keys, { method: 'POST', token: OPERATOR_TOKEN, body });
+      expect(made.status).toBe(201);
+      if (name === 'key-9') await rotated(String(made.body['keyId']));
+    }
+    for (const host of ['a', 'b']) {
+      const endpoint = `https://${host.repeat(20)}.collectors.example.com:4318/otlp`;
+      expect((await setOtel(muster, account.apiKey, { endpoint })).status).toBe(200);
+    }
   });
   afterEach(() => page.unrouteAll());
   afterAll(() => world?.[Symbol.asyncDispose]());
+  async function rotated(keyId: string): Promise<void> {
+    const url = `${muster.ops}/operator/v1/accounts/${account.accountId}/api-keys/${keyId}/rotation`;
+    const answer = await call(url, { method: 'POST', token: OPERATOR_TOKEN, body: { graceSeconds: 3600 } });
+    expect(answer.status).toBe(201);
+  }
+  /** A table of members has a row then. */
+  async function invited(login: string): Promise<Visit> {
+    if (!world) throw new Error('There is no world.');
+    return await viewerVisit(world, login);
+  }
   const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
   const rows = () => page.locator('tbody tr:not(.space)');
   const heads = () => page.locator('thead th').allInnerTexts();
@@ -55,9 +77,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   const overflow = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
   test('of 1,000 apps 20 rows of 36 pixels are seen at 1440 by 900, and each control is as high', async () => {
-    await page.route(/\/panel\/v1\/accounts\/[^/]+\/apps$/, (route) =>
-      route.fulfill({ json: { apps: panelApps(1000) } }),
-    );
+    await page.route(/\/panel\/v1\/accounts\/[^/]+\/apps$/, (route) => route.fulfill({ json: wholeList(1000) }));
     await at('/apps', /1,000 apps/);
     const table = await box('.table.rows');
     const head = await box('thead');
@@ -117,8 +137,17 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 
   test('every list that is whole is sorted by each of its headers, in the address', async () => {
+    await using member = await invited('sorted@example.com');
+    await page.route(/\/usage\?month=/, async (route) => {
+      const usage = (await (await route.fetch()).json()) as object;
+      const nights = [{ day: '2026-01-01', activeDaemons: 1, late: false }];
+      await route.fulfill({ json: { ...usage, accounts: [{ amountMinor: 0, daemonNights: 1, nights }] } });
+    });
     for (const [path, shows] of [
       [`/accounts/${account.accountId}/members`, /Members/],
+      [`/accounts/${account.accountId}/keys`, /Last used/],
+      [`/accounts/${account.accountId}/configuration`, /since the last purge/],
+      [`/accounts/${account.accountId}/usage`, /Daemon-nights/],
       ['/operator/users', /Signs in as/],
       ['/operator/accounts', /Acme Production/],
       ['/operator/service', /leader|follower/],
@@ -126,13 +155,59 @@ describe.skipIf(chromium === undefined)(title, () => {
       ['/me', /this one/],
     ] as const) {
       await openPage(page, muster, path, shows);
-      const unsorted = page.locator('main thead th:not(.pin-end):not(:has(button, input))');
-      expect(`${path}: ${(await unsorted.allInnerTexts()).join()}`).toBe(`${path}: `);
+      expect([path, (await page.locator('main thead th button.sort').count()) > 0]).toEqual([path, true]);
+      // A comparison has the order of the form. A table may be folded up, and has its texts all the same.
+      const lists = page.locator('main .table:not([aria-label="Differences"])');
+      const unsorted = lists.locator('thead th:not(.pin-end):not(:has(button, input))');
+      expect(`${path}: ${(await unsorted.allTextContents()).join()}`).toBe(`${path}: `);
     }
     await openPage(page, muster, '/operator/users', /Signs in as/);
     await press(page.getByRole('button', { name: 'Signs in as' }));
     await expect.poll(() => new URL(page.url()).search).toBe('?sort=signs-in-as');
     expect(await page.locator('th[aria-sort=ascending]').innerText()).toBe('Signs in as');
+    expect(member.faults).toEqual([]);
+  });
+
+  test('keys are sorted by their names as people count, and what is not known stands last in both directions', async () => {
+    for (const [sort, names] of [
+      ['name', [/^continuous/, /^key-9/, /^key-10/, /^[a-z0-9]{10,}/, /^[a-z0-9]{10,}/]],
+      ['-name', [/^key-10/, /^key-9/, /^continuous/, /^[a-z0-9]{10,}/, /^[a-z0-9]{10,}/]],
+    ] as const) {
+      await at(`/keys?sort=${sort}`, /Last used/);
+      expect(await page.getByRole('rowheader').allInnerTexts()).toEqual(
+        names.map((name) => expect.stringMatching(name) as string),
+      );
+    }
+    for (const sort of ['last-used', '-last-used']) {
+      await at(`/keys?sort=${sort}`, /Last used/);
+      expect(await rows().first().locator('td.number').innerText()).not.toBe('0');
+    }
+    for (const sort of ['previous-secret-until', '-previous-secret-until']) {
+      await at(`/keys?sort=${sort}`, /Last used/);
+      expect(await rows().first().innerText()).toMatch(/^key-9/);
+    }
+    await at('/configuration?sort=revision', /since the last purge/);
+    expect(await page.locator('.framed:has(.pin-end) tbody tr').first().innerText()).toMatch(/^1\s/);
+  });
+
+  test.each([
+    ['/keys', /Last used/],
+    ['/configuration', /since the last purge/],
+  ])('at 1440 pixels nothing of %s lies under its actions, and a row is one line', async (path, shows) => {
+    await at(path, shows);
+    const list = page.locator('.framed:has(.pin-end)');
+    expect(await list.count()).toBe(1);
+    const [scrolled, seen] = await list
+      .locator('.table')
+      .evaluate((element) => [
+        Reflect.get(element, 'scrollWidth') as number,
+        Reflect.get(element, 'clientWidth') as number,
+      ]);
+    expect(scrolled).toBeLessThanOrEqual(seen ?? 0);
+    const heights = (await boxesOf('.framed:has(.pin-end) tbody tr')).map(({ top, bottom }) =>
+      Math.round(bottom - top),
+    );
+    expect(new Set(heights)).toEqual(new Set([36]));
   });
 
   test('an app that never enrolled has no connection, and stands last in both directions', async () => {
@@ -162,34 +237,44 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 
   test('on a phone the name and the actions stay in sight, and a sign says that more lies to the right', async () => {
+    await using member = await invited('narrow@example.com');
     await page.setViewportSize({ width: 360, height: 800 });
-    for (const [path, shows] of [
-      [`/accounts/${account.accountId}/apps`, /edge-0/],
-      [`/accounts/${account.accountId}/members`, /Members/],
-      ['/operator/users', /Signs in as/],
-      ['/operator/accounts', /Acme Production/],
+    for (const [path, shows, hasActions] of [
+      [`/accounts/${account.accountId}/apps`, /edge-0/, false],
+      [`/accounts/${account.accountId}/members`, /Members/, true],
+      [`/accounts/${account.accountId}/keys`, /Last used/, true],
+      [`/accounts/${account.accountId}/configuration`, /since the last purge/, true],
+      ['/operator/users', /Signs in as/, true],
+      ['/operator/accounts', /Acme Production/, true],
     ] as const) {
       await openPage(page, muster, path, shows);
-      expect(await overflow()).toBeLessThanOrEqual(0);
-      if (!(await page.locator('.framed').count())) continue;
-      await page.locator('.framed.more-end').first().waitFor();
-      const sign = () => page.evaluate(`getComputedStyle(document.querySelector('.framed'), '::after').content`);
+      expect([path, Math.max(0, Number(await overflow()))]).toEqual([path, 0]);
+      const list = hasActions ? '.framed:has(.pin-end)' : '.framed';
+      expect([path, (await page.locator('.framed .pin-end').count()) > 0]).toEqual([path, hasActions]);
+      await page.locator(`${list}.more-end`).first().waitFor();
+      const sign = () => page.evaluate(`getComputedStyle(document.querySelector('${list}'), '::after').content`);
+      const inSight = async (): Promise<void> => {
+        const name = await box(`${list} tbody .pin-start`);
+        expect(name.left).toBeGreaterThanOrEqual(0);
+        expect(name.right).toBeLessThan(200);
+        if (!hasActions) return;
+        const actions = await box(`${list} tbody .pin-end`);
+        expect([path, actions.left]).toEqual([path, Math.max(actions.left, name.right)]);
+        expect([path, actions.right]).toEqual([path, Math.min(actions.right, 360)]);
+      };
       expect(await sign()).toBe('"›"');
+      await inSight();
       await page
-        .locator('.table')
+        .locator(`${list} .table`)
         .first()
         .evaluate((element) => {
           (element as { scrollLeft: number }).scrollLeft = 9999;
         });
-      await page.locator('.framed:not(.more-end)').first().waitFor();
+      await page.locator(`${list}:not(.more-end)`).first().waitFor();
       expect(await sign()).toBe('none');
-      const name = await box('tbody .pin-start');
-      expect(name.left).toBeGreaterThanOrEqual(0);
-      expect(name.right).toBeLessThan(200);
-      if (await page.locator('tbody .pin-end').count()) {
-        expect((await box('tbody .pin-end')).right).toBeLessThanOrEqual(360);
-      }
+      await inSight();
     }
     await page.setViewportSize({ width: 1440, height: 900 });
+    expect(member.faults).toEqual([]);
   });
 });

@@ -48,7 +48,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await menu().waitFor({ state: 'hidden' });
     await openUserMenu(page);
     await press(menu().getByRole('link', { name: 'Your profile' }));
-    await page.getByRole('heading', { name: 'Your sign-in' }).waitFor();
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
     expect(await menu().isVisible()).toBe(false);
   });
 

@@ -18,55 +18,55 @@ interface ChangeKeyProps {
   readonly onChanged: () => void;
 }
 
-type Overlap = keyof typeof texts.rollDialog.overlaps;
+type Overlap = keyof typeof texts.rotateDialog.overlaps;
 /** Objects list such keys by their numbers. */
-const OVERLAPS = Object.entries(texts.rollDialog.overlaps) as [Overlap, string][];
+const OVERLAPS = Object.entries(texts.rotateDialog.overlaps) as [Overlap, string][];
 
-/** Gives a key another secret, which is shown once. The one of before works on for as long as the person chooses. */
-export function RollKey({ accountId, apiKey, onClose, onChanged }: ChangeKeyProps) {
-  const { rollDialog } = texts;
+/** Gives a key another secret, which is shown once. The previous one works for as long as the person chooses. */
+export function RotateKey({ accountId, apiKey, onClose, onChanged }: ChangeKeyProps) {
+  const { rotateDialog } = texts;
   const [overlap, setOverlap] = useState<Overlap>('86400');
   const { busy, error, run, made, isSent } = useCreation(
-    (graceSeconds: number, key) => account(accountId).rollKey(apiKey.keyId, graceSeconds, key),
+    (graceSeconds: number, key) => account(accountId).rotateKey(apiKey.keyId, graceSeconds, key),
     onChanged,
   );
   if (made) {
     return (
-      <ShownKey title={rollDialog.rolled} apiKey={made.apiKey} onClose={onClose}>
+      <ShownKey title={rotateDialog.rotated} apiKey={made.apiKey} onClose={onClose}>
         <p>
           {made.formerExpiresAt === null
-            ? rollDialog.formerEnded
-            : `${rollDialog.formerEnds} ${formatInstant(made.formerExpiresAt)}.`}
+            ? rotateDialog.formerEnded
+            : `${rotateDialog.formerEnds} ${formatInstant(made.formerExpiresAt)}.`}
         </p>
       </ShownKey>
     );
   }
   return (
-    <Dialog title={rollDialog.title} onClose={onClose} stays={isSent}>
+    <Dialog title={rotateDialog.title} onClose={onClose} stays={isSent}>
       <p>
         <Name otherwise={apiKey.keyId}>{apiKey.name}</Name>
       </p>
-      <p>{rollDialog.says}</p>
+      <p>{rotateDialog.says}</p>
       {apiKey.formerExpiresAt !== null && !isSent && (
         <div class="note warn">
           <p>
-            {rollDialog.former} {formatInstant(apiKey.formerExpiresAt)}.
+            {rotateDialog.former} {formatInstant(apiKey.formerExpiresAt)}.
           </p>
         </div>
       )}
       <Form onSend={() => run(Number(overlap))}>
         <Select
-          label={rollDialog.overlap}
-          hint={rollDialog.overlapHint}
+          label={rotateDialog.overlap}
+          hint={rotateDialog.overlapHint}
           value={overlap}
           options={OVERLAPS}
           onValue={setOverlap}
           disabled={isSent}
         />
-        {isSent && !busy && <p role="alert">{rollDialog.again}</p>}
+        {isSent && !busy && <p role="alert">{rotateDialog.again}</p>}
         {!(error instanceof Unreachable) && <Problem error={error} />}
         <FormEnd busy={busy} stays onCancel={onClose}>
-          {texts.roll}
+          {texts.rotate}
         </FormEnd>
       </Form>
     </Dialog>
