@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { common } from '../text/common.ts';
 import { copy } from './copy.ts';
 import { Icon, type IconName } from './icons.tsx';
+import { useKeep } from './shown-once.ts';
 import { useFault, type Faults } from './tried.ts';
 
 /* Buttons, fields and badges. */
@@ -217,26 +218,18 @@ interface CopyButtonProps {
   readonly small?: boolean;
   /** Where the text stands: it is selected where it cannot be copied, so that the person can. */
   readonly shownIn?: { readonly current: HTMLElement | null };
-  /** Called once it is copied. */
-  readonly onCopied?: (() => void) | undefined;
   readonly autofocus?: boolean;
 }
 
 /** Copies a text. The button says that it has, or that it could not. */
-export function CopyButton({
-  text,
-  label = common.copy,
-  small = true,
-  shownIn,
-  onCopied,
-  autofocus = false,
-}: CopyButtonProps) {
+export function CopyButton({ text, label = common.copy, small = true, shownIn, autofocus = false }: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
+  const keep = useKeep();
   const press = (): void => {
     void copy(text, shownIn?.current).then((says) => {
       setSaid(says);
       if (says !== common.copied) return;
-      onCopied?.();
+      keep?.(text);
       setTimeout(() => setSaid(undefined), 2500);
     });
   };
@@ -259,12 +252,14 @@ export function DownloadButton({
   type?: string;
   label?: string;
 }) {
+  const keep = useKeep();
   const save = (): void => {
     const url = URL.createObjectURL(new Blob([text], { type }));
     const anchor = document.createElement('a');
     anchor.href = url;
     anchor.download = file;
     anchor.click();
+    keep?.(text);
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
   return (

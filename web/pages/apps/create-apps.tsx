@@ -6,11 +6,12 @@ import { daemons } from '../../text/daemons.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { Problem } from '../../ui/state.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { useCodeBatches, type CodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
-import { useEnrollment } from './enrollment-lines.tsx';
+import { useEnrollment, type Enrollment } from './enrollment-lines.tsx';
 
 interface CreateAppsProps {
   readonly accountId: string;
@@ -24,12 +25,11 @@ export function AddDaemon(props: CreateAppsProps) {
   return <CreateApps key={round} {...props} onAnother={() => setRound(round + 1)} />;
 }
 
-/** Creates one app or many, and shows their codes once. While it works, and while it shows codes, it stays. */
+/** Creates one app or many, and shows their codes once. While it works it stays. */
 export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
-  const { dialog } = texts;
   const creation = useCodeBatches(accountId, 'create', onCreated);
   const enrollment = useEnrollment(accountId);
-  const { created, rest, busy } = creation;
+  const { created, rest } = creation;
   if (created.length === 0) return <NewApps creation={creation} isOne={onAnother !== undefined} onClose={onClose} />;
   const [first] = created;
   if (first && created.length === 1 && rest === 0) {
@@ -37,8 +37,27 @@ export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateA
     const issued = { appId, code, expiresAt, before: null };
     return <EnrollDaemon {...{ accountId, issued, enrollment, onClose, onAnother }} />;
   }
+  return <NewCodes creation={creation} enrollment={enrollment} onClose={onClose} />;
+}
+
+interface NewCodesProps {
+  readonly creation: CodeBatches;
+  readonly enrollment: Enrollment;
+  readonly onClose: () => void;
+}
+
+function NewCodes({ creation, enrollment, onClose }: NewCodesProps) {
+  const { dialog } = texts;
+  const { created, rest, busy } = creation;
+  const shownOnce = useShownOnce(created.map(({ enrollCode }) => enrollCode));
   return (
-    <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
+    <Dialog
+      title={dialog.created(created.length)}
+      onClose={onClose}
+      wide
+      stays={busy || rest > 0}
+      shownOnce={shownOnce}
+    >
       <CreatedCodes created={created} enrollment={enrollment} />
       <Progress creation={creation} />
       <Rest creation={creation} />
@@ -48,7 +67,7 @@ export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateA
             {dialog.retry}
           </Button>
         )}
-        <Button kind="primary" disabled={busy} onClick={onClose}>
+        <Button kind="primary" disabled={busy} onClick={() => shownOnce.leave(onClose)}>
           {dialog.kept}
         </Button>
       </div>

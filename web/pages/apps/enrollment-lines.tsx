@@ -11,12 +11,10 @@ import { stepsOf, WAYS, type Named, type Step, type Way } from './ways.ts';
 interface SecretTextProps {
   readonly label: string;
   readonly secret: string;
-  /** Called once somebody has copied it, by the button or by hand. */
-  readonly onCopied?: () => void;
 }
 
 /** A secret that is shown once, to be copied. */
-export function SecretText({ label, secret, onCopied }: SecretTextProps) {
+export function SecretText({ label, secret }: SecretTextProps) {
   const shown = useRef<HTMLElement>(null);
   return (
     <div class="secret">
@@ -24,11 +22,9 @@ export function SecretText({ label, secret, onCopied }: SecretTextProps) {
         <strong>
           <bdi class="name">{label}</bdi>
         </strong>
-        <CopyButton text={secret} shownIn={shown} onCopied={onCopied} />
+        <CopyButton text={secret} shownIn={shown} />
       </div>
-      <code ref={shown} onCopy={onCopied}>
-        {secret}
-      </code>
+      <code ref={shown}>{secret}</code>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
 import { useCodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
@@ -41,6 +42,7 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
     setBegun(true);
     run(able.map(({ appId, name }, order) => ({ order, name: shownName(name, appId), asks: appId })));
   };
+  const shownOnce = useShownOnce(created.map(({ enrollCode }) => enrollCode));
   const told = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // The button that was pressed is gone.
@@ -52,7 +54,8 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
       title={hasCodes ? codes.issued(created.length) : codes.title(able.length)}
       onClose={close}
       wide={hasCodes}
-      stays={busy || created.length > 0}
+      stays={busy || (created.length > 0 && rest > 0)}
+      shownOnce={shownOnce}
     >
       {!isBegun && (
         <>
@@ -71,7 +74,7 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
         {!busy && !isBegun && <Button onClick={close}>{common.cancel}</Button>}
         {!busy && isBegun && (rest > 0 || created.length === 0) && <Button onClick={issue}>{common.retry}</Button>}
         {isBegun ? (
-          <Button kind="primary" disabled={busy} onClick={close}>
+          <Button kind="primary" disabled={busy} onClick={() => shownOnce.leave(close)}>
             {created.length > 0 ? dialog.kept : common.close}
           </Button>
         ) : (

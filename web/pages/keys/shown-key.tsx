@@ -4,6 +4,7 @@ import { common } from '../../text/common.ts';
 import { keys as texts } from '../../text/keys.ts';
 import { Button, CopyButton } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 
 interface ShownKeyProps {
@@ -17,11 +18,12 @@ interface ShownKeyProps {
 /** The secret of a key, shown once, and how a program presents it. */
 export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
   const { dialog } = texts;
+  const shownOnce = useShownOnce([apiKey]);
   const shown = useRef<HTMLPreElement>(null);
   const keep = `(umask 077; printf '%s' '${apiKey}' > muster-api-key)`;
   const lines = [keep, 'MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
   return (
-    <Dialog title={title} onClose={onClose} wide stays>
+    <Dialog title={title} onClose={onClose} wide shownOnce={shownOnce}>
       <p>{common.shownOnce}</p>
       {children}
       <SecretText label={dialog.key} secret={apiKey} />
@@ -37,7 +39,7 @@ export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
         </pre>
       </div>
       <div class="actions">
-        <Button kind="primary" onClick={onClose}>
+        <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
           {dialog.kept}
         </Button>
       </div>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, type Muster } from '../../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, press } from '../../browser/chromium.ts';
-import { openPage, openWorld, PASSWORD, viewerVisit, type PanelWorld } from '../panel-browser.ts';
+import { leaveSecret, openPage, openWorld, PASSWORD, viewerVisit, type PanelWorld } from '../panel-browser.ts';
 
 /* The page of API keys: a new secret with an overlap, an earlier end, and what a viewer sees of it. */
 
@@ -38,7 +38,7 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   async function shownSecret(): Promise<string> {
     const secret = await dialog().locator('.secret code').first().innerText();
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     return secret;
   }
 
@@ -54,6 +54,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       .poll(() => dialog().innerText())
       .toMatch(/The secret of before works until \w+ \d+, \d{4}, [\d:]+ \S+\./);
     await page.keyboard.press('Escape');
+    await press(dialog().getByRole('button', { name: 'Go back' }));
     const asked = page.waitForEvent('dialog');
     // A reload of playwright's own would wait for one that does not come.
     await page.evaluate('setTimeout(() => location.reload())');
