@@ -39,9 +39,8 @@ export function Dialog({ title, onClose, wide, stays, shownOnce, children }: Dia
     const before = document.activeElement;
     dialog.current?.showModal();
     focusFirst(dialog.current);
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    // While a dialog is open, nothing outside it takes the focus: first all that close together are gone.
+    return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
   }, []);
   return (
     <dialog

@@ -46,8 +46,8 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
   const told = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // The button that was pressed is gone.
-    if (isBegun) told.current?.focus();
-  }, [isBegun, busy]);
+    if (busy) told.current?.focus();
+  }, [busy]);
   const hasCodes = !busy && created.length > 0;
   return (
     <Dialog
@@ -64,14 +64,20 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
           {revoked > 0 && <p>{codes.revoked(revoked)}</p>}
         </>
       )}
-      <div ref={told} role="status" tabIndex={-1}>
-        {progress && <Through {...progress} />}
-      </div>
+      {busy && (
+        <div ref={told} role="status" tabIndex={-1}>
+          {progress && <Through {...progress} />}
+        </div>
+      )}
       {hasCodes && <CreatedCodes created={created} enrollment={enrollment} />}
       {!busy && failures.length > 0 && <Failures says={codes.rest(failures.length)} failures={failures} />}
       <div class="actions">
         {busy && <Button onClick={stop}>{texts.stop}</Button>}
-        {!busy && !isBegun && <Button onClick={close}>{common.cancel}</Button>}
+        {!busy && !isBegun && (
+          <Button data-safest onClick={close}>
+            {common.cancel}
+          </Button>
+        )}
         {!busy && isBegun && (rest > 0 || created.length === 0) && <Button onClick={issue}>{common.retry}</Button>}
         {isBegun ? (
           <Button kind="primary" disabled={busy} onClick={() => shownOnce.leave(close)}>
