@@ -29,10 +29,10 @@ export function AddDaemon(props: CreateAppsProps) {
 export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
   const creation = useCodeBatches(accountId, 'create', onCreated);
   const enrollment = useEnrollment(accountId);
-  const { created, rest } = creation;
+  const { created, rest, failures } = creation;
   if (created.length === 0) return <NewApps creation={creation} isOne={onAnother !== undefined} onClose={onClose} />;
   const [first] = created;
-  if (first && created.length === 1 && rest === 0) {
+  if (first && created.length === 1 && rest === 0 && failures.length === 0) {
     const { appId, enrollCode: code, enrollCodeExpiresAt: expiresAt } = first;
     const issued = { appId, code, expiresAt, before: null };
     return <EnrollDaemon {...{ accountId, issued, enrollment, onClose, onAnother }} />;
@@ -80,11 +80,12 @@ const Progress = ({ creation: { progress } }: { creation: CodeBatches }) => (
 );
 
 /** What is left, and why. Of a lost answer it says enough: the same keys go with the next attempt. */
-function Rest({ creation: { rest, busy, error } }: { creation: CodeBatches }) {
+function Rest({ creation: { rest, refused, busy, error } }: { creation: CodeBatches }) {
   if (busy) return null;
   return (
     <>
       {rest > 0 && <p role="alert">{texts.dialog.rest(rest)}</p>}
+      {refused > 0 && <p role="alert">{texts.dialog.refused(refused)}</p>}
       {!(error instanceof Unreachable) && <Problem error={error} />}
     </>
   );

@@ -70,7 +70,9 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
         </div>
       )}
       {hasCodes && <CreatedCodes created={created} enrollment={enrollment} />}
-      {!busy && failures.length > 0 && <Failures says={codes.rest(failures.length)} failures={failures} />}
+      {!busy && failures.length > 0 && (
+        <Failures says={rest > 0 ? codes.rest(failures.length) : codes.refused(failures.length)} failures={failures} />
+      )}
       <div class="actions">
         {busy && <Button onClick={stop}>{texts.stop}</Button>}
         {!busy && !isBegun && (
@@ -78,7 +80,7 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
             {common.cancel}
           </Button>
         )}
-        {!busy && isBegun && (rest > 0 || created.length === 0) && <Button onClick={issue}>{common.retry}</Button>}
+        {!busy && isBegun && rest > 0 && <Button onClick={issue}>{common.retry}</Button>}
         {isBegun ? (
           <Button kind="primary" disabled={busy} onClick={() => shownOnce.leave(close)}>
             {created.length > 0 ? dialog.kept : common.close}

@@ -99,7 +99,10 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await dialog().innerText()).toContain('1 app is left out: a FleetApp manages it');
     expect(await dialog().innerText()).toContain('1 app is revoked. Its code brings it back.');
     await press(button('Issue codes'));
-    await expect.poll(() => dialog().innerText()).toContain('For 1 app no code came.');
+    await expect.poll(() => dialog().innerText()).toContain('1 app has no new code:');
+    // It stays refused however often it is tried.
+    expect(await button('Try again').count()).toBe(0);
+    expect(await dialog().getByRole('listitem').innerText()).toContain('It was deleted meanwhile.');
     expect(asked).not.toContain(managed);
     expect(asked).toHaveLength(bulk.length - 1);
     expect(await dialog().innerText()).toContain(`${bulk.length - 2} codes are issued`);
