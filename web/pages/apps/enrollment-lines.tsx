@@ -10,11 +10,13 @@ import { stepsOf, WAYS, type Named, type Step, type Way } from './ways.ts';
 
 interface SecretTextProps {
   readonly label: string;
+  /** The id of what it belongs to, where names may be the same. */
+  readonly id?: string;
   readonly secret: string;
 }
 
 /** A secret that is shown once, to be copied. */
-export function SecretText({ label, secret }: SecretTextProps) {
+export function SecretText({ label, id, secret }: SecretTextProps) {
   const shown = useRef<HTMLElement>(null);
   return (
     <div class="secret">
@@ -22,6 +24,7 @@ export function SecretText({ label, secret }: SecretTextProps) {
         <strong>
           <bdi class="name">{label}</bdi>
         </strong>
+        {id !== undefined && <code class="quiet small">{id}</code>}
         <CopyButton text={secret} shownIn={shown} />
       </div>
       <code ref={shown}>{secret}</code>

@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PanelApp } from '../../api/panel.ts';
+import { account, type PanelApp } from '../../api/panel.ts';
+import { useResource } from '../../hooks/use-resource.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useShownOnce } from '../../ui/shown-once.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
+import { EnrollDaemon } from './add-daemon.tsx';
 import { useCodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
 import { useEnrollment } from './enrollment-lines.tsx';
@@ -34,12 +36,21 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
   const able = chosen.filter(({ managedBy }) => managedBy === undefined);
   const managed = chosen.length - able.length;
   const revoked = able.filter(({ status }) => status === 'revoked').length;
+  const [only] = able.length === 1 ? able : [];
+  const detail = useResource(
+    `issue ${only?.appId ?? ''}`,
+    async (signal) => only && (await account(accountId).app(only.appId, { signal })),
+    { of: accountId, topics: ['apps', 'seen'] },
+  );
+  /** When the one app had enrolled last; undefined where that is not known. */
+  const before = useRef<string | null>(undefined);
   const close = (): void => {
     const issued = new Set(created.map(({ appId }) => appId));
     if (!busy) onClose(chosen.map(({ appId }) => appId).filter((appId) => !issued.has(appId)));
   };
   const issue = (): void => {
     setBegun(true);
+    before.current ??= detail.data?.enrolledAt;
     run(able.map(({ appId, name }, order) => ({ order, name: shownName(name, appId), asks: appId })));
   };
   const shownOnce = useShownOnce(created.map(({ enrollCode }) => enrollCode));
@@ -49,6 +60,12 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
     if (busy) told.current?.focus();
   }, [busy]);
   const hasCodes = !busy && created.length > 0;
+  const [first] = created;
+  if (first && only && !busy && before.current !== undefined) {
+    const { appId, enrollCode: code, enrollCodeExpiresAt: expiresAt } = first;
+    const issued = { appId, code, expiresAt, before: before.current };
+    return <EnrollDaemon {...{ accountId, issued, enrollment, onClose: close }} />;
+  }
   return (
     <Dialog
       title={hasCodes ? codes.issued(created.length) : codes.title(able.length)}
