@@ -59,7 +59,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => page.locator('main').innerText()).toContain('No apps yet');
     expect(await steps().count()).toBe(0);
     await press(page.locator('.placeholder').getByRole('link', { name: 'Create an app' }));
-    await page.getByRole('dialog').getByLabel('Name').waitFor();
+    await page.getByRole('dialog', { name: 'Add a daemon' }).getByLabel('Name').waitFor();
   });
 
   test('an account with apps has none', async () => {
