@@ -10,6 +10,8 @@ export const common = {
   save: 'Save',
   copy: 'Copy',
   copied: 'Copied',
+  /** Heard after “Copy”: what is copied. */
+  copyOf: (what: string) => `: ${what}`,
   copyId: 'Copy the id',
   copyFailed: 'Could not copy',
   copyByHand: 'Could not copy: the text is selected, press Ctrl+C',

@@ -215,6 +215,10 @@ export const Badge = ({
 interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
+  /** What it copies, for those who hear the button alone. */
+  readonly what?: string;
+  /** The id of what says more of it. */
+  readonly describedBy?: string;
   readonly small?: boolean;
   /** Where the text stands: it is selected where it cannot be copied, so that the person can. */
   readonly shownIn?: { readonly current: HTMLElement | null };
@@ -222,7 +226,15 @@ interface CopyButtonProps {
 }
 
 /** Copies a text. The button says that it has, or that it could not. */
-export function CopyButton({ text, label = common.copy, small = true, shownIn, autofocus = false }: CopyButtonProps) {
+export function CopyButton({
+  text,
+  label = common.copy,
+  what,
+  describedBy,
+  small = true,
+  shownIn,
+  autofocus = false,
+}: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
   const keep = useKeep();
   const press = (): void => {
@@ -234,8 +246,15 @@ export function CopyButton({ text, label = common.copy, small = true, shownIn, a
     });
   };
   return (
-    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press} autofocus={autofocus}>
+    <Button
+      small={small}
+      icon={said === common.copied ? 'check' : 'copy'}
+      onClick={press}
+      autofocus={autofocus}
+      aria-describedby={describedBy}
+    >
       <span aria-live="polite">{said ?? label}</span>
+      {what !== undefined && <span class="heard">{common.copyOf(what)}</span>}
     </Button>
   );
 }

@@ -39,6 +39,8 @@ export function Dialog({ title, onClose, wide, stays, shownOnce, children }: Dia
     const before = document.activeElement;
     dialog.current?.showModal();
     focusFirst(dialog.current);
+    // Its title is read first, however far down what has the focus stands.
+    dialog.current?.scrollTo(0, 0);
     // While a dialog is open, nothing outside it takes the focus: first all that close together are gone.
     return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
   }, []);

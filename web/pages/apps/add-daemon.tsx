@@ -6,7 +6,7 @@ import { Button } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useShownOnce } from '../../ui/shown-once.ts';
 import { DaemonArrival } from './daemon-arrival.tsx';
-import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
+import { EnrollmentLines, forgetWay, SecretText, type Enrollment } from './enrollment-lines.tsx';
 
 /** A code that was issued just now. */
 interface Issued {
@@ -35,8 +35,12 @@ export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother
   const [isUsed, setUsed] = useState(false);
   const shownOnce = useShownOnce([code], isUsed);
   const { leave } = shownOnce;
+  const close = (): void => {
+    forgetWay();
+    onClose();
+  };
   return (
-    <Dialog title={texts.ready} onClose={onClose} wide shownOnce={shownOnce}>
+    <Dialog title={texts.ready} onClose={close} wide shownOnce={shownOnce}>
       <SecretText label={texts.code} secret={code} />
       <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
       <EnrollmentLines appId={appId} of={enrollment} />
@@ -49,7 +53,7 @@ export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother
       >
         <div class="actions">
           {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
-          <Button kind="primary" onClick={() => leave(onClose)}>
+          <Button kind="primary" onClick={() => leave(close)}>
             {apps.dialog.kept}
           </Button>
         </div>

@@ -11,7 +11,7 @@ import { Problem } from '../../ui/state.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { useCodeBatches, type CodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
-import { useEnrollment, type Enrollment } from './enrollment-lines.tsx';
+import { forgetWay, useEnrollment, type Enrollment } from './enrollment-lines.tsx';
 
 interface CreateAppsProps {
   readonly accountId: string;
@@ -26,7 +26,12 @@ export function AddDaemon(props: CreateAppsProps) {
 }
 
 /** Creates one app or many, and shows their codes once. While it works it stays. */
-export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
+export function CreateApps(props: CreateAppsProps & { onAnother?: () => void }) {
+  const { accountId, onCreated, onAnother } = props;
+  const onClose = (): void => {
+    forgetWay();
+    props.onClose();
+  };
   const creation = useCodeBatches(accountId, 'create', onCreated);
   const enrollment = useEnrollment(accountId);
   const { created, rest, failures } = creation;

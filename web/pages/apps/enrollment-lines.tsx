@@ -1,4 +1,5 @@
 import { useId, useRef } from 'preact/hooks';
+import { changeQuery } from '../../address/address.ts';
 import { oneOf, useQuery } from '../../address/use-query.ts';
 import { account, readAddresses, type Configuration } from '../../api/panel.ts';
 import { useResource, type Resource } from '../../hooks/use-resource.ts';
@@ -25,7 +26,7 @@ export function SecretText({ label, id, secret }: SecretTextProps) {
           <bdi class="name">{label}</bdi>
         </strong>
         {id !== undefined && <code class="quiet small">{id}</code>}
-        <CopyButton text={secret} shownIn={shown} />
+        <CopyButton text={secret} what={label} shownIn={shown} />
       </div>
       <code ref={shown}>{secret}</code>
     </div>
@@ -51,6 +52,9 @@ export function useEnrollment(accountId: string): Enrollment {
 const [FIRST = 'linux', ...OTHERS] = WAYS;
 /** The chosen way stands in the address, so that a link opens it, and the next daemon begins with it. */
 const BY = { by: oneOf<Way>(FIRST, ...OTHERS) };
+
+/** Takes the way out of the address: the dialog that shows it is closed. */
+export const forgetWay = (): void => changeQuery({ by: undefined });
 
 /** How a daemon enrolls with its code, wherever it runs. @param of the parts that the commands name */
 export function EnrollmentLines({ appId, of: { addresses, configuration } }: { appId: string; of: Enrollment }) {
@@ -88,11 +92,14 @@ const UnknownAddress = ({ url }: { url: string }) => (
 /** The first one is what a person wants next: Enter copies it. */
 function Command({ step: { says, text }, isFirst }: { step: Step; isFirst: boolean }) {
   const shown = useRef<HTMLPreElement>(null);
+  const id = useId();
   return (
     <div class="stack tight">
       <div class="says">
-        <p class="quiet small">{says}</p>
-        <CopyButton text={text} shownIn={shown} autofocus={isFirst} />
+        <p id={id} class="quiet small">
+          {says}
+        </p>
+        <CopyButton text={text} what={texts.command} describedBy={id} shownIn={shown} autofocus={isFirst} />
       </div>
       <pre ref={shown} tabIndex={0} class="command">
         {text}

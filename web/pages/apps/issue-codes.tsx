@@ -10,7 +10,7 @@ import { shownName } from '../../../src/text/shown-name.ts';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { useCodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
-import { useEnrollment } from './enrollment-lines.tsx';
+import { forgetWay, useEnrollment } from './enrollment-lines.tsx';
 import { Failures, Through } from './many-outcome.tsx';
 
 interface IssueCodesProps {
@@ -46,7 +46,9 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
   const before = useRef<string | null>(undefined);
   const close = (): void => {
     const issued = new Set(created.map(({ appId }) => appId));
-    if (!busy) onClose(chosen.map(({ appId }) => appId).filter((appId) => !issued.has(appId)));
+    if (busy) return;
+    forgetWay();
+    onClose(chosen.map(({ appId }) => appId).filter((appId) => !issued.has(appId)));
   };
   const issue = (): void => {
     setBegun(true);

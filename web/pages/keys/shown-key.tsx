@@ -32,7 +32,7 @@ export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
       <div class="stack tight">
         <div class="row between">
           <strong>{dialog.command}</strong>
-          <CopyButton text={lines} shownIn={shown} />
+          <CopyButton text={lines} what={dialog.command} shownIn={shown} />
         </div>
         <pre ref={shown} tabIndex={0}>
           {lines}

@@ -70,7 +70,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(copied).toMatch(/^mst_code_\w{49}$/);
     const code = await copied();
     expect(command).not.toContain(code);
-    expect(await milestones()).toMatch(/Code issued\s+Waiting for the daemon…\s+Configuration applied/);
+    expect(await milestones()).toMatch(/Code issued\s+Waiting for the daemon…\s+Then:\s+Configuration applied/);
 
     const appId = await appIdIn();
     const credential = await enroll(muster, { appId, enrollCode: code });
@@ -135,7 +135,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const code = await codeIn();
     expect(page.url()).not.toContain('mst_code');
     await press(dialog().locator('.secret').getByRole('button', { name: 'Copy' }));
-    await button('Copied').first().waitFor();
+    await button('Copied: Enrollment code').waitFor();
     await press(button('Add another'));
     await ask('second');
     expect(await appIdIn()).not.toBe(first);

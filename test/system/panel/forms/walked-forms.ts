@@ -156,7 +156,7 @@ const keys: readonly WalkedForm[] = [
     shows: /Last used/,
     opens: [/^Create$/],
     // The first button copies the secret, and loses nothing.
-    focus: /^Copy$/,
+    focus: /^Copy: API key$/,
     after: leaveSecret,
   },
   {
