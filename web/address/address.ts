@@ -106,14 +106,17 @@ function push(to: Address): void {
 /* Whoever has something to lose is asked before the page is left. */
 
 const guards = new Set<object>();
+/** What is left: this page, or a dialog on it that shows a secret once. */
+export type Left = 'page' | 'dialog';
 /** Asks the person; `leave` goes on. */
-let ask: (leave: () => void) => void = (leave) => leave();
+type Ask = (leave: () => void, left: Left) => void;
+let ask: Ask = (leave) => leave();
 /** The step at which the page was left without a question is taken back. */
 let isReturning = false;
 /** The steps that the person has agreed to. */
 let agreed: number | undefined;
 
-export function whenLeaving(asks: (leave: () => void) => void): void {
+export function whenLeaving(asks: Ask): void {
   ask = asks;
 }
 
@@ -139,11 +142,14 @@ export function letGo(): void {
 
 function guarded(isDone: boolean, leave: () => void): void {
   if (isDone || guards.size === 0) leave();
-  else ask(leave);
+  else ask(leave, 'page');
 }
 
 /** Leaves by another way than a page of the panel, such as the sign-out; asks first where something would be lost. */
 export const leaveBy = (leave: () => void): void => guarded(false, leave);
+
+/** Closes a dialog whose secret would be lost, once the person has said so. */
+export const closeBy = (close: () => void): void => ask(close, 'dialog');
 
 /**
  * Goes to a page of the panel.
@@ -188,7 +194,7 @@ addEventListener('popstate', () => {
     ask(() => {
       agreed = by;
       history.go(by);
-    });
+    }, 'page');
     return;
   }
   agreed = undefined;

@@ -13,6 +13,7 @@ import { Badge, Button, Select, TextField } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { Form, FormEnd } from '../ui/form.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
+import { useShownOnce } from '../ui/shown-once.ts';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { EndingKeys, useKeptKeys, type KeptKeys } from './kept-keys.tsx';
@@ -299,14 +300,15 @@ function Invite({ accountId, onClose }: { accountId: string; onClose: () => void
   const [note, setNote] = useState('');
   const [link, setLink] = useState<MadeLink>();
   const { busy, error, run } = useAction(async () => setLink(await account(accountId).invite(role, note.trim())));
+  const shownOnce = useShownOnce(link ? [link.url] : []);
   if (link) {
     return (
-      <Dialog key="made" title={dialog.made} onClose={onClose} stays>
+      <Dialog key="made" title={dialog.made} onClose={onClose} shownOnce={shownOnce}>
         <p>{common.shownOnce}</p>
         <SecretText label={dialog.link} secret={link.url} />
         <p class="quiet small">{dialog.until(formatInstant(link.expiresAt))}</p>
         <div class="actions">
-          <Button kind="primary" onClick={onClose}>
+          <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
             {dialog.kept}
           </Button>
         </div>

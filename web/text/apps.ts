@@ -56,6 +56,7 @@ export const apps = {
       ? '1 app is not changed. It is still chosen: try again.'
       : `${formatCount(count)} apps are not changed. They are still chosen: try again.`,
   failures: 'What failed',
+  gone: 'It was deleted meanwhile.',
   moreFailures: (count: number) => `and ${formatCount(count)} more`,
   revokedMany: (count: number) => (count === 1 ? '1 app is revoked.' : `${formatCount(count)} apps are revoked.`),
   deletedMany: (count: number) => (count === 1 ? '1 app is deleted.' : `${formatCount(count)} apps are deleted.`),
@@ -71,6 +72,8 @@ export const apps = {
         ? '1 app is revoked. Its code brings it back.'
         : `${formatCount(count)} apps are revoked. Their codes bring them back.`,
     issued: (count: number) => (count === 1 ? '1 code is issued' : `${formatCount(count)} codes are issued`),
+    refused: (count: number) =>
+      count === 1 ? '1 app has no new code:' : `${formatCount(count)} apps have no new code:`,
     rest: (count: number) =>
       count === 1
         ? '1 app got no code. Trying again here issues no second one.'
@@ -92,6 +95,7 @@ export const apps = {
       count === 1
         ? '1 app got no code. Trying again here makes no app twice.'
         : `${formatCount(count)} apps got no code. Trying again here makes no app twice.`,
+    refused: (count: number) => (count === 1 ? '1 app is not created.' : `${formatCount(count)} apps are not created.`),
     csv: 'Download all as CSV',
     shownSome: (shown: number, all: number) =>
       `The first ${formatCount(shown)} of ${formatCount(all)} are shown. The file has all of them.`,

@@ -11,6 +11,8 @@ export const common = {
   save: 'Save',
   copy: 'Copy',
   copied: 'Copied',
+  /** Heard after “Copy”: what is copied. */
+  copyOf: (what: string) => `: ${what}`,
   copyId: 'Copy the id',
   copyFailed: 'Could not copy',
   copyByHand: 'Could not copy: the text is selected, press Ctrl+C',
@@ -42,6 +44,7 @@ export const common = {
     unknownChange: 'No answer came: the change may have happened, or not. Look again before you repeat it.',
   },
   shownOnce: 'It is shown once, here and now. Keep it in a safe place.',
+  manyShownOnce: 'They are shown once, here and now. Keep them in a safe place.',
   typeToConfirm: (text: string) => `Type “${text}” to confirm.`,
   rowsUnknown: (all: number, what: string) => `which of ${formatCount(all)} ${what} fit could not be read`,
   rows: (shown: number, all: number, what: string) =>

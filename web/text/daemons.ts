@@ -10,6 +10,7 @@ export const daemons = {
   code: 'Enrollment code',
   validUntil: (at: string) =>
     `It is shown once, here and now. It enrolls one daemon, and is valid until ${at}. The command asks for it: paste it there.`,
+  command: 'Command',
   ways: 'Where the daemon runs',
   way: {
     linux: 'Linux',
@@ -49,6 +50,8 @@ export const daemons = {
     applyingLong: 'Waiting for it to apply the configuration… See above what to check.',
     applied: (revision: number) => `Configuration applied: revision ${revision}`,
     failed: (error: string) => `The configuration could not be applied: ${error}`,
+    /** Said before a stage that is still to come. */
+    toCome: 'Then:',
     later: 'Configuration applied',
     private: 'It is configured on its machine, and takes nothing from here.',
     off: 'Nothing to apply: no configuration is switched on.',

@@ -42,10 +42,18 @@ export const userMenu = {
 };
 
 export const leaving = {
-  title: 'Leave this page?',
-  says: 'What you have typed, or a secret that is shown only once, is lost when you leave.',
-  leave: 'Leave',
-  stay: 'Stay here',
+  page: {
+    title: 'Leave this page?',
+    says: 'What you have typed, or a secret that is shown only once, is lost when you leave.',
+    leave: 'Leave',
+    stay: 'Stay here',
+  },
+  dialog: {
+    title: 'Close without copying?',
+    says: 'You have neither copied nor saved all that is shown here. It is not shown again.',
+    leave: 'Close anyway',
+    stay: 'Go back',
+  },
 };
 
 export const finder = {

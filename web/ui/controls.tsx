@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { common } from '../text/common.ts';
 import { copy } from './copy.ts';
 import { Icon, type IconName } from './icons.tsx';
+import { useKeep } from './shown-once.ts';
 import { useFault, type Faults } from './tried.ts';
 
 /* Buttons, fields and badges. */
@@ -214,11 +215,13 @@ export const Badge = ({
 interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
+  /** What it copies, for those who hear the button alone. */
+  readonly what?: string;
+  /** The id of what says more of it. */
+  readonly describedBy?: string;
   readonly small?: boolean;
   /** Where the text stands: it is selected where it cannot be copied, so that the person can. */
   readonly shownIn?: { readonly current: HTMLElement | null };
-  /** Called once it is copied. */
-  readonly onCopied?: (() => void) | undefined;
   readonly autofocus?: boolean;
 }
 
@@ -226,23 +229,32 @@ interface CopyButtonProps {
 export function CopyButton({
   text,
   label = common.copy,
+  what,
+  describedBy,
   small = true,
   shownIn,
-  onCopied,
   autofocus = false,
 }: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
+  const keep = useKeep();
   const press = (): void => {
     void copy(text, shownIn?.current).then((says) => {
       setSaid(says);
       if (says !== common.copied) return;
-      onCopied?.();
+      keep?.(text);
       setTimeout(() => setSaid(undefined), 2500);
     });
   };
   return (
-    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press} autofocus={autofocus}>
+    <Button
+      small={small}
+      icon={said === common.copied ? 'check' : 'copy'}
+      onClick={press}
+      autofocus={autofocus}
+      aria-describedby={describedBy}
+    >
       <span aria-live="polite">{said ?? label}</span>
+      {what !== undefined && <span class="heard">{common.copyOf(what)}</span>}
     </Button>
   );
 }
@@ -259,12 +271,14 @@ export function DownloadButton({
   type?: string;
   label?: string;
 }) {
+  const keep = useKeep();
   const save = (): void => {
     const url = URL.createObjectURL(new Blob([text], { type }));
     const anchor = document.createElement('a');
     anchor.href = url;
     anchor.download = file;
     anchor.click();
+    keep?.(text);
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
   return (

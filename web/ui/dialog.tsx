@@ -5,13 +5,16 @@ import { useAction } from '../hooks/use-action.ts';
 import { common } from '../text/common.ts';
 import { TextField } from './controls.tsx';
 import { Form, FormEnd } from './form.tsx';
+import { ShownOnceContext, type ShownOnce } from './shown-once.ts';
 
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly wide?: boolean;
-  /** Escape does not close it, and leaving the page asks first: what it shows would be lost. */
+  /** Escape does not close it, and leaving the page asks first: what it does would be lost. */
   readonly stays?: boolean;
+  /** The secrets that it shows: closing it asks first as long as nobody has copied or saved them. */
+  readonly shownOnce?: ShownOnce;
   readonly children: ComponentChildren;
 }
 
@@ -28,7 +31,7 @@ function focusFirst(dialog: HTMLDialogElement | null): void {
 }
 
 /** A modal dialog. It is shown for as long as it is rendered; the focus goes back to where it was. */
-export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
+export function Dialog({ title, onClose, wide, stays, shownOnce, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useHold(stays === true);
@@ -36,9 +39,10 @@ export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
     const before = document.activeElement;
     dialog.current?.showModal();
     focusFirst(dialog.current);
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    // Its title is read first, however far down what has the focus stands.
+    dialog.current?.scrollTo(0, 0);
+    // While a dialog is open, nothing outside it takes the focus: first all that close together are gone.
+    return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
   }, []);
   return (
     <dialog
@@ -47,12 +51,15 @@ export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        if (stays !== true) onClose();
+        if (stays === true) return;
+        if (shownOnce) shownOnce.leave(onClose);
+        else onClose();
       }}
+      onCopy={() => shownOnce?.keep(String(getSelection()))}
     >
       <div class="content">
         <h2 id={id}>{title}</h2>
-        {children}
+        <ShownOnceContext.Provider value={shownOnce}>{children}</ShownOnceContext.Provider>
       </div>
     </dialog>
   );

@@ -5,15 +5,16 @@ import { tenant, type Tenant, type Muster } from '../../support/service/muster.t
 import { findChromium, NO_CHROMIUM, press } from '../browser/chromium.ts';
 import {
   atPanel,
+  leaveSecret,
   openPage,
+  openWorld,
   operatorVisit,
+  pressSignOut,
   signInByPassword,
   signOut,
-  openWorld,
-  type PanelWorld,
-  viewerVisit,
   untilSignedIn,
-  pressSignOut,
+  viewerVisit,
+  type PanelWorld,
 } from './panel-browser.ts';
 
 /* A page is found again by its address, tells where one is, and is not left with something unsaved unasked. */
@@ -291,7 +292,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(question.type()).toBe('beforeunload');
     await question.dismiss();
     expect(await dialog().locator('.secret code').first().innerText()).toMatch(/^mst_/);
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     await page.reload();
     await expect.poll(() => page.locator('main').innerText()).toContain('kept');
   });

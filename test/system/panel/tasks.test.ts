@@ -6,12 +6,13 @@ import { auditOf } from '../../support/service/daemon.ts';
 import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
 import {
   atPanel,
+  leaveSecret,
   openPage,
+  openWorld,
   operatorVisit,
   signInByPassword,
-  openWorld,
-  type PanelWorld,
   untilSignedIn,
+  type PanelWorld,
 } from './panel-browser.ts';
 
 /* What people do on the pages, end to end, against the real service. */
@@ -37,12 +38,6 @@ describe.skipIf(chromium === undefined)(title, () => {
   const at = (path: string, shows: RegExp) => openPage(page, muster, `/accounts/${account.accountId}${path}`, shows);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = () => page.getByRole('dialog');
-  /** Leaves the dialog with a code that nobody has copied, which asks first. */
-  async function leaveCode(): Promise<void> {
-    await press(dialog().getByRole('button', { name: 'Done' }));
-    await press(page.getByRole('button', { name: 'Leave', exact: true }));
-    await expect.poll(() => dialog().count()).toBe(0);
-  }
 
   test('an app is created with its code shown once, enrolls, and is seen at once; a hostile name is text', async () => {
     await at('/apps', /edge-001/);
@@ -52,7 +47,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const code = await dialog().locator('.secret code').innerText();
     expect(code).toMatch(/^mst_code_\w{49}$/);
     expect(page.url()).not.toContain('mst_code');
-    await leaveCode();
+    await leaveSecret(page);
     const row = page.getByRole('row').filter({ hasText: '<img src=x' });
     await row.waitFor();
     expect(await row.innerText()).toContain('pending');
@@ -112,7 +107,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
     const named = (body['apps'] as { name: string }[]).filter(({ name }) => name === 'only-one');
     expect([lost, named.length]).toEqual([1, 1]);
-    await leaveCode();
+    await leaveSecret(page);
   });
 
   test('many apps are revoked after a typed confirmation', async () => {
@@ -166,7 +161,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(dialog().getByRole('button', { name: 'Create' }));
     const key = await dialog().locator('.secret code').first().innerText();
     expect((await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(200);
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     await press(page.getByRole('button', { name: 'Actions for ci', exact: true }));
     await press(page.getByRole('menuitem', { name: 'Revoke' }));
     expect(await dialog().innerText()).toContain('ci');
@@ -200,7 +195,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(button('Invite somebody'));
     await press(dialog().getByRole('button', { name: 'Make the link' }));
     const link = await dialog().locator('.secret code').innerText();
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     await using invited = await visit(browser);
     const guest = invited.page;
     await guest.goto(`${muster.panel.replace('127.0.0.1', 'localhost')}${new URL(link).pathname}${new URL(link).hash}`);

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks';
-import { leaveBy } from '../../address/address.ts';
-import { useHold } from '../../address/use-hold.ts';
 import { daemons as texts } from '../../text/daemons.ts';
 import { apps } from '../../text/apps.ts';
 import { formatInstant } from '../../text/format.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { DaemonArrival } from './daemon-arrival.tsx';
-import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
+import { EnrollmentLines, forgetWay, SecretText, type Enrollment } from './enrollment-lines.tsx';
 
 /** A code that was issued just now. */
 interface Issued {
@@ -33,19 +32,28 @@ interface EnrollDaemonProps {
  */
 export function EnrollDaemon({ accountId, issued, enrollment, onClose, onAnother }: EnrollDaemonProps) {
   const { appId, code, expiresAt, before } = issued;
-  const [isKept, setKept] = useState(false);
-  useHold(!isKept);
-  const keep = (): void => setKept(true);
-  const leave = (then: () => void): void => (isKept ? then() : leaveBy(then));
+  const [isUsed, setUsed] = useState(false);
+  const shownOnce = useShownOnce([code], isUsed);
+  const { leave } = shownOnce;
+  const close = (): void => {
+    forgetWay();
+    onClose();
+  };
   return (
-    <Dialog title={texts.ready} onClose={() => leave(onClose)} wide>
-      <SecretText label={texts.code} secret={code} onCopied={keep} />
+    <Dialog title={texts.ready} onClose={close} wide shownOnce={shownOnce}>
+      <SecretText label={texts.code} secret={code} />
       <p class="quiet small">{texts.validUntil(formatInstant(expiresAt))}</p>
       <EnrollmentLines appId={appId} of={enrollment} />
-      <DaemonArrival accountId={accountId} appId={appId} before={before} of={enrollment} onEnrolled={keep}>
+      <DaemonArrival
+        accountId={accountId}
+        appId={appId}
+        before={before}
+        of={enrollment}
+        onEnrolled={() => setUsed(true)}
+      >
         <div class="actions">
           {onAnother && <Button onClick={() => leave(onAnother)}>{texts.another}</Button>}
-          <Button kind="primary" onClick={() => leave(onClose)}>
+          <Button kind="primary" onClick={() => leave(close)}>
             {apps.dialog.kept}
           </Button>
         </div>

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { batchesOf, inBatches, ItemRefused, type Batch } from '../../api/many.ts';
+import { batchesOf, inBatches, isFinal, ItemRefused, without, type Batch } from '../../api/many.ts';
 import { account, type PanelApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useSession } from '../../shell/session.tsx';
@@ -97,21 +97,18 @@ function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
     setFailures([]);
     show(0);
     const outcome = await inBatches(batches, work, show, stopping.current.signal);
-    const remaining = outcome.failed.filter((failure) => !isGone(failure));
-    const gone = new Set(outcome.failed.filter(isGone).map(({ item }) => item));
-    const again = outcome.left.map(({ items, key }) => ({ items: items.filter((item) => !gone.has(item)), key }));
-    if (again.every(({ items }) => items.length === 0)) {
+    // An app that is not there was deleted by somebody else.
+    const gone = outcome.failed.filter(({ error: fault }) => isFinal(fault)).map(({ item }) => item);
+    const again = without(outcome.left, new Set(gone));
+    if (again.length === 0) {
       say(change === 'revoke' ? texts.revokedMany(total) : texts.deletedMany(total));
       return onClose([]);
     }
-    setBatches(again.filter(({ items }) => items.length > 0));
-    setFailures(remaining);
+    setBatches(again);
+    setFailures(outcome.failed.filter(({ error: fault }) => !isFinal(fault)));
   });
   return { left, failures, progress, busy, error, run, stop: () => stopping.current?.abort() };
 }
-
-/** An app that is not there was deleted by somebody else. */
-const isGone = ({ error }: Failure): boolean => error instanceof ItemRefused && error.code === 'not_found';
 
 interface TypedFormProps {
   readonly left: readonly PanelApp[];

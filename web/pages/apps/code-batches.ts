@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { batchesOf, inBatches, isRefused, ItemRefused, type Batch } from '../../api/many.ts';
+import { batchesOf, inBatches, isFinal, isRefused, ItemRefused, without, type Batch } from '../../api/many.ts';
 import { account, type CreatedApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 
@@ -18,6 +18,8 @@ export interface CodeBatches {
   readonly created: readonly CreatedApp[];
   /** How many have no code, or perhaps have one with its answer lost. */
   readonly rest: number;
+  /** How many are refused for good; they are not tried again. */
+  readonly refused: number;
   readonly failures: readonly { readonly item: Wanted; readonly error: unknown }[];
   readonly progress: { readonly through: number; readonly all: number } | undefined;
   readonly busy: boolean;
@@ -36,19 +38,24 @@ export function useCodeBatches(accountId: string, change: 'create' | 'issue-code
   const left = useRef<readonly Batch<Wanted>[]>([]);
   const stopping = useRef<AbortController>(undefined);
   const { busy, error, run } = useAction(async (apps: readonly Wanted[]) => {
-    if (left.current.length === 0) left.current = batchesOf(apps);
+    const isBegun = left.current.length > 0;
+    if (!isBegun) left.current = batchesOf(apps);
+    const forGood = isBegun ? failures.filter(({ error: fault }) => isFinal(fault)) : [];
     const all = countOf(left.current);
     const show = (through: number): void => setProgress({ through, all });
     stopping.current = new AbortController();
-    setFailures([]);
+    setFailures(forGood);
     show(0);
     const send = sending(accountId, change);
     const { done, failed, left: again } = await inBatches(left.current, send, show, stopping.current.signal);
     const isNothingMade = done.length === 0 && failed.every((failure) => isRefused(failure.error));
-    left.current = isNothingMade && created.length === 0 ? [] : again;
+    const gone = failed.filter(({ error: fault }) => isFinal(fault)).map(({ item }) => item);
+    // A form whose new apps are all refused can be changed.
+    const isNew = change === 'create' && isNothingMade && created.length === 0;
+    left.current = isNew ? [] : without(again, new Set(gone));
     const made = done.map(({ item, result }) => ({ order: item.order, app: result }));
     setCreated((before) => [...before, ...made].sort((a, b) => a.order - b.order));
-    setFailures(failed);
+    setFailures([...forGood, ...failed]);
     setProgress(undefined);
     onDone();
   });
@@ -56,6 +63,7 @@ export function useCodeBatches(accountId: string, change: 'create' | 'issue-code
   return {
     created: shown,
     rest: countOf(left.current),
+    refused: failures.filter(({ error: fault }) => isFinal(fault)).length,
     failures,
     progress,
     busy,

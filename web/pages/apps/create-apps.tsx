@@ -6,11 +6,12 @@ import { daemons } from '../../text/daemons.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { Problem } from '../../ui/state.tsx';
 import { EnrollDaemon } from './add-daemon.tsx';
 import { useCodeBatches, type CodeBatches } from './code-batches.ts';
 import { CreatedCodes } from './created-codes.tsx';
-import { useEnrollment } from './enrollment-lines.tsx';
+import { forgetWay, useEnrollment, type Enrollment } from './enrollment-lines.tsx';
 
 interface CreateAppsProps {
   readonly accountId: string;
@@ -24,21 +25,44 @@ export function AddDaemon(props: CreateAppsProps) {
   return <CreateApps key={round} {...props} onAnother={() => setRound(round + 1)} />;
 }
 
-/** Creates one app or many, and shows their codes once. While it works, and while it shows codes, it stays. */
-export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateAppsProps & { onAnother?: () => void }) {
-  const { dialog } = texts;
+/** Creates one app or many, and shows their codes once. While it works it stays. */
+export function CreateApps(props: CreateAppsProps & { onAnother?: () => void }) {
+  const { accountId, onCreated, onAnother } = props;
+  const onClose = (): void => {
+    forgetWay();
+    props.onClose();
+  };
   const creation = useCodeBatches(accountId, 'create', onCreated);
   const enrollment = useEnrollment(accountId);
-  const { created, rest, busy } = creation;
+  const { created, rest, failures } = creation;
   if (created.length === 0) return <NewApps creation={creation} isOne={onAnother !== undefined} onClose={onClose} />;
   const [first] = created;
-  if (first && created.length === 1 && rest === 0) {
+  if (first && created.length === 1 && rest === 0 && failures.length === 0) {
     const { appId, enrollCode: code, enrollCodeExpiresAt: expiresAt } = first;
     const issued = { appId, code, expiresAt, before: null };
     return <EnrollDaemon {...{ accountId, issued, enrollment, onClose, onAnother }} />;
   }
+  return <NewCodes creation={creation} enrollment={enrollment} onClose={onClose} />;
+}
+
+interface NewCodesProps {
+  readonly creation: CodeBatches;
+  readonly enrollment: Enrollment;
+  readonly onClose: () => void;
+}
+
+function NewCodes({ creation, enrollment, onClose }: NewCodesProps) {
+  const { dialog } = texts;
+  const { created, rest, busy } = creation;
+  const shownOnce = useShownOnce(created.map(({ enrollCode }) => enrollCode));
   return (
-    <Dialog title={dialog.created(created.length)} onClose={onClose} wide stays>
+    <Dialog
+      title={dialog.created(created.length)}
+      onClose={onClose}
+      wide
+      stays={busy || rest > 0}
+      shownOnce={shownOnce}
+    >
       <CreatedCodes created={created} enrollment={enrollment} />
       <Progress creation={creation} />
       <Rest creation={creation} />
@@ -48,7 +72,7 @@ export function CreateApps({ accountId, onClose, onCreated, onAnother }: CreateA
             {dialog.retry}
           </Button>
         )}
-        <Button kind="primary" disabled={busy} onClick={onClose}>
+        <Button kind="primary" disabled={busy} onClick={() => shownOnce.leave(onClose)}>
           {dialog.kept}
         </Button>
       </div>
@@ -61,11 +85,12 @@ const Progress = ({ creation: { progress } }: { creation: CodeBatches }) => (
 );
 
 /** What is left, and why. Of a lost answer it says enough: the same keys go with the next attempt. */
-function Rest({ creation: { rest, busy, error } }: { creation: CodeBatches }) {
+function Rest({ creation: { rest, refused, busy, error } }: { creation: CodeBatches }) {
   if (busy) return null;
   return (
     <>
       {rest > 0 && <p role="alert">{texts.dialog.rest(rest)}</p>}
+      {refused > 0 && <p role="alert">{texts.dialog.refused(refused)}</p>}
       {!(error instanceof Unreachable) && <Problem error={error} />}
     </>
   );

@@ -22,14 +22,15 @@ export function CreatedCodes({ created, enrollment }: CreatedCodesProps) {
   return (
     <div class="stack">
       <p>
-        {common.shownOnce} {first !== undefined && dialog.validUntil(formatInstant(first))}
+        {created.length === 1 ? common.shownOnce : common.manyShownOnce}{' '}
+        {first !== undefined && dialog.validUntil(formatInstant(first))}
       </p>
       <div class="row">
         <DownloadButton label={dialog.csv} text={csvOf(created)} file="enrollment-codes.csv" type="text/csv" />
       </div>
       {created.length > SHOWN_MAX && <p>{dialog.shownSome(SHOWN_MAX, created.length)}</p>}
       {created.slice(0, SHOWN_MAX).map(({ appId, name, enrollCode }) => (
-        <SecretText key={appId} label={name === '' ? appId : name} secret={enrollCode} />
+        <SecretText key={appId} label={name === '' ? appId : name} id={appId} secret={enrollCode} />
       ))}
       <p class="quiet small">{daemons.manyHint}</p>
       <EnrollmentLines appId="APP_ID" of={enrollment} />

@@ -82,7 +82,7 @@ export function DaemonArrival({ accountId, appId, before, of, onEnrolled, childr
 }
 
 type MilestoneState = 'done' | 'now' | 'next' | 'bad';
-const ICONS = { done: 'check', now: 'clock', next: 'clock', bad: 'cross' } as const satisfies Record<
+const ICONS = { done: 'check', now: 'clock', next: 'later', bad: 'cross' } as const satisfies Record<
   MilestoneState,
   IconName
 >;
@@ -99,6 +99,7 @@ const STATES = {
 const Milestone = ({ state, children }: { state: MilestoneState; children: string }) => (
   <li class={state}>
     <Icon name={ICONS[state]} />
+    {state === 'next' && <span class="heard">{texts.toCome} </span>}
     <bdi class="words">{children}</bdi>
   </li>
 );

@@ -1,4 +1,5 @@
 import { useId, useRef } from 'preact/hooks';
+import { changeQuery } from '../../address/address.ts';
 import { oneOf, useQuery } from '../../address/use-query.ts';
 import { account, readAddresses, type Configuration } from '../../api/panel.ts';
 import { useResource, type Resource } from '../../hooks/use-resource.ts';
@@ -10,13 +11,13 @@ import { stepsOf, WAYS, type Named, type Step, type Way } from './ways.ts';
 
 interface SecretTextProps {
   readonly label: string;
+  /** The id of what it belongs to, where names may be the same. */
+  readonly id?: string;
   readonly secret: string;
-  /** Called once somebody has copied it, by the button or by hand. */
-  readonly onCopied?: () => void;
 }
 
 /** A secret that is shown once, to be copied. */
-export function SecretText({ label, secret, onCopied }: SecretTextProps) {
+export function SecretText({ label, id, secret }: SecretTextProps) {
   const shown = useRef<HTMLElement>(null);
   return (
     <div class="secret">
@@ -24,11 +25,10 @@ export function SecretText({ label, secret, onCopied }: SecretTextProps) {
         <strong>
           <bdi class="name">{label}</bdi>
         </strong>
-        <CopyButton text={secret} shownIn={shown} onCopied={onCopied} />
+        {id !== undefined && <code class="quiet small">{id}</code>}
+        <CopyButton text={secret} what={label} shownIn={shown} />
       </div>
-      <code ref={shown} onCopy={onCopied}>
-        {secret}
-      </code>
+      <code ref={shown}>{secret}</code>
     </div>
   );
 }
@@ -52,6 +52,9 @@ export function useEnrollment(accountId: string): Enrollment {
 const [FIRST = 'linux', ...OTHERS] = WAYS;
 /** The chosen way stands in the address, so that a link opens it, and the next daemon begins with it. */
 const BY = { by: oneOf<Way>(FIRST, ...OTHERS) };
+
+/** Takes the way out of the address: the dialog that shows it is closed. */
+export const forgetWay = (): void => changeQuery({ by: undefined });
 
 /** How a daemon enrolls with its code, wherever it runs. @param of the parts that the commands name */
 export function EnrollmentLines({ appId, of: { addresses, configuration } }: { appId: string; of: Enrollment }) {
@@ -89,11 +92,14 @@ const UnknownAddress = ({ url }: { url: string }) => (
 /** The first one is what a person wants next: Enter copies it. */
 function Command({ step: { says, text }, isFirst }: { step: Step; isFirst: boolean }) {
   const shown = useRef<HTMLPreElement>(null);
+  const id = useId();
   return (
     <div class="stack tight">
       <div class="says">
-        <p class="quiet small">{says}</p>
-        <CopyButton text={text} shownIn={shown} autofocus={isFirst} />
+        <p id={id} class="quiet small">
+          {says}
+        </p>
+        <CopyButton text={text} what={texts.command} describedBy={id} shownIn={shown} autofocus={isFirst} />
       </div>
       <pre ref={shown} tabIndex={0} class="command">
         {text}

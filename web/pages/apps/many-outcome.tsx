@@ -1,3 +1,4 @@
+import { ItemRefused } from '../../api/many.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { Name } from '../../ui/page.tsx';
 
@@ -18,6 +19,11 @@ interface Failed {
 
 const FAILURES_SHOWN = 50;
 
+function sentenceOf(error: unknown): string {
+  if (error instanceof ItemRefused && error.code === 'not_found') return texts.gone;
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function Failures({ says, failures }: { says: string; failures: readonly Failed[] }) {
   return (
     <div class="stack tight" role="alert">
@@ -26,7 +32,7 @@ export function Failures({ says, failures }: { says: string; failures: readonly 
         <ul tabIndex={0} aria-label={texts.failures} style={{ maxHeight: '12rem', overflow: 'auto' }}>
           {failures.slice(0, FAILURES_SHOWN).map(({ item: { appId = '', name }, error }, index) => (
             <li key={index}>
-              <Name otherwise={appId}>{name}</Name>: {error instanceof Error ? error.message : String(error)}
+              <Name otherwise={appId}>{name}</Name>: {sentenceOf(error)}
             </li>
           ))}
           {failures.length > FAILURES_SHOWN && <li>{texts.moreFailures(failures.length - FAILURES_SHOWN)}</li>}

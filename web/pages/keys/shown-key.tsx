@@ -4,6 +4,7 @@ import { common } from '../../text/common.ts';
 import { keys as texts } from '../../text/keys.ts';
 import { Button, CopyButton } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 
 interface ShownKeyProps {
@@ -17,12 +18,13 @@ interface ShownKeyProps {
 /** The secret of a key, shown once, and how a program presents it. */
 export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
   const { dialog } = texts;
+  const shownOnce = useShownOnce([apiKey]);
   const shown = useRef<HTMLPreElement>(null);
   // The key is typed or pasted, so that no history of a shell has it. One command, of which it reads no line as the key.
   const keep = "(umask 077; printf 'API key: ' >&2; head -n 1 > muster-api-key) &&";
   const lines = [keep, '  MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
   return (
-    <Dialog title={title} onClose={onClose} wide stays>
+    <Dialog title={title} onClose={onClose} wide shownOnce={shownOnce}>
       <p>{common.shownOnce}</p>
       {children}
       <SecretText label={dialog.key} secret={apiKey} />
@@ -31,14 +33,14 @@ export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
       <div class="stack tight">
         <div class="row between">
           <strong>{dialog.command}</strong>
-          <CopyButton text={lines} shownIn={shown} />
+          <CopyButton text={lines} what={dialog.command} shownIn={shown} />
         </div>
         <pre ref={shown} tabIndex={0}>
           {lines}
         </pre>
       </div>
       <div class="actions">
-        <Button kind="primary" onClick={onClose}>
+        <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
           {dialog.kept}
         </Button>
       </div>

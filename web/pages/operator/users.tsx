@@ -11,6 +11,7 @@ import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Card, Name, Page, Time } from '../../ui/page.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
@@ -145,16 +146,17 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
     setLink(created.link);
     onCreated();
   });
+  const shownOnce = useShownOnce(link ? [link.url] : []);
   if (link) {
     return (
-      <Dialog key="made" title={dialog.made} onClose={onClose} stays>
+      <Dialog key="made" title={dialog.made} onClose={onClose} shownOnce={shownOnce}>
         <p>
           {common.shownOnce} {dialog.linkSays}
         </p>
         <SecretText label={dialog.link} secret={link.url} />
         <p class="quiet small">{texts.until(formatInstant(link.expiresAt))}</p>
         <div class="actions">
-          <Button kind="primary" onClick={onClose}>
+          <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
             {dialog.kept}
           </Button>
         </div>

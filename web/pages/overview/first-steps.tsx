@@ -35,7 +35,7 @@ export function FirstSteps({ accountId, apps }: FirstStepsProps) {
     <Card>
       <Empty title={texts.noApps}>
         <p>{isOwner ? texts.noAppsSays : texts.noAppsForViewers}</p>
-        {isOwner && <Link to={`${pathOfAccount(accountId, 'apps')}?new=app`}>{texts.steps.create.does}</Link>}
+        {isOwner && <Link to={`${pathOfAccount(accountId, 'apps')}?new=daemon`}>{texts.steps.create.does}</Link>}
       </Empty>
     </Card>
   );
@@ -117,8 +117,8 @@ function useSteps(accountId: string, apps: Overview['apps']): readonly Step[] | 
   if (!configuration || isInvited === undefined) return undefined;
   const list = pathOfAccount(accountId, 'apps');
   return [
-    { name: 'create', isDone: apps.total > 0, to: `${list}?new=app` },
-    { name: 'seen', isDone: apps.active + apps.revoked > 0, to: list },
+    { name: 'create', isDone: apps.total > 0, to: `${list}?new=daemon` },
+    { name: 'seen', isDone: apps.active + apps.revoked > 0, to: `${list}?new=daemon` },
     ...(configuration.entitlement === 'enterprise'
       ? [
           {

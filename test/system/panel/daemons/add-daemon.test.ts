@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(answer.status).toBe(204);
   };
   /** The dialog of the question, and its answer. */
-  const answer = (name: 'Leave' | 'Stay here') => press(page.getByRole('button', { name, exact: true }));
+  const answer = (name: 'Close anyway' | 'Go back') => press(page.getByRole('button', { name, exact: true }));
 
   test('from the list to an applied configuration: three stages, and what it takes of a person', async () => {
     await apps();
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(copied).toMatch(/^mst_code_\w{49}$/);
     const code = await copied();
     expect(command).not.toContain(code);
-    expect(await milestones()).toMatch(/Code issued\s+Waiting for the daemon…\s+Configuration applied/);
+    expect(await milestones()).toMatch(/Code issued\s+Waiting for the daemon…\s+Then:\s+Configuration applied/);
 
     const appId = await appIdIn();
     const credential = await enroll(muster, { appId, enrollCode: code });
@@ -94,14 +94,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     const code = await codeIn();
     for (const leave of [() => button('Done').click(), () => page.keyboard.press('Escape')]) {
       await leave();
-      await answer('Stay here');
+      await answer('Go back');
       expect(await codeIn()).toBe(code);
     }
     await press(button('Add another'));
-    await answer('Stay here');
+    await answer('Go back');
     expect(await codeIn()).toBe(code);
     await press(button('Done'));
-    await answer('Leave');
+    await answer('Close anyway');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
@@ -133,7 +133,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const code = await codeIn();
     expect(page.url()).not.toContain('mst_code');
     await press(dialog().locator('.secret').getByRole('button', { name: 'Copy' }));
-    await button('Copied').first().waitFor();
+    await button('Copied: Enrollment code').waitFor();
     await press(button('Add another'));
     await ask('second');
     expect(await appIdIn()).not.toBe(first);
@@ -186,7 +186,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(shown).not.toContain('MUSTER_PUBLIC_DEVICE_URL');
     await page.unroute('**/panel/v1/addresses');
     await press(button('Done'));
-    await answer('Leave');
+    await answer('Close anyway');
   });
 
   test('a new code of an app that is enrolled waits for the next daemon', async () => {

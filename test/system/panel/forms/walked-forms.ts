@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { press } from '../../browser/chromium.ts';
+import { leaveSecret } from '../panel-browser.ts';
 
 /* The forms and dialogs of the panel, with the way to each. */
 
@@ -155,8 +156,8 @@ const keys: readonly WalkedForm[] = [
     shows: /Last used/,
     opens: [/^Create$/],
     // The first button copies the secret, and loses nothing.
-    focus: /^Copy$/,
-    after: (page) => press(page.getByRole('button', { name: 'Done' })),
+    focus: /^Copy: API key$/,
+    after: leaveSecret,
   },
   {
     name: 'a key that expires sooner',

@@ -4,7 +4,7 @@ import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, type Muster } from '../../../support/service/muster.ts';
 import { axe } from '../../browser/axe.ts';
 import { findChromium, NO_CHROMIUM, press } from '../../browser/chromium.ts';
-import { openPage, openWorld, PASSWORD, viewerVisit, type PanelWorld } from '../panel-browser.ts';
+import { leaveSecret, openPage, openWorld, PASSWORD, viewerVisit, type PanelWorld } from '../panel-browser.ts';
 
 /* The page of API keys: a new secret with an overlap, an earlier end, and what a viewer sees of it. */
 
@@ -45,7 +45,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const secret = await dialog().locator('.secret code').first().innerText();
     // A command is kept in the history of the shell.
     expect(await dialog().locator('pre').innerText()).not.toContain(secret.slice(0, 20));
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     return secret;
   }
 
@@ -61,6 +61,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       .poll(() => dialog().innerText())
       .toMatch(/The previous secret works until \w+ \d+, \d{4}, [\d:]+ \S+\./);
     await page.keyboard.press('Escape');
+    await press(dialog().getByRole('button', { name: 'Go back' }));
     const asked = page.waitForEvent('dialog');
     // A reload of playwright's own would wait for one that does not come.
     await page.evaluate('setTimeout(() => location.reload())');

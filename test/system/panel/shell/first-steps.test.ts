@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, createApp, enroll, tenant, type Tenant } from '../../../support/service/muster.ts';
 import { axe } from '../../browser/axe.ts';
 import { findChromium, NO_CHROMIUM, press } from '../../browser/chromium.ts';
-import { openPage, openWorld, type PanelWorld } from '../panel-browser.ts';
+import { leaveSecret, openPage, openWorld, type PanelWorld } from '../panel-browser.ts';
 
 /* An account without apps: the first steps, each ticked by what the service knows. */
 
@@ -43,7 +43,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(names).toEqual(['Create an app', 'Enroll its daemon', 'Set the collector']);
     await press(steps().getByRole('link', { name: 'Invite somebody' }));
     await press(page.getByRole('dialog').getByRole('button', { name: 'Make the link' }));
-    await press(page.getByRole('dialog').getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     await overviewOf(fresh);
     await expect.poll(() => page.getByText('First steps').count()).toBe(0);
     expect(await page.locator('.figure:visible').count()).toBeGreaterThan(2);
@@ -59,7 +59,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => page.locator('main').innerText()).toContain('No apps yet');
     expect(await steps().count()).toBe(0);
     await press(page.locator('.placeholder').getByRole('link', { name: 'Create an app' }));
-    await page.getByRole('dialog').getByLabel('Name').waitFor();
+    await page.getByRole('dialog', { name: 'Add a daemon' }).getByLabel('Name').waitFor();
   });
 
   test('an account with apps has none', async () => {
