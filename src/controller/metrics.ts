@@ -12,7 +12,6 @@ const LOOP_NAMES = [
   'audit-seal',
   'backup-age',
   'files',
-  'fleet-history',
   'format',
   'key-uses',
   'session-uses',

@@ -41,7 +41,6 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'domain base': [
     'domain/records',
     'domain/credentials',
-    'domain/key-validity',
     'domain/keys',
     'domain/fleet',
     'domain/fullness',

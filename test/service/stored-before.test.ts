@@ -253,11 +253,10 @@ const ADDED: Readonly<Record<string, string>> = Object.fromEntries<string>([
     return [`${shape}}`, `${shape},own:{bytes:number,number:number,base:number}}`];
   }),
   [`${CONFIGURATION}}}`, `${CONFIGURATION},keptFrom:number}}`],
-  ['used/* {keys:[[number|string]]}', 'used/* {keys:[[number|string]],calls:[[[number]|number|string]]}'],
 ]);
 
-/** The kinds of records that came since, outside of what an older version reads. */
-const SINCE = /^(?:revision|fleet-history)\//;
+/** A kind of records that came since, outside of what an older version reads. */
+const SINCE = /^revision\//;
 
 /** The keys of a run that stopped do not have these, or not always. */
 const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate(?:-ages)?\/|compaction$|purge\/)/;

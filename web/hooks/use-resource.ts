@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Unreachable } from '../api/client.ts';
 import type { Topic } from '../api/live.ts';
-import { onReachable } from '../api/reachable.ts';
 import { useSession } from '../shell/session.tsx';
 
 /** What a page reads, with the states that it shows. What was read stays in sight while it is read again. */
@@ -79,10 +78,10 @@ export function useResource<T>(
   useEffect(() => {
     if (!(error instanceof Unreachable)) return undefined;
     const timer = setTimeout(reload, AGAIN_MS);
-    const end = onReachable(reload);
+    addEventListener('online', reload);
     return () => {
       clearTimeout(timer);
-      end();
+      removeEventListener('online', reload);
     };
   }, [error, reload, round]);
 

@@ -9,11 +9,9 @@ import { AccountName, useAccountName } from './account-name.tsx';
 import { Finder, KeySheet } from './lazy.tsx';
 import { onKeySheet } from './keys.ts';
 import { Link } from './link.tsx';
-import { Offline } from './offline.tsx';
 import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
 import { pathOfAccount, pathOfOperator, type Route } from './router.ts';
 import { useSession } from './session.tsx';
-import { UserMenu } from './user-menu.tsx';
 
 /* The frame around every page: the navigation, and who is signed in. */
 
@@ -59,7 +57,7 @@ export function Frame({
       >
         {common.skip}
       </a>
-      <header class="topbar">
+      <div class="topbar">
         <Link class="brand" to="/">
           <Mark />
           {common.product}
@@ -74,22 +72,18 @@ export function Frame({
         >
           {common.menu}
         </Button>
-      </header>
+      </div>
       <div class={`sidebar ${isOpen ? 'open' : ''}`} id="navigation">
-        <header>
-          <Link class="brand" to="/">
-            <Mark />
-            {common.product}
-          </Link>
-        </header>
-        <section class="stack" aria-label={navigation.places}>
-          {(accountId !== undefined || me.operator) && (
-            <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
-          )}
-          <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
-            {navigation.find} <kbd>Ctrl K</kbd>
-          </Button>
-        </section>
+        <Link class="brand" to="/">
+          <Mark />
+          {common.product}
+        </Link>
+        {(accountId !== undefined || me.operator) && (
+          <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
+        )}
+        <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
+          {navigation.find} <kbd>Ctrl K</kbd>
+        </Button>
         <nav aria-label={navigation.label}>
           {accountId !== undefined && (
             <ul>
@@ -119,10 +113,9 @@ export function Frame({
             </div>
           )}
         </nav>
-        <UserMenu route={route} />
+        <Foot current={current('me')} />
       </div>
       <main id="content" tabIndex={-1}>
-        <Offline />
         <AccountName value={'accountId' in route ? accountName : undefined}>{children}</AccountName>
       </main>
       {finder && <Finder {...finder} accountId={accountId} onClose={() => setFinder(undefined)} />}
@@ -144,3 +137,18 @@ const AccountButton = ({ name, onPress }: { name: string | undefined; onPress: (
     <Icon name="choose" />
   </button>
 );
+
+function Foot({ current }: { current: 'page' | undefined }) {
+  const { me, signOut } = useSession();
+  return (
+    <div class="foot">
+      <Link to="/me" aria-current={current} class="button quiet">
+        <Icon name="person" />
+        <bdi class="name">{me.name}</bdi>
+      </Link>
+      <Button kind="quiet" icon="out" onClick={signOut}>
+        {navigation.signOut}
+      </Button>
+    </div>
+  );
+}

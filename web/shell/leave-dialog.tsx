@@ -1,19 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
-import { whenLeaving, type Left } from '../address/address.ts';
-import { leaving } from '../text/navigation.ts';
+import { whenLeaving } from '../address/address.ts';
+import { leaving as texts } from '../text/navigation.ts';
 import { Button } from '../ui/controls.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 
-/** Asks before typed work, or a secret that is shown once, is lost with its page or its dialog. */
+/** Asks before a page is left that holds typed work, or a secret that is shown once. */
 export function LeaveDialog() {
-  const [asked, setAsked] = useState<{ readonly leave: () => void; readonly left: Left }>();
+  const [leave, setLeave] = useState<() => void>();
   useEffect(() => {
-    whenLeaving((leave, left) => setAsked({ leave, left }));
-    return () => whenLeaving((leave) => leave());
+    whenLeaving((asked) => setLeave(() => asked));
+    return () => whenLeaving((asked) => asked());
   }, []);
-  if (!asked) return null;
-  const texts = leaving[asked.left];
-  const stay = (): void => setAsked(undefined);
+  if (!leave) return null;
+  const stay = (): void => setLeave(undefined);
   return (
     <Dialog title={texts.title} onClose={stay}>
       <p>{texts.says}</p>
@@ -22,7 +21,7 @@ export function LeaveDialog() {
           kind="danger"
           onClick={() => {
             stay();
-            asked.leave();
+            leave();
           }}
         >
           {texts.leave}

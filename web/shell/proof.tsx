@@ -12,7 +12,6 @@ import { HiddenLogin } from '../ui/new-password.tsx';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
 import { listenForProof } from './proved-channel.ts';
-import { needed } from '../ui/tried.ts';
 
 /** Asks for a proof of the person whenever the service wants one. What was begun waits for it. */
 export function ProofDialogs({ me }: { me: Me }) {
@@ -98,14 +97,13 @@ function ByPassword({ me, onProved }: ProofProps) {
         type="password"
         value={password}
         onValue={setPassword}
-        missing={needed(password)}
         autocomplete="current-password"
         autofocus
         maxLength={512}
       />
       <Problem error={error} />
       <div>
-        <Button type="submit" kind="primary" busy={busy}>
+        <Button type="submit" kind="primary" busy={busy} disabled={password === ''}>
           {texts.confirm}
         </Button>
       </div>

@@ -1,5 +1,3 @@
-import { formatCount } from './format.ts';
-
 /* Texts of the page of the configuration. */
 
 export const configuration = {
@@ -23,7 +21,7 @@ export const configuration = {
   pasted:
     'This has the form of OTEL_EXPORTER_OTLP_HEADERS, name=value and percent-encoded. Daemons would send it as it stands, which collectors refuse.',
   severalPasted: (count: number) =>
-    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${formatCount(count)} headers. One can be stored: leave the others out.`,
+    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${count} headers. One can be stored: leave the others out.`,
   useDecoded: 'Use the decoded value',
   evidence: 'Evidence of detections',
   evidenceHint:
@@ -42,7 +40,7 @@ export const configuration = {
     devices: (count: number) =>
       count === 1
         ? '1 active cloud daemon picks it up at its next poll.'
-        : `${formatCount(count)} active cloud daemons pick it up at their next polls.`,
+        : `${count} active cloud daemons pick it up at their next polls.`,
     save: 'Save',
     before: 'Before',
     after: 'After',
@@ -64,7 +62,7 @@ export const configuration = {
   rollout: 'Rollout',
   revision: (revision: number) => (revision === 0 ? 'Nothing was stored yet.' : `Revision ${revision}`),
   changed: 'Changed',
-  parts: { applied: 'Applied', failed: 'Failed', unhealthy: 'Unhealthy', pending: 'Pending', stale: 'Silent' },
+  parts: { applied: 'Applied', failed: 'Failed', pending: 'Pending', stale: 'Silent' },
   noDevices: 'No active cloud daemon takes a configuration.',
   failures: 'Failures by what the daemons said',
   failureColumns: { error: 'What was said', devices: 'Daemons' },
@@ -83,7 +81,6 @@ export const configuration = {
       at: 'Stored',
       by: 'By',
       endpoint: 'Endpoint',
-      evidence: 'Evidence',
       rollout: 'Rollout',
       actions: 'Actions',
     },
@@ -139,7 +136,6 @@ export const collectorTest = {
     'not-reached': 'Not reached',
     'tls-fault': 'TLS failed',
     'not-allowed': 'Not tried',
-    withdrawn: 'Ended early',
   },
   revision: (revision: number) => `Revision ${revision}.`,
   status: (status: number) => `The collector answered with the status ${status}.`,
@@ -150,6 +146,5 @@ export const collectorTest = {
     'no-answer': 'No answer came within 5 seconds.',
     'connection-broken': 'The connection broke before an answer.',
   },
-  withdrawn: 'The configuration was purged or changed during the test.',
   notAllowed: 'Muster calls no internal addresses. Your operator can allow them with MUSTER_EGRESS_ALLOW.',
 };

@@ -34,7 +34,6 @@ interface NewPasswordProps {
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly fault: string | undefined;
-  readonly missing: string | undefined;
 }
 
 /**

@@ -97,9 +97,8 @@ export function Shown<T>({
   children: (data: T) => ComponentChildren;
 }) {
   const { data, error, reload } = of;
-  // The banner over the page says that the service is away, and this is read again by itself.
   if (data === undefined)
-    return error === undefined || error instanceof Unreachable ? (
+    return error === undefined ? (
       (pending ?? <Loading lines={lines ?? 6} />)
     ) : (
       <Failed error={error} onRetry={reload} />
@@ -114,6 +113,12 @@ export function Shown<T>({
             </Button>
           </div>
         </Problem>
+      )}
+      {error instanceof Unreachable && (
+        <div class="note warn" role="status">
+          <Icon name="warn" />
+          <p>{common.offline}</p>
+        </div>
       )}
       {children(data)}
     </>

@@ -11,15 +11,12 @@ export const listedBody = (key: ListedApiKey) => ({
   ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
   ...(key.createdByName !== undefined && { createdByName: key.createdByName }),
   lastUsedAt: instantOrNull(key.lastUsedAt),
-  calls7d: key.calls7d,
 });
-const keyBody = ({ keyId, name, createdAt, expiresAt, access, allowedCidrs }: ApiKey) => ({
+const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
   keyId,
   name,
   createdAt: dateTime(createdAt),
   expiresAt: instantOrNull(expiresAt),
-  access,
-  allowedCidrs: [...allowedCidrs],
 });
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
@@ -28,11 +25,13 @@ export const createApiKey = handle(operations.createApiKey)(async (
   { origin, accountId, body, idempotency },
   { apiKeys },
 ) => {
-  const wanted = { ...body, expiresAt: body.expiresAt ?? undefined };
+  const { name } = body;
+  const wanted = { name, expiresAt: body.expiresAt ?? undefined };
   const created = await apiKeys.create(origin, accountId, wanted, idempotency);
+  const { keyId, createdAt, expiresAt } = keyBody(created);
   return {
     status: 201,
-    body: { ...keyBody(created), apiKey: created.apiKey.reveal() },
+    body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt, expiresAt },
     headers: created.replayed ? REPLAYED : [],
   };
 });
@@ -65,7 +64,7 @@ export const rotateApiKey = handle(operations.rotateApiKey)(async (
 export const changeApiKey = handle(operations.changeApiKey)(
   async ({ origin, accountId, keyId, body }, { apiKeys }) => ({
     status: 200,
-    body: listedBody(await apiKeys.change(origin, accountId, { keyId, ...body })),
+    body: listedBody(await apiKeys.endEarlier(origin, accountId, { keyId, expiresAt: body.expiresAt })),
   }),
 );
 

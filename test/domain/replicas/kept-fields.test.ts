@@ -41,7 +41,6 @@ const WRITTEN_AGAIN = [
   'd/a/*/seen',
   'd/a/*/tally',
   'd/keys',
-  'fleet-history/*/*',
   'life/*/*/*',
   'metered',
   'refused/*/*',

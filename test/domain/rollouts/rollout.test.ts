@@ -239,10 +239,8 @@ onEachStore('the leader’s totals', (stores) => {
     const metrics = createMetrics('test');
     ({ registry } = metrics);
     const accountRollouts = { counted: (rollouts: CountedRollouts | undefined) => void (counted = rollouts) };
-    const fleetHistory = { due: () => undefined, counted: () => expect.unreachable('nothing was due') };
     const config = { pollIntervalSeconds: 60, metricsAccounts: true };
-    const deps = { store, fleet: { memory }, clock, metrics, accountRollouts, fleetHistory, ...config };
-    loop = rolloutReconciler(deps, term);
+    loop = rolloutReconciler({ store, fleet: { memory }, clock, metrics, accountRollouts, ...config }, term);
   });
   afterEach(() => store[Symbol.asyncDispose]());
 

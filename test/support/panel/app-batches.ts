@@ -75,14 +75,11 @@ export class BatchWorld implements AsyncDisposable {
     return outcomes.map(({ appId = '' }) => appId);
   }
 
-  async apps(): Promise<readonly { appId: string; name: string; status: string }[]> {
+  async apps(): Promise<readonly { appId: string; name: string; status: string; openCodes: number }[]> {
     const { body } = await ask(this.panel, this.owner, `/accounts/${this.accountId}/apps`);
-    return z.array(z.object({ appId: z.string(), name: z.string(), status: z.string() })).parse(body['apps']);
-  }
-
-  async openCodes(appId: string): Promise<unknown> {
-    const { body } = await ask(this.panel, this.owner, `/accounts/${this.accountId}/apps/${appId}`);
-    return body['openCodes'];
+    return z
+      .array(z.object({ appId: z.string(), name: z.string(), status: z.string(), openCodes: z.number() }))
+      .parse(body['apps']);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

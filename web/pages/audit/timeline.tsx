@@ -5,7 +5,6 @@ import { common } from '../../text/common.ts';
 import { Named } from '../../ui/actor.tsx';
 import { Button } from '../../ui/controls.tsx';
 import { Time } from '../../ui/page.tsx';
-import { Words } from '../../ui/words.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 
 interface TimelineProps {
@@ -78,13 +77,10 @@ const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
 /** One entry in words. */
 export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: string | undefined }) {
   const { at, actor, actorName, action, target, targetName, detail } = entry;
-  const told = Object.entries(detail).filter(
-    ([name, value]) => !OF_TARGETS.has(name) && texts.said[name]?.(value) !== '',
-  );
+  const told = Object.entries(detail).filter(([name]) => !OF_TARGETS.has(name));
+  const isAccount = target === undefined || target.startsWith('account:') || target === actor;
   // A daemon is its app.
-  const isItself = target === actor.replace(/^device:/, 'app:');
-  // The page is the account's.
-  const isSaid = isItself || target === undefined || target.startsWith('account:');
+  const isItself = isAccount || target === actor.replace(/^device:/, 'app:');
   return (
     <li>
       <span class="quiet">
@@ -93,7 +89,7 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
       <div>
         <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
         {texts.actions[action] ?? action}{' '}
-        {!isSaid && <Named of={target} name={targetName} accountId={accountId} isSaid />}
+        {!isItself && <Named of={target} name={targetName} accountId={accountId} isSaid />}
         {told.length > 0 && (
           <div class="quiet small">
             {told.map(([name, value], index) => (
@@ -111,14 +107,12 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
 
 /** A detail as people say it: `evidenceLevel: full` is "evidence level full", `enabled: false` is "not enabled". */
 function inWords(name: string, value: unknown) {
-  const said = texts.said[name];
-  if (said) return said(value);
   const words = texts.fields[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   if (value === true) return words;
   if (value === false) return `${texts.not} ${words}`;
   return (
     <>
-      {words} <Words>{String(value)}</Words>
+      {words} <bdi>{String(value)}</bdi>
     </>
   );
 }

@@ -4,13 +4,9 @@ import { account, type Configuration, type ConfigurationRevision } from '../../a
 import { useResource } from '../../hooks/use-resource.ts';
 import { audit } from '../../text/audit.ts';
 import { configuration } from '../../text/configuration.ts';
-import { formatCount } from '../../text/format.ts';
 import { Badge, Button, Select } from '../../ui/controls.tsx';
-import { Copied } from '../../ui/copied.tsx';
-import { isBlank } from '../../../src/text/shown-name.ts';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
-import { inNumericOrder } from '../../ui/table-order.ts';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Differences } from './differences.tsx';
 import { RestoreDialog } from './restore.tsx';
@@ -41,17 +37,15 @@ export function Revisions({ accountId, stored, isOwner, onRestored }: RevisionsP
               <p>{texts.none}</p>
             ) : (
               <>
-                <div class="short-names">
-                  <List
-                    revisions={revisions}
-                    current={stored.revision}
-                    onRestore={
-                      isOwner && stored.entitlement === 'enterprise'
-                        ? (revision) => setAsked({ revision, now: stored })
-                        : undefined
-                    }
-                  />
-                </div>
+                <List
+                  revisions={revisions}
+                  current={stored.revision}
+                  onRestore={
+                    isOwner && stored.entitlement === 'enterprise'
+                      ? (revision) => setAsked({ revision, now: stored })
+                      : undefined
+                  }
+                />
                 {revisions.length > 1 && <Comparison revisions={revisions} />}
               </>
             )
@@ -103,42 +97,25 @@ function List({ revisions, current, onRestore }: ListProps) {
       caption={texts.table}
       rows={revisions}
       idOf={({ revision }) => String(revision)}
-      orderIn="sort"
-      keptAs="revisions"
       columns={[
         {
           name: columns.revision,
           names: true,
-          by: ({ revision }) => revision,
           cell: ({ revision, restores }) => (
-            <span class="row tight">
-              {formatCount(revision)} {revision === current && <Badge tone="good">{texts.current}</Badge>}
+            <>
+              {revision} {revision === current && <Badge tone="good">{texts.current}</Badge>}
               {restores !== null && <span class="quiet small"> {texts.restored(restores)}</span>}
-            </span>
+            </>
           ),
         },
-        { name: columns.at, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
-        {
-          name: columns.by,
-          by: ({ by: { id, name } }) => inNumericOrder(name || id),
-          cell: ({ by }) => <Author by={by} />,
-        },
+        { name: columns.at, cell: ({ at }) => <Time at={at} /> },
+        { name: columns.by, cell: ({ by }) => <Author by={by} /> },
         {
           name: columns.endpoint,
-          by: ({ endpoint }) => endpoint || null,
-          cell: ({ endpoint }) => <Name otherwise={configuration.dialog.none}>{endpoint}</Name>,
+          cell: ({ endpoint }) => <bdi class="mono">{endpoint || configuration.dialog.none}</bdi>,
         },
-        {
-          name: columns.evidence,
-          atFirst: false,
-          by: ({ evidenceLevel }) => evidenceLevel,
-          cell: ({ evidenceLevel }) => evidenceLevel,
-        },
-        {
-          name: columns.rollout,
-          by: ({ rollout }) => rollout && rollout.applied,
-          cell: ({ rollout }) => <Name>{rolloutText(rollout)}</Name>,
-        },
+        { name: configuration.evidence, cell: ({ evidenceLevel }) => evidenceLevel },
+        { name: columns.rollout, cell: ({ rollout }) => rolloutText(rollout) },
         ...restoring,
       ]}
     />
@@ -149,9 +126,9 @@ function List({ revisions, current, onRestore }: ListProps) {
 function Author({ by: { kind, id, name } }: Pick<ConfigurationRevision, 'by'>) {
   const says = kind === 'user' && name !== '' ? '' : `${audit.actors[kind]} `;
   return (
-    <span class="row tight" title={id}>
+    <span title={id}>
       {says}
-      {isBlank(name) ? <Copied text={id} /> : <Name>{name}</Name>}
+      <Name otherwise={id}>{name}</Name>
     </span>
   );
 }
@@ -159,9 +136,7 @@ function Author({ by: { kind, id, name } }: Pick<ConfigurationRevision, 'by'>) {
 function rolloutText(rollout: ConfigurationRevision['rollout']): string {
   if (rollout === null) return texts.rolloutUnknown;
   const states = ['applied', 'failed', 'pending', 'stale'] as const;
-  const told = states
-    .filter((state) => rollout[state] > 0)
-    .map((state) => `${formatCount(rollout[state])} ${texts.counts[state]}`);
+  const told = states.filter((state) => rollout[state] > 0).map((state) => `${rollout[state]} ${texts.counts[state]}`);
   return told.length === 0 ? texts.noDaemons : told.join(', ');
 }
 
@@ -175,7 +150,7 @@ function Comparison({ revisions }: Pick<ListProps, 'revisions'>) {
   if (!from || !to) return null;
   const options = revisions.map(({ revision }) => [String(revision), texts.named(revision)] as const);
   return (
-    <div class="stack short-names" role="group" aria-label={texts.compare}>
+    <div class="stack" role="group" aria-label={texts.compare}>
       <h3>{texts.compare}</h3>
       <div class="row">
         <Select

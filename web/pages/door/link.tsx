@@ -9,7 +9,6 @@ import { Form } from '../../ui/form.tsx';
 import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
-import { needed } from '../../ui/tried.ts';
 
 const texts = door.link;
 
@@ -105,6 +104,9 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
   const [password, setPassword] = useState('');
   const { needsLogin, needsPassword } = link;
   const fault = useNewPasswordFault(password, { login, name });
+  const isWhole =
+    (!needsLogin || (name.trim() !== '' && login.trim() !== '')) &&
+    (!needsPassword || (password !== '' && fault === undefined));
   const { busy, error, run } = useAction(async () => {
     const { accountId } = await links.accept({
       token,
@@ -114,7 +116,7 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
     location.replace(accountId === undefined ? '/' : `/accounts/${accountId}`);
   });
   return (
-    <Form unsaved={false} onSend={run}>
+    <Form ready={isWhole} unsaved={false} onSend={run}>
       {needsLogin ? (
         <NewUserFields name={name} onName={setName} login={login} onLogin={setLogin} />
       ) : (
@@ -127,11 +129,10 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
           value={password}
           onValue={setPassword}
           fault={fault}
-          missing={needed(password)}
         />
       )}
       <Problem error={error} />
-      <Button type="submit" kind="primary" busy={busy}>
+      <Button type="submit" kind="primary" busy={busy} disabled={!isWhole}>
         {link.kind === 'invitation' ? texts.accept : texts.enter}
       </Button>
     </Form>
@@ -152,7 +153,6 @@ const NewUserFields = ({ name, onName, login, onLogin }: NewUserProps) => (
       hint={texts.nameHint}
       value={name}
       onValue={onName}
-      missing={needed(name)}
       autocomplete="name"
       maxLength={200}
       required
@@ -163,7 +163,6 @@ const NewUserFields = ({ name, onName, login, onLogin }: NewUserProps) => (
       hint={texts.loginHint}
       value={login}
       onValue={onLogin}
-      missing={needed(login)}
       autocomplete="username"
       spellcheck={false}
       maxLength={254}

@@ -10,7 +10,6 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
-import { needed } from '../../ui/tried.ts';
 
 interface PasskeyListProps {
   readonly list: readonly Passkey[];
@@ -88,19 +87,18 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
     onAdded();
   });
   return (
-    <Form unsaved={false} onSend={run}>
+    <Form ready={name.trim() !== ''} unsaved={false} onSend={run}>
       <TextField
         label={texts.passkeyName}
         hint={texts.passkeyNameHint}
         value={name}
         onValue={setName}
-        missing={needed(name)}
         maxLength={200}
         autocomplete="off"
       />
       <Problem error={error} />
       <div>
-        <Button type="submit" icon="keys" busy={busy}>
+        <Button type="submit" icon="keys" busy={busy} disabled={name.trim() === ''}>
           {texts.addPasskey}
         </Button>
       </div>

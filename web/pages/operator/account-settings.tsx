@@ -15,7 +15,6 @@ import { Form } from '../../ui/form.tsx';
 import { Card, Name, Page } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Consents } from './consents.tsx';
-import { changed, needed } from '../../ui/tried.ts';
 
 /** What an operator changes of an account. */
 export function AccountSettingsPage({ accountId }: PageProps) {
@@ -79,14 +78,7 @@ function Fields({ data, onChanged }: PartProps) {
   return (
     <Card title={texts.form}>
       <Form unsaved={isChanged} onSend={run}>
-        <TextField
-          label={accounts.name}
-          value={name}
-          onValue={setName}
-          missing={needed(name) ?? changed(isChanged)}
-          maxLength={400}
-          autocomplete="off"
-        />
+        <TextField label={accounts.name} value={name} onValue={setName} maxLength={400} autocomplete="off" />
         <Select
           label={accounts.entitlement}
           hint={data.entitlement === 'enterprise' && entitlement === 'standard' ? texts.lessSays : undefined}
@@ -96,7 +88,7 @@ function Fields({ data, onChanged }: PartProps) {
         />
         <Problem error={error} />
         <div>
-          <Button type="submit" kind="primary" busy={busy}>
+          <Button type="submit" kind="primary" busy={busy} disabled={!isChanged || name.trim() === ''}>
             {texts.save}
           </Button>
         </div>
@@ -121,17 +113,10 @@ function Quota({ data, onChanged }: PartProps) {
     <Card title={texts.quota}>
       <Form unsaved={quota !== String(data.quotaMb)} onSend={() => run(Number(quota))}>
         <p>{texts.quotaLead(formatCount(Math.ceil(data.storedBytes / MIB)))}</p>
-        <TextField
-          label={texts.quotaField}
-          missing={isQuota(quota) ? changed(Number(quota) !== data.quotaMb) : texts.quotaMissing}
-          maxLength={7}
-          value={quota}
-          onValue={setQuota}
-          autocomplete="off"
-        />
+        <TextField label={texts.quotaField} maxLength={7} value={quota} onValue={setQuota} autocomplete="off" />
         <Problem error={error} />
         <div class="row">
-          <Button type="submit" busy={busy}>
+          <Button type="submit" busy={busy} disabled={!isQuota(quota) || Number(quota) === data.quotaMb}>
             {texts.save}
           </Button>
           <Button busy={busy} onClick={() => run(null)}>
@@ -207,13 +192,12 @@ function Adoption({ data, onChanged }: PartProps) {
           maxLength={507}
           value={resource}
           onValue={setResource}
-          missing={needed(resource)}
           spellcheck={false}
           autocomplete="off"
         />
         <Problem error={error} />
         <div class="row">
-          <Button type="submit" busy={busy}>
+          <Button type="submit" busy={busy} disabled={resource.trim() === ''}>
             {texts.allow}
           </Button>
           {(data.adoptableBy ?? data.releasedBy) !== undefined && (

@@ -16,7 +16,6 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
-import { needed } from '../../ui/tried.ts';
 
 const PAGE = 200;
 const SEARCH = { q: anyText(200) };
@@ -65,7 +64,7 @@ export function AccountsPage() {
                 <p class="quiet">{texts.emptySays}</p>
               </Empty>
             ) : (
-              <AccountTable accounts={list} isWhole={place === undefined && next === undefined} />
+              <AccountTable accounts={list} />
             )}
             <Pager places={places} next={next} />
           </Card>
@@ -76,7 +75,7 @@ export function AccountsPage() {
   );
 }
 
-function AccountTable({ accounts, isWhole }: { accounts: readonly Account[]; isWhole: boolean }) {
+function AccountTable({ accounts }: { accounts: readonly Account[] }) {
   const { columns } = texts;
   return (
     <Table
@@ -84,9 +83,7 @@ function AccountTable({ accounts, isWhole }: { accounts: readonly Account[]; isW
       rows={accounts}
       idOf={({ accountId }) => accountId}
       orderIn="sort"
-      isPart={!isWhole}
       long={accounts.length > 60}
-      keptAs="accounts"
       columns={[
         {
           name: columns.name,
@@ -98,7 +95,7 @@ function AccountTable({ accounts, isWhole }: { accounts: readonly Account[]; isW
             </Link>
           ),
         },
-        { name: columns.id, by: ({ accountId }) => accountId, cell: ({ accountId }) => <code>{accountId}</code> },
+        { name: columns.id, cell: ({ accountId }) => <code>{accountId}</code> },
         {
           name: columns.entitlement,
           by: ({ entitlement }) => entitlement,
@@ -106,7 +103,6 @@ function AccountTable({ accounts, isWhole }: { accounts: readonly Account[]; isW
         },
         {
           name: columns.state,
-          by: ({ disabled, managedBy }) => Number(disabled) * 2 + Number(managedBy !== undefined),
           cell: ({ disabled, managedBy }) => (
             <span class="row">
               <Badge tone={disabled ? 'bad' : 'good'}>{disabled ? texts.disabled : texts.active}</Badge>
@@ -199,7 +195,6 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           hint={texts.nameHint}
           value={name}
           onValue={setName}
-          missing={needed(name)}
           maxLength={400}
           required
           autofocus
@@ -213,7 +208,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           onValue={setEntitlement}
           disabled={isSent}
         />
-        <FormEnd error={error} busy={busy} onCancel={onClose}>
+        <FormEnd error={error} busy={busy} disabled={name.trim() === ''} onCancel={onClose}>
           {texts.create}
         </FormEnd>
       </Form>

@@ -15,7 +15,6 @@ import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
-import { needed } from '../../ui/tried.ts';
 
 const PAGE = 100;
 
@@ -39,12 +38,7 @@ export function Consents({ accountId }: { accountId: string }) {
               {apps.length === 0 && place === undefined ? (
                 <p>{texts.noApps}</p>
               ) : (
-                <ConsentTable
-                  accountId={accountId}
-                  apps={apps}
-                  isWhole={place === undefined && next === undefined}
-                  onChange={setChanged}
-                />
+                <ConsentTable accountId={accountId} apps={apps} onChange={setChanged} />
               )}
               <Pager places={places} next={next} />
             </>
@@ -68,11 +62,10 @@ const nameOf = ({ appId, name }: ConsentedApp): string => (isBlank(name) ? appId
 interface ConsentTableProps {
   readonly accountId: string;
   readonly apps: readonly ConsentedApp[];
-  readonly isWhole: boolean;
   readonly onChange: (app: ConsentedApp) => void;
 }
 
-function ConsentTable({ accountId, apps, isWhole, onChange }: ConsentTableProps) {
+function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
   const { appColumns: columns } = texts;
   return (
     <Table
@@ -80,9 +73,7 @@ function ConsentTable({ accountId, apps, isWhole, onChange }: ConsentTableProps)
       rows={apps}
       idOf={({ appId }) => appId}
       orderIn="sort"
-      isPart={!isWhole}
       long={apps.length > 60}
-      keptAs="consents"
       columns={[
         {
           name: columns.app,
@@ -95,21 +86,9 @@ function ConsentTable({ accountId, apps, isWhole, onChange }: ConsentTableProps)
           ),
         },
         { name: columns.status, by: ({ status }) => status, cell: ({ status }) => <Badge>{status}</Badge> },
-        {
-          name: columns.adoptable,
-          by: ({ adoptableBy }) => adoptableBy ?? null,
-          cell: ({ adoptableBy = '' }) => <Name>{adoptableBy}</Name>,
-        },
-        {
-          name: columns.until,
-          by: ({ adoptableUntil }) => adoptableUntil ?? null,
-          cell: ({ adoptableUntil }) => adoptableUntil && <Time at={adoptableUntil} />,
-        },
-        {
-          name: columns.managed,
-          by: ({ managedBy }) => managedBy ?? null,
-          cell: ({ managedBy = '' }) => <Name>{managedBy}</Name>,
-        },
+        { name: columns.adoptable, cell: ({ adoptableBy = '' }) => <Name>{adoptableBy}</Name> },
+        { name: columns.until, cell: ({ adoptableUntil }) => adoptableUntil && <Time at={adoptableUntil} /> },
+        { name: columns.managed, cell: ({ managedBy = '' }) => <Name>{managedBy}</Name> },
         {
           name: columns.actions,
           unseen: true,
@@ -151,7 +130,6 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
           label={texts.appField}
           value={resource}
           onValue={setResource}
-          missing={needed(resource)}
           spellcheck={false}
           autocomplete="off"
           maxLength={507}
@@ -165,7 +143,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
               {texts.withdraw}
             </Button>
           )}
-          <Button type="submit" kind="primary" busy={busy}>
+          <Button type="submit" kind="primary" busy={busy} disabled={resource.trim() === ''}>
             {texts.allow}
           </Button>
         </div>

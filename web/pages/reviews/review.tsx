@@ -9,9 +9,9 @@ import { Badge, Button, TextArea } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Name, Time } from '../../ui/page.tsx';
-import { SeverityBadge } from '../../ui/severity.tsx';
-import { Words } from '../../ui/words.tsx';
 import type { Status } from './order.ts';
+
+const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
 
 interface ReviewProps {
   readonly accountId: string;
@@ -40,9 +40,11 @@ export function Review({ accountId, entry, isChosen, position, size, onFocus, on
     >
       <div class="row between">
         <span class="row">
-          <SeverityBadge severity={severity} />
+          <Badge tone={TONES[severity]} icon="warn">
+            {texts.severities[severity]}
+          </Badge>
           <strong>
-            <Name>{rule}</Name>
+            <bdi class="name">{rule}</bdi>
           </strong>
           {status !== 'open' && <Badge>{texts.statuses[status]}</Badge>}
         </span>
@@ -63,7 +65,7 @@ export function Review({ accountId, entry, isChosen, position, size, onFocus, on
       )}
       {note !== undefined && (
         <p>
-          {texts.note}: <Words>{note}</Words>
+          {texts.note}: <bdi>{note}</bdi>
         </p>
       )}
       {onDecide && (

@@ -20,10 +20,10 @@ export const listNewestServiceAudit = handle(operations.listNewestServiceAudit)(
 /** A page on a screen is no export: what leaves the service as a whole is told by the audit, a look is not. */
 async function newestOf(
   accountId: string,
-  { query, chargeChange }: Pick<PanelRequest<unknown, AuditQuestion>, 'query' | 'chargeChange'>,
+  { query }: Pick<PanelRequest<unknown, AuditQuestion>, 'query'>,
   { newestAudit }: PanelServices,
 ) {
-  const { items, next } = await newestAudit.list(accountId, query, chargeChange);
+  const { items, next } = await newestAudit.list(accountId, query);
   return {
     status: 200,
     body: { entries: items.map((entry) => entryBody(accountId, entry)), ...(next !== undefined && { next }) },

@@ -1,6 +1,0 @@
-/* Texts of every table. */
-
-export const columnsMenu = {
-  columns: 'Columns',
-  reset: 'Reset',
-};
