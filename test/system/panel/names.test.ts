@@ -48,6 +48,13 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(visited.faults).toEqual([]);
   });
 
+  test('an actor without a name is its id, and never the name of the account that it changed', async () => {
+    await at('/audit?group=otel.', /set the configuration/);
+    const entries = page.locator('.timeline li').filter({ hasText: 'set the configuration' });
+    expect(await entries.first().innerText()).toMatch(/API key [a-z0-9]{12,}\s[^]*set the configuration/);
+    expect(await timeline()).not.toContain('Acme Production');
+  });
+
   test('an id is copied when its chip is pressed, or says that it cannot be', async () => {
     await at('/keys', /otto/);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -78,9 +78,10 @@ const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
 export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: string | undefined }) {
   const { at, actor, actorName, action, target, targetName, detail } = entry;
   const told = Object.entries(detail).filter(([name]) => !OF_TARGETS.has(name));
-  const isAccount = target === undefined || target.startsWith('account:') || target === actor;
   // A daemon is its app.
-  const isItself = isAccount || target === actor.replace(/^device:/, 'app:');
+  const isItself = target === actor.replace(/^device:/, 'app:');
+  // The page is the account's.
+  const isSaid = isItself || target === undefined || target.startsWith('account:');
   return (
     <li>
       <span class="quiet">
@@ -89,7 +90,7 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
       <div>
         <Named of={actor} name={actorName ?? (isItself ? targetName : undefined)} accountId={accountId} />{' '}
         {texts.actions[action] ?? action}{' '}
-        {!isItself && <Named of={target} name={targetName} accountId={accountId} isSaid />}
+        {!isSaid && <Named of={target} name={targetName} accountId={accountId} isSaid />}
         {told.length > 0 && (
           <div class="quiet small">
             {told.map(([name, value], index) => (
