@@ -16,6 +16,11 @@ import type { CompactionRecord } from '../records/store-records.ts';
  * this; a secret that is purged right after a compaction is still gone within a minute (O10).
  */
 const COMPACT_EVERY_MS = 50_000;
+/**
+ * The embedded store has one user, and builds its file anew in a time that grows with the file. It rests this many times
+ * as long, at most `COMPACT_EVERY_MS`: a store of usual size forgets a second purge in the next round.
+ */
+const EMBEDDED_REST = 19;
 /** Without a purge, this much of the history is kept at least, for watches that resume and listings of a revision. */
 const HISTORY_KEPT_MS = 300_000;
 
@@ -57,6 +62,8 @@ export function createCompactionSchedule(
   let seen: Seen | undefined;
   /** When this leader last compacted, also where the record could not be written. */
   let compactedAt = Number.NEGATIVE_INFINITY;
+  let pauseMs = store.backend === 'etcd' ? COMPACT_EVERY_MS : 0;
+  let dueAt = 0;
 
   async function readLast(): Promise<Versioned<CompactionRecord> | undefined> {
     const entry = await store.get(KEYS.compaction());
@@ -68,12 +75,12 @@ export function createCompactionSchedule(
 
   function isDue(last: Versioned<CompactionRecord> | undefined, purged: boolean): boolean {
     const now = clock.monotonic();
-    if (now - compactedAt < COMPACT_EVERY_MS) return false;
+    if (now - compactedAt < pauseMs) return false;
     const periodic = store.backend === 'etcd';
     if (!last) return purged || periodic;
     const seenForMs = now - (seen?.since ?? now);
     // The clock of the former leader may be wrong: ahead, it must not delay a purge; behind, it must not cost history.
-    if (purged) return Math.max(seenForMs, clock.now() - last.record.at) >= COMPACT_EVERY_MS;
+    if (purged) return Math.max(seenForMs, clock.now() - last.record.at) >= pauseMs;
     return periodic && seenForMs >= HISTORY_KEPT_MS;
   }
 
@@ -81,10 +88,12 @@ export function createCompactionSchedule(
     async due(purged, now) {
       const last = await readLast();
       if (!isDue(last, purged)) return undefined;
+      dueAt = clock.monotonic();
       return { to: purged ? now : last && Math.min(last.record.revision, now) };
     },
     async done(now) {
       compactedAt = clock.monotonic();
+      if (store.backend !== 'etcd') pauseMs = Math.min(COMPACT_EVERY_MS, EMBEDDED_REST * (compactedAt - dueAt));
       const result = await store.commit({
         expect: [expectAsFound(KEYS.compaction(), seen?.read), ...fence],
         write: [put(KEYS.compaction(), { at: clock.now(), revision: now })],

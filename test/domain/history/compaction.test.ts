@@ -289,3 +289,30 @@ test('an embedded store counts no purge as gone that a retained revision keeps',
   await using opened = await openSqliteStore(':memory:');
   await expectCountedLater(opened, new FakeClock());
 });
+
+test('an embedded store forgets a second purge in the next round, as its compaction took no time', async () => {
+  await using opened = await openSqliteStore(':memory:');
+  const clock = new FakeClock();
+  const one = replica(opened, clock);
+  for (let turn = 0; turn < 3; turn += 1) {
+    const secret = await purge(opened);
+    expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
+    expect([await isKept(opened, secret), await notes(opened)]).toEqual([false, 0]);
+  }
+});
+
+test.each([
+  [1000, 20_000, 'it rests 19 times as long, and the rounds come every 5 s'],
+  [60_000, 50_000, 'but no longer than an etcd does'],
+])('an embedded store that compacts for %i ms compacts again after %i ms: %s', async (tookMs, restedMs) => {
+  await using opened = await openSqliteStore(':memory:');
+  const clock = new FakeClock();
+  const one = replica(opened, clock);
+  await purge(opened);
+  one.store.intercept('compact', 'before', async () => clock.advance(tookMs));
+  expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
+  const secret = await purge(opened);
+  expect(sum(await pass(clock, restedMs - LOOK_MS, [one]))).toBe(0);
+  expect(sum(await pass(clock, LOOK_MS, [one]))).toBe(1);
+  expect(await isKept(opened, secret)).toBe(false);
+});

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
-import { call, enroll, poll, type Muster } from '../../support/service/muster.ts';
+import { call, enroll, OPERATOR_TOKEN, poll, type Muster } from '../../support/service/muster.ts';
 import { auditOf } from '../../support/service/daemon.ts';
 import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
 import { atPanel, openPage, operatorVisit, signInByPassword, openWorld, type PanelWorld } from './panel-browser.ts';
@@ -134,6 +134,10 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().count()).toBe(0);
     const stored = await call(`${muster.api}/v1/otel-config`, { token: account.apiKey });
     expect(stored.body).toMatchObject({ endpoint: 'https://other.example.com', authHeaderSet: true });
+    // The header that was replaced is forgotten first: the purge comes right after another compaction.
+    await expect
+      .poll(async () => (await call(`${muster.ops}/metrics`, { token: OPERATOR_TOKEN })).text)
+      .toMatch(/muster_compactions_total\{[^}]*result="done"[^}]*\} [1-9]/);
     await press(button('Purge'));
     await dialog().getByRole('textbox').fill('purge');
     await press(dialog().getByRole('button', { name: 'Purge' }));
