@@ -1,19 +1,31 @@
-import { request as overHttp, type Agent, type IncomingMessage } from 'node:http';
+import { request as overHttp, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as overTls, type RequestOptions } from 'node:https';
 import { Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 
 /** Statuses of a response that never has a body (WHATWG fetch, null body status). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** The parts of a request that Node's own client decides, and its `fetch` does not let be decided. */
-type Choice = RequestOptions & { readonly agent: Agent };
+type Choice = RequestOptions & {
+  readonly agent: Agent;
+  /**
+   * Called once the connection is made, TLS included, and before a byte of the request is sent. The agent keeps no
+   * connection: one that is used again is never made.
+   */
+  readonly beforeSending?: () => Promise<void>;
+};
 
 /**
  * A request as `fetch` makes it, by Node's own HTTP client: over an agent, and with certificates, of the caller's
  * choice. No redirect is followed: it is the answer, or, where the caller says `error`, a failure.
- * @throws TypeError `fetch failed` with the cause, as `fetch` does; the reason of the signal
+ * @throws TypeError `fetch failed` with the cause, as `fetch` does; the reason of the signal; what `beforeSending`
+ *   throws, and then nothing is sent
  */
-export async function fetchBy(choice: Choice, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+export async function fetchBy(
+  { beforeSending, ...choice }: Choice,
+  ...[input, init]: Parameters<typeof fetch>
+): Promise<Response> {
   const asked = new Request(input, { ...init, signal: null });
   const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
   const signal = init?.signal ?? undefined;
@@ -47,8 +59,29 @@ export async function fetchBy(choice: Choice, ...[input, init]: Parameters<typeo
   sent.once('error', (error) => {
     reject(signal?.aborted ? (signal.reason as Error) : new TypeError('fetch failed', { cause: error }));
   });
-  sent.end(body);
+  if (beforeSending) {
+    onceConnected(sent, () => {
+      beforeSending().then(
+        () => sent.destroyed || sent.end(body),
+        (error: unknown) => {
+          reject(error);
+          sent.destroy();
+        },
+      );
+    });
+  } else {
+    sent.end(body);
+  }
   return await promise;
+}
+
+/** Calls back when the new connection of a request is made. Until `end`, Node's client keeps all of the request. */
+function onceConnected(sent: ClientRequest, act: () => void): void {
+  sent.once('socket', (socket) => {
+    // A tunnel through a proxy is given when its TLS is made, and every other connection while it is being made.
+    if (socket instanceof TLSSocket && socket.authorized) return act();
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', act);
+  });
 }
 
 function responseOf(answer: IncomingMessage): Response {

@@ -51,6 +51,22 @@ export const SECRETS: readonly Mutant[] = [
     caughtBy: ['test/domain/otel-config/collector-test.test.ts'],
   },
   {
+    name: 'a test of a collector sends a header that was purged during its handshake',
+    file: 'src/domain/otel-config/while-stored.ts',
+    search: 'return otel?.revision === used.revision && otel.tag === used.tag;',
+    replacement: 'return otel !== undefined && used.tag.length > 0;',
+    rule: 'O10: from the answer of a purge on nothing uses the header.',
+    caughtBy: ['test/domain/otel-config/withdrawn-test.test.ts'],
+  },
+  {
+    name: 'a request goes out before its connection is judged',
+    file: 'src/outgoing/agent-fetch.ts',
+    search: "socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', act);",
+    replacement: 'act();',
+    rule: 'O10: the configuration is read again once the connection is made.',
+    caughtBy: ['test/domain/egress/withdrawn-call.test.ts', 'test/domain/otel-config/withdrawn-test.test.ts'],
+  },
+  {
     name: 'a lost key file is made anew over a store that was used',
     file: 'src/service/files/generated-secrets.ts',
     search: 'if (!existsSync(path) && !(await isUnused(store))) {',

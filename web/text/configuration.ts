@@ -136,6 +136,7 @@ export const collectorTest = {
     'not-reached': 'Not reached',
     'tls-fault': 'TLS failed',
     'not-allowed': 'Not tried',
+    withdrawn: 'Ended early',
   },
   revision: (revision: number) => `Revision ${revision}.`,
   status: (status: number) => `The collector answered with the status ${status}.`,
@@ -146,5 +147,6 @@ export const collectorTest = {
     'no-answer': 'No answer came within 5 seconds.',
     'connection-broken': 'The connection broke before an answer.',
   },
+  withdrawn: 'The configuration was purged or changed during the test.',
   notAllowed: 'Muster calls no internal addresses. Your operator can allow them with MUSTER_EGRESS_ALLOW.',
 };

@@ -20,6 +20,7 @@ export type ResolveInTurn = (name: string, signal: AbortSignal) => Promise<reado
 export function oneByOne(resolve: Resolve): ResolveInTurn {
   const inTurn = serialExecutor();
   return async (name, signal) => {
+    signal.throwIfAborted();
     const { promise, resolve: found, reject } = Promise.withResolvers<readonly string[]>();
     let begun = false;
     const ended = (): void =>

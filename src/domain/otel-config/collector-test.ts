@@ -16,6 +16,7 @@ import { Busy, Refusal } from '../refusal.ts';
 import { collectorHeaders } from './collector-header.ts';
 import { openHeader } from './otel-config.ts';
 import { TEST_OUTCOMES } from './test-outcomes.ts';
+import { whileStored } from './while-stored.ts';
 
 /** The outcome of a test. Nothing of it repeats the header or the address. */
 interface TestResult {
@@ -33,7 +34,10 @@ interface TestResult {
 /** A test that may be made, once. */
 interface BegunTest {
   readonly revision: number;
-  /** Sends an empty export. @throws Busy where too many calls to the outside are under way */
+  /**
+   * Sends an empty export, unless another configuration is stored by the time of the connection (O10).
+   * @throws Busy where too many calls to the outside are under way; StoreUnavailable
+   */
   send(): Promise<TestResult>;
 }
 
@@ -74,6 +78,7 @@ export function createCollectorTests(deps: CollectorTestDeps): CollectorTests {
       return {
         revision,
         async send() {
+          using stored = whileStored(deps.fleet, caller.accountId, otel);
           const outcome = await deps.egress.post({
             url: exportUrl(endpoint),
             headers: {
@@ -82,6 +87,8 @@ export function createCollectorTests(deps: CollectorTestDeps): CollectorTests {
             },
             // An ExportTraceServiceRequest without a field has no bytes.
             body: '',
+            withdrawn: stored.withdrawn,
+            maySend: stored.maySend,
           });
           const result = { revision, ...judged(outcome) };
           deps.metrics.collectorTested(result.outcome);
@@ -166,7 +173,8 @@ function exportUrl(endpoint: string): URL {
 function judged(outcome: EgressOutcome): Omit<TestResult, 'revision'> {
   switch (outcome.kind) {
     case 'not-allowed':
-      return { outcome: 'not-allowed' };
+    case 'withdrawn':
+      return { outcome: outcome.kind };
     case 'tls-fault':
       return { outcome: 'tls-fault', says: outcome.says };
     case 'unreached':

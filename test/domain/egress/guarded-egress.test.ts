@@ -97,6 +97,8 @@ function egress(deps: Partial<EgressDeps> = {}) {
         url: new URL(url),
         headers: { Authorization: HEADER, 'Content-Type': 'application/x-protobuf' },
         body: '',
+        withdrawn: new AbortController().signal,
+        maySend: async () => true,
       }),
   };
 }

@@ -149,6 +149,7 @@ onEachBackend('a test of the collector', (backend) => {
       'not-reached 3',
       'tls-fault 1',
       'not-allowed 1',
+      'withdrawn 0',
     ]);
     for (const text of [...shown, metrics, panel.muster.logged.join('\n')]) expect(text).not.toContain(SECRET);
   });

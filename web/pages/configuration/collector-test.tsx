@@ -35,8 +35,8 @@ function Outcome({ test: { outcome, status, reason, tlsError, revision } }: { te
       <Badge tone={isReached ? 'good' : 'bad'} icon={isReached ? 'check' : 'warn'}>
         {texts.outcomes[outcome]}
       </Badge>{' '}
-      {texts.revision(revision)} {why} {outcome === 'not-allowed' && texts.notAllowed}{' '}
-      {tlsError !== null && <bdi class="mono">{tlsError}</bdi>}
+      {texts.revision(revision)} {why} {outcome === 'not-allowed' && texts.notAllowed}
+      {outcome === 'withdrawn' && texts.withdrawn} {tlsError !== null && <bdi class="mono">{tlsError}</bdi>}
     </p>
   );
 }

@@ -179,7 +179,8 @@ const tested = z
       z.enum(TEST_OUTCOMES),
       '`reached`: the collector took an empty export. `header-refused`: it answered 401 or 403. `not-reached`: another ' +
         'status, or none. `tls-fault`: no secure connection came about. `not-allowed`: the address is one that this service ' +
-        'does not call unless its operator names it in `MUSTER_EGRESS_ALLOW`; nothing was sent.',
+        'does not call unless its operator names it in `MUSTER_EGRESS_ALLOW`; nothing was sent. `withdrawn`: the configuration ' +
+        'was purged or changed meanwhile, which ended the test.',
       'reached',
     ),
     status: described(
