@@ -17,8 +17,8 @@ import type { CompactionRecord } from '../records/store-records.ts';
  */
 const COMPACT_EVERY_MS = 50_000;
 /**
- * The embedded store has one user, and builds its file anew in a time that grows with the file. It rests this many times
- * as long, at most `COMPACT_EVERY_MS`: a store of usual size forgets a second purge in the next round.
+ * The embedded store has one user, and builds its file anew in a time that grows with the file. It rests this many
+ * times as long, at most `COMPACT_EVERY_MS`: a store of usual size forgets a second purge in the next round.
  */
 const EMBEDDED_REST = 19;
 /** Without a purge, this much of the history is kept at least, for watches that resume and listings of a revision. */
