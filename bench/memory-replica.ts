@@ -175,7 +175,7 @@ const [waitedMs, appliedMs] = [figures.waitedMs, figures.appliedMs];
 const filled = await held(before);
 
 const fleet = createFleet(store, watchCache, memory);
-const heartbeats = createHeartbeats({ store, memory, clock, log, metrics });
+const heartbeats = createHeartbeats({ store, memory, clock, log, metrics, listening: { failed: () => undefined } });
 const poll = pollerOf(fleet, heartbeats);
 const pollMicros = await pollAll(inner, poll);
 const polled = await held(before);

@@ -1,12 +1,34 @@
 import { resolve } from 'node:path';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
+import { showTheme } from './shell/theme.ts';
 
 /* `npm run build:web`: the pages become files in web/dist, whose names hold a hash of their content. */
+
+/**
+ * A script that the browser runs before it paints: a module would come after the first paint, and the policy forbids a
+ * script within the page.
+ */
+const themeBeforePaint = (): Plugin => ({
+  name: 'theme-before-paint',
+  apply: 'build',
+  transformIndexHtml: {
+    order: 'post',
+    handler(_html, { bundle }) {
+      const script = Object.keys(bundle ?? {}).find((name) => /theme-[^/]+\.js$/.test(name));
+      if (script === undefined) throw new Error('The script of the theme is missing.');
+      return [{ tag: 'script', attrs: { src: `/${script}` }, injectTo: 'head-prepend' }];
+    },
+  },
+  buildStart() {
+    this.emitFile({ type: 'asset', name: 'theme.js', source: `(${String(showTheme)})();\n` });
+  },
+});
 
 /** @public Vite loads it by its path. */
 export default defineConfig({
   root: import.meta.dirname,
   publicDir: false,
+  plugins: [themeBeforePaint()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   resolve: {
     alias: {

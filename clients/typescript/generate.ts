@@ -189,7 +189,7 @@ ${first.toLowerCase()}${rest}(${parameters.join(', ')}): AsyncGenerator<${answer
 
 /**
  * The type of an answer, and the field by which it is known from a stranger's, of those that it always has: its one
- * list, or the list with which it begins, else the first field. Undefined where it has no body.
+ * list of objects, or that with which it begins, else the first field. Undefined where it has no body.
  */
 function answerOf({ operationId, responses }: Called, schemas: Schemas) {
   const [, body] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
@@ -197,7 +197,9 @@ function answerOf({ operationId, responses }: Called, schemas: Schemas) {
   const type = jsonType(body, operationId);
   const { properties = {}, required = [] } = schemas[type] ?? {};
   const lists = required.filter((name) => properties[name]?.type === 'array');
-  const list = lists.length === 1 || lists[0] === required[0] ? lists[0] : undefined;
+  const [first = ''] = lists;
+  const isOne = lists.length === 1 && properties[first]?.items?.$ref !== undefined;
+  const list = isOne || (first !== '' && first === required[0]) ? first : undefined;
   const field = list ?? required[0];
   if (field === undefined) throw new Error(`${type} has no field by which an answer is known.`);
   const item = properties[field]?.items?.$ref;

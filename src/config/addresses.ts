@@ -13,6 +13,18 @@ export const listen = z
   })
   .refine(({ port }) => port <= 65_535, 'must have a port of at most 65535');
 
+/** An address for all interfaces is reached at the machine's own. */
+const REACHED: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
+/** The URL of a listener of this machine, as in `http://[::1]:8080`. */
+export function localUrl(scheme: 'http' | 'https', host: string, port: number | string): string {
+  const name = REACHED.get(host) ?? host;
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
 /**
  * Whether two listeners on these hosts cannot have the same port. A name is not looked up: it is compared with itself,
  * and with the address that takes every other one.
@@ -97,6 +109,7 @@ export const egressVariables = {
       'The addresses and ranges inside that the service may call where an owner of an account names them, as in ' +
       '`10.20.0.0/16,fd12:3456::/32`: collectors that are tested in the panel. Loopback, private, link-local and shared ' +
       'addresses, those by which clouds tell secrets, and those of this machine and of etcd are refused otherwise. The ' +
-      "ports of etcd and of this process's own listeners stay shut. With `MUSTER_EGRESS_PROXY` it is the proxy that guards names.",
+      "ports of etcd and of this process's own listeners stay shut, those of other replicas do not. With " +
+      '`MUSTER_EGRESS_PROXY` it is the proxy that guards names.',
   }),
 };

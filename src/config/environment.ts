@@ -149,10 +149,11 @@ const accessVariables = {
   MUSTER_TRUSTED_PROXIES: ranges.optional().meta({
     unset: 'none',
     description:
-      'Address ranges of the proxies before the listeners, with commas between them, as in `10.0.0.0/8,fd00::/8`. Behind ' +
-      'one of them the client is the rightmost address of `X-Forwarded-For` that is none of them: in the log, and for the ' +
-      'bounds per address, which then count its requests in flight that have not authenticated. The header of anybody ' +
-      'else is ignored.',
+      'Address ranges of the proxies before the listeners, with commas between them, as in `10.20.0.0/28,fd00:20::/64`. ' +
+      'Behind one of them the client is the rightmost address of `X-Forwarded-For` that is none of them: in the log, for ' +
+      'the addresses of API keys (H23), and for the bounds per address, which then count its requests in flight that have ' +
+      'not authenticated. The header of anybody else is ignored. Name proxies alone: a client within the ranges says ' +
+      'itself which address it has.',
   }),
   MUSTER_RATE_WINDOW: z
     .enum(['local', 'shared'], 'must be local or shared')

@@ -17,6 +17,22 @@ const origin = z.string().transform((value, ctx) => {
   return z.NEVER;
 });
 
+/** The characters of a path that mean nothing to a shell, to YAML or to a URL. */
+const PUBLIC_URL = /^https?:\/\/[^/?#@\\\s]+(?:\/[A-Za-z0-9._~-]+)*\/*$/i;
+
+/** The URL of a listener as its clients reach it, perhaps below a path of a proxy. */
+const publicUrl = z
+  .string()
+  .max(2048)
+  .transform((value, ctx) => {
+    const url = URL.canParse(value) && PUBLIC_URL.test(value) ? new URL(value) : undefined;
+    if (url && (url.protocol === 'https:' || isLoopbackUrl(url))) return url.origin + url.pathname.replace(/\/+$/, '');
+    ctx.addIssue(
+      'must be https://HOST[:PORT][/PATH], or http:// with a loopback host; its path of A-Z a-z 0-9 . _ ~ - /',
+    );
+    return z.NEVER;
+  });
+
 const issuer = z.string().transform((value, ctx) => {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isPlain = url && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
@@ -38,6 +54,14 @@ export const panelVariables = {
     description:
       'The address by which browsers reach the panel, behind whatever proxies there are. It is required where the ' +
       'listener is not on a loopback address.',
+  }),
+  MUSTER_PUBLIC_API_URL: publicUrl.optional().meta({
+    unset: 'the address of the API listener',
+    description: 'The URL of the API listener as its clients reach it. It stands in the commands that the panel shows.',
+  }),
+  MUSTER_PUBLIC_DEVICE_URL: publicUrl.optional().meta({
+    unset: 'the address of the device listener',
+    description: 'The URL of the device listener as daemons reach it, for the same commands.',
   }),
   MUSTER_PANEL_TLS_CERT_FILE: file.optional().meta({
     unset: 'the listener speaks HTTP',

@@ -35,6 +35,9 @@ export interface WatchedProvider extends ProviderConfig {
 export interface PanelConfig {
   /** The public origin; undefined for `http://localhost` with the port that the listener got. */
   readonly url: string | undefined;
+  /** The URLs of the API and the device listener for clients; undefined where the listener's own address will do. */
+  readonly apiUrl: string | undefined;
+  readonly deviceUrl: string | undefined;
   readonly passwords: boolean;
   /** Attempts to sign in of one address in a minute on one replica. */
   readonly signInsPerAddress: number;
@@ -68,6 +71,8 @@ export function panelOf(values: Environment, files: ConfiguredFiles): PanelConfi
   refusePlainHttp(values, listen);
   return {
     url: values.MUSTER_PANEL_URL,
+    apiUrl: values.MUSTER_PUBLIC_API_URL,
+    deviceUrl: values.MUSTER_PUBLIC_DEVICE_URL,
     passwords: values.MUSTER_PANEL_PASSWORDS === 'on',
     signInsPerAddress: values.MUSTER_SIGN_INS_PER_ADDRESS,
     secondFactor: values.MUSTER_PANEL_SECOND_FACTOR,

@@ -12,6 +12,7 @@ const LOOP_NAMES = [
   'audit-seal',
   'backup-age',
   'files',
+  'fleet-history',
   'format',
   'key-uses',
   'session-uses',

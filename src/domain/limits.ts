@@ -65,6 +65,8 @@ export const LIMITS = {
   owedToKnownBytesMax: 32 * 1024 * 1024,
   /** The kernel is taken to hold no more than this of a connection: `net.ipv4.tcp_wmem` has it as its default. */
   kernelBytesPerConnectionMax: 4 * 1024 * 1024,
+  /** A shorter answer of the panel is one packet in any case, and is not compressed. */
+  compressedBytesMin: 1024,
   /** A client that reads no slower than this is not given up: 256 kbit/s. */
   leastBytesPerSecond: 32_768,
   /** A client that has had the time for what the kernel took, and takes nothing for so long, is given up. */
@@ -102,6 +104,10 @@ export const LIMITS = {
   rolloutFailuresMax: 20,
   /** Of the configuration of an account. It never changes: the slots of the stored ones follow from it. */
   otelRevisionsMax: 50,
+  /** Days of an account's fleet that are kept. It never changes: the slots of the stored days follow from it. */
+  fleetHistoryDays: 90,
+  /** Points of one answer about it. */
+  fleetHistoryPointsMax: 400,
 
   /** A test of the collector: the time of the whole request, and the least time between two of an account. */
   collectorTestDeadlineMs: 10 * SECOND_MS,
@@ -117,6 +123,8 @@ export const LIMITS = {
 
   idempotencyKeptMs: DAY_MS,
   idempotencyKeptPerAccountMax: 1000,
+  /** Of a restricted API key, apart from those of its account. */
+  idempotencyKeptPerKeyMax: 100,
   /** Kept answers to batches of apps; each holds those of up to 100 apps. */
   batchesKeptPerAccountMax: 50,
 
@@ -125,6 +133,7 @@ export const LIMITS = {
   /** So long the secret of an API key works beside the next one, by default and at most. */
   keyGraceSeconds: 86_400,
   keyGraceSecondsMax: 604_800,
+  keyCidrsMax: 20,
   /** The panel's overview names the API keys that expire within this time. */
   keyExpiryShownMs: 14 * 86_400_000,
   /** Names in one request of API keys that go on where their maker goes. */
@@ -194,6 +203,7 @@ export const LIMITS = {
   invitationMs: 72 * 60 * MINUTE_MS,
   resetMs: 60 * MINUTE_MS,
   invitationsPerAccountMax: 100,
+  invitationNoteCodePointsMax: 200,
   /** A session of the provider ends this long after its roles could be renewed last. */
   mappedRolesMs: 60 * MINUTE_MS,
   groupsMax: 500,
@@ -223,6 +233,10 @@ export const LIMITS = {
   watchedReadsEveryMs: 5 * SECOND_MS,
   listPageMax: 1000,
   auditPageMax: 200,
+  /** Lists of the store that a read of the audit may cost; a user is charged a change for each further so many. */
+  auditListsPerRead: 8,
+  /** Entries of an audit in one file that the panel exports; one that is cut says so in its last line. */
+  auditExportEntriesMax: 50_000,
   /** The name of an actor or a target in an entry of the audit, in UTF-8; a longer one is cut. */
   auditNameBytesMax: 400,
   /** The names that the filters of an audit are offered by, and the entries that are looked at for them. */

@@ -10,15 +10,15 @@ import { pricesReconciler } from '../controller/prices.ts';
 import { purgeReconciler } from '../controller/purge.ts';
 import { rateLimitsReconciler } from '../controller/rate-limits.ts';
 import { rewrapReconciler } from '../controller/rewrap.ts';
-import { rolloutReconciler } from '../controller/rollout.ts';
+import { fleetHistoryReconciler, rolloutReconciler } from '../controller/rollout.ts';
 import { sweepReconciler } from '../controller/sweeper.ts';
 import type { LimitedAccounts } from '../domain/limited-accounts/service.ts';
 import type { AccountRollouts } from '../domain/rollouts/account-rollouts.ts';
-import { configuredPrice, type Core } from './domain-services.ts';
+import { configuredPrice, type Core, type DeviceServices } from './domain-services.ts';
 import { createTermServices } from './term-services.ts';
 
 /** The parts of the process that the leader's loops use. */
-interface ControllerDeps extends Core {
+interface ControllerDeps extends Core, Pick<DeviceServices, 'listening'> {
   /** Present where this replica has the role. */
   readonly operator: OperatorDeps | undefined;
   readonly limitedAccounts: LimitedAccounts;
@@ -41,10 +41,8 @@ function reconcilers(deps: ControllerDeps, term: Term): Reconciler[] {
     sweepReconciler({ ...deps, auditRetentionDays: config.auditRetentionDays }, term),
     pricesReconciler({ ...deps, price: configuredPrice(config) }, term),
     meteringReconciler({ ...deps, meteringDelayMs: config.metering.delaySeconds * 1000 }, term),
-    rolloutReconciler(
-      { ...deps, pollIntervalSeconds: config.pollIntervalSeconds, metricsAccounts: config.metricsAccounts },
-      term,
-    ),
+    rolloutReconciler({ ...config, ...deps, ...services }, term),
+    fleetHistoryReconciler(services),
     rateLimitsReconciler({ ...deps, metricsAccounts: config.metricsAccounts }, term),
     rewrapReconciler(services),
   ];

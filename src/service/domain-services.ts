@@ -12,6 +12,7 @@ import { createBackups } from '../domain/backup/backup.ts';
 import type { RandomSource } from '../domain/credentials/random-ids.ts';
 import { createDeviceRate } from '../domain/devices/device-rate-limit.ts';
 import { createHeartbeats } from '../domain/devices/heartbeats.ts';
+import { createListening } from '../domain/devices/listening.ts';
 import { createHeldPolls, heldPollBounds } from '../domain/devices/held-polls.ts';
 import { createRecentlyRejected } from '../domain/devices/recently-rejected.ts';
 import { createSharedCredentials } from '../domain/shared-credentials/shared-credentials.ts';
@@ -157,6 +158,7 @@ export function createDomainServices(core: Core) {
       clockWatch,
       queues,
       idempotency: createIdempotencyRecords(store, envelope),
+      keyAnswers: createIdempotencyRecords(store, envelope, undefined, LIMITS.idempotencyKeptPerKeyMax),
       batchAnswers: createBatchAnswers(
         store,
         createIdempotencyRecords(store, envelope, OTHER_BATCH, LIMITS.batchesKeptPerAccountMax),
@@ -203,6 +205,7 @@ export function createDeviceServices(
   { turnsMax, connections, stopping }: DeviceServiceOptions,
 ) {
   const turns = new TurnQueue(turnsMax);
+  const listening = createListening(clock, staleAfterMs(config.pollIntervalSeconds));
   const pulse = createPulse({ fleet, clock, log, stopping });
   const check = createSilentWatchCheck({ store, fleet, pulse }, () => heldPolls);
   const heldPolls = createHeldPolls(
@@ -215,7 +218,8 @@ export function createDeviceServices(
     /** The replica has one: streams of the panel are judged by it as well. */
     pulse,
     configs: createDeviceConfigs(envelope, config.pollIntervalSeconds),
-    heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics }),
+    listening,
+    heartbeats: createHeartbeats({ store, memory: fleet.memory, clock, log, metrics, listening }),
     rate: createDeviceRate(config.deviceRatePerMinute, clock),
     heldPolls,
     recentlyRejected: createRecentlyRejected(),

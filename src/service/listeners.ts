@@ -143,7 +143,7 @@ export async function openListeners(
   };
   const devicePlane = createDevicePlane(deviceDeps, [opampRoute(core, deviceDeps, shared.opampFiles)]);
   let panelPort = 0;
-  let ownPorts: readonly number[] = [];
+  let listening: Readonly<Record<ListenerName, ListenAddress>> | undefined;
   const opsServer = createOpsServer({
     ...base,
     operatorTokens: core.operatorTokens,
@@ -171,7 +171,7 @@ export async function openListeners(
     poolOf: ({ url = '' }) => POOLS.get(url.split('?', 1)[0] ?? '') ?? 'ordinary',
   };
   const panelParts =
-    config.panel && panelDeps(core, { ...shared, ownPorts: () => ownPorts }, config.panel, () => panelPort);
+    config.panel && panelDeps(core, { ...shared, listening: () => listening }, config.panel, () => panelPort);
   const panel: ListenerKind | undefined = panelParts && {
     handle: createPanelServer({ ...base, ...panelParts }),
     parked: () => panelParts.services.live.open,
@@ -186,7 +186,7 @@ export async function openListeners(
     renewRoles: panelParts?.renewRoles,
   };
   panelPort = listeners.panel?.port ?? 0;
-  ownPorts = Object.values(addressesOf(listeners)).map(({ port }) => port);
+  listening = addressesOf(listeners);
   return listeners;
 }
 

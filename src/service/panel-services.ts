@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { halfAtMost, type ConnectionBounds } from './bounds/connection-bounds.ts';
 import { builtPages } from '../api/panel/pages/built-pages.ts';
 import { createLiveHub } from '../api/panel/live/live-hub.ts';
+import { createRemovedApps } from '../api/panel/live/removed-apps.ts';
 import { linkBody } from '../api/operator/users.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
 import { createSpentOnce } from '../api/panel/request/flows.ts';
@@ -9,6 +10,7 @@ import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
 import { createWatchedReads } from '../api/panel/live/shared-reads.ts';
 import { ConfigError } from '../config/files/config-error.ts';
 import type { ListenAddress } from '../config/config.ts';
+import type { ListenerName } from '../config/listeners.ts';
 import { isLoopbackHost, type PanelConfig } from '../config/panel.ts';
 import { createRefusedSignIns } from '../domain/access-audit/refused-sign-ins.ts';
 import { createNewestAudit } from '../domain/audit/newest.ts';
@@ -34,6 +36,7 @@ import { createEgress } from '../outgoing/egress.ts';
 import { createAddressRates, createPanelRates } from './admission-services.ts';
 import type { Core, DeviceServices, DomainServices } from './domain-services.ts';
 import { watchedProvider } from './files/provider-files.ts';
+import { publicUrlsOf } from './public-urls.ts';
 import { ownersReference } from './reference.ts';
 
 /* The part of the composition root that only the panel's listener uses. */
@@ -100,8 +103,8 @@ export function panelDeps(
     readonly leaving: AbortSignal;
     readonly device: Pick<DeviceServices, 'pulse'>;
     readonly connections: ConnectionBounds;
-    /** The ports of this process's listeners, once the system has chosen them. */
-    readonly ownPorts: () => readonly number[];
+    /** The addresses of this process's listeners, once the system has chosen their ports. */
+    readonly listening: () => Readonly<Record<ListenerName, ListenAddress>> | undefined;
   },
   panel: PanelConfig,
   port: () => number,
@@ -170,10 +173,12 @@ export function panelDeps(
         ...mutations,
         metrics: core.metrics,
         envelope: core.envelope,
-        egress: ownersEgress(core, shared.ownPorts),
+        egress: ownersEgress(core, () => Object.values(shared.listening() ?? {}).map(({ port: own }) => own)),
       }),
+      publicUrls: () => publicUrlsOf(config, panel, shared.listening()),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
       watched,
+      removedApps: createRemovedApps({ memory: fleet.memory, revision: () => core.watchCache.applied }),
       live: createLiveHub({
         ...core,
         watched,

@@ -22,7 +22,13 @@ import { VERSION } from '../version.ts';
 import { runController } from './controller.ts';
 import { openCore, type CoreOptions } from './core.ts';
 import { createRateServices } from './admission-services.ts';
-import { createDeviceServices, createDomainServices, type Core, type DomainServices } from './domain-services.ts';
+import {
+  createDeviceServices,
+  createDomainServices,
+  type Core,
+  type DeviceServices,
+  type DomainServices,
+} from './domain-services.ts';
 import { openOperator } from './kubernetes-operator.ts';
 import { ROUNDS_PAUSE_MS } from './files/watched-file.ts';
 import { opampFiles } from './opamp-services.ts';
@@ -112,12 +118,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const outdated = Promise.withResolvers<number>();
   const background = [
     device.heartbeats,
-    ...backgroundLoops(core, domain, listeners, outdated.resolve),
+    ...backgroundLoops(core, { ...domain, ...device }, listeners, outdated.resolve),
     rateWindow,
     ...(config.roles.has('controller')
       ? [
           leadership(
-            { ...core, ...domain, operator, limitedAccounts, election: options.election ?? true },
+            { ...core, ...domain, ...device, operator, limitedAccounts, election: options.election ?? true },
             leaving.signal,
           ),
         ]
@@ -174,7 +180,7 @@ async function finish(background: readonly Background[], ended: Promise<unknown>
  */
 function backgroundLoops(
   core: Core,
-  domain: DomainServices,
+  domain: DomainServices & Pick<DeviceServices, 'listening'>,
   { renewRoles }: Listeners,
   outdated: (format: number) => void,
 ): readonly Background[] {
@@ -192,7 +198,10 @@ function backgroundLoops(
       everyMs: ANNOUNCE_EVERY_MS,
       pauseMaxMs: ANNOUNCE_AGAIN_MS,
       wakes: () => replicas.registration()?.lost,
-      reconcile: () => replicas.round(),
+      async reconcile() {
+        await replicas.round();
+        domain.listening.answered();
+      },
     }),
     // The format is read and not watched: a watch that is silent would go unnoticed.
     steady(core, 'format', FORMAT_CHECK_EVERY_MS, async () => {

@@ -1,21 +1,24 @@
 import { createUnsealed } from '../domain/audit/unsealed.ts';
+import { createFleetHistory } from '../domain/fleet-history/fleet-history.ts';
 import { createCompactionSchedule } from '../domain/history/compaction.ts';
 import { createRevisionPins } from '../domain/history/revision-pins.ts';
 import { createRewrap } from '../domain/key-rotation/rewrap.ts';
 import { createStoredBytes } from '../domain/quota/stored-bytes.ts';
+import { staleAfterMs } from '../domain/rollouts/rollout.ts';
 import type { Expectation } from '../store/port.ts';
-import type { Core } from './domain-services.ts';
+import type { Core, DeviceServices } from './domain-services.ts';
 
 /**
  * The services of one term of leadership; the loops that are handed them end them with the term.
  * @param fence the expectations of every commit of the term
  */
-export function createTermServices(core: Core, fence: readonly Expectation[]) {
+export function createTermServices(core: Core & Pick<DeviceServices, 'listening'>, fence: readonly Expectation[]) {
   const { store, fleet, envelope, clock, log, metrics, config } = core;
   const rewrapped = (count: number): void => metrics.rewrapped(count);
   return {
     unsealed: createUnsealed(store, clock),
     storedBytes: createStoredBytes({ store, fleet, clock, log, accountQuotaMb: config.accountQuotaMb }, fence),
+    fleetHistory: createFleetHistory({ ...core, staleAfterMs: staleAfterMs(config.pollIntervalSeconds) }, fence),
     schedule: createCompactionSchedule(store, clock, fence),
     pins: createRevisionPins(store, clock),
     /** One round: throws StoreUnavailable, and Error where a configuration cannot be read. */

@@ -11,7 +11,7 @@ import { createNewcomers, createUsers, type UserDeps } from '../domain/users/use
 export function createUserServices(
   mutations: MutationDeps,
   { panel }: Pick<Config, 'panel'>,
-  { lastUses }: Pick<LastUses, 'lastUses'>,
+  keyUses: Pick<LastUses, 'usesAndCalls'>,
 ) {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };
@@ -20,7 +20,7 @@ export function createUserServices(
     userDeletion: createUserDeletion(deps),
     members: createMembers(deps),
     links: createLinks(deps),
-    madeKeys: createMadeKeyList({ fleet: deps.fleet, lastUses }),
+    madeKeys: createMadeKeyList({ fleet: deps.fleet, keyUses }),
     userDeps: deps,
   };
 }

@@ -52,3 +52,21 @@ const NAT64 = rangesOf('64:ff9b::/96');
 /** The address of IPv4 that a translator reaches for one of NAT64 (RFC 6052); every other address as it is. */
 export const throughNat64 = (address: Address): Address =>
   isIn(address, NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;
+
+const MAPPED = rangesOf('::ffff:0:0/96');
+
+/**
+ * Says what is wrong with a range that is to hold clients: one of no family, one with bits beyond its prefix, which is
+ * as a rule a slip, and one of mapped addresses, since their clients count as those of IPv4. Undefined where all is
+ * well.
+ */
+export function cidrFault(text: string): string | undefined {
+  const range = rangeOf(text);
+  if (!range) return 'must be an address of IPv4 or IPv6, or a range of them in CIDR notation, such as 192.0.2.0/24';
+  const [first, bits] = range;
+  if (isIn(first, MAPPED)) return 'must name addresses of IPv4 as such, and not in those of IPv6';
+  const isFirst = first
+    .toByteArray()
+    .every((byte, at) => (byte & (0xff >> Math.max(0, Math.min(8, bits - at * 8)))) === 0);
+  return isFirst ? undefined : 'must have no bits set beyond its prefix, such as 192.0.2.0/24 for 192.0.2.7/24';
+}

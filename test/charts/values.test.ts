@@ -86,6 +86,8 @@ describeWithHelm('the product', () => {
     panel: {
       enabled: true,
       url: 'https://muster.example.com',
+      publicApiUrl: 'https://api.example.com',
+      publicDeviceUrl: 'https://devices.example.com/fleet',
       idleSeconds: 70,
       oidc: {
         issuer: 'https://id.example.com',

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Muster } from '../support/service/muster.ts';
+import { call, Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
@@ -54,6 +54,36 @@ describeOn('control plane', 'FleetApiKey', () => {
       ownerReferences: [{ kind: 'FleetApiKey', name, uid: metadata.uid }],
     });
     await team.told(name, 'KeyIssued');
+  });
+
+  test('may do what its spec says, from the answer of the API server on and without another key', async () => {
+    const apiKey = await issued({ access: 'enroll', allowedCidrs: ['127.0.0.0/8', '::1/128'] });
+    const asked = async (method: string): Promise<number> =>
+      (await call(`${muster.api}/v1/apps`, { method, token: apiKey, ...(method === 'POST' && { body: {} }) })).status;
+    expect([await asked('GET'), await asked('POST')]).toEqual([403, 201]);
+    await team.patch('fkey', name, { spec: { access: 'read' } });
+    await team.eventually('the key to read', async () => (await asked('GET')) === 200);
+    expect(await asked('POST')).toBe(403);
+    await team.patch('fkey', name, { spec: { allowedCidrs: ['192.0.2.0/24'] } });
+    await team.eventually('the key to be of no use here', async () => (await asked('GET')) === 403);
+    await team.ready('fkey', name, 'Issued');
+    // Who narrows a key outside has the last word until the spec changes.
+    const path = `accounts/${accountId}/api-keys/${keyIdOf(apiKey)}`;
+    expect((await operatorApi(muster, path, 'PATCH', { allowedCidrs: ['192.0.2.0/25'] })).status).toBe(200);
+    await team.ready('fkey', name, 'ChangedOutside');
+    await team.patch('fkey', name, { spec: { access: 'full', allowedCidrs: null } });
+    await team.eventually('the key to do everything', async () => (await asked('POST')) === 201);
+    await team.ready('fkey', name, 'Issued');
+    expect(await team.secret(secret, 'apiKey')).toBe(apiKey);
+  });
+
+  test.each([
+    ['a range that is none', { allowedCidrs: ['10.0.0.0/8x'] }],
+    ['another access', { access: 'write' }],
+    ['too many ranges', { allowedCidrs: Array.from({ length: 21 }, (_none, at) => `10.${at}.0.0/16`) }],
+  ])('is refused with %s', async (_what, more) => {
+    await expect(team.apply('FleetApiKey', name, specOf(more))).rejects.toThrow();
+    expect(await team.get('fkey', name)).toBe(undefined);
   });
 
   test('waits for its account, whichever comes first', async () => {

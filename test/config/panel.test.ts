@@ -98,6 +98,40 @@ describe('the listener of the panel', () => {
     else expect(panelOf(env)?.url).toBe(origin);
   });
 
+  describe.each([
+    ['MUSTER_PUBLIC_API_URL', 'apiUrl'],
+    ['MUSTER_PUBLIC_DEVICE_URL', 'deviceUrl'],
+  ] as const)('%s', (variable, field) => {
+    test.each<[value: string, url: string | undefined, says: string]>([
+      ['https://fleet.example.com', 'https://fleet.example.com', 'a host'],
+      ['https://Fleet.example.com:8443/', 'https://fleet.example.com:8443', 'capitals, a port, a slash at the end'],
+      ['https://example.com/fleet/v-1//', 'https://example.com/fleet/v-1', 'a path with slashes at its end'],
+      ['http://localhost:8081', 'http://localhost:8081', 'this machine'],
+      ['http://[::1]:8081/devices', 'http://[::1]:8081/devices', 'this machine by its IPv6 address, below a path'],
+      ['http://fleet.example.com', undefined, 'plain HTTP over a network'],
+      ['http://10.0.0.1:8081', undefined, 'plain HTTP over a network of one’s own'],
+      ['https://ann@example.com', undefined, 'a user'],
+      ['https://ann:secret@example.com', undefined, 'a password'],
+      ['https://@example.com', undefined, 'an empty user'],
+      ['https://example.com/?', undefined, 'an empty query'],
+      ['https://example.com/?key=1', undefined, 'a query'],
+      ['https://example.com/#', undefined, 'an empty fragment'],
+      ['https://example.com\\fleet', undefined, 'a backslash'],
+      ["https://example.com/';reboot;'", undefined, 'what a shell would carry out'],
+      ['https://example.com/$(reboot)', undefined, 'what a shell would replace'],
+      ['https://example.com/a b', undefined, 'a blank'],
+      ['https:example.com', undefined, 'no slashes'],
+      ['example.com', undefined, 'no scheme'],
+      ['ftp://example.com', undefined, 'another scheme'],
+      [`https://example.com/${'a'.repeat(2048)}`, undefined, 'more than 2048 characters'],
+    ])('=%s is %s (%s)', (value, url) => {
+      if (url !== undefined) return expect(panelOf({ [variable]: value })?.[field]).toBe(url);
+      const said = refusal({ [variable]: value });
+      expect(said).toContain(`${variable}: `);
+      expect(said).not.toContain(value.slice(8));
+    });
+  });
+
   test('passwords are on or off, and its bounds are numbers', () => {
     expect(panelOf({ MUSTER_PANEL_PASSWORDS: 'off' })?.passwords).toBe(false);
     expect(refusal({ MUSTER_PANEL_PASSWORDS: 'no' })).toMatch(/MUSTER_PANEL_PASSWORDS: must be on or off/);

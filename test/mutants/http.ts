@@ -156,11 +156,11 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'a full account is refused before the idempotency record is looked up',
     file: 'src/domain/apps/create-app.ts',
-    search: `    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
+    search: `    const found = asked && (await answered(deps, caller, { reader, restrictedKeyId }, asked));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
 `,
     replacement: `    if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
-    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
+    const found = asked && (await answered(deps, caller, { reader, restrictedKeyId }, asked));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
 `,
     rule: 'H19: an idempotency record is looked up before limit_reached.',

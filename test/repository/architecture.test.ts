@@ -41,6 +41,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'domain base': [
     'domain/records',
     'domain/credentials',
+    'domain/key-validity',
     'domain/keys',
     'domain/fleet',
     'domain/fullness',

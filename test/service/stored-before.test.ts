@@ -253,10 +253,11 @@ const ADDED: Readonly<Record<string, string>> = Object.fromEntries<string>([
     return [`${shape}}`, `${shape},own:{bytes:number,number:number,base:number}}`];
   }),
   [`${CONFIGURATION}}}`, `${CONFIGURATION},keptFrom:number}}`],
+  ['used/* {keys:[[number|string]]}', 'used/* {keys:[[number|string]],calls:[[[number]|number|string]]}'],
 ]);
 
-/** A kind of records that came since, outside of what an older version reads. */
-const SINCE = /^revision\//;
+/** The kinds of records that came since, outside of what an older version reads. */
+const SINCE = /^(?:revision|fleet-history)\//;
 
 /** The keys of a run that stopped do not have these, or not always. */
 const TRANSIENT = /^(?:leader$|replica\/|pin\/|rate(?:-ages)?\/|compaction$|purge\/)/;

@@ -17,8 +17,8 @@ interface Step {
   readonly scrolled: Readonly<Record<string, number>>;
 }
 
-/** Browsers refuse more than some hundred changes of the history within half a minute. */
-const WRITE_PAUSE_MS = 300;
+/** Safari refuses more than 100 changes of the history within 30 s. Steps take some of them. */
+const WRITE_PAUSE_MS = 500;
 
 const here = (): Address => ({ path: location.pathname, query: location.search.slice(1) });
 
@@ -30,7 +30,9 @@ function stepHere(): Step {
 let current = here();
 let step = stepHere();
 // A step without a place is then one that the browser has made.
-history.replaceState(step, '');
+tryTo(() => history.replaceState(step, ''));
+/** What was changed right before a step was left, by the place of the step: the browser's history does not have it. */
+const unwritten = new Map<number, { readonly step: Step; readonly address: Address }>();
 let writing: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 
@@ -48,10 +50,27 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
+/** @returns whether the browser did it, which refuses a change of the history that is one too many */
+function tryTo(change: () => void): boolean {
+  try {
+    change();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function write(): void {
   clearTimeout(writing);
   writing = undefined;
-  history.replaceState(step, '', textOf(current));
+  if (!tryTo(() => history.replaceState(step, '', textOf(current)))) writeSoon();
+}
+
+function keepUnwritten(): void {
+  if (writing === undefined) return;
+  clearTimeout(writing);
+  writing = undefined;
+  unwritten.set(step.index, { step, address: current });
 }
 
 function writeSoon(): void {
@@ -77,22 +96,27 @@ export function changeQuery(change: Readonly<Record<string, string | undefined>>
 
 function push(to: Address): void {
   if (writing !== undefined) write();
+  keepUnwritten();
   step = { index: step.index + 1, scrolled: {} };
   current = to;
-  history.pushState(step, '', textOf(to));
+  for (const index of unwritten.keys()) if (index >= step.index) unwritten.delete(index);
+  if (!tryTo(() => history.pushState(step, '', textOf(to)))) location.assign(textOf(to));
 }
 
 /* Whoever has something to lose is asked before the page is left. */
 
 const guards = new Set<object>();
+/** What is left: this page, or a dialog on it that shows a secret once. */
+export type Left = 'page' | 'dialog';
 /** Asks the person; `leave` goes on. */
-let ask: (leave: () => void) => void = (leave) => leave();
+type Ask = (leave: () => void, left: Left) => void;
+let ask: Ask = (leave) => leave();
 /** The step at which the page was left without a question is taken back. */
 let isReturning = false;
 /** The steps that the person has agreed to. */
 let agreed: number | undefined;
 
-export function whenLeaving(asks: (leave: () => void) => void): void {
+export function whenLeaving(asks: Ask): void {
   ask = asks;
 }
 
@@ -118,11 +142,14 @@ export function letGo(): void {
 
 function guarded(isDone: boolean, leave: () => void): void {
   if (isDone || guards.size === 0) leave();
-  else ask(leave);
+  else ask(leave, 'page');
 }
 
 /** Leaves by another way than a page of the panel, such as the sign-out; asks first where something would be lost. */
 export const leaveBy = (leave: () => void): void => guarded(false, leave);
+
+/** Closes a dialog whose secret would be lost, once the person has said so. */
+export const closeBy = (close: () => void): void => ask(close, 'dialog');
 
 /**
  * Goes to a page of the panel.
@@ -149,28 +176,32 @@ addEventListener('popstate', () => {
   if (history.state === null) {
     // A link within the page: it leaves nothing, and is a further step of this page.
     step = { index: step.index + 1, scrolled: step.scrolled };
-    history.replaceState(step, '');
+    tryTo(() => history.replaceState(step, ''));
     return;
   }
-  clearTimeout(writing);
-  writing = undefined;
+  keepUnwritten();
   const to = stepHere();
   const by = to.index - step.index;
   const isBackHere = isReturning && by === 0;
   isReturning = false;
-  if (isBackHere) return;
+  if (isBackHere) {
+    if (unwritten.delete(step.index)) writeSoon();
+    return;
+  }
   if (by !== 0 && by !== agreed && guards.size > 0) {
     isReturning = true;
     history.go(-by);
     ask(() => {
       agreed = by;
       history.go(by);
-    });
+    }, 'page');
     return;
   }
   agreed = undefined;
-  step = to;
-  current = here();
+  const kept = unwritten.get(to.index);
+  step = kept?.step ?? to;
+  current = kept?.address ?? here();
+  if (unwritten.delete(to.index)) writeSoon();
   restoring = step.scrolled;
   tell();
   restoreWindow();

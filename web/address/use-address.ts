@@ -1,13 +1,19 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { currentAddress, onAddress, type Address } from './address.ts';
 
-/** The address, and each change of it. */
-export function useAddress(): Address {
-  const [address, setAddress] = useState(currentAddress);
+/** A part of the address. What shows it is rendered anew where this part changes, not with each letter of a search. */
+function usePart<Part>(partOf: (address: Address) => Part): Part {
+  const [part, setPart] = useState(() => partOf(currentAddress()));
   useLayoutEffect(() => {
-    const changed = (): void => setAddress(currentAddress());
+    const changed = (): void => setPart(partOf(currentAddress()));
     changed();
     return onAddress(changed);
-  }, []);
-  return address;
+  }, [partOf]);
+  return part;
 }
+
+const pathOf = ({ path }: Address): string => path;
+const queryOf = ({ query }: Address): string => query;
+
+export const usePath = (): string => usePart(pathOf);
+export const useQueryText = (): string => usePart(queryOf);

@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from 'preact/hooks';
 import { changeQuery } from './address.ts';
-import { useAddress } from './use-address.ts';
+import { useQueryText } from './use-address.ts';
 
 /** A part of a page's state that stands in the query of its address. */
 export interface Field<Value extends string> {
@@ -36,7 +36,7 @@ interface Query<Of extends Fields> {
  * @param fields by their names in the query; the same object at each call
  */
 export function useQuery<const Of extends Fields>(fields: Of): Query<Of> {
-  const { query } = useAddress();
+  const query = useQueryText();
   const state = useMemo(() => {
     const parameters = new URLSearchParams(query);
     const values = Object.entries(fields).map(([name, { initial, accepts }]) => {

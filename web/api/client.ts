@@ -1,4 +1,6 @@
+import { RecentMap } from '../../src/packed/recent-map.ts';
 import { isAttended } from './attention.ts';
+import { noteReached } from './reachable.ts';
 import type { AnswerTo, AskedRoute, Asking, Route } from './operations.ts';
 
 /* Requests to `/panel/v1`, and their failures as errors that pages show. */
@@ -79,7 +81,7 @@ export async function ask<One extends AskedRoute>(route: One, ...[said]: Asking<
   }
   if (answer.code === 'proof_required' && (await proved())) answer = await answered(route, asked);
   const { response, body, code, message } = answer;
-  if (response.ok) return body as AnswerTo<One>;
+  if (code === '') return body as AnswerTo<One>;
   throw new ApiError(response, code, message);
 }
 
@@ -87,25 +89,44 @@ interface Answered {
   readonly response: Response;
   /** Undefined without one. */
   readonly body: unknown;
-  /** Of an error; empty elsewhere. */
+  /** Of an error; empty where there is none. */
   readonly code: string;
   readonly message: string;
 }
 
+/** An answer that a page has read, with the tag by which the service knows it again. */
+interface Kept {
+  readonly tag: string;
+  readonly body: unknown;
+}
+
+/** The answers that were read last, by their addresses, for as long as the page is open: no browser stores one. */
+const kept = new RecentMap<string, Kept>(20);
+
 async function answered(route: Route, asked: AnyAsked): Promise<Answered> {
-  const response = await sent(route, asked);
+  const target = targetOf(route, asked);
+  const known = route.startsWith('GET ') ? kept.get(target) : undefined;
+  const response = await sent(route, target, asked, known?.tag);
+  if (response.status === 304 && known) {
+    kept.set(target, known);
+    return { response, body: known.body, code: '', message: '' };
+  }
   const body = response.status === 204 ? undefined : await bodyOf(response);
-  if (response.ok) return { response, body, code: '', message: '' };
+  if (response.ok) {
+    const tag = response.headers.get('etag');
+    if (tag !== null) kept.set(target, { tag, body });
+    return { response, body, code: '', message: '' };
+  }
   const { error } = (body ?? {}) as { error?: { code?: string; message?: string } };
   const message = error?.message ?? `The service answered ${response.status}.`;
   return { response, body, code: error?.code ?? 'unknown', message };
 }
 
-async function sent(route: Route, asked: AnyAsked): Promise<Response> {
+async function sent(route: Route, target: string, asked: AnyAsked, tag: string | undefined): Promise<Response> {
   const { body, idempotencyKey, signal } = asked;
   const [method] = route.split(' ', 1);
   try {
-    return await fetch(targetOf(route, asked), {
+    const response = await fetch(target, {
       ...(method !== undefined && { method }),
       credentials: 'same-origin',
       redirect: 'error',
@@ -114,13 +135,17 @@ async function sent(route: Route, asked: AnyAsked): Promise<Response> {
       headers: {
         ...(method !== 'GET' && method !== 'DELETE' && { 'Content-Type': 'application/json' }),
         ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+        ...(tag !== undefined && { 'If-None-Match': tag }),
         // A page that is left open must not keep its session from becoming idle.
         ...(!isAttended() && { 'Muster-Unattended': '?1' }),
       },
       ...(method !== 'GET' && method !== 'DELETE' && { body: JSON.stringify(body ?? {}) }),
     });
+    noteReached(true);
+    return response;
   } catch (error) {
     signal?.throwIfAborted();
+    noteReached(false);
     throw new Unreachable('The service cannot be reached.', { cause: error });
   }
 }

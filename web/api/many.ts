@@ -31,6 +31,17 @@ export class ItemRefused extends Error {
   }
 }
 
+/** Refusals that stay however often the item is sent: it is gone, or the account is full. */
+const FINAL: ReadonlySet<string> = new Set(['not_found', 'limit_reached']);
+
+export const isFinal = (error: unknown): boolean => error instanceof ItemRefused && FINAL.has(error.code);
+
+/** The batches without these items; those that keep all of theirs go again as they were. */
+export const without = <Item>(batches: readonly Batch<Item>[], gone: ReadonlySet<Item>): readonly Batch<Item>[] =>
+  batches
+    .map(({ items, key }) => ({ items: items.filter((item) => !gone.has(item)), key }))
+    .filter(({ items }) => items.length > 0);
+
 /** What became of the items. */
 interface Outcome<Item, Result> {
   readonly done: readonly { readonly item: Item; readonly result: Result }[];

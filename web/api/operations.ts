@@ -2,10 +2,12 @@ import type * as z from 'zod';
 import type { Sent } from '../../src/api/contract/answers.ts';
 import type { Answers, Method, Operation } from '../../src/api/contract/operation.ts';
 import type * as account from '../../src/api/contract/panel/account.ts';
-import type * as appBatch from '../../src/api/contract/panel/app-batch.ts';
-import type * as apps from '../../src/api/contract/panel/apps.ts';
+import type * as addresses from '../../src/api/contract/panel/addresses.ts';
+import type * as appBatch from '../../src/api/contract/panel/apps/app-batch.ts';
+import type * as apps from '../../src/api/contract/panel/apps/apps.ts';
 import type * as configuration from '../../src/api/contract/panel/configuration.ts';
 import type { AtPanel } from '../../src/api/contract/panel/derived.ts';
+import type * as fleetHistory from '../../src/api/contract/panel/fleet-history.ts';
 import type * as history from '../../src/api/contract/panel/history.ts';
 import type * as links from '../../src/api/contract/panel/links.ts';
 import type * as live from '../../src/api/contract/panel/live.ts';
@@ -31,9 +33,11 @@ type OperationsIn<Contract> = {
 
 type PanelOperation =
   | OperationsIn<typeof account>
+  | OperationsIn<typeof addresses>
   | OperationsIn<typeof appBatch>
   | OperationsIn<typeof apps>
   | OperationsIn<typeof configuration>
+  | OperationsIn<typeof fleetHistory>
   | OperationsIn<typeof history>
   | OperationsIn<typeof links>
   | OperationsIn<typeof live>

@@ -1,15 +1,19 @@
 import type { Account } from '../../src/api/contract/operator/accounts.ts';
-import type { CreatedApiKey, ListedApiKey } from '../../src/api/contract/operator/api-keys.ts';
+import type { ListedApiKey } from '../../src/api/contract/operator/api-keys.ts';
 import type { ConsentedApp } from '../../src/api/contract/operator/apps.ts';
 import type { AuditVerification } from '../../src/api/contract/operator/audit.ts';
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
-import type { Rollout } from '../../src/api/contract/operator/rollout.ts';
 import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
-import type { PanelApp, PanelAppDetail } from '../../src/api/contract/panel/apps.ts';
-import type { Configuration, ConfigurationRevision } from '../../src/api/contract/panel/configuration.ts';
+import type { PanelAppDetail } from '../../src/api/contract/panel/apps/apps.ts';
+import type {
+  AccountRollout as Rollout,
+  Configuration,
+  ConfigurationRevision,
+} from '../../src/api/contract/panel/configuration.ts';
+import type { FleetHistory } from '../../src/api/contract/panel/fleet-history.ts';
 import type { AuditEntry, AuditPage, ReviewCounts } from '../../src/api/contract/panel/history.ts';
 import type { Link, MadeLink } from '../../src/api/contract/panel/links.ts';
 import type { Me, OwnSession } from '../../src/api/contract/panel/me.ts';
@@ -17,8 +21,10 @@ import type { Invitation, Member } from '../../src/api/contract/panel/members.ts
 import type { ServiceState } from '../../src/api/contract/panel/operator.ts';
 import type { Passkey } from '../../src/api/contract/panel/own-sign-in.ts';
 import type { SignInMethods, SignInStep } from '../../src/api/contract/panel/sign-in.ts';
+import type { PanelApp } from './app-list.ts';
 import { addressOf, ask } from './client.ts';
 import type { AnswerTo } from './operations.ts';
+import { readApps } from './read-apps.ts';
 
 /* The operations of `/panel/v1` as functions; their types are those of the service's own contract. */
 
@@ -31,7 +37,7 @@ export type {
   Configuration,
   ConfigurationRevision,
   ConsentedApp,
-  CreatedApiKey,
+  FleetHistory,
   Invitation,
   KeyStatus,
   Link,
@@ -76,9 +82,11 @@ export interface ConfigurationChange {
   /** The tag of the configuration that was shown. */
   readonly seen: string;
 }
-export interface AuditQuestion {
+export interface AuditQuestion extends AuditFilters {
   readonly limit?: number;
   readonly before?: string;
+}
+export interface AuditFilters {
   readonly actor?: string;
   /** Such as `key:ID`; `app:ID` is asked for by `appId`. */
   readonly target?: string;
@@ -88,6 +96,8 @@ export interface AuditQuestion {
   readonly to?: string;
 }
 
+export type AuditFormat = 'csv' | 'jsonl';
+
 export const signIn = {
   methods: () => ask('GET /sign-in'),
   password: (login: string, password: string) => ask('POST /sign-in/password', { body: { login, password } }),
@@ -96,6 +106,9 @@ export const signIn = {
   /** Where the browser goes to sign in at the provider. */
   providerAddress: addressOf('GET /sign-in/provider'),
 };
+
+/** Where daemons and programs reach the service. */
+export const readAddresses = (with_: Signal = {}) => ask('GET /addresses', with_);
 
 export const links = {
   read: (token: string) => ask('POST /links/read', { body: { token } }),
@@ -136,7 +149,9 @@ const keptKeys = (ids: readonly string[]): Record<string, string> =>
 export const account = (accountId: string) => ({
   overview: (with_: Signal = {}) => ask('GET /accounts/:accountId/overview', { accountId, ...with_ }),
   rate: (with_: Signal = {}) => ask('GET /accounts/:accountId/rate-limit', { accountId, ...with_ }),
-  apps: (with_: Signal = {}) => ask('GET /accounts/:accountId/apps', { accountId, ...with_ }),
+  fleetHistory: (range: FleetHistory['range'], with_: Signal = {}) =>
+    ask('GET /accounts/:accountId/fleet-history', { accountId, query: { range }, ...with_ }),
+  apps: (with_: Signal = {}) => readApps(accountId, with_),
   app: (appId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/apps/:appId', { accountId, appId, ...with_ }),
   /** Changes up to 100 apps: new ones by their names, others by their ids. */
@@ -158,6 +173,15 @@ export const account = (accountId: string) => ({
   keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
   createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
+  rotateKey: (keyId: string, graceSeconds: number, idempotencyKey: string) =>
+    ask('POST /accounts/:accountId/api-keys/:keyId/rotation', {
+      accountId,
+      keyId,
+      body: { graceSeconds },
+      idempotencyKey,
+    }),
+  expireKey: (keyId: string, expiresAt: string) =>
+    ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { expiresAt } }),
   revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
   reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),
@@ -171,6 +195,9 @@ export const account = (accountId: string) => ({
     addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
   audit: (query: AuditQuestion, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
+  /** Where the browser downloads what the filters let through. */
+  auditAddress: (filters: AuditFilters, format: AuditFormat) =>
+    addressOf('GET /accounts/:accountId/audit/export', { accountId, query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/names', { accountId, ...with_ }),
   verifyAudit: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/verification', { accountId, ...with_ }),
   members: (with_: Signal = {}) => ask('GET /accounts/:accountId/members', { accountId, ...with_ }),
@@ -181,7 +208,8 @@ export const account = (accountId: string) => ({
   memberKeys: (userId: string, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/members/:userId/api-keys', { accountId, userId, ...with_ }),
   invitations: (with_: Signal = {}) => ask('GET /accounts/:accountId/invitations', { accountId, ...with_ }),
-  invite: (role: Role) => ask('POST /accounts/:accountId/invitations', { accountId, body: { role } }),
+  invite: (role: Role, note: string) =>
+    ask('POST /accounts/:accountId/invitations', { accountId, body: { role, note } }),
   withdrawInvitation: (linkId: string) => ask('DELETE /accounts/:accountId/invitations/:linkId', { accountId, linkId }),
   read: (with_: Signal = {}) => ask('GET /accounts/:accountId', { accountId, ...with_ }),
   change: (
@@ -221,6 +249,8 @@ export const operator = {
   rotateKeys: () => ask('POST /keys/rotation'),
   usage: (month: string, with_: Signal = {}) => ask('GET /usage', { query: { month }, ...with_ }),
   audit: (query: AuditQuestion, with_: Signal = {}) => ask('GET /audit', { query: { ...query }, ...with_ }),
+  auditAddress: (filters: AuditFilters, format: AuditFormat) =>
+    addressOf('GET /audit/export', { query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /audit/names', with_),
   verifyAudit: (with_: Signal = {}) => ask('GET /audit/verification', with_),
   service: (with_: Signal = {}) => ask('GET /service', with_),

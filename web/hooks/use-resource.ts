@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Unreachable } from '../api/client.ts';
 import type { Topic } from '../api/live.ts';
+import { onReachable } from '../api/reachable.ts';
 import { useSession } from '../shell/session.tsx';
 
 /** What a page reads, with the states that it shows. What was read stays in sight while it is read again. */
@@ -78,10 +79,10 @@ export function useResource<T>(
   useEffect(() => {
     if (!(error instanceof Unreachable)) return undefined;
     const timer = setTimeout(reload, AGAIN_MS);
-    addEventListener('online', reload);
+    const end = onReachable(reload);
     return () => {
       clearTimeout(timer);
-      removeEventListener('online', reload);
+      end();
     };
   }, [error, reload, round]);
 

@@ -14,6 +14,7 @@ import { PasswordCard } from './me/password.tsx';
 import { ProviderCard } from './me/provider.tsx';
 import { RefusedSignInsCard } from './me/refused-sign-ins.tsx';
 import { SessionsCard } from './me/sessions.tsx';
+import { changed, needed } from '../ui/tried.ts';
 
 /** How one signs in, and where one is signed in. */
 export function MePage() {
@@ -56,6 +57,7 @@ function NameCard() {
           hint={texts.nameHint}
           value={name}
           onValue={setName}
+          missing={needed(name) ?? changed(name.trim() !== me.name)}
           maxLength={200}
           autocomplete="name"
         />
@@ -66,7 +68,7 @@ function NameCard() {
         )}
         <Problem error={error} />
         <div>
-          <Button type="submit" busy={busy} disabled={name.trim() === '' || name.trim() === me.name}>
+          <Button type="submit" busy={busy}>
             {texts.rename}
           </Button>
         </div>

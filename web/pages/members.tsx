@@ -9,9 +9,11 @@ import { common } from '../text/common.ts';
 import { formatInstant } from '../text/format.ts';
 import { members as texts } from '../text/members.ts';
 import { Named } from '../ui/actor.tsx';
-import { Badge, Button, Select } from '../ui/controls.tsx';
+import { Badge, Button, Select, TextField } from '../ui/controls.tsx';
 import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { Form, FormEnd } from '../ui/form.tsx';
 import { Card, Name, Page, Time } from '../ui/page.tsx';
+import { useShownOnce } from '../ui/shown-once.ts';
 import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { EndingKeys, useKeptKeys, type KeptKeys } from './kept-keys.tsx';
@@ -104,6 +106,7 @@ function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProp
         idOf={({ userId }) => userId}
         orderIn="sort"
         long={members.length > 60}
+        keptAs="members"
         columns={[
           {
             name: columns.name,
@@ -116,11 +119,23 @@ function MemberTable({ accountId, members, isOwner, onChanged }: MemberTableProp
               </span>
             ),
           },
-          { name: columns.login, cell: ({ login }) => <Name>{login}</Name> },
+          { name: columns.login, by: ({ login }) => login.toLowerCase(), cell: ({ login }) => <Name>{login}</Name> },
           { name: columns.role, by: ({ role }) => role, cell: ({ role }) => <Badge>{roleName(role)}</Badge> },
-          { name: columns.given, cell: ({ given }) => (given === null ? '—' : roleName(given)) },
-          { name: columns.mapped, cell: ({ mapped }) => (mapped === null ? '—' : roleName(mapped)) },
-          { name: columns.since, cell: ({ since }) => (since === null ? '—' : <Time at={since} />) },
+          {
+            name: columns.given,
+            by: ({ given }) => given,
+            cell: ({ given }) => (given === null ? '—' : roleName(given)),
+          },
+          {
+            name: columns.mapped,
+            by: ({ mapped }) => mapped,
+            cell: ({ mapped }) => (mapped === null ? '—' : roleName(mapped)),
+          },
+          {
+            name: columns.since,
+            by: ({ since }) => since,
+            cell: ({ since }) => (since === null ? '—' : <Time at={since} />),
+          },
           ...(isOwner ? [actions] : []),
         ]}
       />
@@ -233,11 +248,29 @@ function Invitations({ accountId }: { accountId: string }) {
               caption={texts.invitationsCaption}
               rows={list}
               idOf={({ linkId }) => linkId}
+              orderIn="invitations"
               columns={[
-                { name: columns.role, names: true, cell: ({ role }) => roleName(role) },
-                { name: columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { name: columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-                { name: columns.by, cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} /> },
+                { name: columns.role, names: true, by: ({ role }) => role, cell: ({ role }) => roleName(role) },
+                {
+                  name: columns.note,
+                  by: ({ note }) => note.toLowerCase(),
+                  cell: ({ note }) => <Name>{note}</Name>,
+                },
+                {
+                  name: columns.created,
+                  by: ({ createdAt }) => createdAt,
+                  cell: ({ createdAt }) => <Time at={createdAt} />,
+                },
+                {
+                  name: columns.expires,
+                  by: ({ expiresAt }) => expiresAt,
+                  cell: ({ expiresAt }) => <Time at={expiresAt} />,
+                },
+                {
+                  name: columns.by,
+                  by: ({ by, byName }) => (byName ?? by).toLowerCase(),
+                  cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} />,
+                },
                 {
                   name: columns.actions,
                   unseen: true,
@@ -264,17 +297,28 @@ function Invitations({ accountId }: { accountId: string }) {
 function Invite({ accountId, onClose }: { accountId: string; onClose: () => void }) {
   const { dialog } = texts;
   const [role, setRole] = useState<Role>('viewer');
+  const [note, setNote] = useState('');
   const [link, setLink] = useState<MadeLink>();
-  const { busy, error, run } = useAction(async () => setLink(await account(accountId).invite(role)));
+  const { busy, error, run } = useAction(async () => setLink(await account(accountId).invite(role, note.trim())));
+  const shownOnce = useShownOnce(link ? [link.url] : []);
+  if (link) {
+    return (
+      <Dialog key="made" title={dialog.made} onClose={onClose} shownOnce={shownOnce}>
+        <p>{common.shownOnce}</p>
+        <SecretText label={dialog.link} secret={link.url} />
+        <p class="quiet small">{dialog.until(formatInstant(link.expiresAt))}</p>
+        <div class="actions">
+          <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
+            {dialog.kept}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  }
   return (
-    <Dialog title={link ? dialog.made : dialog.title} onClose={onClose} stays={link !== undefined}>
-      <p>{link ? common.shownOnce : dialog.says}</p>
-      {link ? (
-        <>
-          <SecretText label={dialog.link} secret={link.url} />
-          <p class="quiet small">{dialog.until(formatInstant(link.expiresAt))}</p>
-        </>
-      ) : (
+    <Dialog key="asked" title={dialog.title} onClose={onClose}>
+      <p>{dialog.says}</p>
+      <Form onSend={run}>
         <Select
           label={dialog.role}
           hint={role === 'owner' ? dialog.ownerSays : dialog.viewerSays}
@@ -285,20 +329,21 @@ function Invite({ accountId, onClose }: { accountId: string; onClose: () => void
           ]}
           onValue={setRole}
         />
-      )}
-      <Problem error={error} />
-      <div class="actions">
-        {!link && <Button onClick={onClose}>{common.cancel}</Button>}
-        {link ? (
-          <Button kind="primary" onClick={onClose}>
-            {dialog.kept}
-          </Button>
-        ) : (
-          <Button kind="primary" busy={busy} onClick={run}>
-            {dialog.make}
-          </Button>
-        )}
-      </div>
+        <TextField
+          label={dialog.note}
+          hint={dialog.noteHint}
+          value={note}
+          onValue={setNote}
+          maxLength={400}
+          fault={Array.from(note.trim()).length > NOTE_CHARACTERS_MAX ? dialog.noteLong : undefined}
+          autocomplete="off"
+        />
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
+          {dialog.make}
+        </FormEnd>
+      </Form>
     </Dialog>
   );
 }
+
+const NOTE_CHARACTERS_MAX = 200;

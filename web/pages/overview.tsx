@@ -4,13 +4,16 @@ import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
 import { pathOfAccount, pathOfApps } from '../shell/router.ts';
 import { overview as texts } from '../text/overview.ts';
-import { formatAmount, formatCount, formatMonth, formatShare } from '../text/format.ts';
+import { formatAmount, formatCount, formatMonth, formatPrice, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
 import { Card, Figure, Name, Page, Shares, Time } from '../ui/page.tsx';
 import { Loading, Shown } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import { Entry } from './audit/timeline.tsx';
 import { RolloutBar } from './configuration/rollout.tsx';
+import { FleetCard } from './overview/fleet.tsx';
+import { ExpiringKeys } from './expiring-keys.tsx';
+import { FirstSteps } from './overview/first-steps.tsx';
 
 const MIB = 1024 * 1024;
 
@@ -18,22 +21,28 @@ const MIB = 1024 * 1024;
 export function OverviewPage({ accountId }: PageProps) {
   const overview = useResource(`overview ${accountId}`, (signal) => account(accountId).overview({ signal }), {
     of: accountId,
-    topics: ['account', 'apps', 'seen', 'usage'],
+    topics: ['account', 'apps', 'keys', 'seen', 'usage'],
   });
+  // Until it is known whether there are apps, nothing below may be seen: it would move.
+  const isKnown = overview.data !== undefined || overview.error !== undefined;
+  const isEmpty = overview.data?.apps.total === 0;
   return (
     <Page title={texts.title} lead={overview.data?.name ?? '\u00A0'}>
       <Shown of={overview} pending={<PendingFigures />}>
         {(data) => <Figures accountId={accountId} data={data} />}
       </Shown>
-      <div class="grid two steady">
-        <RateCard accountId={accountId} />
-        <Card
-          title={texts.rollout}
-          actions={<Link to={pathOfAccount(accountId, 'configuration')}>{texts.toConfiguration}</Link>}
-        >
-          <RolloutBar accountId={accountId} />
-        </Card>
-        <ReviewsCard accountId={accountId} />
+      {isKnown && !isEmpty && <FleetCard accountId={accountId} />}
+      <div class={isKnown ? 'grid two steady' : 'grid two steady unknown'}>
+        {!isEmpty && <RateCard accountId={accountId} />}
+        {!isEmpty && (
+          <Card
+            title={texts.rollout}
+            actions={<Link to={pathOfAccount(accountId, 'configuration')}>{texts.toConfiguration}</Link>}
+          >
+            <RolloutBar accountId={accountId} />
+          </Card>
+        )}
+        {!isEmpty && <ReviewsCard accountId={accountId} />}
         <EventsCard accountId={accountId} />
       </div>
     </Page>
@@ -54,8 +63,10 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
           )}
         </div>
       )}
+      <ExpiringKeys accountId={accountId} keys={data.expiringKeys} />
       {managedBy !== undefined && <div class="note">{texts.managed(managedBy)}</div>}
-      <div class="grid figures">
+      <FirstSteps accountId={accountId} apps={apps} />
+      <div class="grid figures" hidden={apps.total === 0}>
         <Card title={texts.apps} actions={<Link to={pathOfAccount(accountId, 'apps')}>{texts.appsAll}</Link>}>
           <div class="stack">
             <Figure label={texts.appsOf(apps.total, apps.most)} value={formatCount(apps.total)} />
@@ -68,7 +79,7 @@ function Figures({ accountId, data }: { accountId: string; data: Overview }) {
               ]}
             />
             {apps.silent > 0 && (
-              <Link to={pathOfApps(accountId, { status: 'active', sort: 'last-contact' })}>
+              <Link to={pathOfApps(accountId, { status: 'active', silent: 'hour', sort: 'last-contact' })}>
                 <Badge tone="warn" icon="clock">
                   {texts.silent(apps.silent)}
                 </Badge>
@@ -105,7 +116,7 @@ function Month({ month }: { month: NonNullable<Overview['month']> }) {
       <Figure
         label={texts.nights(nights, daemonNights)}
         value={formatAmount(amountMinor, currency)}
-        note={pricePerDaemonMonth === null ? texts.prices : texts.price(pricePerDaemonMonth, currency)}
+        note={pricePerDaemonMonth === null ? texts.prices : texts.price(formatPrice(pricePerDaemonMonth, currency))}
       />
       {!complete && <Badge tone="warn">{texts.incomplete}</Badge>}
     </div>
@@ -164,7 +175,7 @@ function Rate({ rate }: { rate: AccountRate }) {
               cell: ({ keyId, keyName = '' }) => <Name otherwise={keyId}>{keyName}</Name>,
             },
             { name: texts.refusedColumns.operation, cell: ({ operation }) => <code>{operation}</code> },
-            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => refused },
+            { name: texts.refusedColumns.refused, number: true, cell: ({ refused }) => formatCount(refused) },
           ]}
         />
       )}
@@ -173,7 +184,6 @@ function Rate({ rate }: { rate: AccountRate }) {
 }
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
-const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
 
 function ReviewsCard({ accountId }: { accountId: string }) {
   const counts = useResource(`counts ${accountId}`, (signal) => account(accountId).reviewCounts({ signal }), {
@@ -193,7 +203,7 @@ function ReviewsCard({ accountId }: { accountId: string }) {
               parts={SEVERITIES.map((severity) => ({
                 name: texts.severities[severity],
                 value: data.open[severity],
-                tone: TONES[severity],
+                tone: severity,
                 to: `${pathOfAccount(accountId, 'reviews')}?severity=${severity}`,
               }))}
             />

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { goTo, leaveBy } from '../address/address.ts';
-import { useAddress } from '../address/use-address.ts';
-import { ApiError, whenSessionEnds } from '../api/client.ts';
+import { usePath } from '../address/use-address.ts';
+import { ApiError, Unreachable, whenSessionEnds } from '../api/client.ts';
 import { Live, type Watched } from '../api/live.ts';
 import { me as meApi, type Me } from '../api/panel.ts';
 import { ProvedPage } from '../pages/door/proved.tsx';
@@ -15,6 +15,7 @@ import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
 import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
+import { OPERATOR_PLACES } from './places.ts';
 import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
 import { forgetReturn, leave } from './return.ts';
@@ -22,9 +23,12 @@ import { roleOn, SessionProvider } from './session.tsx';
 import { takeUpdated } from './update.ts';
 import { Toasts, useToasts } from './toasts.tsx';
 
+/** After so long the user is read again where the service did not answer at all. */
+const AGAIN_MS = 5000;
+
 /** The panel: the doors for those who are not signed in, and the pages for those who are. */
 export function App() {
-  const { path } = useAddress();
+  const path = usePath();
   const route = useMemo(() => routeOf(path), [path]);
   if (route.page === 'sign-in') return <SignInPage />;
   if (route.page === 'link') return <LinkPage />;
@@ -72,6 +76,12 @@ function SignedIn({ route }: { route: Route }) {
       if (topic === undefined || topic === 'me') reloadMe();
     });
   }, [isKnown, live, reloadMe]);
+  const isWaiting = me === undefined && error instanceof Unreachable;
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const timer = setInterval(reloadMe, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isWaiting, reloadMe]);
   const accountId = useShownAccount(route, me);
   useEffect(() => {
     // A stream that has ended is opened anew once it is known who the user is now, and what he may see.
@@ -100,6 +110,8 @@ function SignedIn({ route }: { route: Route }) {
           <SecondFactorPage />
         ) : 'accountId' in route && !mayRead(me, route.accountId) ? (
           <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
+        ) : isForbidden(me, route) ? (
+          <Empty title={common.failed.forbiddenTitle}>{common.failed.forbidden}</Empty>
         ) : (
           <CurrentPage route={route} />
         )}
@@ -114,6 +126,10 @@ function SignedIn({ route }: { route: Route }) {
 const mayRead = (me: Me, accountId: string | undefined): accountId is string =>
   accountId !== undefined && roleOn(me, accountId) !== undefined;
 
+/** Whether the page is one of the operator's, whose controls would all be refused. The reference has none. */
+const isForbidden = ({ operator }: Me, { page }: Route): boolean =>
+  !operator && page !== 'reference' && OPERATOR_PLACES.some(([place]) => place === page);
+
 /** The account of the page, or the one that was shown last. */
 function useShownAccount(route: Route, me: Me | undefined): string | undefined {
   const last = useRef<string>(undefined);
@@ -124,7 +140,7 @@ function useShownAccount(route: Route, me: Me | undefined): string | undefined {
 /** What memory does not hold is watched only by the pages that show it. */
 function watchedOn({ page }: Route): readonly Watched[] {
   if (page === 'overview') return ['rollout', 'limits', 'usage', 'reviews'];
-  if (page === 'configuration' || page === 'apps') return ['rollout'];
+  if (page === 'configuration' || page === 'apps' || page === 'app') return ['rollout'];
   if (page === 'reviews') return ['reviews'];
   return page === 'usage' ? ['usage'] : [];
 }

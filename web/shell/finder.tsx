@@ -1,7 +1,8 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { account, operator } from '../api/panel.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { useSettled } from '../hooks/use-settled.ts';
+import { common } from '../text/common.ts';
 import { finder as texts } from '../text/navigation.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Name } from '../ui/page.tsx';
@@ -19,6 +20,8 @@ interface Found {
   readonly to: string;
 }
 
+const keyOf = ({ group, to }: Found): string => `${group} ${to}`;
+
 /** So many of a group: a longer list is narrowed by typing. */
 const GROUP_MAX = 8;
 
@@ -34,9 +37,15 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
   const { go } = useSession();
   const id = useId();
   const [text, setText] = useState('');
-  const [index, setIndex] = useState(0);
-  const found = useFound(text.trim().toLowerCase(), accountId, accountsOnly);
-  const at = Math.min(index, found.length - 1);
+  /** By what it is, for what is found later may come before it; the first one where nothing is chosen yet. */
+  const [chosenKey, setChosenKey] = useState<string>();
+  const { found, all, isSearching } = useFound(text.trim().toLowerCase(), accountId, accountsOnly);
+  const at = Math.max(
+    0,
+    found.findIndex((one) => keyOf(one) === chosenKey),
+  );
+  const chosen = found[at];
+  useLayoutEffect(() => setChosenKey(chosen && keyOf(chosen)), [chosen]);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
@@ -49,8 +58,8 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
     // Enter ends a word of an input method, and the arrows choose one.
     if (event.isComposing) return;
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const chosen = found[at];
-    if (by !== undefined && found.length > 0) setIndex((at + by + found.length) % found.length);
+    const next = found[(at + (by ?? 0) + found.length) % found.length];
+    if (by !== undefined && next) setChosenKey(keyOf(next));
     else if (event.key === 'Enter' && chosen) choose(chosen);
     else return;
     event.preventDefault();
@@ -74,14 +83,14 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
         value={text}
         onInput={({ currentTarget }) => {
           setText(currentTarget.value);
-          setIndex(0);
+          setChosenKey(undefined);
         }}
         onKeyDown={press}
       />
       <ul class="found" role="listbox" id={`${id}-list`} aria-label={texts.results} ref={list}>
         {found.map((one, number) => (
           <li
-            key={`${one.group} ${one.to}`}
+            key={keyOf(one)}
             id={`${id}-${number}`}
             role="option"
             aria-selected={number === at}
@@ -94,13 +103,27 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
         ))}
       </ul>
       <p class="quiet small" role="status">
-        {found.length === 0 ? texts.nothing : texts.count(found.length)}
+        {found.length > 0
+          ? texts.count(found.length, all)
+          : text.trim() === ''
+            ? texts.begin
+            : isSearching
+              ? common.loading
+              : texts.nothing}
       </p>
     </Dialog>
   );
 }
 
-function useFound(text: string, accountId: string | undefined, accountsOnly: boolean): readonly Found[] {
+interface FoundSoFar {
+  readonly found: readonly Found[];
+  /** How many fit, of which those are the first. */
+  readonly all: number;
+  /** More may come. */
+  readonly isSearching: boolean;
+}
+
+function useFound(text: string, accountId: string | undefined, accountsOnly: boolean): FoundSoFar {
   const { me } = useSession();
   const { groups } = texts;
   const isOwner = useIsOwner(accountId ?? '');
@@ -140,5 +163,11 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
           to: pathOfApp(accountId, appId),
         })),
   ];
-  return groupsOf.flatMap((group) => group.filter(fits).slice(0, text === '' ? group.length : GROUP_MAX));
+  const fitting = groupsOf.map((group) => group.filter(fits));
+  const found = fitting.flatMap((group) => group.slice(0, text === '' ? group.length : GROUP_MAX));
+  return {
+    found,
+    all: fitting.flat().length,
+    isSearching: (me.operator && asked !== text) || searched.loading || apps.loading,
+  };
 }

@@ -9,9 +9,11 @@ import { AccountName, useAccountName } from './account-name.tsx';
 import { Finder, KeySheet } from './lazy.tsx';
 import { onKeySheet } from './keys.ts';
 import { Link } from './link.tsx';
+import { Offline } from './offline.tsx';
 import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
 import { pathOfAccount, pathOfOperator, type Route } from './router.ts';
 import { useSession } from './session.tsx';
+import { UserMenu } from './user-menu.tsx';
 
 /* The frame around every page: the navigation, and who is signed in. */
 
@@ -57,7 +59,7 @@ export function Frame({
       >
         {common.skip}
       </a>
-      <div class="topbar">
+      <header class="topbar">
         <Link class="brand" to="/">
           <Mark />
           {common.product}
@@ -72,18 +74,22 @@ export function Frame({
         >
           {common.menu}
         </Button>
-      </div>
+      </header>
       <div class={`sidebar ${isOpen ? 'open' : ''}`} id="navigation">
-        <Link class="brand" to="/">
-          <Mark />
-          {common.product}
-        </Link>
-        {(accountId !== undefined || me.operator) && (
-          <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
-        )}
-        <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
-          {navigation.find} <kbd>Ctrl K</kbd>
-        </Button>
+        <header>
+          <Link class="brand" to="/">
+            <Mark />
+            {common.product}
+          </Link>
+        </header>
+        <section class="stack" aria-label={navigation.places}>
+          {(accountId !== undefined || me.operator) && (
+            <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
+          )}
+          <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
+            {navigation.find} <kbd>Ctrl K</kbd>
+          </Button>
+        </section>
         <nav aria-label={navigation.label}>
           {accountId !== undefined && (
             <ul>
@@ -113,9 +119,10 @@ export function Frame({
             </div>
           )}
         </nav>
-        <Foot current={current('me')} />
+        <UserMenu route={route} />
       </div>
       <main id="content" tabIndex={-1}>
+        <Offline />
         <AccountName value={'accountId' in route ? accountName : undefined}>{children}</AccountName>
       </main>
       {finder && <Finder {...finder} accountId={accountId} onClose={() => setFinder(undefined)} />}
@@ -137,18 +144,3 @@ const AccountButton = ({ name, onPress }: { name: string | undefined; onPress: (
     <Icon name="choose" />
   </button>
 );
-
-function Foot({ current }: { current: 'page' | undefined }) {
-  const { me, signOut } = useSession();
-  return (
-    <div class="foot">
-      <Link to="/me" aria-current={current} class="button quiet">
-        <Icon name="person" />
-        <bdi class="name">{me.name}</bdi>
-      </Link>
-      <Button kind="quiet" icon="out" onClick={signOut}>
-        {navigation.signOut}
-      </Button>
-    </div>
-  );
-}

@@ -21,7 +21,7 @@ function lazily<Props extends { readonly onClose: () => void }>(
           if (await isUpdated()) return reloadUpdated();
           // Closed, it can be opened again.
           props.onClose();
-          say(common.failed.unreachable);
+          say(common.failed.title);
         },
       );
     }, []);

@@ -1,18 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
-import { whenLeaving } from '../address/address.ts';
-import { leaving as texts } from '../text/navigation.ts';
+import { whenLeaving, type Left } from '../address/address.ts';
+import { leaving } from '../text/navigation.ts';
 import { Button } from '../ui/controls.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 
-/** Asks before a page is left that holds typed work, or a secret that is shown once. */
+/** Asks before typed work, or a secret that is shown once, is lost with its page or its dialog. */
 export function LeaveDialog() {
-  const [leave, setLeave] = useState<() => void>();
+  const [asked, setAsked] = useState<{ readonly leave: () => void; readonly left: Left }>();
   useEffect(() => {
-    whenLeaving((asked) => setLeave(() => asked));
-    return () => whenLeaving((asked) => asked());
+    whenLeaving((leave, left) => setAsked({ leave, left }));
+    return () => whenLeaving((leave) => leave());
   }, []);
-  if (!leave) return null;
-  const stay = (): void => setLeave(undefined);
+  if (!asked) return null;
+  const texts = leaving[asked.left];
+  const stay = (): void => setAsked(undefined);
   return (
     <Dialog title={texts.title} onClose={stay}>
       <p>{texts.says}</p>
@@ -21,7 +22,7 @@ export function LeaveDialog() {
           kind="danger"
           onClick={() => {
             stay();
-            leave();
+            asked.leave();
           }}
         >
           {texts.leave}

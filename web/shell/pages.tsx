@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact';
 import { isUpdated, reloadUpdated } from './update.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { Unreachable } from '../api/client.ts';
+import { isReachable, noteReached, onReachable } from '../api/reachable.ts';
 import { common } from '../text/common.ts';
 import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { NoAccount } from '../pages/home.tsx';
@@ -18,7 +19,7 @@ const LOADERS: Partial<Record<Route['page'], Loader>> = {
   apps: async () => (await import('../pages/apps/apps.tsx')).AppsPage,
   app: async () => (await import('../pages/apps/app.tsx')).AppPage,
   configuration: async () => (await import('../pages/configuration/configuration.tsx')).ConfigurationPage,
-  keys: async () => (await import('../pages/keys.tsx')).KeysPage,
+  keys: async () => (await import('../pages/keys/keys.tsx')).KeysPage,
   reviews: async () => (await import('../pages/reviews/reviews.tsx')).ReviewsPage,
   usage: async () => (await import('../pages/usage/usage.tsx')).UsagePage,
   audit: async () => (await import('../pages/audit/audit.tsx')).AuditPage,
@@ -53,19 +54,24 @@ export function CurrentPage({ route }: { route: Route }) {
         if (!(error instanceof TypeError)) return isWanted && setLoaded({ page, error });
         return isUpdated().then((updated) => {
           if (!isWanted) return;
-          if (updated) reloadUpdated();
-          else setLoaded({ page, error: new Unreachable() });
+          if (updated) return reloadUpdated();
+          noteReached(false);
+          setLoaded({ page, error: new Unreachable() });
         });
       },
     );
+    // A file that did not come is asked for again when the service is back.
+    const end = onReachable(() => isReachable() && setRound((before) => before + 1));
     return () => {
       isWanted = false;
+      end();
     };
   }, [page, round]);
   if (page === 'home') return <NoAccount />;
   if (!LOADERS[page]) return <Empty title={common.failed.notFoundTitle} />;
   if (loaded?.page !== page) return <Loading />;
   const { Page, error } = loaded;
+  if (!Page && error instanceof Unreachable) return <Loading />;
   if (!Page) return <Failed error={error} onRetry={() => setRound(round + 1)} />;
   const accountId = 'accountId' in route ? route.accountId : '';
   const appId = 'appId' in route ? route.appId : '';

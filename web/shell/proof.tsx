@@ -12,6 +12,7 @@ import { HiddenLogin } from '../ui/new-password.tsx';
 import { PasskeyButton } from '../ui/passkey-button.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
 import { listenForProof } from './proved-channel.ts';
+import { needed } from '../ui/tried.ts';
 
 /** Asks for a proof of the person whenever the service wants one. What was begun waits for it. */
 export function ProofDialogs({ me }: { me: Me }) {
@@ -97,13 +98,14 @@ function ByPassword({ me, onProved }: ProofProps) {
         type="password"
         value={password}
         onValue={setPassword}
+        missing={needed(password)}
         autocomplete="current-password"
         autofocus
         maxLength={512}
       />
       <Problem error={error} />
       <div>
-        <Button type="submit" kind="primary" busy={busy} disabled={password === ''}>
+        <Button type="submit" kind="primary" busy={busy}>
           {texts.confirm}
         </Button>
       </div>

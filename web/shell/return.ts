@@ -15,7 +15,9 @@ const PLACE = 'muster-return';
 export function leave(why: Why, to = '/sign-in'): void {
   const { path, query } = currentAddress();
   const page = why === 'signed-out' ? '' : query === '' ? path : `${path}?${query}`;
-  sessionStorage.setItem(PLACE, JSON.stringify({ why, page }));
+  // The first address alone asks for no page: there is nothing to say of it.
+  if (why === 'asked' && NO_RETURN.has(routeOf(path).page)) forgetReturn();
+  else sessionStorage.setItem(PLACE, JSON.stringify({ why, page }));
   letGo();
   location.replace(to);
 }

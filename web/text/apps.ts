@@ -1,3 +1,4 @@
+import { formatCount } from './format.ts';
 import { isolated } from '../../src/text/shown-name.ts';
 
 /* Texts of the pages of apps. */
@@ -23,65 +24,81 @@ export const apps = {
     configuration: 'Configuration',
     platform: 'Platform',
     version: 'Version',
+    connection: 'Connection',
     lastSeen: 'Last contact',
     created: 'Created',
   },
+  connections: { cloud: 'cloud', private: 'private' },
   deliveries: { failed: 'failed', unhealthy: 'unhealthy', silent: 'silent', pending: 'pending', applied: 'applied' },
   chooseOne: (name: string) => `Choose ${isolated(name)}`,
   chooseAll: 'Choose all that are shown',
-  chosen: (count: number) => (count === 1 ? '1 app chosen' : `${count} apps chosen`),
-  hidden: (count: number) => (count === 1 ? '1 of them is not shown' : `${count} of them are not shown`),
+  chosen: (count: number) => (count === 1 ? '1 app chosen' : `${formatCount(count)} apps chosen`),
+  hidden: (count: number) => (count === 1 ? '1 of them is not shown' : `${formatCount(count)} of them are not shown`),
   clear: 'Clear',
+  issueCodes: 'Issue codes',
   revoke: 'Revoke',
   remove: 'Delete',
   empty: 'There are no apps yet',
   emptyLead: 'Create one for each daemon. It enrolls with the code that you get, which is shown once.',
   nothingFits: 'No app fits the search and the filters.',
   caption: 'Apps of the account',
-  revokeMany: (count: number) => (count === 1 ? 'Revoke 1 app?' : `Revoke ${count} apps?`),
+  rows: 'apps',
+  revokeMany: (count: number) => (count === 1 ? 'Revoke 1 app?' : `Revoke ${formatCount(count)} apps?`),
   revokeSays: 'Their daemons are refused at once, and their open codes are void. A new code brings an app back.',
-  deleteMany: (count: number) => (count === 1 ? 'Delete 1 app?' : `Delete ${count} apps?`),
+  deleteMany: (count: number) => (count === 1 ? 'Delete 1 app?' : `Delete ${formatCount(count)} apps?`),
   deleteSays: 'They are gone with their review entries; their daemons are refused at once. The audit stays.',
   managedMany: (count: number) =>
-    `${count === 1 ? 'A FleetApp manages one' : `FleetApps manage ${count}`} of them: change that in Kubernetes, or its resource says ChangedOutside.`,
-  progress: (through: number, all: number) => `${through} of ${all} tried`,
+    `${count === 1 ? 'A FleetApp manages one' : `FleetApps manage ${formatCount(count)}`} of them: change that in Kubernetes, or its resource says ChangedOutside.`,
+  progress: (through: number, all: number) => `${formatCount(through)} of ${formatCount(all)} processed`,
   stop: 'Stop',
   failedSome: (count: number) =>
     count === 1
       ? '1 app is not changed. It is still chosen: try again.'
-      : `${count} apps are not changed. They are still chosen: try again.`,
+      : `${formatCount(count)} apps are not changed. They are still chosen: try again.`,
   failures: 'What failed',
-  moreFailures: (count: number) => `and ${count} more`,
-  revokedMany: (count: number) => (count === 1 ? '1 app is revoked.' : `${count} apps are revoked.`),
-  deletedMany: (count: number) => (count === 1 ? '1 app is deleted.' : `${count} apps are deleted.`),
+  gone: 'It was deleted meanwhile.',
+  moreFailures: (count: number) => `and ${formatCount(count)} more`,
+  revokedMany: (count: number) => (count === 1 ? '1 app is revoked.' : `${formatCount(count)} apps are revoked.`),
+  deletedMany: (count: number) => (count === 1 ? '1 app is deleted.' : `${formatCount(count)} apps are deleted.`),
+  codes: {
+    title: (count: number) => (count === 1 ? 'Issue a code for 1 app?' : `Issue codes for ${formatCount(count)} apps?`),
+    says: 'Each code enrolls one daemon, which takes the place of the one before. Other open codes stay valid.',
+    managed: (count: number) =>
+      count === 1
+        ? '1 app is left out: a FleetApp manages it, and its Secret holds the code.'
+        : `${formatCount(count)} apps are left out: FleetApps manage them, and their Secrets hold the codes.`,
+    revoked: (count: number) =>
+      count === 1
+        ? '1 app is revoked. Its code brings it back.'
+        : `${formatCount(count)} apps are revoked. Their codes bring them back.`,
+    issued: (count: number) => (count === 1 ? '1 code is issued' : `${formatCount(count)} codes are issued`),
+    refused: (count: number) =>
+      count === 1 ? '1 app has no new code:' : `${formatCount(count)} apps have no new code:`,
+    rest: (count: number) =>
+      count === 1
+        ? '1 app got no code. Trying again here issues no second one.'
+        : `${formatCount(count)} apps got no code. Trying again here issues none twice.`,
+  },
   dialog: {
     title: 'Create apps',
     count: 'How many',
-    countHint: 'At most 1000 at once.',
+    countHint: `At most ${formatCount(1000)} at once.`,
     name: 'Name',
     nameHint: 'With {n} in it, each app gets its number. Names are for people and need not be unique.',
     preview: (first: string, last: string) => `From “${first}” to “${last}”.`,
     create: 'Create',
-    creating: (done: number, all: number) => `${done} of ${all} created`,
-    created: (count: number) => (count === 1 ? 'The app is created' : `${count} apps are created`),
+    creating: (done: number, all: number) => `${formatCount(done)} of ${formatCount(all)} created`,
+    created: (count: number) => (count === 1 ? 'The app is created' : `${formatCount(count)} apps are created`),
     kept: 'Done',
     retry: 'Create the rest',
     rest: (count: number) =>
       count === 1
-        ? 'For 1 app no code came. Trying again here makes no app twice.'
-        : `For ${count} apps no code came. Trying again here makes no app twice.`,
+        ? '1 app got no code. Trying again here makes no app twice.'
+        : `${formatCount(count)} apps got no code. Trying again here makes no app twice.`,
+    refused: (count: number) => (count === 1 ? '1 app is not created.' : `${formatCount(count)} apps are not created.`),
     csv: 'Download all as CSV',
-    shownSome: (shown: number, all: number) => `The first ${shown} of ${all} are shown. The file has all of them.`,
-    lines: 'How to enroll',
-    device: 'Put the address of the device listener in the place of DEVICE-ADDRESS.',
-    ways: { agent: 'muster agent', curl: 'curl', secret: 'Kubernetes Secret' },
-    wayHints: {
-      agent: 'Enrolls on the machine of the daemon, and goes on as its agent.',
-      curl: 'Enrolls at once. The answer holds the credential of the daemon, which is shown once as well.',
-      secret: 'For the pod of the daemon by envFrom, with the keys that a FleetApp writes.',
-    },
-    fileHead: 'It holds secrets. Each part is for one daemon, on its own machine.',
-    code: 'Enrollment code',
+    shownSome: (shown: number, all: number) =>
+      `The first ${formatCount(shown)} of ${formatCount(all)} are shown. The file has all of them.`,
     validUntil: (at: string) => `A code enrolls one daemon, and is valid until ${at}.`,
   },
 };
@@ -114,7 +131,7 @@ export const app = {
   sharedSays:
     'Perhaps a machine was cloned with it, or somebody has copied it. Revoke the app, and enroll each machine as an app of its own.',
   reviewsOf: (entries: number, dropped: number) =>
-    `${entries} ${entries === 1 ? 'entry' : 'entries'}${dropped > 0 ? `; ${dropped} made room for newer ones` : ''}`,
+    `${formatCount(entries)} ${entries === 1 ? 'entry' : 'entries'}${dropped > 0 ? `; ${formatCount(dropped)} made room for newer ones` : ''}`,
   codes: 'Open enrollment codes',
   noCodes: 'No code is open.',
   issued: 'Issued',

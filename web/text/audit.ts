@@ -1,9 +1,20 @@
+import { formatCount, formatDuration, formatInstant } from './format.ts';
 import type { MutationAction } from '../../src/domain/mutation/actions.ts';
 
 /* Texts of the audit: its page, and its entries in words. An action without a text does not compile. */
 
 /** The beginning of the actions of one kind, such as `app.`. */
 type ActionGroup<Action = MutationAction> = Action extends `${infer Kind}.${string}` ? `${Kind}.` : never;
+
+/** What a key of less access may do. */
+const ACCESS: Readonly<Record<string, string>> = {
+  full: 'full access',
+  read: 'read access alone',
+  enroll: 'may only add daemons',
+};
+
+const countOf = (count: number, one: string, several: string): string =>
+  count === 0 ? '' : `${formatCount(count)} ${count === 1 ? one : several}`;
 
 export const audit = {
   title: 'Audit',
@@ -25,6 +36,9 @@ export const audit = {
     order: 'It is before the first day.',
     clear: 'Clear the filters',
   },
+  csv: 'Download CSV',
+  jsonl: 'Download JSON Lines',
+  exportHint: 'All entries that the filters let through, 50,000 at most.',
   anyAction: 'Any action',
   otherAction: 'Another one …',
   groups: {
@@ -63,17 +77,17 @@ export const audit = {
     title: 'Verification of the chain',
     working: 'Every entry is compared with the chain. For a large audit it takes up to two minutes.',
     sound: 'The audit is whole: no entry was removed, added or changed.',
-    broken: (count: number) => (count === 1 ? '1 fault was found.' : `${count} faults were found.`),
+    broken: (count: number) => (count === 1 ? '1 fault was found.' : `${formatCount(count)} faults were found.`),
     entries: 'Sealed entries',
     blocks: 'Blocks',
     blocksFrom: (count: number, first: number) =>
-      `${count}, from number ${first} on: the retention has cut what came before`,
+      `${formatCount(count)}, from number ${first} on: the retention has cut what came before`,
     unsealed: 'Entries that are sealed within seconds',
     head: 'Digest of the newest block',
     sealed: 'Sealed',
     copyHead: 'Copy the digest',
     faults: 'Faults',
-    moreFaults: (count: number) => `${count} more faults are not listed.`,
+    moreFaults: (count: number) => `${formatCount(count)} more faults are not listed.`,
     headHint: 'Keep it elsewhere and compare later: whoever can write the store could make a whole new chain.',
   },
   /** What an entry tells beside who and what it is about, in words where the name of the field is not one. */
@@ -82,6 +96,20 @@ export const audit = {
     countsAt: 'counts at',
     newUser: 'a new user',
   } as Readonly<Record<string, string>>,
+  /** Details that are no name with a value; an empty text says nothing. */
+  said: {
+    graceSeconds: (value) =>
+      Number(value) === 0
+        ? 'the previous secret no longer works'
+        : `the previous secret works for ${formatDuration(Number(value))}`,
+    codesVoided: (value) => countOf(Number(value), 'enrollment code voided', 'enrollment codes voided'),
+    swapped: (value) => (value === true ? 'in place of an earlier credential' : ''),
+    access: (value) => ACCESS[String(value)] ?? `access ${String(value)}`,
+    allowedCidrs: (value) => (value === '' ? 'from any address' : `only from ${String(value)}`),
+    expiresAt: (value) => `expires ${formatInstant(String(value))}`,
+  } satisfies Readonly<Record<string, (value: unknown) => string>> as Readonly<
+    Record<string, ((value: unknown) => string) | undefined>
+  >,
   not: 'not',
   you: 'you',
   actors: {
@@ -122,8 +150,8 @@ export const audit = {
     'app.deleted': 'deleted an app',
     'credential.yielded': 'gave a credential up',
     'credential.shared': 'uses one credential on two machines',
-    'code.issued': 'issued an enrollment code',
-    'code.voided': 'voided an enrollment code',
+    'code.issued': 'issued an enrollment code for',
+    'code.voided': 'voided an enrollment code of',
     'otel.stored': 'set the configuration',
     'otel.purged': 'purged the configuration',
     'otel.tested': 'tested the collector',

@@ -1,3 +1,6 @@
+import { isolated } from '../../src/text/shown-name.ts';
+import { formatCount } from './format.ts';
+
 /* Texts that several pages show. */
 
 export const common = {
@@ -8,6 +11,8 @@ export const common = {
   save: 'Save',
   copy: 'Copy',
   copied: 'Copied',
+  /** Heard after “Copy”: what is copied. */
+  copyOf: (what: string) => `: ${what}`,
   copyId: 'Copy the id',
   copyFailed: 'Could not copy',
   copyByHand: 'Could not copy: the text is selected, press Ctrl+C',
@@ -19,11 +24,14 @@ export const common = {
   more: 'Show more',
   skip: 'Skip to the content',
   menu: 'Menu',
+  actions: 'Actions',
+  actionsOf: (name: string) => `Actions for ${isolated(name)}`,
   requestId: 'Request id',
   owner: 'Owner',
   viewer: 'Viewer',
   viewerOnly: 'You may look at this account. An owner of it may change it.',
   required: 'This is needed.',
+  unchanged: 'Nothing is changed yet.',
   offline: 'The service cannot be reached. What you see may be old; it is tried again by itself.',
   failed: {
     title: 'This could not be loaded',
@@ -36,6 +44,9 @@ export const common = {
     unknownChange: 'No answer came: the change may have happened, or not. Look again before you repeat it.',
   },
   shownOnce: 'It is shown once, here and now. Keep it in a safe place.',
+  manyShownOnce: 'They are shown once, here and now. Keep them in a safe place.',
   typeToConfirm: (text: string) => `Type “${text}” to confirm.`,
-  rows: (shown: number, all: number, what: string) => (shown === all ? `${all} ${what}` : `${shown} of ${all} ${what}`),
+  rowsUnknown: (all: number, what: string) => `which of ${formatCount(all)} ${what} fit could not be read`,
+  rows: (shown: number, all: number, what: string) =>
+    shown === all ? `${formatCount(all)} ${what}` : `${formatCount(shown)} of ${formatCount(all)} ${what}`,
 };

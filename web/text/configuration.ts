@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts of the page of the configuration. */
 
 export const configuration = {
@@ -21,7 +23,7 @@ export const configuration = {
   pasted:
     'This has the form of OTEL_EXPORTER_OTLP_HEADERS, name=value and percent-encoded. Daemons would send it as it stands, which collectors refuse.',
   severalPasted: (count: number) =>
-    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${count} headers. One can be stored: leave the others out.`,
+    `This has the form of OTEL_EXPORTER_OTLP_HEADERS, with ${formatCount(count)} headers. One can be stored: leave the others out.`,
   useDecoded: 'Use the decoded value',
   evidence: 'Evidence of detections',
   evidenceHint:
@@ -40,7 +42,7 @@ export const configuration = {
     devices: (count: number) =>
       count === 1
         ? '1 active cloud daemon picks it up at its next poll.'
-        : `${count} active cloud daemons pick it up at their next polls.`,
+        : `${formatCount(count)} active cloud daemons pick it up at their next polls.`,
     save: 'Save',
     before: 'Before',
     after: 'After',
@@ -62,7 +64,7 @@ export const configuration = {
   rollout: 'Rollout',
   revision: (revision: number) => (revision === 0 ? 'Nothing was stored yet.' : `Revision ${revision}`),
   changed: 'Changed',
-  parts: { applied: 'Applied', failed: 'Failed', pending: 'Pending', stale: 'Silent' },
+  parts: { applied: 'Applied', failed: 'Failed', unhealthy: 'Unhealthy', pending: 'Pending', stale: 'Silent' },
   noDevices: 'No active cloud daemon takes a configuration.',
   failures: 'Failures by what the daemons said',
   failureColumns: { error: 'What was said', devices: 'Daemons' },
@@ -81,6 +83,7 @@ export const configuration = {
       at: 'Stored',
       by: 'By',
       endpoint: 'Endpoint',
+      evidence: 'Evidence',
       rollout: 'Rollout',
       actions: 'Actions',
     },

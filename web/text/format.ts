@@ -9,12 +9,41 @@ function once<T>(make: () => T): () => T {
 const whole = once(() => new Intl.NumberFormat('en'));
 const share = once(() => new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 0 }));
 const instant = once(() => new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' }));
+const MOMENT = {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'short',
+} as const;
+const moment = once(() => new Intl.DateTimeFormat('en', MOMENT));
+const datedMoment = once(() => new Intl.DateTimeFormat('en', { ...MOMENT, year: 'numeric' }));
+const hour = once(() => new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }));
+const day = once(() => new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' }));
 const monthName = once(() => new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' }));
 const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' }));
 
 export const formatCount = (value: number): string => whole().format(value);
 /** In the zone of the browser, which it names. */
 export const formatInstant = (at: string | number): string => instant().format(new Date(at));
+/** A span of time in the zone of the browser, which it names. */
+export const formatSpan = (from: number, to: number): string => datedMoment().formatRange(from, to);
+
+/** A tick of a chart's axis: the hour, and at midnight the day. */
+export function formatTick(at: number): string {
+  const date = new Date(at);
+  return (date.getHours() === 0 && date.getMinutes() === 0 ? day() : hour()).format(date);
+}
+
+/** The zone in which the browser shows and takes times, such as `Europe/Berlin`. */
+export const zoneHere = (): string => instant().resolvedOptions().timeZone;
+/** The same without seconds, and without the year where it is the present one. */
+export function formatMoment(at: string | number, now: number): string {
+  const date = new Date(at);
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return (isThisYear ? moment() : datedMoment()).format(date);
+}
 export const formatShare = (part: number): string => share().format(part);
 
 const STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit])[] = [
@@ -33,11 +62,30 @@ export function formatAge(at: string | number, now: number): string {
   return relative().format(Math.round(seconds / 60), 'minute');
 }
 
+/** A length of time in the largest unit of which it has whole ones, such as `1 day`. */
+export function formatDuration(seconds: number): string {
+  const [size, unit] = STEPS.find(([one]) => seconds % one === 0) ?? [1, 'second'];
+  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
+}
+
 /** An amount in minor units of a currency. */
 export function formatAmount(minor: number, currency: string): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
-  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
-  return format.format(minor / 10 ** digits);
+  const { maximumFractionDigits: digits = 2 } = money(currency).resolvedOptions();
+  return money(currency).format(minor / 10 ** digits);
+}
+
+const money = (currency: string, digits?: number): Intl.NumberFormat =>
+  new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+    ...(digits !== undefined && { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+  });
+
+/** A price such as `0.0375`, with every digit that it has. */
+export function formatPrice(price: string, currency: string): string {
+  const { maximumFractionDigits: usual = 2 } = money(currency).resolvedOptions();
+  const [, fraction = ''] = price.split('.');
+  return money(currency, Math.max(usual, Math.min(fraction.length, 20))).format(Number(price));
 }
 
 /** A month such as `2026-01` in words. */

@@ -1,4 +1,4 @@
-import { isolated } from '../../src/text/shown-name.ts';
+import { formatCount } from './format.ts';
 
 /* Texts of the page of API keys. */
 
@@ -15,14 +15,18 @@ export const keys = {
     created: 'Created',
     by: 'By',
     expires: 'Expires',
+    former: 'Previous secret until',
     lastUsed: 'Last used',
+    calls: 'Calls in 7 days',
     actions: 'Actions',
   },
+  formerNone: 'none',
   unnamed: 'without a name',
   expired: 'expired',
   soon: 'soon',
+  rotate: 'Rotate',
+  expire: 'Expire sooner',
   revoke: 'Revoke',
-  revokeOne: (name: string) => `Revoke ${isolated(name)}`,
   revokeTitle: 'Revoke this API key?',
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',
@@ -39,6 +43,7 @@ export const keys = {
     expires: 'Expires',
     expiryOptions: { never: 'Never', '30': 'In 30 days', '90': 'In 90 days', '365': 'In a year', date: 'On a date' },
     date: 'Date',
+    dateMissing: 'Choose a date.',
     pastDate: 'The date must be in the future.',
     create: 'Create',
     created: 'The API key is created',
@@ -48,5 +53,41 @@ export const keys = {
     command: 'Key file of the command line',
     again: 'The key did not come. Trying again here makes no second one.',
     kept: 'Done',
+  },
+  expiring: {
+    says: (count: number) =>
+      count === 1 ? 'An API key expires within 14 days:' : `${formatCount(count)} API keys expire within 14 days:`,
+    more: (count: number) => `and ${formatCount(count)} more`,
+    action:
+      'An expiry cannot be moved later. Create another key, give it to the program, and revoke the one that expires:',
+  },
+  zone: (zone: string) => `In the time zone of this browser, ${zone}.`,
+  rotateDialog: {
+    title: 'Rotate this API key',
+    says: 'The key gets a new secret. Its id, name and expiry stay.',
+    overlap: 'Keep the current secret valid',
+    overlapHint: 'Long enough to give every program the new secret.',
+    overlaps: {
+      '0': 'Not at all: it ends at once',
+      '3600': 'For 1 hour',
+      '86400': 'For 24 hours',
+      '604800': 'For 7 days',
+    },
+    former: 'The previous secret still works. It ends at once when you rotate again; otherwise it works until',
+    again: 'The new secret did not come. Trying again here makes no further one.',
+    rotated: 'The API key has a new secret',
+    formerEnds: 'The previous secret works until',
+    formerEnded: 'The previous secret no longer works.',
+  },
+  expireDialog: {
+    title: 'Let this API key expire sooner',
+    says: 'You can only move an expiry earlier. This cannot be undone.',
+    now: 'It expires',
+    at: 'Expires at',
+    missing: 'Say when the key expires.',
+    past: 'This must be in the future.',
+    later: 'This must be before the current expiry.',
+    action: 'Expire sooner',
+    done: 'The key expires sooner.',
   },
 };

@@ -3,7 +3,7 @@ import { isolated } from '../../src/text/shown-name.ts';
 /* Texts of the page of the signed-in user. */
 
 export const me = {
-  title: 'Your sign-in',
+  title: 'Your profile',
   lead: (name: string) => `Signed in as ${isolated(name)}`,
   name: 'Name',
   nameHint: 'By which others see you.',
@@ -51,7 +51,7 @@ export const me = {
   refusedLead:
     'Attempts to sign in as you that failed. The first shows within seconds, those of the hour after it together. If they are not yours, end sessions that you do not know, and set a new password.',
   refusedCaption: 'The latest first',
-  noneRefused: 'Nobody has tried and failed.',
+  noneRefused: 'No failed sign-ins.',
   refusedColumns: { at: 'When', count: 'Attempts', ways: 'By', clients: 'From' },
   sessions: 'Sessions',
   sessionsCaption: 'The one that was used last first',

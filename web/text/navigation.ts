@@ -1,4 +1,4 @@
-import { isolated } from '../../src/text/shown-name.ts';
+import { formatCount } from './format.ts';
 
 /* Texts of the frame: navigation, sign-in, sign-out. */
 
@@ -25,19 +25,35 @@ export const navigation = {
   encryption: 'Encryption keys',
   serviceAudit: 'Service audit',
   reference: 'API reference',
-  me: 'Your sign-in',
-  signOut: 'Sign out',
-  signedInAs: (name: string) => `Signed in as ${isolated(name)}`,
+  places: 'Account in use',
   updated: 'Muster was updated, and the page was loaded again.',
   disabled: 'This account is disabled: its API keys and daemons are refused.',
   role: (role: string) => `Your role: ${role}`,
 };
 
+export const userMenu = {
+  label: 'Your menu',
+  profile: 'Your profile',
+  theme: 'Theme',
+  themes: { system: 'System', light: 'Light', dark: 'Dark' },
+  reference: 'API reference',
+  keys: 'Keyboard',
+  signOut: 'Sign out',
+};
+
 export const leaving = {
-  title: 'Leave this page?',
-  says: 'What you have typed, or a secret that is shown only once, is lost when you leave.',
-  leave: 'Leave',
-  stay: 'Stay here',
+  page: {
+    title: 'Leave this page?',
+    says: 'What you have typed, or a secret that is shown only once, is lost when you leave.',
+    leave: 'Leave',
+    stay: 'Stay here',
+  },
+  dialog: {
+    title: 'Close without copying?',
+    says: 'You have neither copied nor saved all that is shown here. It is not shown again.',
+    leave: 'Close anyway',
+    stay: 'Go back',
+  },
 };
 
 export const finder = {
@@ -46,12 +62,19 @@ export const finder = {
   accounts: 'Switch account',
   accountsHint: 'The name of the account',
   results: 'Results',
+  begin: 'Type a part of the name, or the whole id.',
   nothing: 'Nothing fits.',
-  count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+  count: (shown: number, all: number) =>
+    shown < all
+      ? `first ${formatCount(shown)} of ${formatCount(all)} results`
+      : all === 1
+        ? '1 result'
+        : `${formatCount(all)} results`,
   me: 'Your profile',
   groups: { page: 'page', action: 'action', operator: 'operator', account: 'account', app: 'app' },
   /** The page, the dialog of it that `new` opens, and what it does. */
   actions: [
+    ['apps', 'daemon', 'Add a daemon'],
     ['apps', 'app', 'Create apps'],
     ['keys', 'key', 'Create an API key'],
     ['members', 'invitation', 'Invite somebody'],

@@ -1,3 +1,4 @@
+import { formatCount } from './format.ts';
 import { isolated } from '../../src/text/shown-name.ts';
 
 /* Texts of the pages for operators. */
@@ -55,6 +56,7 @@ export const accountSettings = {
     `The keys and people of the account store ${mib} MiB of records and audit. At its quota what they create and change ` +
     'is refused; all else goes on.',
   quotaField: 'Quota in MiB; 0 is none',
+  quotaMissing: 'A whole number of MiB, at most 1,000,000.',
   quotaDefault: 'Use that of the installation',
   disable: 'Disable the account',
   enable: 'Enable the account',
@@ -98,7 +100,9 @@ export const users = {
   lead: 'The people who use the panel. Owners of an account invite its members themselves.',
   search: 'Find',
   count: (shown: number, all: number) =>
-    shown === all ? `${all} ${all === 1 ? 'user' : 'users'}` : `${shown} of ${all} users`,
+    shown === all
+      ? `${formatCount(all)} ${all === 1 ? 'user' : 'users'}`
+      : `${formatCount(shown)} of ${formatCount(all)} users`,
   nothing: 'No user fits.',
   you: 'you',
   until: (at: string) => `It is valid until ${at}.`,
@@ -116,7 +120,7 @@ export const users = {
   byGroups: 'operator by groups',
   disabled: 'disabled',
   password: 'password',
-  passkeys: (count: number) => (count === 1 ? '1 passkey' : `${count} passkeys`),
+  passkeys: (count: number) => (count === 1 ? '1 passkey' : `${formatCount(count)} passkeys`),
   identity: 'provider',
   noWay: 'none yet',
   manage: 'Manage',
@@ -184,7 +188,7 @@ export const limits = {
   lead: 'Accounts that were refused with 429 in the last minute, and those that have used a quarter of their requests.',
   none: 'No account is near its limit',
   noneSays: 'An account has 600 requests a minute, over all its API keys. This is read again every five seconds.',
-  limited: (count: number) => `${count} ${count === 1 ? 'account is' : 'accounts are'} limited`,
+  limited: (count: number) => `${formatCount(count)} ${count === 1 ? 'account is' : 'accounts are'} limited`,
   inSeconds: (seconds: number) => (seconds === 0 ? 'now' : `in ${seconds} s`),
   caption: 'Accounts near their limit',
   columns: {
@@ -201,7 +205,7 @@ export const service = {
   title: 'Service',
   lead: 'Replicas, nights, purges and backups.',
   replicas: 'Replicas',
-  replicasCaption: 'Those that live; clocks as the replica sees them that answers you',
+  replicasCaption: 'Live replicas; clock offsets as seen by this one',
   replicaColumns: { id: 'Id', version: 'Version', role: 'Role', started: 'Started', clock: 'Clock' },
   leader: 'leader',
   follower: 'follower',
@@ -231,7 +235,8 @@ export const service = {
   late: 'late',
   onTime: 'on time',
   purges: 'Purges',
-  waiting: (count: number) => `${count} ${count === 1 ? 'purge waits' : 'purges wait'} for the store to forget`,
+  waiting: (count: number) =>
+    `${formatCount(count)} ${count === 1 ? 'purge waits' : 'purges wait'} for the store to forget`,
   noPurges: 'No purge waits: the store has forgotten all that was purged.',
   oldest: 'The oldest is of',
   purgesSay:

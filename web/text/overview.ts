@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts of the overview. */
 
 export const overview = {
@@ -6,30 +8,29 @@ export const overview = {
   apps: 'Apps',
   appsAll: 'All apps',
   statuses: { active: 'Active', pending: 'Pending', revoked: 'Revoked' },
-  appsOf: (total: number, most: number) => `${total} of at most ${most}`,
-  silent: (count: number) => (count === 1 ? '1 active app is silent' : `${count} active apps are silent`),
+  appsOf: (total: number, most: number) => `${formatCount(total)} of at most ${formatCount(most)}`,
+  silent: (count: number) => (count === 1 ? '1 active app is silent' : `${formatCount(count)} active apps are silent`),
   nearQuota: (share: string, quota: string) =>
     `The account uses ${share} of its quota of ${quota} MiB of records and audit. Once it is used up, what is created and ` +
     'changed here is refused; revoking and deleting go on. Ask the operator for a larger one.',
   tonight: 'Active tonight',
   tonightNote: 'Daemons that are metered at the next midnight, UTC',
   month: 'This month so far',
-  nights: (nights: number, daemonNights: number) => `${nights} nights, ${daemonNights} daemon-nights`,
-  price: (price: string, currency: string) => `${price} ${currency} for a daemon and month`,
+  nights: (nights: number, daemonNights: number) =>
+    `${formatCount(nights)} nights, ${formatCount(daemonNights)} daemon-nights`,
+  price: (price: string) => `${price} for a daemon and month`,
   prices: 'Nights have different prices',
   incomplete: 'A night that has ended is not metered yet',
   noMonth: 'The ledger cannot be read now',
   rate: 'Requests of the last minute',
-  rateOf: (used: number, most: number) => `${used} of ${most}`,
+  rateOf: (used: number, most: number) => `${formatCount(used)} of ${formatCount(most)}`,
   limited: 'The account is limited: further requests are refused with 429.',
   limitedSince: 'Limited since',
   lifts: 'Free again',
-  refused: (count: number) => `${count} refused in the last minute`,
+  refused: (count: number) => `${formatCount(count)} refused in the last minute`,
   refusedBy: 'Refused by key and operation',
   refusedColumns: { key: 'API key', operation: 'Operation', refused: 'Refused' },
   rollout: 'Rollout of the configuration',
-  rolloutParts: { applied: 'Applied', failed: 'Failed', pending: 'Pending', stale: 'Silent' },
-  rolloutNone: 'No active cloud daemon takes a configuration.',
   toConfiguration: 'Configuration',
   reviews: 'Reviews to decide',
   severities: { critical: 'Critical', high: 'High', medium: 'Medium', low: 'Low' },

@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts of the review queue. */
 
 export const reviews = {
@@ -9,8 +11,8 @@ export const reviews = {
   anySeverity: 'Any severity',
   severities: { critical: 'critical', high: 'high', medium: 'medium', low: 'low' },
   counts: (open: number, confirmed: number, dismissed: number) =>
-    `${open} to decide, ${confirmed} confirmed, ${dismissed} dismissed`,
-  dropped: (count: number) => `${count} older entries made room for newer ones`,
+    `${formatCount(open)} to decide, ${formatCount(confirmed)} confirmed, ${formatCount(dismissed)} dismissed`,
+  dropped: (count: number) => `${formatCount(count)} older entries made room for newer ones`,
   incomplete: 'There are more than were counted.',
   list: 'Entries',
   entries: 'entries',

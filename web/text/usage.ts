@@ -1,3 +1,5 @@
+import { formatCount } from './format.ts';
+
 /* Texts of the page of usage. */
 
 export const usage = {
@@ -16,7 +18,8 @@ export const usage = {
   empty: 'No night of this month is metered.',
   columns: { day: 'Night', daemons: 'Active daemons', late: 'Metered' },
   late: 'late',
-  lateNights: (count: number) => (count === 1 ? '1 night was metered late' : `${count} nights were metered late`),
+  lateNights: (count: number) =>
+    count === 1 ? '1 night was metered late' : `${formatCount(count)} nights were metered late`,
   onTime: 'on time',
   csv: 'CSV',
   events: 'CloudEvents',

@@ -4,6 +4,7 @@ import { useSession } from '../shell/session.tsx';
 import { audit } from '../text/audit.ts';
 import { Copied } from './copied.tsx';
 import { Name } from './page.tsx';
+import { isBlank } from '../../src/text/shown-name.ts';
 
 /* Persons, keys, apps and others, as the audit names them: `user:ID`, `key:ID`, `app:ID`, `operator:NAME`. */
 
@@ -28,7 +29,7 @@ function placeOf(kind: string, id: string, accountId: string | undefined): strin
   return kind === 'user' ? pathOfAccount(accountId, 'members') : undefined;
 }
 
-/** Somebody or something by name, with the way there; its id can be copied. */
+/** Somebody or something by name, with the way there and the id to copy; without a name the id stands there once. */
 export function Named({ of, name, accountId, isSaid = false }: NamedProps) {
   const { me } = useSession();
   const at = of.indexOf(':');
@@ -45,7 +46,7 @@ export function Named({ of, name, accountId, isSaid = false }: NamedProps) {
     <span class="named">
       {kind === 'user' || isSaid ? null : <>{says} </>}
       {place === undefined ? shown : <Link to={place}>{shown}</Link>}
-      {!isNamedById && (
+      {!isNamedById && !isBlank(name ?? '') && (
         <>
           {' '}
           <Copied text={id} />

@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { colourOf, usePlot } from './plot.ts';
 
 interface BarChartProps {
   /** Says what it shows, for those who do not see it. */
@@ -10,62 +10,20 @@ interface BarChartProps {
 
 const HEIGHT = 260;
 
-/** A bar chart by uPlot, which is loaded when it is first shown. The page has the same numbers as a table. */
+/** A bar chart. The page has the same numbers as a table. */
 export function BarChart({ label, names, values }: BarChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const element = place.current;
-    if (!element) return undefined;
-    let end = (): void => undefined;
-    let isWanted = true;
-    void Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(
-      ([{ default: Plot }]) => {
-        if (isWanted) end = drawn(Plot, element, names, values);
-        // Without the library there is no chart; the table has the numbers all the same.
-      },
-      () => undefined,
-    );
-    return () => {
-      isWanted = false;
-      end();
-    };
-  }, [names, values]);
+  const { place } = usePlot(
+    HEIGHT,
+    (Plot, element) => {
+      const indexes = names.map((_, index) => index);
+      return new Plot(optionsOf(Plot, element, names), [indexes, [...values]], element);
+    },
+    [names, values],
+  );
   return <div ref={place} class="chart" role="img" aria-label={label} />;
 }
 
-type Plot = typeof uPlot;
-
-/** Draws it, and again when the width or the colours change. @returns a function that ends it */
-function drawn(Plot: Plot, element: HTMLElement, names: readonly string[], values: readonly number[]): () => void {
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
-  let plot: uPlot | undefined;
-  const draw = (): void => {
-    plot?.destroy();
-    const indexes = names.map((_, index) => index);
-    plot = new Plot(optionsOf(Plot, element, names), [indexes, [...values]], element);
-  };
-  draw();
-  const watch = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
-  watch.observe(element);
-  scheme.addEventListener('change', draw);
-  return () => {
-    watch.disconnect();
-    scheme.removeEventListener('change', draw);
-    plot?.destroy();
-  };
-}
-
-/** The colour of a token, as the canvas takes it. */
-function colourOf(element: HTMLElement, token: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(${token})`;
-  element.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
-}
-
-function optionsOf(Plot: Plot, element: HTMLElement, names: readonly string[]): uPlot.Options {
+function optionsOf(Plot: typeof uPlot, element: HTMLElement, names: readonly string[]): uPlot.Options {
   const [accent, quiet, line] = ['--accent', '--quiet', '--line'].map((token) => colourOf(element, token));
   const axis = { stroke: quiet ?? '', grid: { stroke: line ?? '', width: 1 }, ticks: { show: false } };
   const bars = Plot.paths.bars?.({ size: [0.7, 40] });

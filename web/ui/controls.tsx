@@ -1,8 +1,10 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { common } from '../text/common.ts';
 import { copy } from './copy.ts';
 import { Icon, type IconName } from './icons.tsx';
+import { useKeep } from './shown-once.ts';
+import { useFault, type Faults } from './tried.ts';
 
 /* Buttons, fields and badges. */
 
@@ -32,10 +34,9 @@ export function Button({ kind, small, busy, icon, children, type = 'button', onC
   );
 }
 
-interface FieldProps {
+interface FieldProps extends Faults {
   readonly label: ComponentChildren;
   readonly hint?: ComponentChildren;
-  readonly fault?: string | undefined;
   readonly grow?: boolean;
 }
 
@@ -62,20 +63,28 @@ interface TextFieldProps extends FieldProps, TextAttributes {
 }
 
 /** A text field with its label, a hint and what is wrong with it. */
-export function TextField({ label, hint, fault, grow, value, onValue, ...input }: TextFieldProps) {
+export function TextField({ label, hint, fault, missing, grow, value, onValue, ...input }: TextFieldProps) {
   const id = useId();
+  const { says, wrong } = useFault({ fault, missing });
+  const element = useRef<HTMLInputElement>(null);
+  // Browsers heed the attribute when a page or a dialog opens, and not in a field that comes later.
+  useEffect(() => {
+    if (input.autofocus === true) element.current?.focus();
+  }, [input.autofocus]);
   return (
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
       <input
         {...(input as ComponentProps<'input'>)}
+        ref={element}
         id={id}
         value={value}
-        aria-invalid={fault === undefined ? undefined : 'true'}
+        data-wrong={wrong}
+        aria-invalid={says === undefined ? undefined : 'true'}
         aria-describedby={`${id}-more`}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
-      <More id={`${id}-more`} hint={hint} fault={fault} />
+      <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }
@@ -86,8 +95,9 @@ interface AreaProps extends FieldProps, TextAttributes {
   readonly onValue: (value: string) => void;
 }
 
-export function TextArea({ label, hint, fault, grow, value, onValue, ...area }: AreaProps) {
+export function TextArea({ label, hint, fault, missing, grow, value, onValue, ...area }: AreaProps) {
   const id = useId();
+  const { says, wrong } = useFault({ fault, missing });
   return (
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
@@ -95,11 +105,12 @@ export function TextArea({ label, hint, fault, grow, value, onValue, ...area }: 
         {...area}
         id={id}
         value={value}
-        aria-invalid={fault === undefined ? undefined : 'true'}
+        data-wrong={wrong}
+        aria-invalid={says === undefined ? undefined : 'true'}
         aria-describedby={`${id}-more`}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
-      <More id={`${id}-more`} hint={hint} fault={fault} />
+      <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }
@@ -115,6 +126,7 @@ export function Select<Value extends string>({
   label,
   hint,
   fault,
+  missing,
   grow,
   value,
   options,
@@ -122,6 +134,7 @@ export function Select<Value extends string>({
   disabled,
 }: SelectProps<Value>) {
   const id = useId();
+  const { says, wrong } = useFault({ fault, missing });
   return (
     <div class={`field ${grow === true ? 'grow' : ''}`}>
       <label for={id}>{label}</label>
@@ -129,6 +142,8 @@ export function Select<Value extends string>({
         id={id}
         value={value}
         disabled={disabled}
+        data-wrong={wrong}
+        aria-invalid={says === undefined ? undefined : 'true'}
         aria-describedby={`${id}-more`}
         onChange={(event) => onValue(event.currentTarget.value as Value)}
       >
@@ -138,7 +153,7 @@ export function Select<Value extends string>({
           </option>
         ))}
       </select>
-      <More id={`${id}-more`} hint={hint} fault={fault} />
+      <More id={`${id}-more`} hint={hint} fault={says} />
     </div>
   );
 }
@@ -200,23 +215,46 @@ export const Badge = ({
 interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
+  /** What it copies, for those who hear the button alone. */
+  readonly what?: string;
+  /** The id of what says more of it. */
+  readonly describedBy?: string;
   readonly small?: boolean;
   /** Where the text stands: it is selected where it cannot be copied, so that the person can. */
   readonly shownIn?: { readonly current: HTMLElement | null };
+  readonly autofocus?: boolean;
 }
 
 /** Copies a text. The button says that it has, or that it could not. */
-export function CopyButton({ text, label = common.copy, small = true, shownIn }: CopyButtonProps) {
+export function CopyButton({
+  text,
+  label = common.copy,
+  what,
+  describedBy,
+  small = true,
+  shownIn,
+  autofocus = false,
+}: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
+  const keep = useKeep();
   const press = (): void => {
     void copy(text, shownIn?.current).then((says) => {
       setSaid(says);
-      if (says === common.copied) setTimeout(() => setSaid(undefined), 2500);
+      if (says !== common.copied) return;
+      keep?.(text);
+      setTimeout(() => setSaid(undefined), 2500);
     });
   };
   return (
-    <Button small={small} icon={said === common.copied ? 'check' : 'copy'} onClick={press}>
+    <Button
+      small={small}
+      icon={said === common.copied ? 'check' : 'copy'}
+      onClick={press}
+      autofocus={autofocus}
+      aria-describedby={describedBy}
+    >
       <span aria-live="polite">{said ?? label}</span>
+      {what !== undefined && <span class="heard">{common.copyOf(what)}</span>}
     </Button>
   );
 }
@@ -233,12 +271,14 @@ export function DownloadButton({
   type?: string;
   label?: string;
 }) {
+  const keep = useKeep();
   const save = (): void => {
     const url = URL.createObjectURL(new Blob([text], { type }));
     const anchor = document.createElement('a');
     anchor.href = url;
     anchor.download = file;
     anchor.click();
+    keep?.(text);
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
   return (

@@ -5,27 +5,44 @@ import { useAction } from '../hooks/use-action.ts';
 import { common } from '../text/common.ts';
 import { TextField } from './controls.tsx';
 import { Form, FormEnd } from './form.tsx';
+import { ShownOnceContext, type ShownOnce } from './shown-once.ts';
 
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly wide?: boolean;
-  /** Escape does not close it, and leaving the page asks first: what it shows would be lost. */
+  /** Escape does not close it, and leaving the page asks first: what it does would be lost. */
   readonly stays?: boolean;
+  /** The secrets that it shows: closing it asks first as long as nobody has copied or saved them. */
+  readonly shownOnce?: ShownOnce;
   readonly children: ComponentChildren;
 }
 
+/** The first field, or else the button that changes nothing. Elsewhere the browser chooses. */
+const FOCUSED_FIRST = [
+  '[autofocus]',
+  ':is(input, select, textarea):not([type="hidden"], [hidden], [readonly], :disabled)',
+  '[data-safest]',
+];
+
+function focusFirst(dialog: HTMLDialogElement | null): void {
+  const found = FOCUSED_FIRST.map((selector) => dialog?.querySelector<HTMLElement>(selector));
+  found.find((element) => element)?.focus();
+}
+
 /** A modal dialog. It is shown for as long as it is rendered; the focus goes back to where it was. */
-export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
+export function Dialog({ title, onClose, wide, stays, shownOnce, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useHold(stays === true);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    focusFirst(dialog.current);
+    // Its title is read first, however far down what has the focus stands.
+    dialog.current?.scrollTo(0, 0);
+    // While a dialog is open, nothing outside it takes the focus: first all that close together are gone.
+    return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
   }, []);
   return (
     <dialog
@@ -34,12 +51,15 @@ export function Dialog({ title, onClose, wide, stays, children }: DialogProps) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        if (stays !== true) onClose();
+        if (stays === true) return;
+        if (shownOnce) shownOnce.leave(onClose);
+        else onClose();
       }}
+      onCopy={() => shownOnce?.keep(String(getSelection()))}
     >
       <div class="content">
         <h2 id={id}>{title}</h2>
-        {children}
+        <ShownOnceContext.Provider value={shownOnce}>{children}</ShownOnceContext.Provider>
       </div>
     </dialog>
   );
@@ -67,23 +87,18 @@ export function Confirm({ title, children, action, typed, danger = true, work, o
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      <Form ready={isTyped} unsaved={false} onSend={run}>
+      <Form unsaved={false} onSend={run}>
         {typed !== undefined && (
           <TextField
             label={common.typeToConfirm(typed)}
+            missing={isTyped ? undefined : common.typeToConfirm(typed)}
             value={text}
             onValue={setText}
             autocomplete="off"
             spellcheck={false}
           />
         )}
-        <FormEnd
-          error={error}
-          busy={busy}
-          disabled={!isTyped}
-          kind={danger ? 'danger primary' : 'primary'}
-          onCancel={onClose}
-        >
+        <FormEnd error={error} busy={busy} kind={danger ? 'danger primary' : 'primary'} onCancel={onClose}>
           {action}
         </FormEnd>
       </Form>

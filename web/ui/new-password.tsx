@@ -34,6 +34,7 @@ interface NewPasswordProps {
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly fault: string | undefined;
+  readonly missing: string | undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import { useNow } from '../hooks/use-now.ts';
 import { Link } from '../shell/link.tsx';
 import { useShownAccountName } from '../shell/account-name.tsx';
 import { common } from '../text/common.ts';
-import { formatAge, formatInstant } from '../text/format.ts';
+import { formatAge, formatCount, formatInstant, formatMoment } from '../text/format.ts';
 import { isBlank } from '../../src/text/shown-name.ts';
 
 /* The parts that pages are made of. */
@@ -13,18 +13,20 @@ interface PageProps {
   readonly title: string;
   readonly lead?: ComponentChildren;
   readonly actions?: ComponentChildren;
+  /** Its head is one line, so that more of a long list is in sight. */
+  readonly dense?: boolean;
   readonly children?: ComponentChildren;
 }
 
 /** A page: its heading, which with the account is also the title of the document, and what can be done. */
-export function Page({ title, lead, actions, children }: PageProps) {
+export function Page({ title, lead, actions, dense, children }: PageProps) {
   const account = useShownAccountName();
   useEffect(() => {
     document.title = [title, account, common.product].filter((part) => part !== undefined).join(' · ');
   }, [title, account]);
   return (
     <>
-      <header class="page-head">
+      <header class={dense === true ? 'page-head dense' : 'page-head'}>
         <div>
           <h1 tabIndex={-1}>{title}</h1>
           {lead !== undefined && <p class="quiet">{lead}</p>}
@@ -82,20 +84,29 @@ export const Facts = ({ facts }: { facts: readonly (readonly [term: string, valu
   </dl>
 );
 
-/** An instant as an age, with the instant itself behind it. */
+/** An instant as an age, and beside it the instant itself in the zone of the browser; to the second behind it. */
 export function Time({ at }: { at: string | null }) {
   const now = useNow();
   if (at === null) return <span class="quiet">{common.never}</span>;
   return (
     <time dateTime={at} title={formatInstant(at)}>
-      {formatAge(at, now)}
+      {formatAge(at, now)} <span class="moment">{formatMoment(at, now)}</span>
     </time>
   );
 }
 
-/** A name that somebody chose: shown as text in its own direction, within its line. */
+/**
+ * A text of somebody else's, such as a name or a platform: in its own direction, in one line, and cut where the line
+ * ends. Its title has the whole, and so has the page or the dialog that the row leads to.
+ */
 export const Name = ({ children, otherwise = '—' }: { children: string; otherwise?: string }) =>
-  isBlank(children) ? <span class="quiet">{otherwise}</span> : <bdi class="name">{children}</bdi>;
+  isBlank(children) ? (
+    <span class="name quiet">{otherwise}</span>
+  ) : (
+    <bdi class="name" title={children}>
+      {children}
+    </bdi>
+  );
 
 /** Shares of a whole, as a bar with a legend that says the same in numbers. */
 export function Shares({
@@ -122,11 +133,11 @@ export function Shares({
             <span class={`swatch ${tone}`} aria-hidden="true" />
             {to === undefined || value === 0 ? (
               <span>
-                {name} <strong class="number">{value}</strong>
+                {name} <strong class="number">{formatCount(value)}</strong>
               </span>
             ) : (
               <Link to={to}>
-                {name} <strong class="number">{value}</strong>
+                {name} <strong class="number">{formatCount(value)}</strong>
               </Link>
             )}
           </li>

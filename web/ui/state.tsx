@@ -97,8 +97,9 @@ export function Shown<T>({
   children: (data: T) => ComponentChildren;
 }) {
   const { data, error, reload } = of;
+  // The banner over the page says that the service is away, and this is read again by itself.
   if (data === undefined)
-    return error === undefined ? (
+    return error === undefined || error instanceof Unreachable ? (
       (pending ?? <Loading lines={lines ?? 6} />)
     ) : (
       <Failed error={error} onRetry={reload} />
@@ -113,12 +114,6 @@ export function Shown<T>({
             </Button>
           </div>
         </Problem>
-      )}
-      {error instanceof Unreachable && (
-        <div class="note warn" role="status">
-          <Icon name="warn" />
-          <p>{common.offline}</p>
-        </div>
       )}
       {children(data)}
     </>

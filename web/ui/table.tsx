@@ -1,25 +1,13 @@
-import { options, type ComponentChildren } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { changeQuery, scrolledHere } from '../address/address.ts';
-import { useAddress } from '../address/use-address.ts';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { scrolledHere } from '../address/address.ts';
+import type { Column } from './column.ts';
+import { COLUMNS_FEW, ColumnsMenu, useColumns } from './columns.tsx';
 import { Icon } from './icons.tsx';
+import { useEdges } from './table-edges.ts';
+import { ordered, orderName, useOrder } from './table-order.ts';
+import { Space, useRowsInSight } from './table-rows.tsx';
 
-/** A column of a table. With `by` the rows can be sorted by it. */
-export interface Column<Row> {
-  readonly name: string;
-  readonly cell: (row: Row) => ComponentChildren;
-  readonly by?: (row: Row) => string | number;
-  /** The cell names the row, for those who hear the table. */
-  readonly names?: boolean;
-  readonly number?: boolean;
-  /** The name is heard, and not seen. */
-  readonly unseen?: boolean;
-  /** What its head shows in place of the name. */
-  readonly head?: ComponentChildren;
-}
-
-/** A column by its name in lower case, and whether from the greatest on. */
-type Order = readonly [name: string, descending: boolean];
+export type { Column } from './column.ts';
 
 interface TableProps<Row> {
   readonly caption: string;
@@ -28,9 +16,17 @@ interface TableProps<Row> {
   readonly idOf: (row: Row) => string;
   /** The parameter of the address that holds the order; without it the order is this visit's alone. */
   readonly orderIn?: string;
+  /** There are further rows on other pages, so that no order of these says anything. */
+  readonly isPart?: boolean;
   /** Shows only the rows in sight: for hundreds of them. */
   readonly long?: boolean;
   readonly choice?: Choice<Row> | undefined;
+  /** The name under which the browser keeps the chosen columns; without it each is shown. */
+  readonly keptAs?: string;
+  /** The page shows the caption elsewhere: it is heard alone. */
+  readonly captionHeard?: boolean;
+  /** The columns that are shown, where the page has the menu by which they are chosen. */
+  readonly shown?: readonly Column<Row>[];
 }
 
 /** The rows that somebody has chosen, by their ids. */
@@ -44,11 +40,15 @@ interface Choice<Row> {
 }
 
 /** A table that can be sorted. A long one renders the rows in sight alone, and tells how many there are. */
-export function Table<Row>({ caption, columns, rows, idOf, orderIn, long, choice }: TableProps<Row>) {
-  const [[by, descending], setOrder] = useOrder(orderIn);
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns: all, rows, idOf, orderIn, isPart = false, long, choice, keptAs, captionHeard } = props;
+  const chosenColumns = useColumns(keptAs, all);
+  const columns = props.shown ?? chosenColumns.shown;
+  const [[wanted, descending], setOrder] = useOrder(orderIn);
+  const by = isPart ? undefined : wanted;
   const inOrder = useMemo(
-    () => ordered(rows, columns.find(({ name }) => orderName(name) === by)?.by, descending),
-    [rows, columns, by, descending],
+    () => ordered(rows, all.find(({ name }) => orderName(name) === by)?.by, descending),
+    [rows, all, by, descending],
   );
   const scroller = useRef<HTMLDivElement>(null);
   const { first, last } = useRowsInSight(scroller, long === true ? inOrder.length : 0);
@@ -59,59 +59,75 @@ export function Table<Row>({ caption, columns, rows, idOf, orderIn, long, choice
   const sort = (name: string): void => setOrder([orderName(name), orderName(name) === by && !descending]);
   const width = columns.length + (choice ? 1 : 0);
   const choose = useRangeChoice(choice, inOrder, idOf);
+  const { start, end, pinnedEnd } = useEdges(scroller);
+  const hasMenu = keptAs !== undefined && all.length > COLUMNS_FEW;
   return (
     <div
-      class={long === true ? 'table rows' : 'table'}
-      ref={scroller}
-      data-scroller={long === true ? SCROLLER : undefined}
-      tabIndex={0}
-      role="group"
-      aria-label={caption}
+      class={`framed ${start ? 'more-start' : ''} ${end ? 'more-end' : ''} ${pinnedEnd > 0 ? 'pinned' : ''}`}
+      style={{ '--pinned-end': `${pinnedEnd}px` }}
     >
-      <table aria-rowcount={long === true ? inOrder.length + 1 : undefined}>
-        <caption>{caption}</caption>
-        <thead>
-          <tr aria-rowindex={long === true ? 1 : undefined}>
-            {choice && <ChoiceHead choice={choice} rows={inOrder} idOf={idOf} />}
-            {columns.map((column) => (
-              <Head
-                key={column.name}
-                column={column}
-                order={orderName(column.name) === by ? descending : undefined}
-                onSort={sort}
-              />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {long === true && <Space rows={first} columns={width} />}
-          {shown.map((row, index) => {
-            const id = idOf(row);
-            return (
-              <tr
-                key={id}
-                class={choice?.chosen.has(id) === true ? 'chosen' : undefined}
-                aria-rowindex={long === true ? first + index + 2 : undefined}
-              >
-                {choice && (
-                  <td>
-                    <input
-                      type="checkbox"
-                      aria-label={choice.labelOf(row)}
-                      checked={choice.chosen.has(id)}
-                      onClick={(event) => choose(id, event.currentTarget.checked, event.shiftKey)}
-                    />
-                  </td>
-                )}
-                {columns.map((column) => (
-                  <Cell key={column.name} column={column} row={row} />
-                ))}
-              </tr>
-            );
-          })}
-          {long === true && <Space rows={inOrder.length - last} columns={width} />}
-        </tbody>
-      </table>
+      {hasMenu && (
+        <div class="bar">
+          <span aria-hidden="true">{caption}</span>
+          <ColumnsMenu of={chosenColumns} small />
+        </div>
+      )}
+      <div
+        class={long === true ? 'table rows' : 'table'}
+        ref={scroller}
+        data-scroller={long === true ? SCROLLER : undefined}
+        tabIndex={0}
+        role="group"
+        aria-label={caption}
+      >
+        <table aria-rowcount={long === true ? inOrder.length + 1 : undefined}>
+          <caption>
+            <span class={hasMenu || captionHeard === true ? 'heard' : undefined}>{caption}</span>
+          </caption>
+          <thead>
+            <tr aria-rowindex={long === true ? 1 : undefined}>
+              {choice && <ChoiceHead choice={choice} rows={inOrder} idOf={idOf} />}
+              {columns.map((column) => (
+                <Head
+                  key={column.name}
+                  column={column}
+                  isSortable={!isPart}
+                  order={orderName(column.name) === by ? descending : undefined}
+                  onSort={sort}
+                />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {long === true && <Space rows={first} columns={width} />}
+            {shown.map((row, index) => {
+              const id = idOf(row);
+              return (
+                <tr
+                  key={id}
+                  class={choice?.chosen.has(id) === true ? 'chosen' : undefined}
+                  aria-rowindex={long === true ? first + index + 2 : undefined}
+                >
+                  {choice && (
+                    <td>
+                      <input
+                        type="checkbox"
+                        aria-label={choice.labelOf(row)}
+                        checked={choice.chosen.has(id)}
+                        onClick={(event) => choose(id, event.currentTarget.checked, event.shiftKey)}
+                      />
+                    </td>
+                  )}
+                  {columns.map((column) => (
+                    <Cell key={column.name} column={column} row={row} />
+                  ))}
+                </tr>
+              );
+            })}
+            {long === true && <Space rows={inOrder.length - last} columns={width} />}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }
@@ -164,34 +180,22 @@ function useRangeChoice<Row>(choice: Choice<Row> | undefined, rows: readonly Row
 /** A page has one long table. */
 const SCROLLER = 'rows';
 
-const orderName = (column: string): string => column.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-
-const UNORDERED: Order = ['', false];
-
-/** The order of a table, in the address where it has a parameter there: `-` and the column from the greatest on. */
-function useOrder(parameter: string | undefined): [Order, (order: Order) => void] {
-  const own = useState<Order>(UNORDERED);
-  const { query } = useAddress();
-  if (parameter === undefined) return own;
-  const told = new URLSearchParams(query).get(parameter);
-  const order: Order = told === null ? UNORDERED : told.startsWith('-') ? [told.slice(1), true] : [told, false];
-  return [order, ([name, descending]) => changeQuery({ [parameter]: descending ? `-${name}` : name })];
-}
-
 function Head<Row>({
   column,
+  isSortable,
   order,
   onSort,
 }: {
   column: Column<Row>;
+  isSortable: boolean;
   order: boolean | undefined;
   onSort: (name: string) => void;
 }) {
-  const { name, by, number, unseen, head } = column;
+  const { name, by, unseen, head } = column;
   const sort = order === undefined ? undefined : order ? 'descending' : 'ascending';
   return (
-    <th scope="col" class={number === true ? 'number' : undefined} aria-sort={sort}>
-      {by ? (
+    <th scope="col" class={classOf(column)} aria-sort={sort}>
+      {by && isSortable ? (
         <button type="button" class="sort" onClick={() => onSort(name)}>
           {name}
           {order !== undefined && <Icon name={order ? 'down' : 'up'} />}
@@ -204,80 +208,16 @@ function Head<Row>({
 }
 
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
-  if (column.names === true) return <th scope="row">{column.cell(row)}</th>;
-  return <td class={column.number === true ? 'number' : undefined}>{column.cell(row)}</td>;
+  const content = column.cell(row);
+  if (column.names === true) {
+    return (
+      <th scope="row" class={classOf(column)}>
+        {content}
+      </th>
+    );
+  }
+  return <td class={classOf(column)}>{content}</td>;
 }
 
-function ordered<Row>(rows: readonly Row[], by: Column<Row>['by'], descending: boolean): readonly Row[] {
-  if (!by) return rows;
-  const sign = descending ? -1 : 1;
-  const keyed = rows.map((row) => [by(row), row] as const);
-  keyed.sort(([a], [b]) => (a === b ? 0 : a < b ? -sign : sign));
-  return keyed.map(([, row]) => row);
-}
-
-/** As tables.css has it. */
-const ROW_REM = 2.25;
-/** Rows beyond the edges, so that a quick scroll shows no gap. */
-const MARGIN = 12;
-
-const Space = ({ rows, columns }: { rows: number; columns: number }) =>
-  rows <= 0 ? null : (
-    <tr class="space" aria-hidden="true">
-      <td colSpan={columns} style={{ height: `${rows * ROW_REM}rem` }} />
-    </tr>
-  );
-
-/** Renders what changes before it returns: a browser lays paper out as soon as its listeners have returned. */
-function atOnce(change: () => void): void {
-  const before = { ...options };
-  options.debounceRendering = (render) => render();
-  change();
-  Object.assign(options, { debounceRendering: undefined }, before);
-}
-
-/** Whether the page is being printed: on paper every row is in sight. */
-function useIsPrinted(): boolean {
-  const [isPrinted, setPrinted] = useState(false);
-  useLayoutEffect(() => {
-    const print = matchMedia('print');
-    const changed = (): void => atOnce(() => setPrinted(print.matches));
-    print.addEventListener('change', changed);
-    return () => print.removeEventListener('change', changed);
-  }, []);
-  return isPrinted;
-}
-
-function useRowsInSight(scroller: { current: HTMLDivElement | null }, count: number): { first: number; last: number } {
-  const [range, setRange] = useState({ first: 0, last: 40 });
-  const isPrinted = useIsPrinted();
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element || count === 0) return undefined;
-    const see = (): void => {
-      const row = ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-      const top = Math.floor(element.scrollTop / row);
-      const first = Math.max(0, top - MARGIN);
-      const last = Math.min(count, top + Math.ceil(element.clientHeight / row) + MARGIN);
-      // Rows go in steps, so that most scroll events change nothing.
-      setRange((before) =>
-        Math.abs(before.first - first) < MARGIN / 2 &&
-        before.last >= Math.min(count, last - MARGIN / 2) &&
-        before.last <= count
-          ? before
-          : { first, last },
-      );
-    };
-    see();
-    element.addEventListener('scroll', see, { passive: true });
-    addEventListener('resize', see);
-    return () => {
-      element.removeEventListener('scroll', see);
-      removeEventListener('resize', see);
-    };
-  }, [scroller, count]);
-  if (isPrinted) return { first: 0, last: count };
-  return count === 0
-    ? { first: 0, last: 0 }
-    : { first: Math.min(range.first, count), last: Math.min(range.last, count) };
-}
+const classOf = ({ names, number, unseen }: Column<never>): string | undefined =>
+  names === true ? 'pin-start' : unseen === true ? 'pin-end' : number === true ? 'number' : undefined;

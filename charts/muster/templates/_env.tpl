@@ -133,6 +133,14 @@
   value: {{ printf "%s:8083" $values.config.listenHost | quote }}
 - name: MUSTER_PANEL_URL
   value: {{ $values.panel.url | quote }}
+{{- with $values.panel.publicApiUrl }}
+- name: MUSTER_PUBLIC_API_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- with $values.panel.publicDeviceUrl }}
+- name: MUSTER_PUBLIC_DEVICE_URL
+  value: {{ . | quote }}
+{{- end }}
 - name: MUSTER_PANEL_PASSWORDS
   value: {{ $values.panel.passwords | quote }}
 - name: MUSTER_PANEL_SECOND_FACTOR

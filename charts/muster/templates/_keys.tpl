@@ -73,7 +73,7 @@ tls.panel: {"existingSecret":""}
 tls.certManager: {"enabled":false}
 tls.certManager.issuerRef: {"name":""}
 tls.certManager.dnsNames: {"api":[],"device":[],"ops":[],"panel":[]}
-panel: {"enabled":false,"url":"","connectionsPerAddress":0}
+panel: {"enabled":false,"url":"","publicApiUrl":"","publicDeviceUrl":"","connectionsPerAddress":0}
 panel.oidc: {"issuer":"","clientId":"","existingSecret":"","groups":[],"secondFactor":""}
 opamp: {"template":"","url":"","ca":""}
 operator: {"namespaces":[],"watchReleaseNamespace":false,"deviceUrl":"","clusterSecrets":false,"aggregateAccounts":false}

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { SignInWay } from '../../domain/access-audit/failed-attempts.ts';
+import type { KeyUse } from '../../domain/key-validity/key-restriction.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
 import type { ErrorCode } from '../http/errors.ts';
 import type { FieldCodes, Judged } from '../http/json-body.ts';
@@ -93,6 +94,8 @@ export interface Operation<
   readonly headers?: readonly RequestHeader[];
   /** The entitlement without which it is 403, before the body is read (H1). */
   readonly requires?: 'enterprise';
+  /** H23: the API keys of less access that may call it, of `/v1` alone; absent where none may. */
+  readonly keyUse?: Exclude<KeyUse, 'full'>;
   /** H19; absent where the operation takes no Idempotency-Key. */
   readonly idempotency?: Idempotency<Shape>;
   /** The secret in its request that signs somebody in: a failed one is counted, logged and audited (ADR 0032). */
@@ -110,6 +113,11 @@ export interface Operation<
   readonly freshProof?: true | 'or-new-sign-in' | 'by-state' | readonly ProofField<keyof Shape & string>[];
   /** Answers while the second factor that the installation asks for is not there yet. */
   readonly beforeSecondFactor?: true;
+  /**
+   * The panel sends its answer as it is: it has what nobody must guess by the length of the compressed answer, beside
+   * what somebody else may have written (P16).
+   */
+  readonly uncompressed?: true;
   /** Works without a credential; `optional` where a bearer changes what it does. */
   readonly credential?: 'optional';
   /**

@@ -51,7 +51,7 @@ export const ERRORS = {
   // The panel.
   invalid_session: { status: 401, message: 'You are not signed in, or your session has ended; sign in again.' },
   sign_in_failed: { status: 401, message: 'The sign-in failed: the name or the secret is wrong.' },
-  forbidden: { status: 403, message: 'Your role does not allow this.' },
+  forbidden: { status: 403, message: 'Your role, or your API key, does not allow this.' },
   proof_required: {
     status: 403,
     message:

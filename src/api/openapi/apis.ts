@@ -1,6 +1,7 @@
 import { ROUTES as DEVICE_ROUTES } from '../device/device-plane.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import { OPERATIONS as OPERATOR_OPERATIONS } from '../operator/ops-server.ts';
+import { withTag } from '../contract/panel/reads.ts';
 import { OPERATIONS as PANEL_OPERATIONS } from '../panel/routes.ts';
 import { ROUTES as V1_ROUTES } from '../v1/gateway.ts';
 import type { Operation } from '../contract/operation.ts';
@@ -103,7 +104,7 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
   panel: {
     title: 'Muster panel',
     description: `What the pages of the panel ask. It may change with them: programs take the other APIs. ${COMMON}`,
-    operations: PANEL_OPERATIONS,
+    operations: PANEL_OPERATIONS.map((operation) => withTag<Operation>(operation)),
     server: { url: '/', description: 'The listener of the panel.' },
     credential: {
       name: 'session',
@@ -136,7 +137,7 @@ function ofApi(api: ApiName, { credential, access, beforeSecondFactor }: Operati
     if (access !== 'anyone' && !beforeSecondFactor) signedIn.push('second_factor_required');
     return ['invalid_request', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
   }
-  if (api === 'v1') return ['invalid_key', 'account_disabled', 'rate_limited', 'upstream_unavailable'];
+  if (api === 'v1') return ['invalid_key', 'account_disabled', 'forbidden', 'rate_limited', 'upstream_unavailable'];
   if (api === 'operator') return ['invalid_token', 'overloaded', 'upstream_unavailable'];
   const authenticated: readonly ErrorCode[] = ['invalid_credential', 'account_disabled', 'rate_limited'];
   return ['overloaded', 'upstream_unavailable', ...(credential === 'optional' ? [] : authenticated)];

@@ -11,7 +11,14 @@ import type { Operation, Success } from '../contract/operation.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import { APIS, errorsOf, type Api, type ApiName } from './apis.ts';
 import { exampleOf, type JsonSchema, type Schemas } from './example.ts';
-import { ANSWER_HEADERS, errorHeaders, requestHeaders, successHeaders, type HeaderName } from './headers.ts';
+import {
+  ANSWER_HEADERS,
+  answerHeader,
+  errorHeaders,
+  requestHeaders,
+  successHeaders,
+  type HeaderName,
+} from './headers.ts';
 import { samplesOf } from './samples.ts';
 import { tagOf, tagsOf } from './tags.ts';
 
@@ -81,7 +88,7 @@ function operationOf(name: ApiName, api: Api, operation: Operation): ZodOpenApiO
     requestParams: {
       ...(ids.length > 0 && { path: z.object(Object.fromEntries(ids.map((id) => [id, PATH_IDS[id] ?? z.string()]))) }),
       ...(query && { query }),
-      header: requestHeaders(operation),
+      header: requestHeaders(name, operation),
     },
     ...(body && {
       requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } },
@@ -110,17 +117,15 @@ function headersOf(name: ApiName, { operations }: Api): Record<string, ZodOpenAp
     ...operation.answers.flatMap(({ headers }) => successHeaders(name, headers)),
     ...[...codesByStatus(name, operation).values()].flatMap((codes) => errorHeaders(name, codes, operation)),
   ]);
-  return Object.fromEntries(namedHeaders(used));
+  return Object.fromEntries(inOrder(used).map((header) => [header, { ...answerHeader(name, header) }]));
 }
 
 const headerObjects = (names: readonly HeaderName[]): object =>
-  Object.fromEntries(namedHeaders(names).map(([header]) => [header, { $ref: `#/components/headers/${header}` }]));
+  Object.fromEntries(inOrder(names).map((header) => [header, { $ref: `#/components/headers/${header}` }]));
 
 /** In the order of the table. */
-const namedHeaders = (names: readonly HeaderName[]): [HeaderName, ZodOpenApiHeaderObject][] =>
-  (Object.keys(ANSWER_HEADERS) as HeaderName[])
-    .filter((header) => names.includes(header))
-    .map((header) => [header, { ...ANSWER_HEADERS[header] }]);
+const inOrder = (names: readonly HeaderName[]): readonly HeaderName[] =>
+  (Object.keys(ANSWER_HEADERS) as HeaderName[]).filter((header) => names.includes(header));
 
 type Codes = readonly [ErrorCode, ...ErrorCode[]];
 

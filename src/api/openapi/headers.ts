@@ -61,6 +61,18 @@ export const ANSWER_HEADERS: Readonly<Record<HeaderName, Header>> = {
   ),
 };
 
+/** The tags of the panel, which every read has. */
+const OF_PANEL: Partial<Record<HeaderName, Header>> = {
+  ETag: text(
+    'A weak tag of the answer, for the `If-None-Match` of the same user with the same role.',
+    'W/"60f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5"',
+  ),
+};
+
+/** A header of answers, as an API has it. */
+export const answerHeader = (api: ApiName, name: HeaderName): Header =>
+  (api === 'panel' ? OF_PANEL[name] : undefined) ?? ANSWER_HEADERS[name];
+
 const EVERY: readonly HeaderName[] = ['Cache-Control', 'X-Request-Id'];
 const RATE: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
 
@@ -149,9 +161,19 @@ const REQUEST_HEADERS: Readonly<Record<RequestHeader, z.ZodType>> = {
     }),
 };
 
+const TAGS_OF_PANEL = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The tags of the answers that the client has.',
+    examples: ['W/"60f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5"'],
+  });
+
 /** The headers of an operation's request. */
-export function requestHeaders({ headers = [], idempotency }: Operation): z.ZodObject {
-  const own = headers.filter((name) => name !== 'Accept').map((name) => [name, REQUEST_HEADERS[name]]);
+export function requestHeaders(api: ApiName, { headers = [], idempotency }: Operation): z.ZodObject {
+  const schemaOf = (name: RequestHeader): z.ZodType =>
+    api === 'panel' && name === 'If-None-Match' ? TAGS_OF_PANEL : REQUEST_HEADERS[name];
+  const own = headers.filter((name) => name !== 'Accept').map((name) => [name, schemaOf(name)]);
   return z.object({
     'X-Request-Id': requestId,
     ...(idempotency && { 'Idempotency-Key': idempotencyKey(idempotency.malformed) }),

@@ -48,9 +48,11 @@ const BY_PART: Readonly<Record<string, Tag>> = {
   consents: { name: 'Accounts', description: 'The owners of apps.' },
   kubernetes: { name: 'Kubernetes', description: 'What custom resources stand for, and a cluster that was restored.' },
   overview: OVERVIEW,
+  'fleet-history': OVERVIEW,
   service: OVERVIEW,
   events: OVERVIEW,
   find: OVERVIEW,
+  addresses: OVERVIEW,
 };
 
 /** @throws Error for a path without a group: give it one */

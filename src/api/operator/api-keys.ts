@@ -11,12 +11,15 @@ export const listedBody = (key: ListedApiKey) => ({
   ...(key.createdBy !== undefined && { createdBy: key.createdBy }),
   ...(key.createdByName !== undefined && { createdByName: key.createdByName }),
   lastUsedAt: instantOrNull(key.lastUsedAt),
+  calls7d: key.calls7d,
 });
-const keyBody = ({ keyId, name, createdAt, expiresAt }: ApiKey) => ({
+const keyBody = ({ keyId, name, createdAt, expiresAt, access, allowedCidrs }: ApiKey) => ({
   keyId,
   name,
   createdAt: dateTime(createdAt),
   expiresAt: instantOrNull(expiresAt),
+  access,
+  allowedCidrs: [...allowedCidrs],
 });
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
 
@@ -25,13 +28,11 @@ export const createApiKey = handle(operations.createApiKey)(async (
   { origin, accountId, body, idempotency },
   { apiKeys },
 ) => {
-  const { name } = body;
-  const wanted = { name, expiresAt: body.expiresAt ?? undefined };
+  const wanted = { ...body, expiresAt: body.expiresAt ?? undefined };
   const created = await apiKeys.create(origin, accountId, wanted, idempotency);
-  const { keyId, createdAt, expiresAt } = keyBody(created);
   return {
     status: 201,
-    body: { keyId, name, apiKey: created.apiKey.reveal(), createdAt, expiresAt },
+    body: { ...keyBody(created), apiKey: created.apiKey.reveal() },
     headers: created.replayed ? REPLAYED : [],
   };
 });
@@ -64,7 +65,7 @@ export const rotateApiKey = handle(operations.rotateApiKey)(async (
 export const changeApiKey = handle(operations.changeApiKey)(
   async ({ origin, accountId, keyId, body }, { apiKeys }) => ({
     status: 200,
-    body: listedBody(await apiKeys.endEarlier(origin, accountId, { keyId, expiresAt: body.expiresAt })),
+    body: listedBody(await apiKeys.change(origin, accountId, { keyId, ...body })),
   }),
 );
 

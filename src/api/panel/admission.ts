@@ -1,6 +1,6 @@
 import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { sessionGuard } from '../../domain/sessions/guard.ts';
+import { liveSession, sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
 import type { Method, PanelAccess, PanelRight } from '../contract/operation.ts';
@@ -86,8 +86,16 @@ export async function admitSignedIn(
       ...openCall(exchange, context, services),
       signedIn,
       isUse,
+      readAs: `${user.id} ${right.isOperator === true ? 'operator' : (right.role ?? '')}`,
       origin,
       caller: { accountId, authority: { guarded: true }, reader, origin },
+      chargeChange: () => charge(deps.rates.changes, chargedFor(signedIn, need)),
+      async judgeAgain() {
+        const current = await services.fleet.current();
+        const live = { reader: current, ...(await liveSession(current, session.id)) };
+        await neededRight(current, live.user, need);
+        await refuseWithoutSecondFactor(operation, live, services);
+      },
       accepts: (types) => preferredType(request, types),
       async exporting(what, detail, page) {
         if (request.method !== 'HEAD') await services.auditExport(what, origin, detail, page);
@@ -150,11 +158,14 @@ async function admitted(
   return { signedIn, right };
 }
 
-function chargeFor(rates: PanelRates, { method, charged }: Judged, { user, session }: SignedIn, need: Need): void {
-  if (method === 'get' && charged === undefined) return charge(rates.reads, session.id);
-  const account = typeof need === 'object' ? need.accountId : '';
-  charge(charged === 'batch' ? rates.batches : rates.changes, `${user.id}/${account}`);
+function chargeFor(rates: PanelRates, { method, charged }: Judged, signedIn: SignedIn, need: Need): void {
+  if (method === 'get' && charged === undefined) return charge(rates.reads, signedIn.session.id);
+  charge(charged === 'batch' ? rates.batches : rates.changes, chargedFor(signedIn, need));
 }
+
+/** A user has a rate in each account, and one in none. */
+const chargedFor = ({ user }: SignedIn, need: Need): string =>
+  `${user.id}/${typeof need === 'object' ? need.accountId : ''}`;
 
 function charge(rate: DeviceRate, whose: string): void {
   const seconds = rate.refuse(whose);

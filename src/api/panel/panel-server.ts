@@ -6,6 +6,7 @@ import { operationEndpoint, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener, type EndpointRequest, type Endpoint } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
 import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps, type PanelContext } from './admission.ts';
+import { whileJudged } from './judged-stream.ts';
 import type { Pages } from './pages/pages.ts';
 import { REFERENCE_ALIAS, REFERENCE_FILES, REFERENCE_PAGE, seeOther } from './pages/reference.ts';
 import type { ReferenceFiles } from './pages/reference.ts';
@@ -13,6 +14,7 @@ import { cookieNames } from './request/cookies.ts';
 import type { OpenCall, PanelCall, PanelServices } from './request/route.ts';
 import { originOf } from './request/same-origin.ts';
 import { OPERATIONS } from './routes.ts';
+import { transferred } from './transfer.ts';
 
 /** The services and checks that the panel's listener uses. */
 export interface PanelDeps extends ExchangeDeps, AdmissionDeps {
@@ -30,6 +32,7 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
   const open: Checks<PanelContext, OpenCall, PanelServices> = {
     authorize: (request, route) => admitAnyone(deps, request, route),
     brokenBody: 'invalid_request',
+    transfer: (exchange, _call, route, reply) => transferred(exchange, route, 'anyone', reply),
     services,
   };
   const signedIn: Checks<PanelContext, PanelCall, PanelServices> = {
@@ -37,6 +40,8 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
     brokenBody: 'invalid_request',
     // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
     scopeKey: (call, key) => `${call.signedIn.user.id}:${key}`,
+    transfer: (exchange, { readAs, judgeAgain }, route, reply) =>
+      transferred(exchange, route, readAs, whileJudged(reply, judgeAgain)),
     services,
   };
   const endpoints = [

@@ -1,6 +1,8 @@
 import { readAccountRate, readOverview } from './operations/account.ts';
-import { listPanelApps, readPanelApp } from './operations/apps.ts';
-import { changeApps } from './operations/app-batch.ts';
+import { readAddresses } from './operations/addresses.ts';
+import { listPanelApps } from './operations/apps/app-list.ts';
+import { readPanelApp } from './operations/apps/apps.ts';
+import { changeApps } from './operations/apps/app-batch.ts';
 import {
   listConfigurationRevisions,
   readConfiguration,
@@ -38,8 +40,10 @@ import {
   verifyAccountAudit,
   verifyOperatorAudit,
 } from './operations/derived.ts';
+import { exportAudit, exportServiceAudit } from './operations/audit-export.ts';
 import { listAuditNames, listServiceAuditNames } from './operations/audit-names.ts';
 import { readEvents } from './operations/events.ts';
+import { readFleetHistory } from './operations/fleet-history.ts';
 import {
   countReviews,
   listNewestAudit,
@@ -108,8 +112,10 @@ export const OPERATIONS = [
   removePasskey,
   linkProvider,
   unlinkProvider,
+  readAddresses,
   readOverview,
   readAccountRate,
+  readFleetHistory,
   // Before the paths with an app's id: `batch` is none.
   changeApps,
   listPanelApps,
@@ -134,6 +140,8 @@ export const OPERATIONS = [
   verifyAccountAudit,
   listAuditNames,
   listServiceAuditNames,
+  exportAudit,
+  exportServiceAudit,
   listNewestAudit,
   listMembers,
   changeMember,

@@ -5,6 +5,7 @@ import type { IdempotencyKey } from '../../domain/mutation/idempotency.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { Reply } from '../http/reply.ts';
 import { readJson } from '../http/json-body.ts';
 import { idempotencyKeyOf, queryOf } from '../http/request-headers.ts';
 import { pathIds, pathWith, type PathIds } from './path-ids.ts';
@@ -36,6 +37,8 @@ export interface Checks<Context, ListenerCall, Services> {
   readonly brokenBody?: RefusalCode;
   /** Makes an Idempotency-Key one of the caller alone, where callers share an account. */
   readonly scopeKey?: (call: ListenerCall, key: string) => string;
+  /** Makes the handler's answer what is sent of it; all of it without this. */
+  readonly transfer?: (exchange: Exchange, call: ListenerCall, route: Operation, reply: Reply) => MaybePromise<Reply>;
   readonly services: Services;
 }
 
@@ -45,7 +48,13 @@ export interface Checks<Context, ListenerCall, Services> {
  */
 export function operationEndpoint<Context, ListenerCall, Services>(
   route: Route<ListenerCall, Services>,
-  { authorize, brokenBody, scopeKey = (_call, key) => key, services }: Checks<Context, ListenerCall, Services>,
+  {
+    authorize,
+    brokenBody,
+    scopeKey = (_call, key) => key,
+    transfer,
+    services,
+  }: Checks<Context, ListenerCall, Services>,
 ): Endpoint<Context> {
   const { method, path, query: declared, deadlineMs } = route;
   function handled(exchange: Exchange, ids: PathIds, body: Body, call: ListenerCall) {
@@ -62,9 +71,14 @@ export function operationEndpoint<Context, ListenerCall, Services>(
     answer({ exchange, context, parameters }) {
       const ids = pathIds(parameters);
       return andThen(authorize({ exchange, context, ids }, route), (callOf) =>
-        andThen(bodyOf(route, exchange, brokenBody), (body) =>
-          andThen(handled(exchange, ids, body, callOf(body)), (reply) => send(exchange, reply)),
-        ),
+        andThen(bodyOf(route, exchange, brokenBody), (body) => {
+          const call = callOf(body);
+          return andThen(handled(exchange, ids, body, call), (reply) =>
+            transfer === undefined
+              ? send(exchange, reply)
+              : andThen(transfer(exchange, call, route, reply), (rest) => send(exchange, rest)),
+          );
+        }),
       );
     },
   };

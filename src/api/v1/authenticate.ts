@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
-import { isExpiredSecret, matchedSecret } from '../../domain/records/key-expiry.ts';
+import type { ApiKeyRecord } from '../../domain/records/account-records.ts';
+import { isExpiredSecret, matchedSecret } from '../../domain/key-validity/key-expiry.ts';
 import type { AttemptReason } from '../../domain/access-audit/failed-attempts.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
 import type { AccountReader, FleetReader } from '../../domain/fleet/reader.ts';
@@ -13,6 +14,7 @@ import { NotAuthenticated } from '../http/errors.ts';
 export interface Authenticated {
   readonly account: AccountReader;
   readonly keyId: string;
+  readonly key: ApiKeyRecord;
   /** The hash of the key's secret that the request had. */
   readonly secret: string;
   readonly reader: FleetReader;
@@ -38,7 +40,7 @@ export function authenticate(
       if (secret === undefined) throw refused('wrong_secret', found.account.id, keyId);
       if (isExpiredSecret(record, secret, clock.now())) throw refused('expired', found.account.id, keyId);
       if (found.account.record.disabled) throw new Refusal('account_disabled');
-      return { account: found.account, keyId, secret, reader };
+      return { account: found.account, keyId, key: record, secret, reader };
     }),
   );
 }

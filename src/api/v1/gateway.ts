@@ -2,9 +2,11 @@ import type { RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
+import { isUsableFrom, refuseBeyond } from '../../domain/key-validity/key-restriction.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { otherListener } from '../http/other-listener.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
+import type { Operation } from '../contract/operation.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
@@ -49,13 +51,25 @@ export function createGateway(deps: GatewayDeps): RequestListener {
 }
 
 function authorize(
-  { exchange, context: { account, keyId, secret, reader } }: AuthorizeRequest<Authenticated>,
-  { requires }: { readonly requires?: 'enterprise' },
+  { exchange, context: { account, keyId, key, secret, reader } }: AuthorizeRequest<Authenticated>,
+  { requires, keyUse }: Pick<Operation, 'requires' | 'keyUse'>,
 ): () => V1Call {
+  const { client } = exchange;
+  const use = keyUse ?? 'full';
+  const accountId = account.id;
+  // Somebody else may have it.
+  if (!isUsableFrom(key, client))
+    exchange.attempted({ credential: 'api_key', reason: 'other_address', accountId, keyId });
+  refuseBeyond(key, { use, client });
   if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');
   return () => ({
     account,
-    caller: { accountId: account.id, authority: { keyId, secret }, reader, origin: exchange.origin(`key:${keyId}`) },
+    caller: {
+      accountId,
+      authority: { keyId, secret, use, client },
+      reader,
+      origin: exchange.origin(`key:${keyId}`),
+    },
     headers: exchange.request.headers,
   });
 }

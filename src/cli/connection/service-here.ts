@@ -8,7 +8,7 @@ import type { Environment } from '../terminal/terminal.ts';
 import { addressHere, variableOf, type Address, type Plane } from './address.ts';
 import { LOCAL_SECRETS } from './connection.ts';
 import { ADDRESSES_FILE, keptAddress } from './kept-addresses.ts';
-import { localUrl } from './service-urls.ts';
+import { localUrl } from '../../config/addresses.ts';
 
 /*
  * From the variables of a service on this machine to those of a client that asks it. Nothing else that asks a service

@@ -1,3 +1,4 @@
+import { localUrl } from '../../config/addresses.ts';
 import type { Service } from '../../service/service.ts';
 
 /** The addresses of the three listeners for a client on this machine. */
@@ -5,18 +6,6 @@ export interface Urls {
   readonly api: string;
   readonly device: string;
   readonly ops: string;
-}
-
-/** An address for all interfaces is reached at the machine's own. */
-const REACHED: ReadonlyMap<string, string> = new Map([
-  ['0.0.0.0', '127.0.0.1'],
-  ['::', '::1'],
-]);
-
-/** The URL of a listener of this machine, as in `http://[::1]:8080`. */
-export function localUrl(scheme: 'http' | 'https', host: string, port: number | string): string {
-  const name = REACHED.get(host) ?? host;
-  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /** The addresses of a service in this process, or of its log line. */

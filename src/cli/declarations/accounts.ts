@@ -61,6 +61,9 @@ function addAccounts(accounts: Command, env: Environment): void {
   add('enable <account>', 'take them again', ONE, async () => (await code()).enableAccount);
 }
 
+const keyAccess = () => choice('--access <access>', 'what it may do', ['full', 'read', 'enroll']);
+const CIDR = ['--cidr <range...>', 'the addresses from which it may be used, as in 192.0.2.0/24'] as const;
+
 function addApiKeys(keys: Command, env: Environment): void {
   const add = commandsOf(keys, env);
   const code = async () => {
@@ -72,6 +75,8 @@ function addApiKeys(keys: Command, env: Environment): void {
     .requiredOption(...ACCOUNT)
     .option('-n, --name <name>', 'the name for people')
     .option('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn)
+    .addOption(keyAccess())
+    .option(...CIDR)
     .option(...SAVE_KEY)
     .option(...IDEMPOTENCY);
   const listing = 'list the API keys of an account, without their text';
@@ -82,9 +87,11 @@ function addApiKeys(keys: Command, env: Environment): void {
     .option('--grace <duration>', 'how long the secret before it works on: a day without this', durationIn('0s', '7d'))
     .option(...SAVE_KEY)
     .option(...IDEMPOTENCY);
-  add('update <key>', 'let an API key end earlier', ONE, async () => (await code()).updateApiKey)
+  add('update <key>', 'let an API key end earlier, or do less', ONE, async () => (await code()).updateApiKey)
     .requiredOption(...ACCOUNT)
-    .requiredOption('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn);
+    .option('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn)
+    .addOption(keyAccess())
+    .option(...CIDR);
   const refusing = 'refuse an API key from now on';
   add('revoke <key>', refusing, [...ONE, 'yes'], async () => (await code()).revokeApiKey).requiredOption(...ACCOUNT);
 }

@@ -15,7 +15,8 @@ export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /**
  * Why it is refused. `once_valid` is a code that was valid once, `wrong_secret` one for a key id or a user that exists,
- * `disabled` a right one of a user who is, `refused` what the provider, or its groups, let nobody in by.
+ * `disabled` a right one of a user who is, `other_address` a right one from where it may not be used, `refused` what
+ * the provider, or its groups, let nobody in by.
  */
 const ATTEMPT_REASONS = [
   'malformed',
@@ -24,6 +25,7 @@ const ATTEMPT_REASONS = [
   'expired',
   'once_valid',
   'disabled',
+  'other_address',
   'refused',
 ] as const;
 export type AttemptReason = (typeof ATTEMPT_REASONS)[number];
@@ -66,6 +68,9 @@ interface FailedSecret {
   readonly client: string;
 }
 
+/** Those that a stranger who knows no key meets are not among them. */
+const AUDITED_REASONS: ReadonlySet<AttemptReason> = new Set(['wrong_secret', 'other_address']);
+
 const isWay = (credential: CredentialKind): credential is SignInWay =>
   (SIGN_IN_WAYS as readonly string[]).includes(credential);
 
@@ -82,7 +87,7 @@ export function countAttempt(
   const { credential, reason, accountId, keyId, userId } = attempt;
   metrics.authenticationFailed(credential, reason);
   if (isWay(credential)) attempts.failed({ of: signInsOf(userId), way: credential, client });
-  else if (reason === 'wrong_secret') attempts.failed({ of: accountId ?? OPERATOR_AUDIT, keyId, client });
+  else if (AUDITED_REASONS.has(reason)) attempts.failed({ of: accountId ?? OPERATOR_AUDIT, keyId, client });
   return { credential, why: reason, accountId, keyId, userId };
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { expectUnchanged } from '../../store/port.ts';
 import { Secret } from '../credentials/secret.ts';
@@ -9,14 +10,22 @@ import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
-import { endingBy, isExpiredKey, withSecret } from '../records/key-expiry.ts';
+import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../key-validity/key-expiry.ts';
+import {
+  isWithin,
+  KEY_ACCESSES,
+  restrictionOf,
+  scopeDetail,
+  scopeOf,
+  type KeyAccess,
+} from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
 import { notedByMaker } from './key-maker.ts';
 import type { ApiKey } from './listed-key.ts';
 
-/* The changes of an API key that is there: another secret, and an earlier end. */
+/* The changes of an API key that is there: another secret, an earlier end, and less that it may do. */
 
 /** A key with another secret. */
 export interface RotatedKey extends ApiKey {
@@ -51,6 +60,7 @@ export async function rotate(
       const key = await living(reader, origin, accountId, keyId);
       const record = withSecret(key.record, secret);
       const { name, createdAt, expiring } = record;
+      const expiresAt = expiring?.expiresAt;
       const formerExpiresAt = record.former?.expiresAt;
       const step: Step<RotatedKey> = {
         accountId,
@@ -58,7 +68,7 @@ export async function rotate(
         detail: { keyId, graceSeconds },
         expect: [expectUnchanged(key)],
         write: [put(KEYS.apiKey(accountId, keyId), record)],
-        result: { keyId, name, apiKey, createdAt, expiresAt: expiring?.expiresAt, formerExpiresAt },
+        result: { keyId, name, apiKey, createdAt, expiresAt, ...scopeOf(record), formerExpiresAt },
       };
       return await notedByMaker(reader, origin.actor, step);
     },
@@ -68,6 +78,12 @@ export async function rotate(
   return await deps.operatorCreates(origin, rotation, idempotency);
 }
 
+/** The scope in a kept answer; those of earlier versions have none. */
+export const keptScope = {
+  access: z.enum(KEY_ACCESSES).default('full'),
+  allowedCidrs: z.array(z.string()).default([]),
+};
+
 const keptRotation = z.object({
   keyId: z.string(),
   name: z.string(),
@@ -75,34 +91,61 @@ const keptRotation = z.object({
   createdAt: z.number(),
   expiresAt: z.number().optional(),
   formerExpiresAt: z.number().optional(),
+  ...keptScope,
 });
 
 function readRotated(kept: string): RotatedKey {
-  const { keyId, name, apiKey, createdAt, expiresAt, formerExpiresAt } = keptRotation.parse(JSON.parse(kept));
-  return { keyId, name, apiKey: new Secret(apiKey), createdAt, expiresAt, formerExpiresAt };
+  const { apiKey, expiresAt, formerExpiresAt, ...shown } = keptRotation.parse(JSON.parse(kept));
+  return { ...shown, apiKey: new Secret(apiKey), expiresAt, formerExpiresAt };
 }
 
-/** Lets a key end at an earlier instant; see `ApiKeys.endEarlier`. */
-export async function endEarlier(
+/** What a key is to be from now on; what is undefined stays. */
+export interface KeyChange {
+  readonly keyId: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number | undefined;
+  readonly access?: KeyAccess | undefined;
+  readonly allowedCidrs?: readonly string[] | undefined;
+}
+
+/** Lets a key do less; see `ApiKeys.change`. */
+export async function changeKey(
   deps: MutationDeps,
   origin: Origin,
   accountId: string,
-  { keyId, expiresAt }: { readonly keyId: string; readonly expiresAt: number },
+  { keyId, expiresAt, ...wanted }: KeyChange,
 ): Promise<void> {
-  refusePastExpiry(origin, expiresAt);
+  if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
+  if (expiresAt === undefined && wanted.access === undefined && wanted.allowedCidrs === undefined) {
+    throw new Refusal('invalid_request', 'Say what is to change: expiresAt, access or allowedCidrs.');
+  }
   await mutate<void>(deps, origin, async (reader) => {
     const key = await living(reader, origin, accountId, keyId);
-    const present = key.record.expiring?.expiresAt ?? Infinity;
-    if (expiresAt === present) return { unchanged: undefined };
-    if (expiresAt > present) {
+    const present = { ...scopeOf(key.record), expiresAt: key.record.expiring?.expiresAt ?? Infinity };
+    const scope = {
+      access: wanted.access ?? present.access,
+      allowedCidrs: wanted.allowedCidrs ?? present.allowedCidrs,
+    };
+    const end = expiresAt ?? present.expiresAt;
+    if (end > present.expiresAt) {
       throw new Refusal('conflict', 'The key expires before that: an expiry can be brought forward, and not put off.');
     }
+    if (!isWithin(scope, present)) {
+      throw new Refusal('conflict', 'A key is never widened: create another one that may do more.');
+    }
+    const narrowed = restrictedTo(key.record, restrictionOf(scope));
+    const record = end === present.expiresAt ? narrowed : endingBy(narrowed, end);
+    if (isDeepStrictEqual(record, key.record)) return { unchanged: undefined };
     return {
       accountId,
       action: 'key.changed',
-      detail: { keyId, expiresAt: new Date(expiresAt).toISOString() },
+      detail: {
+        keyId,
+        ...(end !== present.expiresAt && { expiresAt: new Date(end).toISOString() }),
+        ...scopeDetail(scope),
+      },
       expect: [expectUnchanged(key)],
-      write: [put(KEYS.apiKey(accountId, keyId), endingBy(key.record, expiresAt))],
+      write: [put(KEYS.apiKey(accountId, keyId), record)],
       result: undefined,
     };
   });

@@ -15,9 +15,10 @@ import { KEYS } from '../records/keys.ts';
 import type { ApiKeyRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
-import { keyFields } from '../records/key-expiry.ts';
+import { keyFields } from '../key-validity/key-expiry.ts';
+import { restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
-import { endEarlier, refusePastExpiry, rotate, type RotatedKey } from './api-key-changes.ts';
+import { changeKey, keptScope, refusePastExpiry, rotate, type KeyChange, type RotatedKey } from './api-key-changes.ts';
 import { notedByMaker } from './key-maker.ts';
 import { listedKey, type ApiKey, type ListedApiKey } from './listed-key.ts';
 
@@ -26,13 +27,13 @@ interface NewlyMadeKey extends ApiKey {
   readonly apiKey: Secret;
 }
 
-interface NewApiKey {
+interface NewApiKey extends Partial<KeyScope> {
   readonly name: string;
   readonly expiresAt?: number | undefined;
 }
 
 interface ApiKeysDeps extends MutationDeps {
-  readonly keyUses: Pick<LastUses, 'lastUses'>;
+  readonly keyUses: Pick<LastUses, 'usesAndCalls'>;
   readonly operatorCreates: OperatorCreates;
 }
 
@@ -66,15 +67,12 @@ export interface ApiKeys {
     idempotency?: IdempotencyKey,
   ): Promise<Created<RotatedKey>>;
   /**
-   * Lets a key end at an earlier instant, in milliseconds since 1970, and its former secret no later.
-   * @throws Refusal `not_found`, `invalid_request` for an instant that is past, `conflict` for one that is later than
-   * the key's own, and where the key has expired; StoreUnavailable, Busy
+   * Lets a key do less: it ends at an earlier instant, in milliseconds since 1970, and its former secret no later; it
+   * has less access, or is good for fewer addresses. No request that begins after this has resolved may do more (A12).
+   * @throws Refusal `not_found`, `invalid_request` for an instant that is past and where nothing is to change,
+   * `conflict` for a change by which it could do more, and where the key has expired; StoreUnavailable, Busy
    */
-  endEarlier(
-    origin: Origin,
-    accountId: string,
-    change: { readonly keyId: string; readonly expiresAt: number },
-  ): Promise<ListedApiKey>;
+  change(origin: Origin, accountId: string, change: KeyChange): Promise<ListedApiKey>;
   /**
    * Revokes a key with both of its secrets; no request that begins after this has resolved is authenticated by it
    * (A12).
@@ -90,20 +88,20 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
     async list(accountId) {
       const reader = await deps.fleet.current();
       const account = await existing(reader, accountId);
-      const uses = await deps.keyUses.lastUses(accountId);
+      const uses = await deps.keyUses.usesAndCalls(accountId);
       const now = deps.clock.now();
       const entries = await account.apiKeys();
       const keys = await Promise.all(entries.map((key) => listedKey(reader, accountId, key, uses.get(key.id), now)));
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
     rotate: (origin, accountId, rotation, idempotency) => rotate(deps, origin, accountId, rotation, idempotency),
-    async endEarlier(origin, accountId, change) {
-      await endEarlier(deps, origin, accountId, change);
+    async change(origin, accountId, change) {
+      await changeKey(deps, origin, accountId, change);
       const reader = await deps.fleet.current();
       const account = await existing(reader, accountId);
       const key = await account.apiKey(change.keyId);
       if (!key) throw new Refusal('not_found');
-      const uses = await deps.keyUses.lastUses(accountId);
+      const uses = await deps.keyUses.usesAndCalls(accountId);
       return await listedKey(reader, accountId, key, uses.get(key.id), deps.clock.now());
     },
     revoke: (origin, accountId, keyId, precondition = NO_PRECONDITION) =>
@@ -115,13 +113,15 @@ async function create(
   deps: ApiKeysDeps,
   origin: Origin,
   accountId: string,
-  { name, expiresAt }: NewApiKey,
+  { name, expiresAt, access = 'full', allowedCidrs = [] }: NewApiKey,
   idempotency: IdempotencyKey | undefined,
 ): Promise<Created<NewlyMadeKey>> {
   const { keyId, token } = generateApiKey(deps.random);
   const { at: createdAt, actor: createdBy } = origin;
-  const record = { name, ...keyFields(tokenHash(token.reveal()), expiresAt), createdAt, createdBy };
-  const result: NewlyMadeKey = { keyId, name, apiKey: token, createdAt, expiresAt };
+  const scope = { access, allowedCidrs };
+  const fields = keyFields(tokenHash(token.reveal()), expiresAt, restrictionOf(scope));
+  const record = { name, ...fields, createdAt, createdBy };
+  const result: NewlyMadeKey = { keyId, name, apiKey: token, createdAt, expiresAt, ...scope };
   const creation = {
     // Owners have the records under the account's own id.
     scope: `${OPERATOR_AUDIT}-${accountId}`,
@@ -143,12 +143,13 @@ const keptKey = z.object({
   apiKey: z.string(),
   createdAt: z.number(),
   expiresAt: z.number().optional(),
+  ...keptScope,
 });
 
 /** Reads a kept answer. */
 function readKey(kept: string): NewlyMadeKey {
-  const { keyId, name, apiKey, createdAt, expiresAt } = keptKey.parse(JSON.parse(kept));
-  return { keyId, name, apiKey: new Secret(apiKey), createdAt, expiresAt };
+  const { apiKey, expiresAt, ...shown } = keptKey.parse(JSON.parse(kept));
+  return { ...shown, apiKey: new Secret(apiKey), expiresAt };
 }
 
 /**
@@ -169,7 +170,7 @@ export async function keyCreationStep(
   return {
     accountId: account.id,
     action: 'key.created',
-    detail: { keyId },
+    detail: { keyId, ...scopeDetail(scopeOf(record)) },
     expect: [expectUnchanged(account), expectUnchanged(counters), expectAbsent(KEYS.keyLocator(keyId))],
     write: [
       put(KEYS.apiKey(account.id, keyId), record),

@@ -1,9 +1,11 @@
 import { nameNow } from '../audit/names.ts';
 import type { ApiKeyEntry, FleetReader } from '../fleet/reader.ts';
-import { workingFormer } from '../records/key-expiry.ts';
+import { workingFormer } from '../key-validity/key-expiry.ts';
+import { scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
+import type { UseAndCalls } from '../last-uses/last-uses.ts';
 
 /** An API key as the operator API shows it, without its text. Instants are milliseconds since 1970. */
-export interface ApiKey {
+export interface ApiKey extends KeyScope {
   readonly keyId: string;
   readonly name: string;
   readonly createdAt: number;
@@ -21,6 +23,8 @@ export interface ListedApiKey extends ApiKey {
   readonly createdByName: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; undefined where none was. */
   readonly lastUsedAt: number | undefined;
+  /** Requests that it authenticated today and on the six days before, in UTC. */
+  readonly calls7d: number;
 }
 
 /** @param now in milliseconds since 1970 */
@@ -28,7 +32,7 @@ export async function listedKey(
   reader: FleetReader,
   accountId: string,
   { id, record }: ApiKeyEntry,
-  lastUsedAt: number | undefined,
+  use: UseAndCalls | undefined,
   now: number,
 ): Promise<ListedApiKey> {
   const expiresAt = record.expiring?.expiresAt;
@@ -38,9 +42,11 @@ export async function listedKey(
     name: record.name,
     createdAt: record.createdAt,
     expiresAt,
+    ...scopeOf(record),
     formerExpiresAt: formerEnd === undefined ? undefined : Math.min(formerEnd, expiresAt ?? Infinity),
     createdBy: record.createdBy,
     createdByName: record.createdBy && (await nameNow(reader, accountId, record.createdBy)),
-    lastUsedAt,
+    lastUsedAt: use?.at,
+    calls7d: use?.calls ?? 0,
   };
 }

@@ -103,7 +103,8 @@ interface Enrollment {
 
 /**
  * A4, A5: enrolls an app. The used code and those issued before it are spent, and the former credential ends with this
- * write.
+ * write. The first enrollment of an app that a key of access `enroll` created spends all of its codes: with one that is
+ * left the key could take over the daemon (H23).
  * @param statusAt the instant of the change of its status, if it changes
  */
 export function enrolled(app: AppRecord, enrollment: Enrollment, statusAt: number = enrollment.at): AppRecord {
@@ -111,8 +112,9 @@ export function enrolled(app: AppRecord, enrollment: Enrollment, statusAt: numbe
   const index = app.codes.findIndex((open) => open.hash === code);
   const older = spend(app, app.codes.slice(0, index), 'voided');
   const used = spend(older, older.codes.slice(0, 1), 'used');
+  const isFirstOfKey = app.createdByKey !== undefined && app.status === 'pending';
   return {
-    ...used,
+    ...(isFirstOfKey ? codesVoided(used) : used),
     status: 'active',
     statusAt: app.status === 'active' ? app.statusAt : statusAt,
     platform,

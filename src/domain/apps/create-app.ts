@@ -13,7 +13,7 @@ import type { CountersRecord } from '../records/account-records.ts';
 import { Refusal } from '../refusal.ts';
 import { appCreation, type TransitionDeps } from '../status-history/status-change.ts';
 import { codeExpiry, newApp, type NewCode } from './app-state.ts';
-import { readCode, recordedCode, recording, type IssuedCode } from './issue-code.ts';
+import { answered, readCode, recordedCode, recording, type IssuedCode } from './issue-code.ts';
 import type { AppsDeps, Caller } from './own-app.ts';
 
 /** An app that was created, with its first enrollment code. */
@@ -37,11 +37,12 @@ export async function createApp(
 
   const plan: CountersPlan<CreatedApp> = async (reader, counters) => {
     const authorised = await authorisedBy(reader, accountId, caller.authority);
-    const found = asked && (await deps.idempotency.find(accountId, asked, origin.at, reader));
+    const { restrictedKeyId } = authorised;
+    const found = asked && (await answered(deps, caller, { reader, restrictedKeyId }, asked));
     if (found && 'answer' in found) return { unchanged: readApp(found.answer) };
     const creation = await creationStep(deps, caller, { reader, counters, authorised }, { appId, name, code });
     const step = { ...creation, result: created };
-    return found ? await recording(step, found.record) : step;
+    return found ? await recording(step, found) : step;
   };
   return await deps.queues(accountId, origin, plan, caller.reader);
 }
@@ -67,7 +68,9 @@ export async function creationStep(
   if (counters.apps >= LIMITS.appsPerAccountMax) throw new Refusal('limit_reached');
   const key = KEYS.app(accountId, appId);
   const creation = await appCreation(deps, reader, origin.at);
-  const record = { ...newApp(name, counters.nextSlot, origin.at, code), statusAt: creation.at };
+  const { createdByKey } = authorised;
+  const app = { ...newApp(name, counters.nextSlot, origin.at, code), statusAt: creation.at };
+  const record = createdByKey === undefined ? app : { ...app, createdByKey };
   return {
     accountId,
     action: 'app.created',

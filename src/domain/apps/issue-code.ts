@@ -3,11 +3,12 @@ import { Secret } from '../credentials/secret.ts';
 import { generateEnrollCode, tokenHash } from '../credentials/tokens.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import type { CountersPlan, CountersStep } from '../mutation/account-queue.ts';
-import { authorisedBy } from '../mutation/authority.ts';
-import type { IdempotencyKey, RecordAnswer } from '../mutation/idempotency.ts';
+import { authorisedBy, type Authorised } from '../mutation/authority.ts';
+import { nextInRing, type FoundAnswer, type IdempotencyKey, type RecordAnswer } from '../mutation/idempotency.ts';
 import { mutate } from '../mutation/mutation.ts';
-import type { Step } from '../mutation/step.ts';
+import { withParts, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
+import { keyScope } from '../records/idempotency-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { codeExpiry, withCode, type NewCode } from './app-state.ts';
 import { ownApp, type AppsDeps, type Caller } from './own-app.ts';
@@ -20,12 +21,37 @@ export interface IssuedCode {
   readonly replayed: boolean;
 }
 
+/** A request that was not answered before. */
+interface Unrecorded {
+  readonly record: RecordAnswer;
+  /** Counts the record in the ring of the caller; the account's counters count it without this. */
+  readonly ownRing?: () => ReturnType<typeof nextInRing>;
+}
+
+/** H23: looks among the answers of the account, or among those of a restricted key, which ends none of the others. */
+export async function answered(
+  deps: AppsDeps,
+  { accountId, origin: { at } }: Caller,
+  { reader, restrictedKeyId }: { readonly reader: FleetReader } & Pick<Authorised, 'restrictedKeyId'>,
+  asked: IdempotencyKey,
+): Promise<FoundAnswer | Unrecorded> {
+  if (restrictedKeyId === undefined) return await deps.idempotency.find(accountId, asked, at, reader);
+  const scope = keyScope(accountId, restrictedKeyId);
+  const found = await deps.keyAnswers.find(scope, asked, at, reader);
+  return 'answer' in found ? found : { ...found, ownRing: () => nextInRing(deps.store, scope, at) };
+}
+
 /** The step with the idempotency record of its answer. */
 export async function recording<T extends IssuedCode>(
   step: CountersStep<T>,
-  record: RecordAnswer,
+  { record, ownRing }: Unrecorded,
 ): Promise<CountersStep<T>> {
   const answer = new Secret(JSON.stringify({ ...step.result, enrollCode: step.result.enrollCode.reveal() }));
+  const ring = await ownRing?.();
+  if (ring) {
+    const recorded = withParts(step, await record(ring.number, answer), ring);
+    return { ...recorded, counters: step.counters };
+  }
   const { expect, write } = await record(step.counters.idempotencyNext, answer);
   const counters = { ...step.counters, idempotencyNext: step.counters.idempotencyNext + 1 };
   return { ...step, expect: [...step.expect, ...expect], write: [...step.write, ...write], counters };
@@ -51,10 +77,10 @@ export async function issueCode(
   const issue = issuing(deps, caller, appId);
   if (!asked) return await mutate(deps, origin, issue, caller.reader);
   const plan: CountersPlan<IssuedCode> = async (reader, counters) => {
-    await authorisedBy(reader, accountId, caller.authority);
-    const found = await deps.idempotency.find(accountId, asked, origin.at, reader);
+    const { restrictedKeyId } = await authorisedBy(reader, accountId, caller.authority);
+    const found = await answered(deps, caller, { reader, restrictedKeyId }, asked);
     if ('answer' in found) return { unchanged: readCode(found.answer) };
-    return await recording({ ...(await issue(reader)), counters }, found.record);
+    return await recording({ ...(await issue(reader)), counters }, found);
   };
   return await deps.queues(accountId, origin, plan, caller.reader);
 }

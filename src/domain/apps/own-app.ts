@@ -21,6 +21,8 @@ export interface AppsDeps extends MutationDeps, TransitionDeps {
   readonly store: Store;
   readonly queues: AccountQueues;
   readonly idempotency: IdempotencyRecords;
+  /** Those of restricted API keys (H23). */
+  readonly keyAnswers: IdempotencyRecords;
   readonly batchAnswers: BatchAnswers;
 }
 
@@ -37,7 +39,7 @@ export async function ownApp(
   const authorised = await authorisedBy(reader, caller.accountId, caller.authority);
   const app = await authorised.account.app(appId);
   if (!app) throw new Refusal('not_found');
-  if ('precondition' in caller.authority) caller.authority.mayChange?.(app.record);
+  authorised.mayChange?.(app.record);
   const expectApp = expectUnchanged(app);
   return { ...authorised, app, expect: [...authorised.expect, expectApp] };
 }

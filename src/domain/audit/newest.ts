@@ -1,6 +1,7 @@
 import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { LIMITS } from '../limits.ts';
 import { type AuditRecord, OPERATOR_AUDIT, instantOf, placeAt, suffixOf } from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
@@ -35,9 +36,10 @@ export interface NewestAudit {
   /**
    * Lists entries in the order of their commits, newest first. A page may be shorter than asked for, and have a next
    * one all the same, since the entries that one request reads are bounded.
+   * @param charge called before each further `LIMITS.auditListsPerRead` lists of the store; its error ends the read
    * @throws Refusal `not_found` where the account does not exist; StoreUnavailable; BadRecord
    */
-  list(accountId: string, question: AuditQuestion): Promise<NewestEntries>;
+  list(accountId: string, question: AuditQuestion, charge?: () => void): Promise<NewestEntries>;
 }
 
 /** Entries that one request reads at most, and reads of the store. */
@@ -49,11 +51,11 @@ const FIRST_STRETCH_MS = HOUR_MS;
 /** Creates the reader; see `NewestAudit`. */
 export function createNewestAudit(deps: { readonly store: Store; readonly fleet: Fleet }): NewestAudit {
   return {
-    async list(accountId, question) {
+    async list(accountId, question, charge = () => undefined) {
       if (accountId !== OPERATOR_AUDIT && !(await (await deps.fleet.current()).account(accountId))) {
         throw new Refusal('not_found');
       }
-      return await newest(deps.store, accountId, question);
+      return await newest(deps.store, accountId, question, charge);
     },
   };
 }
@@ -63,7 +65,12 @@ export function createNewestAudit(deps: { readonly store: Store; readonly fleet:
  * stretch that has more entries than a page is read again by its later half. What was read is given in the order of the
  * store as soon as nothing older can stand before it.
  */
-async function newest(store: Store, accountId: string, question: AuditQuestion): Promise<NewestEntries> {
+async function newest(
+  store: Store,
+  accountId: string,
+  question: AuditQuestion,
+  charge: () => void,
+): Promise<NewestEntries> {
   const prefix = KEYS.audit.under(accountId);
   const oldest = await firstKey(store, prefix);
   if (oldest === undefined) return { items: [], next: undefined };
@@ -82,6 +89,7 @@ async function newest(store: Store, accountId: string, question: AuditQuestion):
       const { given } = taken(held, { limit, items, from: 0 });
       return { items, next: given === held.length || items.length < limit ? `${end}-0` : held[given - 1]?.suffix };
     }
+    if (reads > 0 && reads % LIMITS.auditListsPerRead === 0) charge();
     const begin = Math.max(bottom, endMs - stretch);
     const { entries, whole } = await between(store, prefix, placeAt(begin), end);
     reads += 1;

@@ -8,6 +8,7 @@ import type { AppEntry } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import type { Listening } from './listening.ts';
 import type { HeartbeatMetrics } from './metrics.ts';
 
 /**
@@ -36,6 +37,8 @@ interface HeartbeatDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: HeartbeatMetrics;
+  /** Learns when the store, and not an account's record, is why contacts were not written. */
+  readonly listening: Pick<Listening, 'failed'>;
 }
 
 /** Contacts of an account that are not written yet, by slot. */
@@ -119,6 +122,7 @@ export function createHeartbeats(deps: HeartbeatDeps): Heartbeats {
 
   function logFailures(failures: readonly unknown[]): void {
     if (failures.length === 0) return;
+    if (failures.some(endsRound)) deps.listening.failed();
     deps.metrics.heartbeatsFlushed(failures.length, 0, 'failed');
     const details = { err: failures[0], failed: failures.length, waiting: pending.size };
     deps.log.info(details, 'heartbeats could not be written, will retry');

@@ -2,7 +2,7 @@ import type { Entry } from '../../store/port.ts';
 import type { WatchCacheSink } from '../../store/watch-cache/watch-cache.ts';
 import { systemClock, type Clock } from '../../time/clock.ts';
 import type { Versioned } from '../records/codec.ts';
-import { isMadeBy } from '../records/key-expiry.ts';
+import { isMadeBy } from '../key-validity/key-expiry.ts';
 import { KEYS } from '../records/keys.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type { NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';

@@ -3,6 +3,16 @@ import { expectUnchanged, StoreUnavailable, type Entry, type Put, type Store } f
 import type { Clock } from '../../time/clock.ts';
 import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
+import {
+  callsUntil,
+  dayNumberAt,
+  fromStored,
+  NO_CALLS,
+  sumOf,
+  toStored,
+  type DailyCalls,
+  type StoredCalls,
+} from './daily-calls.ts';
 
 /**
  * The last uses of the API keys of each account (A15), or of the sessions of each user, in milliseconds since 1970.
@@ -13,6 +23,8 @@ export interface LastUses {
   used(ownerId: string, id: string): void;
   /** The last uses by id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
   lastUses(ownerId: string): Promise<ReadonlyMap<string, number>>;
+  /** The same with the calls, which other replicas write up to `CALLS_HELD_MS` later. @throws as `lastUses` */
+  usesAndCalls(ownerId: string): Promise<ReadonlyMap<string, UseAndCalls>>;
   /**
    * Writes what was noted since, and leaves once what is little later than in the store. What cannot be written is
    * written by the next call.
@@ -23,6 +35,17 @@ export interface LastUses {
   finish(): Promise<void>;
 }
 
+/** The last use of a key or session, in milliseconds since 1970. */
+export interface UseAndCalls {
+  readonly at: number;
+  /**
+   * The calls of an API key today and on the six days before, in UTC: requests that it authenticated. None of a
+   * session is counted. What a replica counted and had not written when it was killed is missing, and what was written
+   * without an answer of the store counts twice.
+   */
+  readonly calls: number;
+}
+
 interface LastUsesDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
@@ -31,12 +54,18 @@ interface LastUsesDeps {
   readonly idsOf: (ownerId: string) => readonly string[];
 }
 
-type Pairs = [id: string, at: number][];
+/** The last use of one, and its calls since. */
+interface Use {
+  readonly at: number;
+  readonly calls: DailyCalls;
+}
+type Uses = ReadonlyMap<string, Use>;
+const NONE: Uses = new Map();
 
 /** A record of last uses, and the write of others in their place. Fields that a later version has added stay. */
 interface Opened {
-  readonly pairs: Pairs;
-  readonly write: (pairs: Pairs) => Put;
+  readonly uses: Uses;
+  readonly write: (uses: Uses, today: number) => Put;
 }
 
 /**
@@ -45,6 +74,7 @@ interface Opened {
 interface Keeping {
   /** A use that is later than the one in the store by no more than this is left to the next call, once. */
   readonly leftMs: number;
+  readonly countsCalls: boolean;
   key(ownerId: string): Put['put'];
   open(ownerId: string, entry: Entry | undefined): Opened;
 }
@@ -55,23 +85,38 @@ interface Keeping {
  * 25 s for each replica; and a use is in the store within a minute (A15).
  */
 export const KEY_USES_EVERY_MS = 25_000;
+/**
+ * The calls of a key go with the write of its last use. Where others write that, a replica holds its calls for so long
+ * and then writes them: one write more at most, for an account and replica, in that time.
+ */
+export const CALLS_HELD_MS = 600_000;
 
 const KEEPINGS = {
   'API keys': {
     leftMs: KEY_USES_EVERY_MS,
+    countsCalls: true,
     key: KEYS.keyUses,
     open(accountId, entry) {
-      const { keys, ...added } = entry ? parseRecord(KEYS.keyUses, entry).record : { keys: [] };
-      return { pairs: keys, write: (pairs) => put(KEYS.keyUses(accountId), { ...added, keys: pairs }) };
+      const { keys, calls = [], ...added } = entry ? parseRecord(KEYS.keyUses, entry).record : { keys: [] };
+      const callsOf = new Map(calls.map(([id, ...stored]) => [id, fromStored(stored)]));
+      return {
+        uses: new Map(keys.map(([id, at]) => [id, { at, calls: callsOf.get(id) ?? NO_CALLS }])),
+        write: (uses, today) =>
+          put(KEYS.keyUses(accountId), { ...added, keys: pairsOf(uses), calls: storedCalls(uses, today) }),
+      };
     },
   },
   sessions: {
     // Each use is in the store within `LIMITS.sessionUsesEveryMs`, since idle sessions are judged by it.
     leftMs: 0,
+    countsCalls: false,
     key: KEYS.sessionUses,
     open(userId, entry) {
       const { sessions, ...added } = entry ? parseRecord(KEYS.sessionUses, entry).record : { sessions: [] };
-      return { pairs: sessions, write: (pairs) => put(KEYS.sessionUses(userId), { ...added, sessions: pairs }) };
+      return {
+        uses: new Map(sessions.map(([id, at]) => [id, { at, calls: NO_CALLS }])),
+        write: (uses) => put(KEYS.sessionUses(userId), { ...added, sessions: pairsOf(uses) }),
+      };
     },
   },
 } satisfies Record<string, Keeping>;
@@ -79,63 +124,75 @@ const KEEPINGS = {
 const WRITTEN_TOGETHER_MAX = 50;
 const ATTEMPTS_MAX = 5;
 
-type Uses = ReadonlyMap<string, number>;
-
 /** These uses of an owner are not in the store yet. */
 interface Noted {
-  readonly uses: Uses;
+  readonly uses: Map<string, { at: number; calls: Map<number, number> }>;
+  /** When the first of their calls was noted, in milliseconds since 1970. */
+  since: number;
   /** The last call left these to others; this one writes them if the others did not. */
-  readonly left: Uses;
+  left: Uses;
 }
-const NONE: Uses = new Map();
+
 /** Tells whether the store knows an earlier use, or one that is earlier by more than `byMs`. */
-const isBehind = (known: Uses, [id, at]: readonly [string, number], byMs = 0): boolean =>
-  at - (known.get(id) ?? Number.NEGATIVE_INFINITY) > byMs;
+const isBehind = (known: Uses, [id, { at }]: readonly [string, Use], byMs = 0): boolean =>
+  at - (known.get(id)?.at ?? Number.NEGATIVE_INFINITY) > byMs;
 
 /** Creates the notes of this replica; see `LastUses`. */
 export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): LastUses {
   const { store, clock, log } = deps;
   const keeping: Keeping = KEEPINGS[of];
-  let noted = new Map<string, Map<string, number>>();
-  /** The map holds, by owner, what the last call left to others. */
-  let left = new Map<string, Uses>();
-  /** These uses are being written: they are neither in the store nor noted. */
-  let leaving: ReadonlyMap<string, Uses> = new Map();
+  let noted = new Map<string, Noted>();
+  /** These are being written: they are neither in the store nor noted. */
+  let leaving = new Map<string, Noted>();
 
-  function note(ownerId: string, id: string, at: number): void {
-    let uses = noted.get(ownerId);
-    if (!uses) noted.set(ownerId, (uses = new Map<string, number>()));
-    uses.set(id, Math.max(at, uses.get(id) ?? 0));
+  function notesOf(ownerId: string, since: number): Noted {
+    let notes = noted.get(ownerId);
+    if (!notes) noted.set(ownerId, (notes = { uses: new Map(), since, left: NONE }));
+    return notes;
   }
 
-  function noteAgain(ownerId: string, { uses, left: before }: Noted): void {
-    for (const [id, at] of uses) note(ownerId, id, at);
-    left.set(ownerId, before);
+  function note({ uses }: Noted, id: string, at: number, day: number, calls: number): void {
+    let use = uses.get(id);
+    if (!use) uses.set(id, (use = { at, calls: new Map() }));
+    use.at = Math.max(use.at, at);
+    if (keeping.countsCalls) use.calls.set(day, calls + (use.calls.get(day) ?? 0));
+  }
+
+  function noteAgain(ownerId: string, taken: Noted, left: Uses): void {
+    const notes = notesOf(ownerId, taken.since);
+    notes.since = Math.min(notes.since, taken.since);
+    notes.left = left;
+    for (const [id, { at, calls }] of taken.uses) {
+      note(notes, id, at, dayNumberAt(at), 0);
+      for (const [day, count] of calls) note(notes, id, at, day, count);
+    }
   }
 
   async function read(ownerId: string): Promise<Versioned<Uses> & Pick<Opened, 'write'>> {
     const key = keeping.key(ownerId);
     const entry = await store.get(key);
-    const { pairs, write } = keeping.open(ownerId, entry);
-    const uses = new Map(pairs);
+    const { uses, write } = keeping.open(ownerId, entry);
     return { ...(entry ? versioned(entry, uses) : absent(key, uses)), write };
   }
 
   /** Writes the uses, or leaves them once. @param isLast nothing is left to others */
   async function write(ownerId: string, taken: Noted, isLast: boolean, attempt = 1): Promise<void> {
     const { uses } = taken;
+    const now = clock.now();
     const known = await read(ownerId);
-    if (![...uses].some((use) => isBehind(known.record, use))) return;
+    const isLater = [...uses].some((use) => isBehind(known.record, use));
+    if (!isLater && !keeping.countsCalls) return;
     const isUrgent =
       isLast ||
       [...uses].some((use) => isBehind(known.record, use, keeping.leftMs)) ||
-      [...taken.left].some((use) => isBehind(known.record, use));
-    if (!isUrgent) return noteAgain(ownerId, { uses, left: uses });
+      [...taken.left].some((use) => isBehind(known.record, use)) ||
+      now - taken.since >= CALLS_HELD_MS;
+    if (!isUrgent) return noteAgain(ownerId, taken, uses);
     const alive = new Set([...deps.idsOf(ownerId), ...uses.keys()]);
     const kept = new Map([...known.record].filter(([id]) => alive.has(id)));
     const { outcome } = await store.commit({
       expect: [expectUnchanged(known)],
-      write: [known.write([...laterOf(kept, uses)])],
+      write: [known.write(together(kept, uses), dayNumberAt(now))],
       quiet: true,
     });
     if (outcome === 'committed') return;
@@ -145,30 +202,39 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
   }
 
   async function writeAll(isLast: boolean): Promise<void> {
-    const taken = [...noted].map(([ownerId, uses]) => [ownerId, { uses, left: left.get(ownerId) ?? NONE }] as const);
+    const taken = [...noted];
     leaving = noted;
     noted = new Map();
-    left = new Map();
     const faults: unknown[] = [];
     for (let start = 0; start < taken.length; start += WRITTEN_TOGETHER_MAX) {
       const writes = taken.slice(start, start + WRITTEN_TOGETHER_MAX).map(async ([ownerId, one]) => {
         await write(ownerId, one, isLast).catch((error: unknown) => {
-          noteAgain(ownerId, one);
+          noteAgain(ownerId, one, one.left);
           faults.push(error);
         });
+        leaving.delete(ownerId);
       });
       await Promise.all(writes);
     }
-    leaving = new Map();
     if (faults.length > 0) throw faults[0];
   }
 
+  async function usesOf(ownerId: string): Promise<Uses> {
+    // Taken before the read: what is written meanwhile is in neither of them afterwards.
+    const own = together(leaving.get(ownerId)?.uses ?? NONE, noted.get(ownerId)?.uses ?? NONE);
+    return together((await read(ownerId)).record, own);
+  }
+
   return {
-    used: (ownerId, id) => note(ownerId, id, clock.now()),
-    async lastUses(ownerId) {
-      // Taken before the read: what is written meanwhile is in neither of them afterwards.
-      const own = laterOf(leaving.get(ownerId) ?? NONE, noted.get(ownerId) ?? NONE);
-      return laterOf((await read(ownerId)).record, own);
+    used(ownerId, id) {
+      const at = clock.now();
+      note(notesOf(ownerId, at), id, at, dayNumberAt(at), 1);
+    },
+    lastUses: async (ownerId) => new Map([...(await usesOf(ownerId))].map(([id, { at }]) => [id, at])),
+    async usesAndCalls(ownerId) {
+      const today = dayNumberAt(clock.now());
+      const uses = [...(await usesOf(ownerId))];
+      return new Map(uses.map(([id, { at, calls }]) => [id, { at, calls: callsUntil(calls, today) }]));
     },
     flush: async () => await writeAll(false),
     async finish() {
@@ -179,9 +245,21 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
   };
 }
 
-/** Gives the later use of each key or session. */
-function laterOf(one: Uses, other: Uses): Uses {
-  const later = new Map(one);
-  for (const [id, at] of other) later.set(id, Math.max(at, later.get(id) ?? 0));
-  return later;
+/** Gives the later use of each key or session, and the calls of both. */
+function together(one: Uses, other: Uses): Uses {
+  const both = new Map(one);
+  for (const [id, { at, calls }] of other) {
+    const before = both.get(id);
+    both.set(id, before ? { at: Math.max(at, before.at), calls: sumOf(before.calls, calls) } : { at, calls });
+  }
+  return both;
+}
+
+const pairsOf = (uses: Uses): [id: string, at: number][] => [...uses].map(([id, { at }]) => [id, at]);
+
+function storedCalls(uses: Uses, today: number): [id: string, ...StoredCalls][] {
+  return [...uses].flatMap(([id, { calls }]) => {
+    const stored = toStored(calls, today);
+    return stored ? [[id, ...stored]] : [];
+  });
 }

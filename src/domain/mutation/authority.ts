@@ -1,7 +1,8 @@
 import { expectUnchanged, type ChangeParts } from '../../store/port.ts';
 import type { AccountReader, FleetReader } from '../fleet/reader.ts';
 import type { AppRecord } from '../records/app-records.ts';
-import { matchedSecret } from '../records/key-expiry.ts';
+import { matchedSecret } from '../key-validity/key-expiry.ts';
+import { refuseBeyond, scopeOf, type KeyAsked } from '../key-validity/key-restriction.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
@@ -9,19 +10,20 @@ import { Refusal } from '../refusal.ts';
  * the guard of the origin, which has judged a user of the panel.
  */
 export type Authority = KeyAuthority | ResourceAuthority | { readonly guarded: true };
-interface KeyAuthority {
+interface KeyAuthority extends KeyAsked {
   readonly keyId: string;
   /** The hash of the secret that the request had. */
   readonly secret: string;
 }
 interface ResourceAuthority {
   readonly precondition: Precondition;
-  /**
-   * Called with the app that is changed, as each plan reads it.
-   * @throws StaleRead where the resource may not change it any more
-   */
-  readonly mayChange?: (app: AppRecord) => void;
+  readonly mayChange?: MayChange;
 }
+/**
+ * Called with the app that is changed, as each plan reads it.
+ * @throws StaleRead where the resource may not change it any more; Refusal `not_found` where the key may not
+ */
+type MayChange = (app: AppRecord) => void;
 
 /**
  * The expectations that a commit for a custom resource adds (the leader's fence, the binding as it was read) and the
@@ -41,17 +43,22 @@ export const NO_PRECONDITION: Precondition = { expect: [], write: [], recheck: a
 /** An account that a change is allowed on, with the expectations and writes that the authority adds to the commit. */
 export interface Authorised extends ChangeParts {
   readonly account: AccountReader;
+  readonly mayChange?: MayChange | undefined;
+  /** H23: the key of access `enroll`, which an app that it creates notes. */
+  readonly createdByKey?: string | undefined;
+  /** H23: the key of less access or of some addresses, which has kept answers of its own. */
+  readonly restrictedKeyId?: string | undefined;
 }
 
 /**
  * Checks the authority and the account as the reader has them.
- * @throws Refusal `invalid_key`, `account_disabled` for an API key, `not_found` for a precondition, `not_found` or
- * `account_disabled` for a guard; StaleRead; StoreUnavailable
+ * @throws Refusal `invalid_key`, `account_disabled`, `forbidden` for an API key, `not_found` for a precondition,
+ * `not_found` or `account_disabled` for a guard; StaleRead; StoreUnavailable
  */
 export async function authorisedBy(reader: FleetReader, accountId: string, authority: Authority): Promise<Authorised> {
   if ('keyId' in authority) return await authorisedByKey(reader, accountId, authority);
   if ('guarded' in authority) return await authorisedByGuard(reader, accountId);
-  return await authorisedByPrecondition(reader, accountId, authority.precondition);
+  return await authorisedByPrecondition(reader, accountId, authority);
 }
 
 /** The guard adds its expectations itself (`Origin`). */
@@ -66,28 +73,36 @@ async function authorisedByGuard(reader: FleetReader, accountId: string): Promis
 async function authorisedByPrecondition(
   reader: FleetReader,
   accountId: string,
-  precondition: Precondition,
+  { precondition, mayChange }: ResourceAuthority,
 ): Promise<Authorised> {
   await precondition.recheck();
   const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   const expectAccount = expectUnchanged(account);
-  return { account, expect: [expectAccount, ...precondition.expect], write: precondition.write };
+  return { account, expect: [expectAccount, ...precondition.expect], write: precondition.write, mayChange };
 }
 
 async function authorisedByKey(
   reader: FleetReader,
   accountId: string,
-  { keyId, secret }: KeyAuthority,
+  { keyId, secret, ...asked }: KeyAuthority,
 ): Promise<Authorised> {
   const found = await reader.accountOfKey(keyId);
   if (!found || found.account.id !== accountId) throw new Refusal('invalid_key');
+  const { account, key } = found;
   // A rotation may have ended this secret since.
-  if (matchedSecret(found.key.record, (hash) => hash === secret) === undefined) throw new Refusal('invalid_key');
-  if (found.account.record.disabled) throw new Refusal('account_disabled');
-  return {
-    account: found.account,
-    expect: [expectUnchanged(found.key), expectUnchanged(found.account)],
-    write: [],
-  };
+  if (matchedSecret(key.record, (hash) => hash === secret) === undefined) throw new Refusal('invalid_key');
+  if (account.record.disabled) throw new Refusal('account_disabled');
+  // So may a change have narrowed the key.
+  refuseBeyond(key.record, asked);
+  const expect = [expectUnchanged(key), expectUnchanged(account)];
+  const restrictedKeyId = key.record.restriction && keyId;
+  const authorised = { account, expect, write: [], restrictedKeyId };
+  if (scopeOf(key.record).access !== 'enroll') return authorised;
+  return { ...authorised, mayChange: (app) => refuseOthersOf(keyId, app), createdByKey: keyId };
+}
+
+/** H23: with a code for another app, or for one that a daemon has, the key would reach a daemon that runs. */
+function refuseOthersOf(keyId: string, { createdByKey, status }: AppRecord): void {
+  if (createdByKey !== keyId || status !== 'pending') throw new Refusal('not_found');
 }

@@ -22,5 +22,10 @@ export const mutation = {
       ({ at }, now) => now >= at + LIMITS.idempotencyKeptMs + EXPIRY_MARGIN_MS,
       slotOf,
     ),
+    /** H23: that of a restricted key, which may be gone; the others go on. */
+    idempotency_rings: expiredRecords(
+      KEYS.idempotencyRing,
+      ({ at }, now) => at !== undefined && now >= at + LIMITS.idempotencyKeptMs + EXPIRY_MARGIN_MS,
+    ),
   },
 };

@@ -73,9 +73,14 @@ const questionOf = (asked: IdempotencyKey): string => hash('sha256', asked.quest
 
 /**
  * Counts one more record of a scope that no counters count: its number, and what the commit expects and writes.
+ * @param at the instant of the record, for a ring that goes once all its records have expired
  * @throws StoreUnavailable, BadRecord
  */
-export async function nextInRing(store: Store, scope: string): Promise<ChangeParts & { readonly number: number }> {
+export async function nextInRing(
+  store: Store,
+  scope: string,
+  at?: number,
+): Promise<ChangeParts & { readonly number: number }> {
   const key = KEYS.idempotencyRing(scope);
   const entry = await store.get(key);
   const ring = entry && parseRecord(KEYS.idempotencyRing, entry);
@@ -83,7 +88,7 @@ export async function nextInRing(store: Store, scope: string): Promise<ChangePar
   return {
     number,
     expect: [expectAsFound(key, ring)],
-    write: [put(key, { ...ring?.record, next: number + 1 })],
+    write: [put(key, { ...ring?.record, next: number + 1, ...(at !== undefined && { at }) })],
   };
 }
 

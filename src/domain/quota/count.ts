@@ -3,7 +3,7 @@ import { expectUnchanged, PAGE_ENTRIES_MAX, type Entry, type Expectation, type S
 import { chargeOf, ownBytesIn, ownBytesOf, ownMark } from '../audit/own-bytes.ts';
 import { readChain } from '../audit/seal.ts';
 import { type ChainRecord, OPERATOR_AUDIT, auditKey } from '../records/audit-records.ts';
-import { batchScope, idempotencyScope } from '../records/idempotency-records.ts';
+import { batchScope, idempotencyScope, keyScopes } from '../records/idempotency-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { parseRecord, put, type Versioned } from '../records/codec.ts';
 
@@ -74,6 +74,7 @@ export async function countRecords(store: Store, accountId: string, signal: Abor
     idempotencyScope(accountId),
     idempotencyScope(`${OPERATOR_AUDIT}-${accountId}`),
     idempotencyScope(batchScope(accountId)),
+    keyScopes(accountId),
     KEYS.link.under(accountId),
     KEYS.otelRevision.under(accountId),
   ];

@@ -1,8 +1,11 @@
 import * as z from 'zod';
+import { LIMITS } from '../limits.ts';
 import { record, type RecordOf } from './registry.ts';
-import { consentSchema, instant, resourceSchema } from './shapes.ts';
+import { consentSchema, dayText, instant, resourceSchema } from './shapes.ts';
 
 /* An account, and what is counted of it. */
+
+const daemons = z.int().min(0);
 
 export const accountRecords = {
   account: record('d/a/<accountId>', {
@@ -34,7 +37,7 @@ export const accountRecords = {
       /** SHA-256 of the whole key, base64url; empty where the key expires. */
       hash: z.string(),
       createdAt: instant,
-      /** The hash of a key that expires (domain/records/key-expiry.ts). */
+      /** The hash of a key that expires (domain/key-validity/key-expiry.ts). */
       expiring: z.looseObject({ hash: z.string(), expiresAt: instant }).optional(),
       /**
        * The actor that made its secret, as the audit names actors: created it, or rotated it last; absent for keys of
@@ -43,6 +46,10 @@ export const accountRecords = {
       createdBy: z.string().optional(),
       /** The secret before the last rotation works until then, too. A program that does not know it refuses that. */
       former: z.looseObject({ hash: z.string(), expiresAt: instant, createdBy: z.string().optional() }).optional(),
+      /** H23; absent for a key of the whole account from everywhere. With it every hash is marked (key-expiry.ts). */
+      restriction: z
+        .looseObject({ access: z.enum(['full', 'read', 'enroll']), allowedCidrs: z.array(z.string()) })
+        .optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',
@@ -74,12 +81,37 @@ export const accountRecords = {
     backup: 'kept',
     holds: 'what the account stores of its own, as the leader counted it last; quiet',
   }),
-  /** Pairs of a key's id and an instant. */
+  /**
+   * Active, silent and failed daemons by the hour of a day, as they were counted first in that hour; null for an hour
+   * in which nothing was counted. A later version may add numbers behind them. A slot is written anew by the day that
+   * is 90 later, so that an account never has more. It lies outside of the cached range: no request but those for the
+   * history reads it.
+   */
+  fleetDay: record(
+    'fleet-history/<accountId>/<slot>',
+    {
+      schema: z.looseObject({
+        day: dayText,
+        hours: z.array(z.tuple([daemons, daemons, daemons], daemons).nullable()).max(24),
+      }),
+      writeClass: 'growth',
+      backup: 'kept',
+      holds: 'active, silent and failed daemons of an account in the hours of one of the last 90 days; quiet',
+    },
+    (accountId: string, dayNumber: number) => [accountId, dayNumber % LIMITS.fleetHistoryDays],
+  ),
+  /**
+   * Pairs of a key's id and an instant, and its calls by UTC day: the id, the newest day as a number since 1970, its
+   * calls, and those of each day before. A build that knows no calls leaves them out when it writes the record.
+   */
   keyUses: record('used/<accountId>', {
-    schema: z.looseObject({ keys: z.array(z.tuple([z.string(), instant])) }),
+    schema: z.looseObject({
+      keys: z.array(z.tuple([z.string(), instant])),
+      calls: z.array(z.tuple([z.string(), z.int(), z.array(z.int().min(0))])).optional(),
+    }),
     writeClass: 'upkeep',
     backup: 'kept',
-    holds: 'when the API keys of an account were last used; quiet',
+    holds: 'when the API keys of an account were last used, and their calls by day; quiet',
   }),
   keyLocator: record('key/<keyId>', {
     schema: z.looseObject({ accountId: z.string() }),
@@ -95,3 +127,4 @@ export type StoredRecord = RecordOf<typeof accountRecords.stored>;
 
 /** The counters of an account that has none yet. */
 export const NO_COUNTERS: CountersRecord = { apps: 0, nextSlot: 0, idempotencyNext: 0 };
+export type FleetDayRecord = RecordOf<typeof accountRecords.fleetDay>;

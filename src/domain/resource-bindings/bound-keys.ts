@@ -5,9 +5,10 @@ import { keyCreationStep } from '../accounts/api-keys.ts';
 import type { Precondition } from '../mutation/authority.ts';
 import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
-import { withParts, type MutationDeps, type Origin } from '../mutation/step.ts';
+import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
-import { endingBy, keyFields } from '../records/key-expiry.ts';
+import { endingBy, keyFields, restrictedTo } from '../key-validity/key-expiry.ts';
+import { restrictionOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -17,6 +18,8 @@ interface GeneratedKey {
   /** `tokenHash` of the whole key. */
   readonly hash: string;
   readonly name: string;
+  /** A key of the whole account, from everywhere, without it. */
+  readonly scope?: KeyScope;
   /** Milliseconds since 1970; undefined where it does not expire. */
   readonly expiresAt?: number | undefined;
   /** The key that it replaces, and when that ends: where it was revoked meanwhile, nothing replaces it. */
@@ -33,18 +36,46 @@ export interface BoundKeys {
    * key that it replaces was revoked; StoreUnavailable, Busy
    */
   register(origin: Origin, accountId: string, key: GeneratedKey, precondition: Precondition): Promise<void>;
+  /**
+   * Lets a key do what its resource says: less from the answer on (A12), or more.
+   * @throws Refusal `not_found`; StaleRead where the precondition does not hold; StoreUnavailable, Busy
+   */
+  setScope(
+    origin: Origin,
+    accountId: string,
+    change: { readonly keyId: string; readonly scope: KeyScope },
+    precondition: Precondition,
+  ): Promise<void>;
 }
 
 /** Creates the operations on API keys for custom resources; see `BoundKeys`. */
 export function createBoundKeys(deps: MutationDeps): BoundKeys {
-  return { register: (origin, accountId, key, precondition) => register(deps, origin, accountId, key, precondition) };
+  return {
+    register: (origin, accountId, key, precondition) => register(deps, origin, accountId, key, precondition),
+    async setScope(origin, accountId, { keyId, scope }, precondition) {
+      await mutate<void>(deps, origin, async (reader) => {
+        await precondition.recheck();
+        const key = await (await existing(reader, accountId)).apiKey(keyId);
+        if (!key) throw new Refusal('not_found');
+        const step: Step<void> = {
+          accountId,
+          action: 'key.changed',
+          detail: { keyId, ...scope, allowedCidrs: scope.allowedCidrs.join(' ') },
+          expect: [expectUnchanged(key)],
+          write: [put(KEYS.apiKey(accountId, keyId), restrictedTo(key.record, restrictionOf(scope)))],
+          result: undefined,
+        };
+        return withParts(step, precondition);
+      });
+    },
+  };
 }
 
 async function register(
   deps: MutationDeps & { readonly store: Store },
   origin: Origin,
   accountId: string,
-  { keyId, hash, name, expiresAt, follows }: GeneratedKey,
+  { keyId, hash, name, scope, expiresAt, follows }: GeneratedKey,
   precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
@@ -54,7 +85,7 @@ async function register(
     if (follows && !former) throw new StaleRead(`The key ${follows.keyId} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
-    const record = { name, ...keyFields(hash, expiresAt), createdAt: origin.at };
+    const record = { name, ...keyFields(hash, expiresAt, scope && restrictionOf(scope)), createdAt: origin.at };
     const step = await keyCreationStep(account, keyId, record);
     const ends = follows &&
       former && {

@@ -20,3 +20,12 @@ export function deliveriesOf(facts: RolloutFacts): readonly Delivery[] {
     return state === undefined ? [] : [{ appId, state }];
   });
 }
+
+/** How many daemons are in each of the states of `deliveriesOf`. */
+export type DeliveryCounts = Readonly<Record<Delivery['state'], number>>;
+
+export function countsOf(deliveries: readonly Delivery[]): DeliveryCounts {
+  const counts = { applied: 0, failed: 0, pending: 0, stale: 0, unhealthy: 0 };
+  for (const { state } of deliveries) counts[state] += 1;
+  return counts;
+}

@@ -5,6 +5,7 @@ import type { AccountView } from '../fleet/account-memory.ts';
 import type { FleetMemory } from '../fleet/memory.ts';
 import { KEYS } from '../records/keys.ts';
 import type { AckRecord } from '../records/app-records.ts';
+import { countApps } from './app-counts.ts';
 import { RankedRollouts, type CountedRollouts } from './account-rollouts.ts';
 import { factsOf, noteAck, rolloutOf, type RolloutCounts } from './rollout.ts';
 
@@ -26,11 +27,21 @@ export interface RolloutTotals extends CountedRollouts {
   readonly devices: RolloutCounts;
 }
 
+/** The daemons of an account as its overview counts them. */
+export interface AccountFleet {
+  readonly accountId: string;
+  readonly active: number;
+  readonly silent: number;
+  /** Those that could not apply the current configuration. */
+  readonly failed: number;
+}
+
 /**
  * Counts the rollout states of the devices of all Enterprise accounts that ever stored a configuration. It reads all
  * acknowledgements once, in pages; those of one account are adjacent. Accounts are counted one after the other, not all
  * at one instant.
  * @param staleAfterMs as `staleAfterMs()`
+ * @param onFleet is told of each account, those without a configuration too; the fleets are not counted without it
  * @returns undefined when the signal aborted
  * @throws StoreUnavailable, also while memory is being filled anew
  */
@@ -38,6 +49,7 @@ export async function rolloutTotals(
   deps: RolloutTotalsDeps,
   staleAfterMs: number,
   signal: AbortSignal,
+  onFleet?: (fleet: AccountFleet) => void,
 ): Promise<RolloutTotals | undefined> {
   const ranks = new RankedRollouts();
   const devices = { applied: 0, failed: 0, pending: 0, stale: 0 };
@@ -46,12 +58,19 @@ export async function rolloutTotals(
   const count = async (account: AccountView, acks: ReadonlyMap<string, AckRecord>): Promise<void> => {
     counted.add(account.id);
     sincePause += COST_OF_ACCOUNT;
-    if (account.otel()) {
-      const facts = await factsOf(account);
-      const rollout = rolloutOf({ ...facts, acks, now: deps.clock.now(), staleAfterMs });
-      for (const state of ['applied', 'failed', 'pending', 'stale'] as const) devices[state] += rollout[state];
-      const { revision, applied, failed, pending, stale } = rollout;
-      ranks.add({ accountId: account.id, revision, applied, failed, pending, stale });
+    const isConfigured = account.otel() !== undefined;
+    if (isConfigured || onFleet) {
+      const facts = { ...(await factsOf(account)), acks, now: deps.clock.now(), staleAfterMs };
+      const { revision, applied, failed, pending, stale } = rolloutOf(facts);
+      if (isConfigured) {
+        const counts = { applied, failed, pending, stale };
+        for (const state of ['applied', 'failed', 'pending', 'stale'] as const) devices[state] += counts[state];
+        ranks.add({ accountId: account.id, revision, ...counts });
+      }
+      if (onFleet) {
+        const { active, silent } = countApps(facts);
+        onFleet({ accountId: account.id, active, silent, failed });
+      }
       sincePause += facts.apps.length;
     }
     if (sincePause < COUNTED_AT_ONCE) return;

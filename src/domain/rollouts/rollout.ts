@@ -126,15 +126,21 @@ export const receiversOf = ({ entitlement, apps }: RolloutFacts): readonly AppEn
   entitlement === 'enterprise' ? apps.filter(receives) : [];
 
 /** The state of a device that receives it. An acknowledgement of another revision does not count. */
-export function stateOf(
-  device: AppEntry,
-  { revision, seen, acks, now, staleAfterMs }: RolloutFacts,
-): keyof RolloutCounts {
+export function stateOf(device: AppEntry, facts: RolloutFacts): keyof RolloutCounts {
+  const { revision, acks } = facts;
   const ack = acks.get(device.id);
   if (ack?.revision === revision) return ack.status;
+  return isSilent(device, facts) ? 'stale' : 'pending';
+}
+
+/** Whether a device has made no contact for longer than three polls. */
+export function isSilent(
+  device: AppEntry,
+  { seen, now, staleAfterMs }: Pick<RolloutFacts, 'seen' | 'now' | 'staleAfterMs'>,
+): boolean {
   // The last contact is enough for most devices, and spares reading the record.
-  if (now - (seen.get(device.slot) ?? 0) <= staleAfterMs) return 'pending';
-  return now - (lastSeenAt(device.record, seen) ?? 0) > staleAfterMs ? 'stale' : 'pending';
+  if (now - (seen.get(device.slot) ?? 0) <= staleAfterMs) return false;
+  return now - (lastSeenAt(device.record, seen) ?? 0) > staleAfterMs;
 }
 
 function byRevision(devices: readonly AppEntry[], acks: ReadonlyMap<string, AckRecord>): readonly Acknowledged[] {

@@ -4,7 +4,7 @@ import type { Fleet } from '../fleet/fleet.ts';
 import { KEYS } from '../records/keys.ts';
 import type { OpampAgentRecord } from '../records/opamp-records.ts';
 import { Refusal } from '../refusal.ts';
-import { deliveriesOf, type Delivery } from './deliveries.ts';
+import { countsOf, deliveriesOf, type Delivery, type DeliveryCounts } from './deliveries.ts';
 import {
   ACKS_PAGE,
   acksOf,
@@ -21,7 +21,17 @@ export interface Rollouts {
   /** Reads the rollout of an account's configuration. @throws Refusal `not_found`; StoreUnavailable */
   of(accountId: string): Promise<Rollout>;
   /** The same, with what each daemon does with it. @throws Refusal `not_found`; StoreUnavailable */
-  withDeliveries(accountId: string): Promise<{ readonly rollout: Rollout; readonly deliveries: readonly Delivery[] }>;
+  withDeliveries(accountId: string): Promise<Delivered>;
+}
+
+/** A rollout with the daemons by their states. */
+export interface CountedRollout extends Rollout {
+  readonly states: DeliveryCounts;
+}
+
+interface Delivered {
+  readonly rollout: CountedRollout;
+  readonly deliveries: readonly Delivery[];
 }
 
 interface RolloutDeps {
@@ -36,7 +46,8 @@ export function createRollouts({ store, fleet, clock }: RolloutDeps, pollInterva
     of: async (accountId) => rolloutOf(await read(accountId)),
     async withDeliveries(accountId) {
       const facts = await read(accountId);
-      return { rollout: rolloutOf(facts), deliveries: deliveriesOf(facts) };
+      const deliveries = deliveriesOf(facts);
+      return { rollout: { ...rolloutOf(facts), states: countsOf(deliveries) }, deliveries };
     },
   };
 

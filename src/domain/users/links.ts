@@ -25,15 +25,22 @@ export interface MadeLink {
 /** An open invitation, without its token. Times are milliseconds since 1970. */
 interface Invitation extends Pick<LinkRecord, 'linkId' | 'createdAt' | 'expiresAt' | 'by'> {
   readonly role: MemberRole;
+  /** What its maker noted of it; empty where that is nothing. */
+  readonly note: string;
+}
+
+interface WantedInvitation {
+  readonly role: MemberRole;
+  readonly note: string;
 }
 
 /** Makes, lists and reads links of a single use; `accept-link.ts` uses them. */
 export interface Links {
   /**
-   * Makes an invitation to an account.
+   * Makes an invitation to an account, with a note for those who see the list.
    * @throws Refusal `not_found`, `conflict` beyond `LIMITS.invitationsPerAccountMax`; StoreUnavailable; Busy
    */
-  invite(origin: Origin, accountId: string, role: MemberRole): Promise<MadeLink>;
+  invite(origin: Origin, accountId: string, wanted: WantedInvitation): Promise<MadeLink>;
   /** Lists the open invitations of an account, newest first. @throws StoreUnavailable */
   invitations(accountId: string): Promise<readonly Invitation[]>;
   /** Voids an invitation. @throws Refusal `not_found`; StoreUnavailable; Busy */
@@ -62,7 +69,7 @@ export interface Links {
 /** Creates the operations on links; see `Links`. */
 export function createLinks(deps: UserDeps): Links {
   return {
-    invite: (origin, accountId, role) => invite(deps, origin, accountId, role),
+    invite: (origin, accountId, wanted) => invite(deps, origin, accountId, wanted),
     invitations: (accountId) => invitations(deps, accountId),
     withdraw: (origin, accountId, linkId) => withdraw(deps, origin, accountId, linkId),
     forNewUser: (origin, user) => forNewUser(deps, origin, user),
@@ -78,7 +85,7 @@ interface Drawn {
   readonly record: LinkRecord;
 }
 
-type Wanted = Pick<LinkRecord, 'kind' | 'userId' | 'accountId' | 'role'>;
+type Wanted = Pick<LinkRecord, 'kind' | 'userId' | 'accountId' | 'role' | 'note'>;
 
 /** The validity of each kind of link, in milliseconds; `first` without a user is for the first operator. */
 function validMs({ kind, userId }: Wanted): number {
@@ -104,8 +111,13 @@ const detailOf = ({ linkId, kind, userId, role }: LinkRecord) => ({
   ...(role !== undefined && { role }),
 });
 
-async function invite(deps: MutationDeps, origin: Origin, accountId: string, role: MemberRole): Promise<MadeLink> {
-  const drawn = draw(deps, origin, { kind: 'invitation', accountId, role });
+async function invite(
+  deps: MutationDeps,
+  origin: Origin,
+  accountId: string,
+  { role, note }: WantedInvitation,
+): Promise<MadeLink> {
+  const drawn = draw(deps, origin, { kind: 'invitation', accountId, role, ...(note !== '' && { note }) });
   await mutate<void>(deps, origin, async (reader) => {
     const account = await reader.account(accountId);
     if (!account) throw new Refusal('not_found');
@@ -150,12 +162,13 @@ async function invitations(deps: MutationDeps, accountId: string): Promise<reado
   const now = deps.clock.now();
   const open = (await linksOf(deps, accountId)).filter(({ record }) => record.expiresAt > now);
   return open
-    .map(({ record: { linkId, createdAt, expiresAt, by, role = 'viewer' } }) => ({
+    .map(({ record: { linkId, createdAt, expiresAt, by, role = 'viewer', note = '' } }) => ({
       linkId,
       createdAt,
       expiresAt,
       by,
       role,
+      note,
     }))
     .sort((a, b) => b.createdAt - a.createdAt || (a.linkId < b.linkId ? -1 : 1));
 }

@@ -2,6 +2,7 @@ import { expectUnchanged } from '../../store/port.ts';
 import { listedKey, type ListedApiKey } from '../accounts/listed-key.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
+import type { LastUses } from '../last-uses/last-uses.ts';
 import { mutate } from '../mutation/mutation.ts';
 import {
   withParts,
@@ -11,7 +12,7 @@ import {
   type Step,
   type Unchanged,
 } from '../mutation/step.ts';
-import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../records/key-expiry.ts';
+import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../key-validity/key-expiry.ts';
 import { Refusal } from '../refusal.ts';
 import { mappedNow } from './roles.ts';
 
@@ -170,15 +171,14 @@ export type ListMadeKeys = (userId: string, accountId?: string) => Promise<MadeK
 
 interface MadeKeyListDeps {
   readonly fleet: Fleet;
-  /** When the keys of an account were last used, by id. */
-  readonly lastUses: (accountId: string) => Promise<ReadonlyMap<string, number>>;
+  readonly keyUses: Pick<LastUses, 'usesAndCalls'>;
 }
 
 /** Keys in each of both lists: their accounts are read for the last uses. */
 const MADE_KEYS_LISTED_MAX = 200;
 
 /** Creates the list; see `ListMadeKeys`. */
-export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMadeKeys {
+export function createMadeKeyList({ fleet, keyUses }: MadeKeyListDeps): ListMadeKeys {
   return async (userId, accountId) => {
     const memory = await fleet.whole();
     const user = memory.user(userId);
@@ -194,8 +194,8 @@ export function createMadeKeyList({ fleet, lastUses }: MadeKeyListDeps): ListMad
     }
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
-      apiKeys: await listed(memory, apiKeys ?? [], lastUses),
-      ofNobodyKnown: await listed(memory, ofNobodyKnown ?? [], lastUses),
+      apiKeys: await listed(memory, apiKeys ?? [], keyUses),
+      ofNobodyKnown: await listed(memory, ofNobodyKnown ?? [], keyUses),
       more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
     };
   };
@@ -207,11 +207,11 @@ const byAge = (keys: readonly FoundKey[]): readonly FoundKey[] =>
 async function listed(
   reader: FleetReader,
   keys: readonly FoundKey[],
-  lastUses: MadeKeyListDeps['lastUses'],
+  keyUses: MadeKeyListDeps['keyUses'],
 ): Promise<readonly MadeKey[]> {
   const shown = keys.slice(0, MADE_KEYS_LISTED_MAX);
   const accountIds = [...new Set(shown.map(({ account }) => account.id))];
-  const uses = new Map(await Promise.all(accountIds.map(async (id) => [id, await lastUses(id)] as const)));
+  const uses = new Map(await Promise.all(accountIds.map(async (id) => [id, await keyUses.usesAndCalls(id)] as const)));
   const listing = shown.map(async ({ account, key }) => ({
     accountId: account.id,
     accountName: account.record.name,

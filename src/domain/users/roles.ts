@@ -18,6 +18,8 @@ export interface Right {
   readonly expect: readonly Expectation[];
   /** The right is an operator's. */
   readonly isOperator?: boolean;
+  /** The role on the account that the request needs one on. */
+  readonly role?: MemberRole;
 }
 
 /** The mapped roles, where they are of the last hour. */
@@ -95,5 +97,5 @@ export async function neededRight(reader: FleetReader, user: UserEntry, need: Ne
   if (right.isOperator) return right;
   if (account.record.disabled)
     throw new Refusal('forbidden', 'The account is disabled; ask the operator of this service.');
-  return { expect: [...right.expect, expectUnchanged(account)] };
+  return { role: right.role, expect: [...right.expect, expectUnchanged(account)] };
 }

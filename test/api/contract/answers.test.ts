@@ -27,7 +27,7 @@ import type { AnswerTo, AskedRoute, Asking } from '../../../web/api/operations.t
 
 const PENDING = { appId: '', name: '', status: 'pending', platform: '', agentVersion: '', createdAt: '' } as const;
 const APP = { ...PENDING, lastSeenAt: null };
-const KEY = { keyId: '', name: '', createdAt: '', expiresAt: null };
+const KEY = { keyId: '', name: '', createdAt: '', expiresAt: null, access: 'full', allowedCidrs: [] } as const;
 const ENROLLED = { appId: '', status: 'active' } as const;
 
 describe('the compiler judges the answer of a handler by the schemas of its operation', () => {
@@ -74,7 +74,7 @@ describe('the compiler judges the answer of a handler by the schemas of its oper
       handleOperator(createApiKey)(() => ({ status: 201, body: KEY })),
       handleOperator(listApiKeys)(() => ({
         status: 200,
-        body: { apiKeys: [{ ...KEY, formerExpiresAt: null, lastUsedAt: null }] },
+        body: { apiKeys: [{ ...KEY, formerExpiresAt: null, lastUsedAt: null, calls7d: 0 }] },
       })),
       // @ts-expect-error `lastUsedAt` is missing.
       handleOperator(listApiKeys)(() => ({ status: 200, body: { apiKeys: [{ ...KEY, formerExpiresAt: null }] } })),

@@ -41,7 +41,15 @@ onEachBackend('API keys', (backend) => {
   test('one is shown once, works at once, and is listed without its secret', async () => {
     const accountId = await account();
     const created = await post(`/accounts/${accountId}/api-keys`, { name: 'ci' });
-    expect(Object.keys(created.body)).toEqual(['keyId', 'name', 'apiKey', 'createdAt', 'expiresAt']);
+    expect(Object.keys(created.body)).toEqual([
+      'keyId',
+      'name',
+      'createdAt',
+      'expiresAt',
+      'access',
+      'allowedCidrs',
+      'apiKey',
+    ]);
     const { keyId, apiKey, createdAt } = created.body as { keyId: string; apiKey: string; createdAt: string };
     expect([created.status, created.body['name'], apiKey.startsWith(`mst_live_${keyId}_`)]).toEqual([201, 'ci', true]);
     expect((await apps(apiKey)).status).toBe(200);
@@ -53,8 +61,11 @@ onEachBackend('API keys', (backend) => {
           name: 'ci',
           createdAt,
           expiresAt: null,
+          access: 'full',
+          allowedCidrs: [],
           formerExpiresAt: null,
           lastUsedAt: expect.any(String) as string,
+          calls7d: 1,
           createdBy: 'operator',
           createdByName: 'operator',
         },

@@ -69,6 +69,8 @@ onEachBackend('the rotation of an API key', (backend) => {
         apiKey: expect.stringMatching(`^mst_live_${key.keyId}_`) as string,
         createdAt: expect.any(String) as string,
         expiresAt,
+        access: 'full',
+        allowedCidrs: [],
         formerExpiresAt,
       },
     ]);

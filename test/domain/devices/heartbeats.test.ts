@@ -32,6 +32,7 @@ beforeEach(async () => {
     clock: new FakeClock(),
     log: createLog('silent'),
     metrics: createMetrics('test'),
+    listening: { failed: () => undefined },
   });
 });
 afterEach(() => store[Symbol.asyncDispose]());
@@ -174,7 +175,8 @@ describe('many accounts on a store in trouble', () => {
     const faulty = faultyStore(store);
     const logged: string[] = [];
     const log = createLog('info', { write: (line) => void logged.push(line) });
-    const beats = createHeartbeats({ store: faulty, memory, clock, log, metrics: createMetrics('test') });
+    const listening = { failures: 0, failed: () => void (listening.failures += 1) };
+    const beats = createHeartbeats({ store: faulty, memory, clock, log, metrics: createMetrics('test'), listening });
     const { record } = app(0);
     const fill = (): void => {
       for (const accountId of accountIds) {
@@ -184,11 +186,11 @@ describe('many accounts on a store in trouble', () => {
     };
     fill();
     for (const accountId of accountIds) beats.seen(appEntry('a'.repeat(20), accountId, foundAt(2, record)), 1000);
-    return { clock, faulty, logged, beats, fill };
+    return { clock, faulty, logged, beats, listening, fill };
   }
 
   test('a round ends at the first outage, says so once, and leaves everything to the next', async () => {
-    const { faulty, logged, beats } = many();
+    const { faulty, logged, beats, listening } = many();
     faulty.outage(true);
     expect(await beats.flush()).toBe(0);
     expect(faulty.calls.commit).toBeLessThanOrEqual(16);
@@ -198,10 +200,11 @@ describe('many accounts on a store in trouble', () => {
     await beats.flush();
     expect(faulty.calls.commit).toBe(MANY);
     expect(await beats.flush()).toBe(0);
+    expect(listening.failures).toBe(1);
   });
 
   test('the fault of one record alone does not keep the others from being written', async () => {
-    const { faulty, logged, beats } = many();
+    const { faulty, logged, beats, listening } = many();
     const commit = faulty.commit.bind(faulty);
     faulty.commit = (change) =>
       change.expect[0].key === KEYS.lastSeen(accountIds[MANY - 1] ?? '')
@@ -210,6 +213,7 @@ describe('many accounts on a store in trouble', () => {
     await beats.flush();
     expect(faulty.calls.commit).toBe(MANY - 1);
     expect(logged).toHaveLength(1);
+    expect(listening.failures).toBe(0);
   });
 
   test('the last round is waited for no longer than its bound, and begins nothing after it', async () => {
@@ -349,6 +353,7 @@ describe('senders', () => {
       clock: new FakeClock(),
       log: createLog('silent'),
       metrics: createMetrics('test'),
+      listening: { failed: () => undefined },
     });
     round.seen(app(0), 1000, 7);
     round.seen(app(1), 1000, 8);

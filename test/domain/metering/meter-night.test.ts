@@ -11,6 +11,7 @@ import { createEnvelope } from '../../../src/domain/keys/envelope.ts';
 import { parseKeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { countNight, type ChangedSince } from '../../../src/domain/metering/count-active.ts';
 import { createAccountQueues } from '../../../src/domain/mutation/account-queue.ts';
+import type { Authority } from '../../../src/domain/mutation/authority.ts';
 import { createBatchAnswers } from '../../../src/domain/apps/batch-answers.ts';
 import { createIdempotencyRecords } from '../../../src/domain/mutation/idempotency.ts';
 import { createOperatorCreates } from '../../../src/domain/mutation/operator-creates.ts';
@@ -80,7 +81,7 @@ class World implements AsyncDisposable {
   readonly #apps: Apps;
   readonly #enrollment: EnrollmentDeps;
   #accountId = '';
-  #authority = { keyId: '', secret: '' };
+  #authority: Authority = { keyId: '', secret: '', use: 'full', client: '127.0.0.1' };
   readonly #slots: ({ id: string; code: string } | undefined)[] = [];
   readonly #happened: { at: number; what: string; after: string }[] = [];
 
@@ -109,10 +110,16 @@ class World implements AsyncDisposable {
     this.#apiKeys = createApiKeys({
       ...deps,
       operatorCreates,
-      keyUses: { lastUses: async () => new Map() },
+      keyUses: { usesAndCalls: async () => new Map() },
     });
     const batchAnswers = createBatchAnswers(store, idempotency);
-    this.#apps = createApps({ ...deps, queues: createAccountQueues(deps), idempotency, batchAnswers });
+    this.#apps = createApps({
+      ...deps,
+      queues: createAccountQueues(deps),
+      idempotency,
+      keyAnswers: idempotency,
+      batchAnswers,
+    });
     this.#enrollment = deps;
   }
 
@@ -123,7 +130,7 @@ class World implements AsyncDisposable {
     const account = await world.#accounts.create(world.#origin(), { name: 'a', entitlement: 'standard' });
     world.#accountId = account.accountId;
     const { keyId, apiKey } = await world.#apiKeys.create(world.#origin(), account.accountId, { name: '' });
-    world.#authority = { keyId, secret: tokenHash(apiKey.reveal()) };
+    world.#authority = { keyId, secret: tokenHash(apiKey.reveal()), use: 'full', client: '127.0.0.1' };
     return world;
   }
 

@@ -41,6 +41,7 @@ const WRITTEN_AGAIN = [
   'd/a/*/seen',
   'd/a/*/tally',
   'd/keys',
+  'fleet-history/*/*',
   'life/*/*/*',
   'metered',
   'refused/*/*',

@@ -239,8 +239,10 @@ onEachStore('the leader’s totals', (stores) => {
     const metrics = createMetrics('test');
     ({ registry } = metrics);
     const accountRollouts = { counted: (rollouts: CountedRollouts | undefined) => void (counted = rollouts) };
+    const fleetHistory = { due: () => undefined, counted: () => expect.unreachable('nothing was due') };
     const config = { pollIntervalSeconds: 60, metricsAccounts: true };
-    loop = rolloutReconciler({ store, fleet: { memory }, clock, metrics, accountRollouts, ...config }, term);
+    const deps = { store, fleet: { memory }, clock, metrics, accountRollouts, fleetHistory, ...config };
+    loop = rolloutReconciler(deps, term);
   });
   afterEach(() => store[Symbol.asyncDispose]());
 

@@ -75,11 +75,14 @@ export class BatchWorld implements AsyncDisposable {
     return outcomes.map(({ appId = '' }) => appId);
   }
 
-  async apps(): Promise<readonly { appId: string; name: string; status: string; openCodes: number }[]> {
+  async apps(): Promise<readonly { appId: string; name: string; status: string }[]> {
     const { body } = await ask(this.panel, this.owner, `/accounts/${this.accountId}/apps`);
-    return z
-      .array(z.object({ appId: z.string(), name: z.string(), status: z.string(), openCodes: z.number() }))
-      .parse(body['apps']);
+    return z.array(z.object({ appId: z.string(), name: z.string(), status: z.string() })).parse(body['apps']);
+  }
+
+  async openCodes(appId: string): Promise<unknown> {
+    const { body } = await ask(this.panel, this.owner, `/accounts/${this.accountId}/apps/${appId}`);
+    return body['openCodes'];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -74,6 +74,27 @@ globalThis.judge = {
     return found;
   },
 
+  /** The rows of a table by the instants in them, with the texts of their cells. */
+  timedRows: (table) =>
+    [...table.querySelectorAll('tr:has(time)')].map((row) => [
+      Date.parse(row.querySelector('time').dateTime),
+      [...row.querySelectorAll('td')].map(({ textContent }) => textContent).join(' '),
+    ]),
+
+  /** Whether a line of a chart is in one of its columns. `share`: of its width; `token`: of the line's colour. */
+  hasLine(chart, share, token) {
+    const canvas = chart.querySelector('canvas');
+    const [frame, plot] = [canvas, chart.querySelector('.u-over')].map((one) => one.getBoundingClientRect());
+    const x = (plot.left - frame.left + plot.width * share) * (canvas.width / frame.width);
+    const probe = chart.appendChild(document.createElement('span'));
+    probe.style.color = `var(${token})`;
+    const wanted = rgba(paint(), getComputedStyle(probe).color);
+    probe.remove();
+    const { data } = canvas.getContext('2d').getImageData(Math.round(x), 0, 1, canvas.height);
+    const isLine = (at) => [0, 1, 2].every((part) => Math.abs(wanted[part] - data[at + part]) < 12);
+    return Array.from({ length: data.length / 4 }, (_, pixel) => 4 * pixel).some(isLine);
+  },
+
   /** By how many pixels the page is wider than its window. */
   overflow: () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
 

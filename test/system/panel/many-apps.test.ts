@@ -55,11 +55,15 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(new Set(codes).size).toBe(250);
     await press(dialog().getByRole('button', { name: 'Done' }));
     await page.unroute(BATCH);
+    await page.keyboard.press('Control+k');
+    await dialog().getByRole('combobox').fill('bulk');
+    await expect.poll(() => dialog().getByRole('status').innerText()).toBe('first 8 of 250 results');
+    await page.keyboard.press('Escape');
   });
 
   test('250 apps are revoked by three requests; what failed is listed, and tried again alone', async () => {
     await openPage(page, muster, `/accounts/${account.accountId}/apps`, /bulk \d+/);
-    await page.getByLabel('Search').fill('bulk');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('bulk');
     await press(page.getByLabel('Choose all that are shown'));
     await press(page.getByRole('button', { name: 'Revoke' }).first());
     const sizes: number[] = [];
@@ -72,12 +76,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     await dialog().getByRole('textbox').fill('250');
     await press(dialog().getByRole('button', { name: 'Revoke' }));
     await expect.poll(() => dialog().innerText()).toContain('100 apps are not changed.');
-    expect(await dialog().innerText()).toContain('250 of 250 tried');
+    expect(await dialog().innerText()).toContain('250 of 250 processed');
     expect(await dialog().getByRole('listitem').first().innerText()).toContain('Temporarily unavailable');
     await press(dialog().getByRole('button', { name: 'Try again' }));
     await expect.poll(() => dialog().count()).toBe(0);
     expect(sizes).toEqual([100, 100, 50, 100]);
     expect((await named('bulk')).every(({ status }) => status === 'revoked')).toBe(true);
+    await openPage(page, muster, `/accounts/${account.accountId}/audit?action=app.revoked`, /revoked an app bulk/);
+    expect(await page.locator('.timeline li').first().innerText()).toMatch(/1 enrollment code voided/);
     await page.unroute(BATCH);
     expect(visited.faults.filter((fault) => !/502|Failed to load/.test(fault))).toEqual([]);
   });

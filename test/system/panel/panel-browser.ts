@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { buildPages } from '../../../scripts/build-web.ts';
 import { seedAccount, userLink, type SeededAccount, type Where } from '../../support/panel/seeded-panel.ts';
 import { Muster } from '../../support/service/muster.ts';
@@ -16,7 +16,7 @@ export async function signInByLink(visited: Visit, where: Where, login: string, 
   await page.getByLabel('Password').fill(PASSWORD);
   // The key, for a hook of the runner has no expect.poll.
   await page.getByLabel('Password').press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await untilSignedIn(page);
 }
 
 /** Types the name and `PASSWORD` on the sign-in page, and sends them; what follows is up to the service. */
@@ -26,8 +26,21 @@ export async function signInByPassword(page: Page, login: string): Promise<void>
   await press(page.getByRole('button', { name: 'Sign in', exact: true }));
 }
 
-export async function signOut(page: Page): Promise<void> {
+const userMenu = (page: Page): Locator => page.getByRole('button', { name: /^Your menu/ });
+
+/** The frame of the pages is there, which is for the signed-in alone. */
+export const untilSignedIn = (page: Page): Promise<void> => userMenu(page).waitFor();
+
+export const openUserMenu = (page: Page): Promise<void> => press(userMenu(page));
+
+/** Presses it; what follows is up to the page. */
+export async function pressSignOut(page: Page): Promise<void> {
+  await openUserMenu(page);
   await press(page.getByRole('button', { name: 'Sign out' }));
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await pressSignOut(page);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
@@ -80,4 +93,30 @@ export async function openWorld(
   const visited = opening.use(await operatorVisit(browser, muster, 'ann@example.com', options));
   const opened = opening.move();
   return { muster, browser, account, visited, page: visited.page, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** Presses Done in a dialog whose secret nobody has copied, and that one is closed all the same. */
+export async function leaveSecret(page: Page): Promise<void> {
+  await press(page.getByRole('dialog').getByRole('button', { name: 'Done' }));
+  await press(page.getByRole('button', { name: 'Close anyway' }));
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+}
+
+/** A new user who has accepted an invitation as a viewer of the account. */
+export async function viewerVisit({ muster, browser, account, page }: PanelWorld, login: string): Promise<Visit> {
+  await openPage(page, muster, `/accounts/${account.accountId}/members?new=invitation`, /Members/);
+  const dialog = page.getByRole('dialog');
+  await press(dialog.getByRole('button', { name: 'Make the link' }));
+  const link = await dialog.locator('.secret code').innerText();
+  await leaveSecret(page);
+  await using opening = new AsyncDisposableStack();
+  const viewer = opening.use(await visit(browser));
+  await viewer.page.goto(atPanel(muster, link));
+  await viewer.page.getByLabel('Your name').fill('Viewer');
+  await viewer.page.getByLabel('Name to sign in with').fill(login);
+  await viewer.page.getByLabel('Password').fill(PASSWORD);
+  await viewer.page.getByLabel('Password').press('Enter');
+  await untilSignedIn(viewer.page);
+  opening.move();
+  return viewer;
 }

@@ -4,7 +4,7 @@ import { buildPages } from '../../../scripts/build-web.ts';
 import { Muster } from '../../support/service/muster.ts';
 import { userLink } from '../../support/panel/seeded-panel.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit, type Visit } from '../browser/chromium.ts';
-import { atPanel, openPage, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
+import { atPanel, openPage, signInByLink, signInByPassword, signOut, untilSignedIn } from './panel-browser.ts';
 import { VirtualAuthenticator } from '../browser/virtual-authenticator.ts';
 
 /*
@@ -19,7 +19,6 @@ const LOGIN = 'ann@example.com';
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const shown = (page: Page): Promise<string> => page.locator('main').innerText();
 const signInByPasskey = (page: Page): Promise<void> => press(button(page, 'Sign in with a passkey'));
-const untilSignedIn = (page: Page): Promise<void> => button(page, 'Sign out').waitFor();
 
 /** What went wrong, as the page says it. */
 async function problem(page: Page): Promise<string> {

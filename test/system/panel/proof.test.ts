@@ -8,7 +8,7 @@ import { Visitor } from '../../support/panel/visitor.ts';
 import { Muster } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
-import { openPage, PASSWORD, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
+import { openPage, PASSWORD, signInByLink, signInByPassword, signOut, untilSignedIn } from './panel-browser.ts';
 import { VirtualAuthenticator } from '../browser/virtual-authenticator.ts';
 
 /* The pages ask for a proof of the person where the service wants one, and go on with what was begun. */
@@ -142,7 +142,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       await page.goto(`${it.origin.origin}/sign-in`);
       await press(page.getByRole('link', { name: 'Sign in with single sign-on' }));
       await press(page.getByRole('button', { name: 'Sign in as ann' }));
-      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+      await untilSignedIn(page);
       await makeStale(it.panel);
       await openPage(page, it.panel.muster, '/me', /You have no passkey/);
       await press(page.getByRole('button', { name: 'Unlink' }));

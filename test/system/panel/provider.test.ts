@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPages } from '../../../scripts/build-web.ts';
 import { signing, type Signing } from '../../support/panel/signing.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
-import { openPage, signInByLink, signInByPassword, signOut } from './panel-browser.ts';
+import { openPage, signInByLink, signInByPassword, signOut, untilSignedIn } from './panel-browser.ts';
 
 /* An identity at a real provider, which is a process of its own with a page of its own. */
 
@@ -40,14 +40,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     await signInByLink(ann, muster, 'ann@example.com', false);
     await signOut(page);
     await signInByPassword(page, 'ann@example.com');
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(page);
     await openPage(page, muster, '/me', /No identity at single sign-on is linked/);
     await link(page);
     await page.getByText('Your identity at single sign-on is linked').waitFor();
     expect(page.url()).toBe(`${it.origin.origin}/me`);
     await signOut(page);
     await press(page.getByRole('link', { name: 'Sign in with single sign-on' }));
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(page);
     await openPage(page, muster, '/me', /ann@example\.com/);
     const session = page.getByRole('row').filter({ hasText: 'this one' });
     expect(await session.getByRole('cell').first().innerText()).toBe('provider');
@@ -78,7 +78,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => shown(page)).toContain('No identity at single sign-on is linked.');
     await signOut(page);
     await press(page.getByRole('link', { name: 'Sign in with single sign-on' }));
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(page);
     await openPage(page, muster, '/me', /Signed in as eve of the provider/);
     expect(await shown(page)).not.toContain('eve@example.com');
   });

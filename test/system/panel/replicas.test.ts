@@ -10,7 +10,7 @@ import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findChromium, NO_CHROMIUM, openChromium, press, visit } from '../browser/chromium.ts';
-import { atPanel, openPage, operatorVisit, PASSWORD } from './panel-browser.ts';
+import { atPanel, openPage, operatorVisit, PASSWORD, untilSignedIn } from './panel-browser.ts';
 
 /* Two replicas on etcd, each with browsers of its own. */
 
@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)(title, () => {
     await elsewhere.page.getByLabel('Name').fill('ends@example.com');
     await elsewhere.page.getByLabel('Password').fill(PASSWORD);
     await press(elsewhere.page.getByRole('button', { name: 'Sign in', exact: true }));
-    await elsewhere.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(elsewhere.page);
     await openPage(elsewhere.page, second, `/accounts/${account.accountId}/apps`, /edge-001/);
     await press(elsewhere.page.getByRole('button', { name: 'Create apps' }));
     await press(ann.page.getByRole('button', { name: /^End the session of/ }).first());
@@ -85,7 +85,7 @@ describe.skipIf(missing !== undefined)(title, () => {
     await page.goto(atPanel(second, link));
     await page.getByLabel('Password').fill(PASSWORD);
     await press(page.getByRole('button', { name: 'Continue' }));
-    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(page);
     await openPage(page, second, `/accounts/${account.accountId}/apps`, /edge-001/);
     await second.end('SIGKILL');
     await press(page.getByRole('link', { name: 'API keys' }));

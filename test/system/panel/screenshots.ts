@@ -56,7 +56,7 @@ async function door(page: Page): Promise<void> {
   await page.getByLabel('Password').fill(PASSWORD);
   if (only === undefined || only === 'link') await shots(page, 'link');
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('button', { name: /^Your menu/ }).waitFor();
 }
 
 async function shots(page: Page, name: string): Promise<void> {

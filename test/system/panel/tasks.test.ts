@@ -4,7 +4,16 @@ import type { SeededAccount } from '../../support/panel/seeded-panel.ts';
 import { call, enroll, OPERATOR_TOKEN, poll, type Muster } from '../../support/service/muster.ts';
 import { auditOf } from '../../support/service/daemon.ts';
 import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
-import { atPanel, openPage, operatorVisit, signInByPassword, openWorld, type PanelWorld } from './panel-browser.ts';
+import {
+  atPanel,
+  leaveSecret,
+  openPage,
+  openWorld,
+  operatorVisit,
+  signInByPassword,
+  untilSignedIn,
+  type PanelWorld,
+} from './panel-browser.ts';
 
 /* What people do on the pages, end to end, against the real service. */
 
@@ -38,7 +47,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const code = await dialog().locator('.secret code').innerText();
     expect(code).toMatch(/^mst_code_\w{49}$/);
     expect(page.url()).not.toContain('mst_code');
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     const row = page.getByRole('row').filter({ hasText: '<img src=x' });
     await row.waitFor();
     expect(await row.innerText()).toContain('pending');
@@ -98,16 +107,17 @@ describe.skipIf(chromium === undefined)(title, () => {
     const { body } = await call(`${muster.api}/v1/apps`, { token: account.apiKey });
     const named = (body['apps'] as { name: string }[]).filter(({ name }) => name === 'only-one');
     expect([lost, named.length]).toEqual([1, 1]);
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
   });
 
   test('many apps are revoked after a typed confirmation', async () => {
     await at('/apps', /edge-001/);
-    await page.getByLabel('Search').fill('edge-00');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('edge-00');
     await press(page.getByLabel('Choose all that are shown'));
     await press(button('Revoke').first());
     const confirm = dialog().getByRole('button', { name: 'Revoke' });
-    expect(await confirm.isDisabled()).toBe(true);
+    await press(confirm);
+    await expect.poll(() => dialog().locator('.fault').innerText()).toMatch(/Type “\d+” to confirm/);
     const count = /Revoke (\d+) apps/.exec(await dialog().innerText())?.[1] ?? '';
     await dialog().getByRole('textbox').fill(count);
     await press(confirm);
@@ -151,8 +161,9 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(dialog().getByRole('button', { name: 'Create' }));
     const key = await dialog().locator('.secret code').first().innerText();
     expect((await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(200);
-    await press(dialog().getByRole('button', { name: 'Done' }));
-    await press(page.getByRole('button', { name: 'Revoke ci', exact: true }));
+    await leaveSecret(page);
+    await press(page.getByRole('button', { name: 'Actions for ci', exact: true }));
+    await press(page.getByRole('menuitem', { name: 'Revoke' }));
     expect(await dialog().innerText()).toContain('ci');
     await press(dialog().getByRole('button', { name: 'Revoke' }));
     await expect.poll(async () => (await call(`${muster.api}/v1/apps`, { token: key })).status).toBe(401);
@@ -184,7 +195,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await press(button('Invite somebody'));
     await press(dialog().getByRole('button', { name: 'Make the link' }));
     const link = await dialog().locator('.secret code').innerText();
-    await press(dialog().getByRole('button', { name: 'Done' }));
+    await leaveSecret(page);
     await using invited = await visit(browser);
     const guest = invited.page;
     await guest.goto(`${muster.panel.replace('127.0.0.1', 'localhost')}${new URL(link).pathname}${new URL(link).hash}`);
@@ -247,7 +258,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await stranger.page.goto(atPanel(muster, 'http://panel/sign-in'));
     await signInByPassword(stranger.page, login);
     await expect.poll(() => stranger.page.locator('main').innerText()).toMatch(/it goes on in about \d+ s/);
-    await stranger.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(stranger.page);
   });
 
   test('an operator creates an account and sees the service', async () => {

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { account, type IssuedCode, type PanelAppDetail } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
@@ -9,7 +9,6 @@ import { pathOfAccount } from '../../shell/router.ts';
 import { useIsOwner, useSession } from '../../shell/session.tsx';
 import { app as texts, apps } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
-import { formatInstant } from '../../text/format.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -17,8 +16,9 @@ import { Card, Facts, Name, Page, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Timeline } from '../audit/timeline.tsx';
-import { AppStatus } from './apps.tsx';
-import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
+import { EnrollDaemon } from './add-daemon.tsx';
+import { AppStatus } from './app-columns.tsx';
+import { useEnrollment } from './enrollment-lines.tsx';
 import { typedName } from './typed-name.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
 
@@ -200,45 +200,31 @@ interface NewCodeProps {
   readonly onIssued: () => void;
 }
 
-function NewCode({ accountId, app: { appId, name }, onClose, onIssued }: NewCodeProps) {
+function NewCode({ accountId, app: { appId, enrolledAt }, onClose, onIssued }: NewCodeProps) {
   const [code, setCode] = useState<IssuedCode>();
+  const before = useRef(enrolledAt);
+  const enrollment = useEnrollment(accountId);
   const key = useRef(newIdempotencyKey());
   const { busy, error, run } = useAction(async () => {
+    before.current = enrolledAt;
     setCode(await account(accountId).issueCode(appId, key.current));
     onIssued();
   });
-  const enrollable = useMemo(() => (code ? [{ appId, name, code: code.enrollCode }] : []), [appId, name, code]);
+  if (code) {
+    const issued = { appId, code: code.enrollCode, expiresAt: code.expiresAt, before: before.current };
+    return <EnrollDaemon key="issued" {...{ accountId, issued, enrollment, onClose }} />;
+  }
   return (
-    <Dialog
-      key={code ? 'shown' : 'asked'}
-      title={texts.newCodeTitle}
-      onClose={onClose}
-      wide
-      stays={busy || code !== undefined}
-    >
-      <p>{code ? `${common.shownOnce} ${apps.dialog.validUntil(formatInstant(code.expiresAt))}` : texts.newCodeSays}</p>
-      {code && (
-        <>
-          <SecretText label={apps.dialog.code} secret={code.enrollCode} />
-          <EnrollmentLines apps={enrollable} />
-        </>
-      )}
+    <Dialog title={texts.newCodeTitle} onClose={onClose} stays={busy}>
+      <p>{texts.newCodeSays}</p>
       <Problem error={error} />
       <div class="actions">
-        {!code && (
-          <Button disabled={busy} onClick={onClose}>
-            {common.cancel}
-          </Button>
-        )}
-        {code ? (
-          <Button kind="primary" onClick={onClose}>
-            {apps.dialog.kept}
-          </Button>
-        ) : (
-          <Button kind="primary" busy={busy} onClick={run}>
-            {texts.newCode}
-          </Button>
-        )}
+        <Button data-safest disabled={busy} onClick={onClose}>
+          {common.cancel}
+        </Button>
+        <Button kind="primary" busy={busy} onClick={run}>
+          {texts.newCode}
+        </Button>
       </div>
     </Dialog>
   );

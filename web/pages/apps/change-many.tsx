@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { batchesOf, inBatches, ItemRefused, type Batch } from '../../api/many.ts';
+import { batchesOf, inBatches, isFinal, ItemRefused, without, type Batch } from '../../api/many.ts';
 import { account, type PanelApp } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useSession } from '../../shell/session.tsx';
@@ -8,8 +8,8 @@ import { common } from '../../text/common.ts';
 import { Button, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
-import { Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { Failures, Through } from './many-outcome.tsx';
 import { typedName } from './typed-name.ts';
 
 interface ChangeManyProps {
@@ -41,14 +41,9 @@ export function ChangeMany(props: ChangeManyProps) {
       <p>{saysOf(isRevoke, count)}</p>
       {managed > 0 && <p>{texts.managedMany(managed)}</p>}
       <div ref={told} role="status" tabIndex={-1}>
-        {progress && (
-          <div class="stack tight">
-            <span>{texts.progress(progress.through, progress.all)}</span>
-            <progress max={progress.all} value={progress.through} aria-hidden="true" />
-          </div>
-        )}
+        {progress && <Through {...progress} />}
       </div>
-      {!busy && isBegun && <Failures failures={failures} left={count} />}
+      {!busy && isBegun && <Failures says={texts.failedSome(count)} failures={failures} />}
       <Problem error={error} />
       {isBegun ? (
         <div class="actions">
@@ -102,21 +97,18 @@ function useChange({ accountId, apps, change, onClose }: ChangeManyProps) {
     setFailures([]);
     show(0);
     const outcome = await inBatches(batches, work, show, stopping.current.signal);
-    const remaining = outcome.failed.filter((failure) => !isGone(failure));
-    const gone = new Set(outcome.failed.filter(isGone).map(({ item }) => item));
-    const again = outcome.left.map(({ items, key }) => ({ items: items.filter((item) => !gone.has(item)), key }));
-    if (again.every(({ items }) => items.length === 0)) {
+    // An app that is not there was deleted by somebody else.
+    const gone = outcome.failed.filter(({ error: fault }) => isFinal(fault)).map(({ item }) => item);
+    const again = without(outcome.left, new Set(gone));
+    if (again.length === 0) {
       say(change === 'revoke' ? texts.revokedMany(total) : texts.deletedMany(total));
       return onClose([]);
     }
-    setBatches(again.filter(({ items }) => items.length > 0));
-    setFailures(remaining);
+    setBatches(again);
+    setFailures(outcome.failed.filter(({ error: fault }) => !isFinal(fault)));
   });
   return { left, failures, progress, busy, error, run, stop: () => stopping.current?.abort() };
 }
-
-/** An app that is not there was deleted by somebody else. */
-const isGone = ({ error }: Failure): boolean => error instanceof ItemRefused && error.code === 'not_found';
 
 interface TypedFormProps {
   readonly left: readonly PanelApp[];
@@ -132,38 +124,19 @@ function TypedForm({ left, action, onCancel, onConfirm }: TypedFormProps) {
   const wanted = left.length === 1 && only ? typedName(only.name, only.appId) : String(left.length);
   const isTyped = typed.trim() === wanted;
   return (
-    <Form ready={isTyped} unsaved={false} onSend={onConfirm}>
+    <Form unsaved={false} onSend={onConfirm}>
       <TextField
         label={common.typeToConfirm(wanted)}
+        missing={isTyped ? undefined : common.typeToConfirm(wanted)}
         value={typed}
         onValue={setTyped}
         inputMode={left.length === 1 ? 'text' : 'numeric'}
         autocomplete="off"
         spellcheck={false}
       />
-      <FormEnd disabled={!isTyped} kind="danger primary" onCancel={onCancel}>
+      <FormEnd kind="danger primary" onCancel={onCancel}>
         {action}
       </FormEnd>
     </Form>
-  );
-}
-
-const FAILURES_SHOWN = 50;
-
-function Failures({ failures, left }: { failures: readonly Failure[]; left: number }) {
-  return (
-    <div class="stack tight" role="alert">
-      <p>{texts.failedSome(left)}</p>
-      {failures.length > 0 && (
-        <ul tabIndex={0} aria-label={texts.failures} style={{ maxHeight: '12rem', overflow: 'auto' }}>
-          {failures.slice(0, FAILURES_SHOWN).map(({ item, error }) => (
-            <li key={item.appId}>
-              <Name otherwise={item.appId}>{item.name}</Name>: {error instanceof Error ? error.message : String(error)}
-            </li>
-          ))}
-          {failures.length > FAILURES_SHOWN && <li>{texts.moreFailures(failures.length - FAILURES_SHOWN)}</li>}
-        </ul>
-      )}
-    </div>
   );
 }

@@ -1,42 +1,39 @@
-import { useMemo } from 'preact/hooks';
 import type { CreatedApp } from '../../api/panel.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
+import { daemons } from '../../text/daemons.ts';
 import { formatInstant } from '../../text/format.ts';
 import { DownloadButton } from '../../ui/controls.tsx';
-import { EnrollmentLines, SecretText } from './enrollment-lines.tsx';
+import { EnrollmentLines, SecretText, type Enrollment } from './enrollment-lines.tsx';
 import { csvOf } from './ways.ts';
 
 /** The codes that are shown one by one; the file has all. */
 const SHOWN_MAX = 50;
 
-/** The codes of new apps, which are shown once, and how daemons enroll with them. */
-export function CreatedCodes({ created }: { created: readonly CreatedApp[] }) {
+interface CreatedCodesProps {
+  readonly created: readonly CreatedApp[];
+  readonly enrollment: Enrollment;
+}
+
+/** The codes of many new apps, which are shown once, and how daemons enroll with them. */
+export function CreatedCodes({ created, enrollment }: CreatedCodesProps) {
   const { dialog } = texts;
-  const enrollable = useMemo(
-    () => created.map(({ appId, name, enrollCode }) => ({ appId, name, code: enrollCode })),
-    [created],
-  );
   const [first] = created.map(({ enrollCodeExpiresAt }) => enrollCodeExpiresAt).sort();
   return (
     <div class="stack">
       <p>
-        {common.shownOnce} {first !== undefined && dialog.validUntil(formatInstant(first))}
+        {created.length === 1 ? common.shownOnce : common.manyShownOnce}{' '}
+        {first !== undefined && dialog.validUntil(formatInstant(first))}
       </p>
-      {created.length > 1 && (
-        <div class="row">
-          <DownloadButton label={dialog.csv} text={csvOf(created)} file="enrollment-codes.csv" type="text/csv" />
-        </div>
-      )}
+      <div class="row">
+        <DownloadButton label={dialog.csv} text={csvOf(created)} file="enrollment-codes.csv" type="text/csv" />
+      </div>
       {created.length > SHOWN_MAX && <p>{dialog.shownSome(SHOWN_MAX, created.length)}</p>}
       {created.slice(0, SHOWN_MAX).map(({ appId, name, enrollCode }) => (
-        <SecretText
-          key={appId}
-          label={created.length === 1 ? dialog.code : name === '' ? appId : name}
-          secret={enrollCode}
-        />
+        <SecretText key={appId} label={name === '' ? appId : name} id={appId} secret={enrollCode} />
       ))}
-      <EnrollmentLines apps={enrollable} />
+      <p class="quiet small">{daemons.manyHint}</p>
+      <EnrollmentLines appId="APP_ID" of={enrollment} />
     </div>
   );
 }

@@ -1,10 +1,23 @@
-import { useId, useMemo, useRef, useState } from 'preact/hooks';
-import { apps as texts } from '../../text/apps.ts';
-import { CopyButton, DownloadButton } from '../../ui/controls.tsx';
-import { fileOf, linesFor, WAYS, type Enrollable, type Way } from './ways.ts';
+import { useId, useRef } from 'preact/hooks';
+import { changeQuery } from '../../address/address.ts';
+import { oneOf, useQuery } from '../../address/use-query.ts';
+import { account, readAddresses, type Configuration } from '../../api/panel.ts';
+import { useResource, type Resource } from '../../hooks/use-resource.ts';
+import { daemons as texts } from '../../text/daemons.ts';
+import { CopyButton } from '../../ui/controls.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Shown } from '../../ui/state.tsx';
+import { stepsOf, WAYS, type Named, type Step, type Way } from './ways.ts';
+
+interface SecretTextProps {
+  readonly label: string;
+  /** The id of what it belongs to, where names may be the same. */
+  readonly id?: string;
+  readonly secret: string;
+}
 
 /** A secret that is shown once, to be copied. */
-export function SecretText({ label, secret }: { label: string; secret: string }) {
+export function SecretText({ label, id, secret }: SecretTextProps) {
   const shown = useRef<HTMLElement>(null);
   return (
     <div class="secret">
@@ -12,40 +25,85 @@ export function SecretText({ label, secret }: { label: string; secret: string })
         <strong>
           <bdi class="name">{label}</bdi>
         </strong>
-        <CopyButton text={secret} shownIn={shown} />
+        {id !== undefined && <code class="quiet small">{id}</code>}
+        <CopyButton text={secret} what={label} shownIn={shown} />
       </div>
       <code ref={shown}>{secret}</code>
     </div>
   );
 }
 
-/** The apps whose lines are shown; what is copied and downloaded has all. */
-const SHOWN_MAX = 50;
+/** What the ways to enroll depend on. */
+export interface Enrollment {
+  readonly addresses: Resource<Named['addresses']>;
+  readonly configuration: Resource<Configuration>;
+}
 
-/** How daemons enroll with their codes: by the agent, by curl, or from a Secret of Kubernetes. */
-export function EnrollmentLines({ apps }: { apps: readonly Enrollable[] }) {
-  const [way, setWay] = useState<Way>('agent');
+export function useEnrollment(accountId: string): Enrollment {
+  const addresses = useResource('addresses', (signal) => readAddresses({ signal }));
+  const configuration = useResource(
+    `configuration ${accountId}`,
+    (signal) => account(accountId).configuration({ signal }),
+    { of: accountId, topics: ['config'] },
+  );
+  return { addresses, configuration };
+}
+
+const [FIRST = 'linux', ...OTHERS] = WAYS;
+/** The chosen way stands in the address, so that a link opens it, and the next daemon begins with it. */
+const BY = { by: oneOf<Way>(FIRST, ...OTHERS) };
+
+/** Takes the way out of the address: the dialog that shows it is closed. */
+export const forgetWay = (): void => changeQuery({ by: undefined });
+
+/** How a daemon enrolls with its code, wherever it runs. @param of the parts that the commands name */
+export function EnrollmentLines({ appId, of: { addresses, configuration } }: { appId: string; of: Enrollment }) {
+  const { state, change } = useQuery(BY);
   const id = useId();
-  const { dialog } = texts;
-  const shown = useRef<HTMLPreElement>(null);
-  const text = useMemo(() => linesFor(way, apps), [way, apps]);
-  const first = useMemo(() => linesFor(way, apps.slice(0, SHOWN_MAX)), [way, apps]);
+  const way = state.by;
+  const revision = configuration.data?.revision ?? 0;
   return (
     <div class="stack tight">
-      <h3>{dialog.lines}</h3>
-      <WayTabs id={id} way={way} onWay={setWay} />
-      <div class="stack tight" id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${way}`}>
-        <p class="quiet small">
-          {dialog.wayHints[way]} {dialog.device}
-        </p>
-        <pre ref={shown} tabIndex={0} style={{ maxHeight: '16rem' }}>
-          {first}
-        </pre>
-        <div class="row end">
-          <CopyButton text={text} {...(apps.length <= SHOWN_MAX && { shownIn: shown })} />
-          <DownloadButton text={text} file={fileOf(way)} type={way === 'secret' ? 'application/yaml' : 'text/plain'} />
-        </div>
+      <h3>{texts.ways}</h3>
+      <WayTabs id={id} way={way} onWay={(by) => change({ by })} />
+      <div class="stack" id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${way}`}>
+        <Shown of={addresses} lines={4}>
+          {(known) => (
+            <>
+              {!known.device.configured && <UnknownAddress url={known.device.url} />}
+              {stepsOf(way, { appId, addresses: known, revision }).map((step, index) => (
+                <Command key={step.says} step={step} isFirst={index === 0} />
+              ))}
+            </>
+          )}
+        </Shown>
       </div>
+    </div>
+  );
+}
+
+const UnknownAddress = ({ url }: { url: string }) => (
+  <div class="note">
+    <Icon name="warn" />
+    <p>{texts.unknownAddress(url)}</p>
+  </div>
+);
+
+/** The first one is what a person wants next: Enter copies it. */
+function Command({ step: { says, text }, isFirst }: { step: Step; isFirst: boolean }) {
+  const shown = useRef<HTMLPreElement>(null);
+  const id = useId();
+  return (
+    <div class="stack tight">
+      <div class="says">
+        <p id={id} class="quiet small">
+          {says}
+        </p>
+        <CopyButton text={text} what={texts.command} describedBy={id} shownIn={shown} autofocus={isFirst} />
+      </div>
+      <pre ref={shown} tabIndex={0} class="command">
+        {text}
+      </pre>
     </div>
   );
 }
@@ -67,7 +125,7 @@ function WayTabs({ id, way, onWay }: WayTabsProps) {
     document.getElementById(`${id}-${next}`)?.focus();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={texts.dialog.lines} onKeyDown={step}>
+    <div class="tabs" role="tablist" aria-label={texts.ways} onKeyDown={step}>
       {WAYS.map((name) => (
         <button
           key={name}
@@ -79,7 +137,7 @@ function WayTabs({ id, way, onWay }: WayTabsProps) {
           tabIndex={name === way ? 0 : -1}
           onClick={() => onWay(name)}
         >
-          {texts.dialog.ways[name]}
+          {texts.way[name]}
         </button>
       ))}
     </div>

@@ -53,10 +53,6 @@ function isSilent({ lastSeenAt }: PanelApp, silent: AppFilter['silent'], now: nu
   return lastSeenAt !== null && now - Date.parse(lastSeenAt) >= SILENT_MS[silent];
 }
 
-/** A text by which names and versions are in the order that people expect: edge-2 before edge-10, 1.9 before 1.10. */
-export const inNumericOrder = (text: string): string =>
-  text.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(12, '0'));
-
 /** Options of one list: more of them would not be looked through. */
 const OPTIONS_MAX = 100;
 

@@ -1,65 +1,175 @@
+import type { PublicAddresses } from '../../../src/api/contract/panel/addresses.ts';
 import { csvRow } from '../../../src/text/csv.ts';
+import { shellWord } from '../../../src/text/shell-words.ts';
 import type { CreatedApp } from '../../api/panel.ts';
-import { apps as texts } from '../../text/apps.ts';
+import { daemons as texts } from '../../text/daemons.ts';
 
-/* The texts by which daemons enroll: lines of a shell, manifests of Kubernetes, a CSV. All of them hold secrets. */
+/*
+ * The ways by which a daemon comes to the fleet, as commands to paste. No command holds the code: it is read from the
+ * terminal, and goes on by standard input, so that neither a list of processes nor the history of a shell has it. Each
+ * command is one list, so that a terminal which takes pasted lines one by one asks for the code at the end. Only the
+ * endpoint of OpAMP may need a quote: ids are letters and digits, and the configuration keeps other URLs plain.
+ */
 
-/** An app whose daemon can enroll. `code` is a secret. */
-export interface Enrollable {
+/** What the commands name. */
+export interface Named {
   readonly appId: string;
-  readonly name: string;
-  readonly code: string;
+  readonly addresses: PublicAddresses;
+  /** The revision of the configuration that a daemon is given. */
+  readonly revision: number;
 }
 
-/** The address of the device listener is not known to the page: who enrolls puts it there. */
-const DEVICE = 'https://DEVICE-ADDRESS';
-
-/* The code goes by standard input: arguments are seen by others. */
-
-const byAgent = ({ appId, code }: Enrollable): string =>
-  `printf '%s' '${code}' |\n` +
-  `  muster agent run --app ${appId} --code-stdin --device-url ${DEVICE} \\\n` +
-  `  --credential-file muster-${appId}.credential`;
-
-const byCurl = ({ appId, code }: Enrollable): string =>
-  `curl -sS --fail-with-body ${DEVICE}/device/v1/enroll -H 'Content-Type: application/json' --data @- <<'JSON'\n` +
-  `${JSON.stringify({ appId, enrollCode: code, connection: 'cloud' })}\nJSON`;
-
-/** The same keys as in the Secret that a FleetApp has written. */
-const bySecret = ({ appId, code }: Enrollable): string =>
-  [
-    'apiVersion: v1',
-    'kind: Secret',
-    'metadata:',
-    `  name: muster-${appId}`,
-    'type: Opaque',
-    'stringData:',
-    `  appId: "${appId}"`,
-    `  enrollCode: "${code}"`,
-    `  serverUrl: ${DEVICE}`,
-  ].join('\n');
-
-const LINES = { agent: byAgent, curl: byCurl, secret: bySecret } as const;
-
-/** A way to enroll. */
-export type Way = keyof typeof LINES;
-export const WAYS = Object.keys(LINES) as readonly Way[];
-
-/** The name of the file in which the lines of a way are downloaded. */
-export const fileOf = (way: Way): string => (way === 'secret' ? 'enrollment-secrets.yaml' : `enroll-by-${way}.sh`);
-
-/** The lines for one app; for many, each under a comment with its name. */
-export function linesFor(way: Way, apps: readonly Enrollable[]): string {
-  const [only] = apps;
-  if (apps.length === 1 && only) return LINES[way](only);
-  const between = way === 'secret' ? '\n---\n' : '\n\n';
-  const each = apps.map((app) => `${commentOf(app)}\n${LINES[way](app)}`).join(between);
-  return `# ${texts.dialog.fileHead}\n\n${each}\n`;
+/** A command, and what it does. */
+export interface Step {
+  readonly says: string;
+  readonly text: string;
 }
 
-/** A name has any characters: one that ends the line would end the comment. */
-const commentOf = ({ appId, name }: Enrollable): string =>
-  `# ${name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')} (${appId})`;
+/** Reads one line, and so the code, from the terminal. */
+const CODE = "(printf 'Enrollment code: ' >&2; head -n 1) |";
+
+const linux = ({ appId, addresses: { device } }: Named): readonly Step[] => {
+  const files = `--credential-file muster-${appId}.credential --otel-config muster-${appId}.yaml`;
+  return [
+    {
+      says: texts.steps.linux,
+      text: `${CODE}\n  muster agent run --app ${appId} --code-stdin --device-url ${device.url} \\\n    ${files}`,
+    },
+    { says: texts.steps.again, text: `muster agent run --device-url ${device.url} \\\n  ${files}` },
+  ];
+};
+
+function container({ appId, addresses: { device, image } }: Named): readonly Step[] {
+  const network = isThisMachine(device.url) ? '--network host ' : '';
+  const runs = `-v muster-${appId}:/var/lib/muster ${network}${image} agent run`;
+  const daemon = `--device-url ${device.url} --credential-file /var/lib/muster/credential`;
+  return [
+    {
+      says: texts.steps.container(image),
+      text:
+        `${CODE}\n  docker run -i --rm ${runs} --once \\\n    --app ${appId} --code-stdin ${daemon} &&\n` +
+        `docker run -d --name muster-${appId} --restart unless-stopped ${runs} \\\n  ${daemon}`,
+    },
+  ];
+}
+
+const kubernetes = (named: Named): readonly Step[] => [
+  {
+    says: texts.steps.kubernetes(named.addresses.image),
+    text:
+      `${CODE}\n  kubectl create secret generic muster-${named.appId} --from-file=enrollCode=/dev/stdin &&\n` +
+      `kubectl apply -f - <<'YAML'\n${manifest(named)}\nYAML`,
+  },
+  { says: texts.steps.enrolledPod, text: `kubectl delete secret muster-${named.appId}` },
+];
+
+/** A pod that keeps its credential: a code enrolls once, and a pod may be started again. */
+const manifest = ({ appId, addresses: { device, image } }: Named): string => `apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: muster-${appId}
+spec:
+  serviceName: muster-${appId}
+  replicas: 1
+  selector:
+    matchLabels:
+      app: muster-${appId}
+  template:
+    metadata:
+      labels:
+        app: muster-${appId}
+    spec:
+      automountServiceAccountToken: false
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        fsGroup: 65532
+        seccompProfile:
+          type: RuntimeDefault
+      containers:
+        - name: agent
+          image: ${image}
+          args:
+            - agent
+            - run
+            - --app=${appId}
+            - --code-file=/run/code/enrollCode
+            - --device-url=${device.url}
+            - --credential-file=/var/lib/muster/credential
+          volumeMounts:
+            - name: state
+              mountPath: /var/lib/muster
+            - name: code
+              mountPath: /run/code
+              readOnly: true
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities:
+              drop: [ALL]
+      volumes:
+        - name: code
+          secret:
+            secretName: muster-${appId}
+            optional: true
+  volumeClaimTemplates:
+    - metadata:
+        name: state
+      spec:
+        accessModes: [ReadWriteOnce]
+        resources:
+          requests:
+            storage: 16Mi`;
+
+function opamp({ appId, addresses: { device, opampUrl } }: Named): readonly Step[] {
+  const endpoint = opampUrl === `${device.url}/v1/opamp` ? '' : ` \\\n    --endpoint ${shellWord(opampUrl)}`;
+  return [
+    {
+      says: texts.steps.opamp,
+      text:
+        `${CODE}\n  muster agent enroll --opamp muster-${appId} --app ${appId} --code-stdin \\\n` +
+        `    --device-url ${device.url}${endpoint} &&\nopampsupervisor --config muster-${appId}/supervisor.yaml`,
+    },
+    { says: texts.steps.again, text: `opampsupervisor --config muster-${appId}/supervisor.yaml` },
+  ];
+}
+
+function own({ appId, revision, addresses: { api, device } }: Named): readonly Step[] {
+  const [answer, header] = [`muster-${appId}.json`, `muster-${appId}.header`];
+  const sends = (path: string): string => `curl -sS --fail-with-body ${device.url}/device/v1/${path}`;
+  const json = "-H 'Content-Type: application/json'";
+  return [
+    {
+      says: texts.steps.enroll,
+      text:
+        `(\n  umask 077\n  ${CODE}\n` +
+        `    sed 's/.*/{"appId":"${appId}","enrollCode":"&","connection":"cloud"}/' |\n` +
+        `    ${sends('enroll')} ${json} --data @- -o ${answer} &&\n` +
+        `    sed 's/.*"credential":"\\([^"]*\\)".*/Authorization: Bearer \\1/' ${answer} > ${header} &&\n` +
+        `    rm ${answer}\n)`,
+    },
+    { says: texts.steps.poll, text: `${sends('config')} -H @${header}` },
+    {
+      says: texts.steps.acknowledge,
+      text: `${sends('config/ack')} -H @${header} ${json} \\\n  --data '{"revision":${revision},"status":"applied"}'`,
+    },
+    {
+      says: texts.steps.api,
+      text: `curl -sS --fail-with-body ${api.url}/v1/apps -H @muster-api-key.header ${json} \\\n  --data '{"name":"edge 2"}'`,
+    },
+  ];
+}
+
+const STEPS = { linux, container, kubernetes, opamp, own } as const;
+
+/** A way by which a daemon comes. */
+export type Way = keyof typeof STEPS;
+export const WAYS = Object.keys(STEPS) as readonly Way[];
+
+/** The commands of a way, in their order. */
+export const stepsOf = (way: Way, named: Named): readonly Step[] => STEPS[way](named);
+
+const isThisMachine = (url: string): boolean => /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(url);
 
 /** All codes as a CSV, with the columns of `muster apps create --save-codes`. */
 export const csvOf = (created: readonly CreatedApp[]): string =>

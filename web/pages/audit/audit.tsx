@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useQuery } from '../../address/use-query.ts';
-import type { Topic } from '../../api/live.ts';
 import {
   account,
   operator,
+  type AuditFilters,
+  type AuditFormat,
   type AuditNames,
   type AuditPage as Page_,
   type AuditQuestion,
@@ -13,7 +14,6 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useSettled } from '../../hooks/use-settled.ts';
 import type { PageProps } from '../../shell/page-props.ts';
-import { useSession } from '../../shell/session.tsx';
 import { audit as texts } from '../../text/audit.ts';
 import { common } from '../../text/common.ts';
 import { formatCount } from '../../text/format.ts';
@@ -21,8 +21,9 @@ import { Badge, Button, CopyButton } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Card, Facts, Page, Time } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
-import { AUDIT_FILTERS, FilterBar, isFiltered, questionOf } from './filters.tsx';
+import { AUDIT_FILTERS, FilterBar, filtersOf, isFiltered, questionOf } from './filters.tsx';
 import { Timeline } from './timeline.tsx';
+import { useNewer } from './use-newer.ts';
 
 /** The audit of an account. */
 export const AuditPage = ({ accountId }: PageProps) => (
@@ -41,6 +42,7 @@ export const AuditPage = ({ accountId }: PageProps) => (
       return { ...names, targets: [...names.targets, ...listed] };
     }}
     verify={() => account(accountId).verifyAudit()}
+    addressOf={account(accountId).auditAddress}
   />
 );
 
@@ -52,6 +54,7 @@ export const ServiceAuditPage = () => (
     read={(question, signal) => operator.audit(question, { signal })}
     readNames={(signal) => operator.auditNames({ signal })}
     verify={() => operator.verifyAudit()}
+    addressOf={operator.auditAddress}
   />
 );
 
@@ -62,47 +65,38 @@ interface AuditProps {
   readonly read: (question: AuditQuestion, signal: AbortSignal) => Promise<Page_>;
   readonly readNames: (signal: AbortSignal) => Promise<AuditNames>;
   readonly verify: () => Promise<AuditVerification>;
+  /** Where the browser downloads what the filters let through. */
+  readonly addressOf: (filters: AuditFilters, format: AuditFormat) => string;
 }
-
-/** Tells whether something that the audit knows has happened since it was read. */
-function useNewer(accountId: string | undefined): [isNewer: boolean, seen: () => void] {
-  const { live } = useSession();
-  const [isNewer, setNewer] = useState(false);
-  useEffect(
-    () =>
-      live.listen(({ account, topic }) => {
-        const isOurs = account === undefined || account === (accountId ?? '');
-        if (isOurs && (topic === undefined || AUDITED.has(topic))) setNewer(true);
-      }),
-    [live, accountId],
-  );
-  return [isNewer, () => setNewer(false)];
-}
-
-const AUDITED: ReadonlySet<Topic> = new Set(['account', 'apps', 'keys', 'config', 'members', 'reviews', 'users', 'me']);
 
 const NO_NAMES: AuditNames = { actors: [], targets: [], complete: true };
 
-function Audit({ title, lead, accountId, read, readNames, verify }: AuditProps) {
+function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: AuditProps) {
   const names = useResource(`audit names ${accountId ?? ''}`, readNames);
   const { state: filters, change: setFilters } = useQuery(AUDIT_FILTERS);
   const [isVerifying, setVerifying] = useState(false);
   const [round, setRound] = useState(0);
-  const [isNewer, seen] = useNewer(accountId);
-  const question = questionOf(useSettled(filters));
-  const newer = (): void => {
-    seen();
-    setRound(round + 1);
-  };
+  const settled = useSettled(filters);
+  const question = questionOf(settled);
+  const newer = useNewer(accountId, question, read);
   return (
-    <Page title={title} lead={lead} actions={<Button onClick={() => setVerifying(true)}>{texts.verify}</Button>}>
+    <Page
+      title={title}
+      lead={lead}
+      actions={
+        <>
+          <Downloads addressOf={(format) => addressOf(filtersOf(settled), format)} />
+          <Button onClick={() => setVerifying(true)}>{texts.verify}</Button>
+        </>
+      }
+    >
       <FilterBar filters={filters} onFilters={setFilters} names={names.data ?? NO_NAMES} />
       <Card
         title={texts.entries}
         actions={
           <span role="status">
-            {isNewer && (
-              <Button small onClick={newer}>
+            {newer.isNewer && (
+              <Button small onClick={() => setRound(round + 1)}>
                 {texts.newer}
               </Button>
             )}
@@ -113,13 +107,24 @@ function Audit({ title, lead, accountId, read, readNames, verify }: AuditProps) 
           key={`${JSON.stringify(question)} ${round}`}
           empty={isFiltered(filters) ? texts.nothingFits : texts.empty}
           {...(accountId !== undefined && { accountId })}
-          read={(before, signal) => read({ ...question, ...(before !== undefined && { before }) }, signal)}
+          read={(before, signal) => newer.read({ ...question, ...(before !== undefined && { before }) }, signal)}
         />
       </Card>
       {isVerifying && <Verification verify={verify} onClose={() => setVerifying(false)} />}
     </Page>
   );
 }
+
+/** The name of the file is the service's. */
+const Downloads = ({ addressOf }: { addressOf: (format: AuditFormat) => string }) => (
+  <>
+    {(['csv', 'jsonl'] as const).map((format) => (
+      <a key={format} class="button" href={addressOf(format)} download title={texts.exportHint}>
+        {texts[format]}
+      </a>
+    ))}
+  </>
+);
 
 interface VerificationProps {
   readonly verify: () => Promise<AuditVerification>;
@@ -148,7 +153,7 @@ function Verification({ verify, onClose }: VerificationProps) {
         <Button busy={busy} onClick={run}>
           {texts.verifyAgain}
         </Button>
-        <Button kind="primary" onClick={onClose}>
+        <Button data-safest kind="primary" onClick={onClose}>
           {common.close}
         </Button>
       </div>

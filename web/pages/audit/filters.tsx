@@ -1,5 +1,5 @@
 import { anyText, oneOf, type QueryState } from '../../address/use-query.ts';
-import type { AuditNames, AuditQuestion } from '../../api/panel.ts';
+import type { AuditFilters, AuditNames, AuditQuestion } from '../../api/panel.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
 import { audit as texts } from '../../text/audit.ts';
 import { Button, Select, TextField } from '../../ui/controls.tsx';
@@ -31,16 +31,21 @@ function beginningOf(day: string, daysLater = 0): string | undefined {
   const at = new Date(`${day}T00:00:00`);
   // Days are added as days: one in which the clocks change has another length.
   at.setDate(at.getDate() + daysLater);
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+  if (Number.isNaN(at.getTime())) return undefined;
+  const instant = at.toISOString();
+  // A year of more than four digits, or before the first one, has a sign, which the service does not take.
+  return /^\d/.test(instant) ? instant : undefined;
 }
 
+/** A page of what the filters ask for. */
+export const questionOf = (filters: Filters): AuditQuestion => ({ limit: PAGE, ...filtersOf(filters) });
+
 /** What the filters ask for; a field that is not whole yet asks for nothing. */
-export function questionOf({ actor, group, action, target, from, to }: Filters): AuditQuestion {
+export function filtersOf({ actor, group, action, target, from, to }: Filters): AuditFilters {
   const asked = group === OTHER ? action.trim() : group;
   const since = beginningOf(from);
   const until = beginningOf(to, 1);
   return {
-    limit: PAGE,
     ...(actor.trim() !== '' && { actor: actor.trim() }),
     ...(asked !== '' && { action: asked }),
     ...(target.startsWith('app:') ? { appId: target.slice(4) } : target !== '' && { target }),

@@ -5,6 +5,7 @@ import { common } from '../../text/common.ts';
 import { Named } from '../../ui/actor.tsx';
 import { Button } from '../../ui/controls.tsx';
 import { Time } from '../../ui/page.tsx';
+import { Words } from '../../ui/words.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 
 interface TimelineProps {
@@ -77,7 +78,9 @@ const OF_TARGETS = new Set(['appId', 'keyId', 'userId', 'linkId', 'accountId']);
 /** One entry in words. */
 export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: string | undefined }) {
   const { at, actor, actorName, action, target, targetName, detail } = entry;
-  const told = Object.entries(detail).filter(([name]) => !OF_TARGETS.has(name));
+  const told = Object.entries(detail).filter(
+    ([name, value]) => !OF_TARGETS.has(name) && texts.said[name]?.(value) !== '',
+  );
   // A daemon is its app.
   const isItself = target === actor.replace(/^device:/, 'app:');
   // The page is the account's.
@@ -108,12 +111,14 @@ export function Entry({ entry, accountId }: { entry: AuditEntry; accountId?: str
 
 /** A detail as people say it: `evidenceLevel: full` is "evidence level full", `enabled: false` is "not enabled". */
 function inWords(name: string, value: unknown) {
+  const said = texts.said[name];
+  if (said) return said(value);
   const words = texts.fields[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   if (value === true) return words;
   if (value === false) return `${texts.not} ${words}`;
   return (
     <>
-      {words} <bdi>{String(value)}</bdi>
+      {words} <Words>{String(value)}</Words>
     </>
   );
 }

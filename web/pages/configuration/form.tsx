@@ -23,6 +23,7 @@ import {
   type Difference,
   type Draft,
 } from './draft.ts';
+import { changed, needed } from '../../ui/tried.ts';
 
 interface FormProps {
   readonly accountId: string;
@@ -41,7 +42,6 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
   const differences = differencesOf(draft, base);
   const isTouched = isChangedBy(draft, base);
   const faults = faultsOf(draft);
-  const isSound = faults.endpoint === undefined && faults.header === undefined;
   const startFrom = (now: Configuration): void => {
     setDraft(draftOf(now));
     setSince(undefined);
@@ -59,13 +59,16 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
   }, [stored.tag]);
   const set = (part: Partial<Draft>): void => setDraft({ ...draft, ...part });
   return (
-    <Form
-      ready={isSound && differences.length > 0}
-      unsaved={isTouched}
-      onSend={() => setAsked({ draft, base, differences })}
-    >
+    <Form unsaved={isTouched} onSend={() => setAsked({ draft, base, differences })}>
       {since && <ChangedMeanwhile others={changedBetween(since, base)} />}
-      <Fields draft={draft} set={set} faults={faults} stored={base} isOwner={isOwner} />
+      <Fields
+        draft={draft}
+        set={set}
+        faults={faults}
+        stored={base}
+        isOwner={isOwner}
+        isChanged={differences.length > 0}
+      />
       {isOwner && (
         <div class="row between">
           <span class="quiet">{isTouched ? texts.unsaved : texts.nothing}</span>
@@ -75,7 +78,7 @@ export function ConfigurationForm({ accountId, stored, isOwner, onStored }: Form
                 {texts.discard}
               </Button>
             )}
-            <Button type="submit" kind="primary" disabled={!isSound || differences.length === 0}>
+            <Button type="submit" kind="primary">
               {texts.review}
             </Button>
           </span>
@@ -134,9 +137,10 @@ interface FieldsProps {
   readonly faults: ReturnType<typeof faultsOf>;
   readonly stored: Configuration;
   readonly isOwner: boolean;
+  readonly isChanged: boolean;
 }
 
-function Fields({ draft, set, faults, stored, isOwner }: FieldsProps) {
+function Fields({ draft, set, faults, stored, isOwner, isChanged }: FieldsProps) {
   return (
     <>
       <Check
@@ -149,6 +153,7 @@ function Fields({ draft, set, faults, stored, isOwner }: FieldsProps) {
         label={texts.endpoint}
         hint={texts.endpointHint}
         fault={faults.endpoint}
+        missing={changed(isChanged)}
         type="text"
         inputMode="url"
         spellcheck={false}
@@ -212,6 +217,7 @@ function HeaderField({ draft, set, fault, isStored }: HeaderFieldProps) {
             label={texts.headerValue}
             hint={texts.headerHint}
             fault={fault === '' ? undefined : fault}
+            missing={needed(draft.headerValue)}
             type={isShown ? 'text' : 'password'}
             autocomplete="off"
             spellcheck={false}
@@ -277,7 +283,9 @@ function SaveDialog({ accountId, asked, devices, onClose, onSaved, onChangedMean
       {isHeaderMoved(draft, base) && <p class="note warn">{dialog.headerMoves}</p>}
       <Problem error={error} />
       <div class="actions">
-        <Button onClick={onClose}>{common.cancel}</Button>
+        <Button data-safest onClick={onClose}>
+          {common.cancel}
+        </Button>
         <Button kind="primary" busy={busy} onClick={run}>
           {dialog.save}
         </Button>

@@ -9,6 +9,7 @@ import { TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Differences } from './differences.tsx';
+import { needed } from '../../ui/tried.ts';
 
 const texts = configuration.revisions;
 
@@ -33,7 +34,6 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
   const { say } = useSession();
   const [header, setHeader] = useState<Header>({ kind: 'set', value: '' });
   const isNeeded = needsHeader(now, revision);
-  const isSound = !isNeeded || header.kind === 'none' || faultOf(header.value) === undefined;
   const { busy, error, run } = useAction(async () => {
     const authHeader = header.kind === 'set' ? header.value : '';
     const body = { revision: revision.revision, seen: now.tag, ...(isNeeded && { authHeader }) };
@@ -57,18 +57,16 @@ export function RestoreDialog({ accountId, revision, now, onClose, onChanged }: 
         same={texts.dialog.sameAsNow}
       />
       <p>{configuration.dialog.devices(now.devices)}</p>
-      <Form ready={isSound} unsaved={header.value !== ''} onSend={run}>
+      <Form unsaved={header.value !== ''} onSend={run}>
         {isNeeded && <HeaderChoice header={header} onHeader={setHeader} />}
         {!isNeeded && now.authHeaderSet && <p>{texts.dialog.stays}</p>}
-        <FormEnd error={error} busy={busy} disabled={!isSound} onCancel={onClose}>
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
           {texts.dialog.action}
         </FormEnd>
       </Form>
     </Dialog>
   );
 }
-
-const faultOf = (value: string): string | undefined => (value === '' ? '' : authHeaderFault(value));
 
 interface HeaderChoiceProps {
   readonly header: Header;
@@ -77,7 +75,7 @@ interface HeaderChoiceProps {
 
 function HeaderChoice({ header: { kind, value }, onHeader }: HeaderChoiceProps) {
   const id = useId();
-  const fault = kind === 'set' ? faultOf(value) : undefined;
+  const fault = kind === 'set' && value !== '' ? authHeaderFault(value) : undefined;
   const choices = [
     ['set', texts.dialog.set],
     ['none', texts.dialog.without],
@@ -102,7 +100,8 @@ function HeaderChoice({ header: { kind, value }, onHeader }: HeaderChoiceProps) 
         <TextField
           label={configuration.headerValue}
           hint={configuration.headerHint}
-          fault={fault === '' ? undefined : fault}
+          fault={fault}
+          missing={needed(value)}
           type="password"
           autofocus
           autocomplete="off"

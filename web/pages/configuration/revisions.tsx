@@ -4,9 +4,13 @@ import { account, type Configuration, type ConfigurationRevision } from '../../a
 import { useResource } from '../../hooks/use-resource.ts';
 import { audit } from '../../text/audit.ts';
 import { configuration } from '../../text/configuration.ts';
+import { formatCount } from '../../text/format.ts';
 import { Badge, Button, Select } from '../../ui/controls.tsx';
+import { Copied } from '../../ui/copied.tsx';
+import { isBlank } from '../../../src/text/shown-name.ts';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
+import { inNumericOrder } from '../../ui/table-order.ts';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Differences } from './differences.tsx';
 import { RestoreDialog } from './restore.tsx';
@@ -37,15 +41,17 @@ export function Revisions({ accountId, stored, isOwner, onRestored }: RevisionsP
               <p>{texts.none}</p>
             ) : (
               <>
-                <List
-                  revisions={revisions}
-                  current={stored.revision}
-                  onRestore={
-                    isOwner && stored.entitlement === 'enterprise'
-                      ? (revision) => setAsked({ revision, now: stored })
-                      : undefined
-                  }
-                />
+                <div class="short-names">
+                  <List
+                    revisions={revisions}
+                    current={stored.revision}
+                    onRestore={
+                      isOwner && stored.entitlement === 'enterprise'
+                        ? (revision) => setAsked({ revision, now: stored })
+                        : undefined
+                    }
+                  />
+                </div>
                 {revisions.length > 1 && <Comparison revisions={revisions} />}
               </>
             )
@@ -97,25 +103,42 @@ function List({ revisions, current, onRestore }: ListProps) {
       caption={texts.table}
       rows={revisions}
       idOf={({ revision }) => String(revision)}
+      orderIn="sort"
+      keptAs="revisions"
       columns={[
         {
           name: columns.revision,
           names: true,
+          by: ({ revision }) => revision,
           cell: ({ revision, restores }) => (
-            <>
-              {revision} {revision === current && <Badge tone="good">{texts.current}</Badge>}
+            <span class="row tight">
+              {formatCount(revision)} {revision === current && <Badge tone="good">{texts.current}</Badge>}
               {restores !== null && <span class="quiet small"> {texts.restored(restores)}</span>}
-            </>
+            </span>
           ),
         },
-        { name: columns.at, cell: ({ at }) => <Time at={at} /> },
-        { name: columns.by, cell: ({ by }) => <Author by={by} /> },
+        { name: columns.at, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
+        {
+          name: columns.by,
+          by: ({ by: { id, name } }) => inNumericOrder(name || id),
+          cell: ({ by }) => <Author by={by} />,
+        },
         {
           name: columns.endpoint,
-          cell: ({ endpoint }) => <bdi class="mono">{endpoint || configuration.dialog.none}</bdi>,
+          by: ({ endpoint }) => endpoint || null,
+          cell: ({ endpoint }) => <Name otherwise={configuration.dialog.none}>{endpoint}</Name>,
         },
-        { name: configuration.evidence, cell: ({ evidenceLevel }) => evidenceLevel },
-        { name: columns.rollout, cell: ({ rollout }) => rolloutText(rollout) },
+        {
+          name: columns.evidence,
+          atFirst: false,
+          by: ({ evidenceLevel }) => evidenceLevel,
+          cell: ({ evidenceLevel }) => evidenceLevel,
+        },
+        {
+          name: columns.rollout,
+          by: ({ rollout }) => rollout && rollout.applied,
+          cell: ({ rollout }) => <Name>{rolloutText(rollout)}</Name>,
+        },
         ...restoring,
       ]}
     />
@@ -126,9 +149,9 @@ function List({ revisions, current, onRestore }: ListProps) {
 function Author({ by: { kind, id, name } }: Pick<ConfigurationRevision, 'by'>) {
   const says = kind === 'user' && name !== '' ? '' : `${audit.actors[kind]} `;
   return (
-    <span title={id}>
+    <span class="row tight" title={id}>
       {says}
-      <Name otherwise={id}>{name}</Name>
+      {isBlank(name) ? <Copied text={id} /> : <Name>{name}</Name>}
     </span>
   );
 }
@@ -136,7 +159,9 @@ function Author({ by: { kind, id, name } }: Pick<ConfigurationRevision, 'by'>) {
 function rolloutText(rollout: ConfigurationRevision['rollout']): string {
   if (rollout === null) return texts.rolloutUnknown;
   const states = ['applied', 'failed', 'pending', 'stale'] as const;
-  const told = states.filter((state) => rollout[state] > 0).map((state) => `${rollout[state]} ${texts.counts[state]}`);
+  const told = states
+    .filter((state) => rollout[state] > 0)
+    .map((state) => `${formatCount(rollout[state])} ${texts.counts[state]}`);
   return told.length === 0 ? texts.noDaemons : told.join(', ');
 }
 
@@ -150,7 +175,7 @@ function Comparison({ revisions }: Pick<ListProps, 'revisions'>) {
   if (!from || !to) return null;
   const options = revisions.map(({ revision }) => [String(revision), texts.named(revision)] as const);
   return (
-    <div class="stack" role="group" aria-label={texts.compare}>
+    <div class="stack short-names" role="group" aria-label={texts.compare}>
       <h3>{texts.compare}</h3>
       <div class="row">
         <Select

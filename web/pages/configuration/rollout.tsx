@@ -3,9 +3,12 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfApp, pathOfApps } from '../../shell/router.ts';
 import { configuration as texts } from '../../text/configuration.ts';
+import { formatCount } from '../../text/format.ts';
 import { Name, Shares, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
+import { Words } from '../../ui/words.tsx';
 import { Table } from '../../ui/table.tsx';
+import { inNumericOrder } from '../../ui/table-order.ts';
 
 const useRollout = (accountId: string) =>
   useResource(`rollout ${accountId}`, (signal) => account(accountId).rollout({ signal }), {
@@ -14,8 +17,10 @@ const useRollout = (accountId: string) =>
   });
 
 function Bar({ accountId, rollout }: { accountId: string; rollout: Rollout }) {
-  const { devices, applied, failed, pending, stale, revision } = rollout;
-  if (devices === 0) return <p class="quiet">{texts.noDevices}</p>;
+  const { states, revision } = rollout;
+  const { applied, failed, pending, stale, unhealthy } = states;
+  // An agent that takes no configuration is in the list of apps where it is unhealthy.
+  if (Object.values(states).every((count) => count === 0)) return <p class="quiet">{texts.noDevices}</p>;
   const { parts } = texts;
   const to = (configuration: string): string => pathOfApps(accountId, { configuration });
   return (
@@ -26,6 +31,7 @@ function Bar({ accountId, rollout }: { accountId: string; rollout: Rollout }) {
         parts={[
           { name: parts.applied, value: applied, tone: 'good', to: to('applied') },
           { name: parts.failed, value: failed, tone: 'bad', to: to('failed') },
+          { name: parts.unhealthy, value: unhealthy, tone: 'bad hatched', to: to('unhealthy') },
           { name: parts.pending, value: pending, tone: 'accent', to: to('pending') },
           { name: parts.stale, value: stale, tone: 'warn', to: to('silent') },
         ]}
@@ -63,6 +69,7 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
         {
           name: texts.latestColumns.app,
           names: true,
+          by: ({ appId, name = '' }) => inNumericOrder(name || appId),
           cell: ({ appId, name = '' }) => (
             <Link to={pathOfApp(accountId, appId)}>
               <Name otherwise={appId}>{name}</Name>
@@ -71,14 +78,15 @@ function Reports({ accountId, caption, rows }: { accountId: string; caption: str
         },
         {
           name: texts.latestColumns.error,
+          by: ({ error }) => error,
           cell: ({ error, emptied = false }) => (
             <>
-              <bdi class="mono">{error}</bdi>
+              <Words>{error}</Words>
               {emptied && <span class="quiet"> {texts.emptied}</span>}
             </>
           ),
         },
-        { name: texts.latestColumns.at, cell: ({ at }) => <Time at={at} /> },
+        { name: texts.latestColumns.at, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
       ]}
     />
   );
@@ -97,8 +105,18 @@ export function RolloutDetail({ accountId }: { accountId: string }) {
               rows={rollout.failuresByError}
               idOf={({ error }) => error}
               columns={[
-                { name: texts.failureColumns.error, names: true, cell: ({ error }) => <bdi class="mono">{error}</bdi> },
-                { name: texts.failureColumns.devices, number: true, cell: ({ devices }) => devices },
+                {
+                  name: texts.failureColumns.error,
+                  names: true,
+                  by: ({ error }) => error,
+                  cell: ({ error }) => <Words>{error}</Words>,
+                },
+                {
+                  name: texts.failureColumns.devices,
+                  number: true,
+                  by: ({ devices }) => devices,
+                  cell: ({ devices }) => formatCount(devices),
+                },
               ]}
             />
           )}

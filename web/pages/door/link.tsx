@@ -9,6 +9,7 @@ import { Form } from '../../ui/form.tsx';
 import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
+import { needed } from '../../ui/tried.ts';
 
 const texts = door.link;
 
@@ -104,9 +105,6 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
   const [password, setPassword] = useState('');
   const { needsLogin, needsPassword } = link;
   const fault = useNewPasswordFault(password, { login, name });
-  const isWhole =
-    (!needsLogin || (name.trim() !== '' && login.trim() !== '')) &&
-    (!needsPassword || (password !== '' && fault === undefined));
   const { busy, error, run } = useAction(async () => {
     const { accountId } = await links.accept({
       token,
@@ -116,7 +114,7 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
     location.replace(accountId === undefined ? '/' : `/accounts/${accountId}`);
   });
   return (
-    <Form ready={isWhole} unsaved={false} onSend={run}>
+    <Form unsaved={false} onSend={run}>
       {needsLogin ? (
         <NewUserFields name={name} onName={setName} login={login} onLogin={setLogin} />
       ) : (
@@ -129,10 +127,11 @@ function AcceptForm({ token, link }: { token: string; link: Link }) {
           value={password}
           onValue={setPassword}
           fault={fault}
+          missing={needed(password)}
         />
       )}
       <Problem error={error} />
-      <Button type="submit" kind="primary" busy={busy} disabled={!isWhole}>
+      <Button type="submit" kind="primary" busy={busy}>
         {link.kind === 'invitation' ? texts.accept : texts.enter}
       </Button>
     </Form>
@@ -153,6 +152,7 @@ const NewUserFields = ({ name, onName, login, onLogin }: NewUserProps) => (
       hint={texts.nameHint}
       value={name}
       onValue={onName}
+      missing={needed(name)}
       autocomplete="name"
       maxLength={200}
       required
@@ -163,6 +163,7 @@ const NewUserFields = ({ name, onName, login, onLogin }: NewUserProps) => (
       hint={texts.loginHint}
       value={login}
       onValue={onLogin}
+      missing={needed(login)}
       autocomplete="username"
       spellcheck={false}
       maxLength={254}

@@ -10,6 +10,7 @@ import { Form } from '../../ui/form.tsx';
 import { PasskeyButton } from '../../ui/passkey-button.tsx';
 import { Failed, Loading, Problem } from '../../ui/state.tsx';
 import { Door } from './door.tsx';
+import { needed } from '../../ui/tried.ts';
 
 /** Leaves for the panel, with nothing of this page in memory. */
 const enter = (): void => location.replace('/');
@@ -133,6 +134,7 @@ function PasswordForm() {
         label={texts.login}
         value={login}
         onValue={setLogin}
+        missing={needed(login)}
         autocomplete="username"
         required
         autofocus
@@ -144,6 +146,7 @@ function PasswordForm() {
         type="password"
         value={password}
         onValue={setPassword}
+        missing={needed(password)}
         autocomplete="current-password"
         required
         maxLength={512}

@@ -74,18 +74,20 @@ export function AdditionsCard() {
         caption={texts.caption}
         rows={me.additions.toReversed()}
         idOf={keyOf}
+        orderIn="additions"
         columns={[
           {
             name: columns.what,
             names: true,
+            by: ({ kind, name }) => `${texts.kinds[kind]} ${name}`,
             cell: ({ kind, name }) => (
               <>
                 {texts.kinds[kind]} <Name>{name}</Name>
               </>
             ),
           },
-          { name: columns.when, cell: ({ at }) => <Time at={at} /> },
-          { name: columns.from, cell: ({ client }) => client },
+          { name: columns.when, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
+          { name: columns.from, by: ({ client }) => client, cell: ({ client }) => client },
         ]}
       />
     </Card>

@@ -10,6 +10,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
+import { needed } from '../../ui/tried.ts';
 
 interface PasskeyListProps {
   readonly list: readonly Passkey[];
@@ -87,18 +88,19 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
     onAdded();
   });
   return (
-    <Form ready={name.trim() !== ''} unsaved={false} onSend={run}>
+    <Form unsaved={false} onSend={run}>
       <TextField
         label={texts.passkeyName}
         hint={texts.passkeyNameHint}
         value={name}
         onValue={setName}
+        missing={needed(name)}
         maxLength={200}
         autocomplete="off"
       />
       <Problem error={error} />
       <div>
-        <Button type="submit" icon="keys" busy={busy} disabled={name.trim() === ''}>
+        <Button type="submit" icon="keys" busy={busy}>
           {texts.addPasskey}
         </Button>
       </div>

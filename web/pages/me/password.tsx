@@ -9,6 +9,7 @@ import { Form } from '../../ui/form.tsx';
 import { HiddenLogin, NewPasswordField, useNewPasswordFault } from '../../ui/new-password.tsx';
 import { Card, Name } from '../../ui/page.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { needed } from '../../ui/tried.ts';
 
 /** Changes the user's own password, or sets the first one. */
 export function PasswordCard() {
@@ -43,17 +44,25 @@ export function PasswordCard() {
             type="password"
             value={current}
             onValue={setCurrent}
+            missing={needed(current)}
             autocomplete="current-password"
             maxLength={512}
           />
         ) : (
           <p class="quiet">{texts.noPassword}</p>
         )}
-        <NewPasswordField label={texts.next} hint={texts.nextHint} value={next} onValue={setNext} fault={fault} />
+        <NewPasswordField
+          label={texts.next}
+          hint={texts.nextHint}
+          value={next}
+          onValue={setNext}
+          fault={fault}
+          missing={needed(next)}
+        />
         {next !== '' && <WhatGoes gone={gone} onGone={setGone} />}
         <Problem error={error} />
         <div>
-          <Button type="submit" busy={busy} disabled={next === '' || fault !== undefined || (hasOne && current === '')}>
+          <Button type="submit" busy={busy}>
             {texts.setPassword}
           </Button>
         </div>

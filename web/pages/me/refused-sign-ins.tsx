@@ -1,5 +1,6 @@
 import { me as api } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { formatCount } from '../../text/format.ts';
 import { me as texts } from '../../text/me.ts';
 import { Card, Time } from '../../ui/page.tsx';
 import { Shown } from '../../ui/state.tsx';
@@ -22,9 +23,15 @@ export function RefusedSignInsCard() {
                 caption={texts.refusedCaption}
                 rows={list}
                 idOf={({ at }) => at}
+                orderIn="refused"
                 columns={[
-                  { name: columns.at, names: true, cell: ({ at }) => <Time at={at} /> },
-                  { name: columns.count, number: true, cell: ({ count }) => count },
+                  { name: columns.at, names: true, by: ({ at }) => at, cell: ({ at }) => <Time at={at} /> },
+                  {
+                    name: columns.count,
+                    number: true,
+                    by: ({ count }) => count,
+                    cell: ({ count }) => formatCount(count),
+                  },
                   {
                     name: columns.ways,
                     cell: ({ ways }) => ways.map((way) => texts.methodNames[way] ?? way).join(', '),

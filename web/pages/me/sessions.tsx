@@ -30,20 +30,39 @@ export function SessionsCard() {
               caption={texts.sessionsCaption}
               rows={list}
               idOf={({ sessionId }) => sessionId}
+              orderIn="sort"
+              keptAs="sessions"
               columns={[
                 {
                   name: columns.browser,
                   names: true,
+                  by: ({ browser }) => browser,
                   cell: ({ browser, current }) => (
                     <span class="row">
                       <Name>{browser}</Name> {current && <Badge tone="good">{texts.thisOne}</Badge>}
                     </span>
                   ),
                 },
-                { name: columns.method, cell: ({ method }) => texts.methodNames[method] },
-                { name: columns.began, cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { name: columns.lastUsed, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-                { name: columns.ends, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+                {
+                  name: columns.method,
+                  by: ({ method }) => texts.methodNames[method] ?? method,
+                  cell: ({ method }) => texts.methodNames[method],
+                },
+                {
+                  name: columns.began,
+                  by: ({ createdAt }) => createdAt,
+                  cell: ({ createdAt }) => <Time at={createdAt} />,
+                },
+                {
+                  name: columns.lastUsed,
+                  by: ({ lastUsedAt }) => lastUsedAt,
+                  cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+                },
+                {
+                  name: columns.ends,
+                  by: ({ expiresAt }) => expiresAt,
+                  cell: ({ expiresAt }) => <Time at={expiresAt} />,
+                },
                 {
                   name: columns.actions,
                   unseen: true,

@@ -15,6 +15,7 @@ import { Form } from '../../ui/form.tsx';
 import { Card, Name, Page } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Consents } from './consents.tsx';
+import { changed, needed } from '../../ui/tried.ts';
 
 /** What an operator changes of an account. */
 export function AccountSettingsPage({ accountId }: PageProps) {
@@ -78,7 +79,14 @@ function Fields({ data, onChanged }: PartProps) {
   return (
     <Card title={texts.form}>
       <Form unsaved={isChanged} onSend={run}>
-        <TextField label={accounts.name} value={name} onValue={setName} maxLength={400} autocomplete="off" />
+        <TextField
+          label={accounts.name}
+          value={name}
+          onValue={setName}
+          missing={needed(name) ?? changed(isChanged)}
+          maxLength={400}
+          autocomplete="off"
+        />
         <Select
           label={accounts.entitlement}
           hint={data.entitlement === 'enterprise' && entitlement === 'standard' ? texts.lessSays : undefined}
@@ -88,7 +96,7 @@ function Fields({ data, onChanged }: PartProps) {
         />
         <Problem error={error} />
         <div>
-          <Button type="submit" kind="primary" busy={busy} disabled={!isChanged || name.trim() === ''}>
+          <Button type="submit" kind="primary" busy={busy}>
             {texts.save}
           </Button>
         </div>
@@ -113,10 +121,17 @@ function Quota({ data, onChanged }: PartProps) {
     <Card title={texts.quota}>
       <Form unsaved={quota !== String(data.quotaMb)} onSend={() => run(Number(quota))}>
         <p>{texts.quotaLead(formatCount(Math.ceil(data.storedBytes / MIB)))}</p>
-        <TextField label={texts.quotaField} maxLength={7} value={quota} onValue={setQuota} autocomplete="off" />
+        <TextField
+          label={texts.quotaField}
+          missing={isQuota(quota) ? changed(Number(quota) !== data.quotaMb) : texts.quotaMissing}
+          maxLength={7}
+          value={quota}
+          onValue={setQuota}
+          autocomplete="off"
+        />
         <Problem error={error} />
         <div class="row">
-          <Button type="submit" busy={busy} disabled={!isQuota(quota) || Number(quota) === data.quotaMb}>
+          <Button type="submit" busy={busy}>
             {texts.save}
           </Button>
           <Button busy={busy} onClick={() => run(null)}>
@@ -192,12 +207,13 @@ function Adoption({ data, onChanged }: PartProps) {
           maxLength={507}
           value={resource}
           onValue={setResource}
+          missing={needed(resource)}
           spellcheck={false}
           autocomplete="off"
         />
         <Problem error={error} />
         <div class="row">
-          <Button type="submit" busy={busy} disabled={resource.trim() === ''}>
+          <Button type="submit" busy={busy}>
             {texts.allow}
           </Button>
           {(data.adoptableBy ?? data.releasedBy) !== undefined && (

@@ -16,6 +16,7 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
+import { needed } from '../../ui/tried.ts';
 
 const PAGE = 200;
 const SEARCH = { q: anyText(200) };
@@ -64,7 +65,7 @@ export function AccountsPage() {
                 <p class="quiet">{texts.emptySays}</p>
               </Empty>
             ) : (
-              <AccountTable accounts={list} />
+              <AccountTable accounts={list} isWhole={place === undefined && next === undefined} />
             )}
             <Pager places={places} next={next} />
           </Card>
@@ -75,7 +76,7 @@ export function AccountsPage() {
   );
 }
 
-function AccountTable({ accounts }: { accounts: readonly Account[] }) {
+function AccountTable({ accounts, isWhole }: { accounts: readonly Account[]; isWhole: boolean }) {
   const { columns } = texts;
   return (
     <Table
@@ -83,7 +84,9 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
       rows={accounts}
       idOf={({ accountId }) => accountId}
       orderIn="sort"
+      isPart={!isWhole}
       long={accounts.length > 60}
+      keptAs="accounts"
       columns={[
         {
           name: columns.name,
@@ -95,7 +98,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
             </Link>
           ),
         },
-        { name: columns.id, cell: ({ accountId }) => <code>{accountId}</code> },
+        { name: columns.id, by: ({ accountId }) => accountId, cell: ({ accountId }) => <code>{accountId}</code> },
         {
           name: columns.entitlement,
           by: ({ entitlement }) => entitlement,
@@ -103,6 +106,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
         },
         {
           name: columns.state,
+          by: ({ disabled, managedBy }) => Number(disabled) * 2 + Number(managedBy !== undefined),
           cell: ({ disabled, managedBy }) => (
             <span class="row">
               <Badge tone={disabled ? 'bad' : 'good'}>{disabled ? texts.disabled : texts.active}</Badge>
@@ -195,6 +199,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           hint={texts.nameHint}
           value={name}
           onValue={setName}
+          missing={needed(name)}
           maxLength={400}
           required
           autofocus
@@ -208,7 +213,7 @@ function CreateAccount({ onClose, onCreated }: { onClose: () => void; onCreated:
           onValue={setEntitlement}
           disabled={isSent}
         />
-        <FormEnd error={error} busy={busy} disabled={name.trim() === ''} onCancel={onClose}>
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
           {texts.create}
         </FormEnd>
       </Form>

@@ -15,6 +15,7 @@ import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
+import { needed } from '../../ui/tried.ts';
 
 const PAGE = 100;
 
@@ -38,7 +39,12 @@ export function Consents({ accountId }: { accountId: string }) {
               {apps.length === 0 && place === undefined ? (
                 <p>{texts.noApps}</p>
               ) : (
-                <ConsentTable accountId={accountId} apps={apps} onChange={setChanged} />
+                <ConsentTable
+                  accountId={accountId}
+                  apps={apps}
+                  isWhole={place === undefined && next === undefined}
+                  onChange={setChanged}
+                />
               )}
               <Pager places={places} next={next} />
             </>
@@ -62,10 +68,11 @@ const nameOf = ({ appId, name }: ConsentedApp): string => (isBlank(name) ? appId
 interface ConsentTableProps {
   readonly accountId: string;
   readonly apps: readonly ConsentedApp[];
+  readonly isWhole: boolean;
   readonly onChange: (app: ConsentedApp) => void;
 }
 
-function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
+function ConsentTable({ accountId, apps, isWhole, onChange }: ConsentTableProps) {
   const { appColumns: columns } = texts;
   return (
     <Table
@@ -73,7 +80,9 @@ function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
       rows={apps}
       idOf={({ appId }) => appId}
       orderIn="sort"
+      isPart={!isWhole}
       long={apps.length > 60}
+      keptAs="consents"
       columns={[
         {
           name: columns.app,
@@ -86,9 +95,21 @@ function ConsentTable({ accountId, apps, onChange }: ConsentTableProps) {
           ),
         },
         { name: columns.status, by: ({ status }) => status, cell: ({ status }) => <Badge>{status}</Badge> },
-        { name: columns.adoptable, cell: ({ adoptableBy = '' }) => <Name>{adoptableBy}</Name> },
-        { name: columns.until, cell: ({ adoptableUntil }) => adoptableUntil && <Time at={adoptableUntil} /> },
-        { name: columns.managed, cell: ({ managedBy = '' }) => <Name>{managedBy}</Name> },
+        {
+          name: columns.adoptable,
+          by: ({ adoptableBy }) => adoptableBy ?? null,
+          cell: ({ adoptableBy = '' }) => <Name>{adoptableBy}</Name>,
+        },
+        {
+          name: columns.until,
+          by: ({ adoptableUntil }) => adoptableUntil ?? null,
+          cell: ({ adoptableUntil }) => adoptableUntil && <Time at={adoptableUntil} />,
+        },
+        {
+          name: columns.managed,
+          by: ({ managedBy }) => managedBy ?? null,
+          cell: ({ managedBy = '' }) => <Name>{managedBy}</Name>,
+        },
         {
           name: columns.actions,
           unseen: true,
@@ -130,6 +151,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
           label={texts.appField}
           value={resource}
           onValue={setResource}
+          missing={needed(resource)}
           spellcheck={false}
           autocomplete="off"
           maxLength={507}
@@ -143,7 +165,7 @@ function Consent({ accountId, app, onClose, onChanged }: ConsentProps) {
               {texts.withdraw}
             </Button>
           )}
-          <Button type="submit" kind="primary" busy={busy} disabled={resource.trim() === ''}>
+          <Button type="submit" kind="primary" busy={busy}>
             {texts.allow}
           </Button>
         </div>

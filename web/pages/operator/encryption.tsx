@@ -49,13 +49,19 @@ export function EncryptionPage() {
                 caption={texts.replicasCaption}
                 rows={status.replicas}
                 idOf={({ replicaId }) => replicaId}
+                orderIn="replicas"
                 columns={[
                   {
                     name: texts.replicaColumns.id,
                     names: true,
+                    by: ({ replicaId }) => replicaId,
                     cell: ({ replicaId }) => <code>{replicaId.slice(0, 12)}</code>,
                   },
-                  { name: texts.replicaColumns.keys, cell: ({ keyNumbers }) => keyNumbers.join(', ') },
+                  {
+                    name: texts.replicaColumns.keys,
+                    by: ({ keyNumbers }) => Math.max(...keyNumbers),
+                    cell: ({ keyNumbers }) => keyNumbers.join(', '),
+                  },
                 ]}
               />
             </Card>
@@ -122,12 +128,24 @@ function Sealed({ status, left }: { status: KeyStatus; left: number }) {
           caption={texts.sealedCaption}
           rows={numbers}
           idOf={String}
+          orderIn="sort"
           columns={[
-            { name: columns.key, names: true, cell: (number) => number },
-            { name: columns.count, number: true, cell: (number) => formatCount(sealedUnder[number] ?? 0) },
-            { name: columns.waiting, number: true, cell: (number) => formatCount(awaitingRetirement[number] ?? 0) },
+            { name: columns.key, names: true, by: (number) => number, cell: (number) => number },
+            {
+              name: columns.count,
+              number: true,
+              by: (number) => sealedUnder[number] ?? 0,
+              cell: (number) => formatCount(sealedUnder[number] ?? 0),
+            },
+            {
+              name: columns.waiting,
+              number: true,
+              by: (number) => awaitingRetirement[number] ?? 0,
+              cell: (number) => formatCount(awaitingRetirement[number] ?? 0),
+            },
             {
               name: columns.state,
+              by: (number) => Number(known.includes(number)) + Number(number === writing),
               cell: (number) => <KeyState number={number} status={status} />,
             },
           ]}

@@ -10,6 +10,7 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Gauge } from './gauge.tsx';
+import { shownName } from '../../../src/text/shown-name.ts';
 
 const AGAIN_MS = 5000;
 
@@ -39,10 +40,12 @@ export function LimitsPage() {
                 rows={accounts}
                 idOf={({ accountId }) => accountId}
                 orderIn="sort"
+                keptAs="limits"
                 columns={[
                   {
                     name: columns.account,
                     names: true,
+                    by: ({ accountId, name = '' }) => shownName(name, accountId).toLowerCase(),
                     cell: ({ accountId, name = '' }) => (
                       <Link to={pathOfAccount(accountId)}>
                         <Name otherwise={accountId}>{name}</Name>
@@ -62,6 +65,7 @@ export function LimitsPage() {
                   },
                   {
                     name: columns.by,
+                    by: ({ refusedBy: [first] }) => first?.keyName ?? first?.keyId ?? null,
                     cell: ({ refusedBy }) =>
                       refusedBy.map(({ keyId, keyName = '', operation, refused }) => (
                         <div key={`${keyId} ${operation}`}>
@@ -71,9 +75,10 @@ export function LimitsPage() {
                   },
                   {
                     name: columns.since,
+                    by: ({ limitedSince }) => limitedSince,
                     cell: ({ limitedSince }) => (limitedSince === null ? '—' : <Time at={limitedSince} />),
                   },
-                  { name: columns.lifts, cell: ({ liftsAt }) => <Lifts at={liftsAt} /> },
+                  { name: columns.lifts, by: ({ liftsAt }) => liftsAt, cell: ({ liftsAt }) => <Lifts at={liftsAt} /> },
                 ]}
               />
             )}

@@ -7,6 +7,7 @@ import { users as texts } from '../../text/operator.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { Name } from '../../ui/page.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 import { EndingKeys, useKeptKeys } from '../kept-keys.tsx';
 import { UserSessions } from './user-sessions.tsx';
@@ -31,8 +32,9 @@ export function ManageUser({ user, onClose, onChanged }: ManageProps) {
   const { me } = useSession();
   const [deed, setDeed] = useState<Deed>();
   const [link, setLink] = useState<MadeLink>();
+  const shownOnce = useShownOnce(link ? [link.url] : []);
   return (
-    <Dialog title={texts.manageTitle(user.name)} onClose={onClose} wide stays={link !== undefined}>
+    <Dialog title={texts.manageTitle(user.name)} onClose={onClose} wide shownOnce={shownOnce}>
       <p class="row">
         <Name>{user.login}</Name> <code>{user.userId}</code>
         {user.userId === me.userId && <Badge>{texts.you}</Badge>}
@@ -41,7 +43,7 @@ export function ManageUser({ user, onClose, onChanged }: ManageProps) {
       {link ? <ResetLink link={link} /> : <Deeds user={user} isYou={user.userId === me.userId} onDeed={setDeed} />}
       <UserSessions user={user} />
       <div class="actions">
-        <Button kind="primary" onClick={onClose}>
+        <Button data-safest={link ? undefined : ''} kind="primary" onClick={() => shownOnce.leave(onClose)}>
           {link ? texts.dialog.kept : common.close}
         </Button>
       </div>

@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { anyText, useQuery } from '../../address/use-query.ts';
 import { pager as texts } from '../../text/operator.ts';
 import { Button } from '../../ui/controls.tsx';
@@ -10,6 +10,8 @@ interface Places {
   readonly number: number;
   readonly forth: (next: string) => void;
   readonly back: () => void;
+  /** True from the press of a button on, until the new page is there. */
+  readonly isTurning: { current: boolean };
 }
 
 const PLACE = { after: anyText(200), page: anyText(6) };
@@ -19,11 +21,15 @@ export function usePlaces(): Places {
   const { state, change } = useQuery(PLACE);
   const number = Number(state.page) || 1;
   const before = useRef<readonly string[]>([]);
-  const turn = (after: string, page: number): void =>
+  const isTurning = useRef(false);
+  const turn = (after: string, page: number): void => {
+    isTurning.current = true;
     change({ after, page: page === 1 ? '' : String(page) }, { adds: true });
+  };
   return {
     place: state.after === '' ? undefined : state.after,
     number,
+    isTurning,
     forth: (next) => {
       before.current = [...before.current.slice(0, number - 1), state.after];
       turn(next, number + 1);
@@ -36,19 +42,30 @@ export function usePlaces(): Places {
   };
 }
 
-/** Turns the pages of a list over; nothing where there is one page alone. */
+/** Turns the pages of a list over, to where there are further ones; nothing where there is one page alone. */
 export function Pager({ places, next }: { places: Places; next: string | undefined }) {
-  const { place, number, forth, back } = places;
+  const { place, number, forth, back, isTurning } = places;
+  const bar = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const isTurned = isTurning.current;
+    isTurning.current = false;
+    // The button that was pressed went with the page of before.
+    if (isTurned && document.activeElement === document.body) bar.current?.focus();
+  }, [isTurning]);
   if (place === undefined && next === undefined) return null;
   return (
-    <nav class="pager" aria-label={texts.label}>
-      <Button small disabled={place === undefined} onClick={back}>
-        {texts.back}
-      </Button>
+    <nav class="pager" ref={bar} tabIndex={-1} aria-label={texts.label}>
+      {place !== undefined && (
+        <Button small onClick={back}>
+          {texts.back}
+        </Button>
+      )}
       <span role="status">{texts.page(number)}</span>
-      <Button small disabled={next === undefined} onClick={() => next !== undefined && forth(next)}>
-        {texts.forth}
-      </Button>
+      {next !== undefined && (
+        <Button small onClick={() => forth(next)}>
+          {texts.forth}
+        </Button>
+      )}
     </nav>
   );
 }

@@ -45,26 +45,30 @@ function Replicas({ state }: { state: ServiceState }) {
         caption={texts.replicasCaption}
         rows={state.replicas}
         idOf={({ replicaId }) => replicaId}
+        orderIn="replicas"
         columns={[
           {
             name: columns.id,
             names: true,
+            by: ({ replicaId }) => replicaId,
             cell: ({ replicaId, self }) => (
               <span class="row">
                 <code>{replicaId.slice(0, 12)}</code> {self && <Badge>{texts.self}</Badge>}
               </span>
             ),
           },
-          { name: columns.version, cell: ({ version }) => version },
+          { name: columns.version, by: ({ version }) => version, cell: ({ version }) => version },
           {
             name: columns.role,
+            by: ({ leader }) => (leader ? 0 : 1),
             cell: ({ leader }) => (
               <Badge tone={leader ? 'good' : 'calm'}>{leader ? texts.leader : texts.follower}</Badge>
             ),
           },
-          { name: columns.started, cell: ({ startedAt }) => <Time at={startedAt} /> },
+          { name: columns.started, by: ({ startedAt }) => startedAt, cell: ({ startedAt }) => <Time at={startedAt} /> },
           {
             name: columns.clock,
+            by: ({ clockSkewMs }) => (clockSkewMs === null ? null : Math.abs(clockSkewMs)),
             cell: ({ clockSkewMs }) => <Clock skewMs={clockSkewMs} />,
           },
         ]}
@@ -132,11 +136,18 @@ function Nights({ state: { nights } }: { state: ServiceState }) {
             caption={texts.nightsOf(formatMonth(nights.month))}
             rows={nights.days.toReversed()}
             idOf={({ day }) => day}
+            orderIn="nights"
             columns={[
-              { name: columns.day, names: true, cell: ({ day }) => day },
-              { name: columns.daemons, number: true, cell: ({ activeDaemons }) => formatCount(activeDaemons) },
+              { name: columns.day, names: true, by: ({ day }) => day, cell: ({ day }) => day },
+              {
+                name: columns.daemons,
+                number: true,
+                by: ({ activeDaemons }) => activeDaemons,
+                cell: ({ activeDaemons }) => formatCount(activeDaemons),
+              },
               {
                 name: columns.late,
+                by: ({ late }) => Number(late),
                 cell: ({ late }) => (late ? <Badge tone="warn">{texts.late}</Badge> : texts.onTime),
               },
             ]}

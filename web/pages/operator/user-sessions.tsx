@@ -35,10 +35,27 @@ export function UserSessions({ user: { userId } }: { user: User }) {
               rows={list}
               idOf={({ sessionId }) => sessionId}
               columns={[
-                { name: columns.browser, names: true, cell: ({ browser }) => <Name>{browser}</Name> },
-                { name: columns.method, cell: ({ method }) => meTexts.methodNames[method] },
-                { name: columns.began, cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { name: columns.lastUsed, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+                {
+                  name: columns.browser,
+                  names: true,
+                  by: ({ browser }) => browser,
+                  cell: ({ browser }) => <Name>{browser}</Name>,
+                },
+                {
+                  name: columns.method,
+                  by: ({ method }) => meTexts.methodNames[method] ?? method,
+                  cell: ({ method }) => meTexts.methodNames[method],
+                },
+                {
+                  name: columns.began,
+                  by: ({ createdAt }) => createdAt,
+                  cell: ({ createdAt }) => <Time at={createdAt} />,
+                },
+                {
+                  name: columns.lastUsed,
+                  by: ({ lastUsedAt }) => lastUsedAt,
+                  cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+                },
                 {
                   name: columns.actions,
                   unseen: true,

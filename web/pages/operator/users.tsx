@@ -11,10 +11,12 @@ import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Card, Name, Page, Time } from '../../ui/page.tsx';
+import { useShownOnce } from '../../ui/shown-once.ts';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';
 import { SecretText } from '../apps/enrollment-lines.tsx';
 import { ManageUser } from './manage-user.tsx';
+import { needed } from '../../ui/tried.ts';
 
 /** `user` is the one whose dialog is open. */
 const SEARCH = { q: anyText(254), user: anyText(40) };
@@ -92,6 +94,7 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
       idOf={({ userId }) => userId}
       orderIn="sort"
       long={users.length > 60}
+      keptAs="users"
       columns={[
         {
           name: columns.name,
@@ -103,10 +106,12 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
             </span>
           ),
         },
-        { name: columns.login, by: ({ login }) => login, cell: ({ login }) => <Name>{login}</Name> },
-        { name: columns.ways, cell: ways },
+        { name: columns.login, by: ({ login }) => login.toLowerCase(), cell: ({ login }) => <Name>{login}</Name> },
+        { name: columns.ways, by: ways, cell: ways },
         {
           name: columns.rights,
+          by: ({ operator: isOperator, mappedOperator, disabled }) =>
+            Number(disabled) * 4 - Number(isOperator) * 2 - Number(mappedOperator),
           cell: ({ operator: isOperator, mappedOperator, disabled }) => (
             <span class="row">
               {isOperator && <Badge tone="good">{texts.operator}</Badge>}
@@ -141,16 +146,17 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
     setLink(created.link);
     onCreated();
   });
+  const shownOnce = useShownOnce(link ? [link.url] : []);
   if (link) {
     return (
-      <Dialog title={dialog.made} onClose={onClose} stays>
+      <Dialog key="made" title={dialog.made} onClose={onClose} shownOnce={shownOnce}>
         <p>
           {common.shownOnce} {dialog.linkSays}
         </p>
         <SecretText label={dialog.link} secret={link.url} />
         <p class="quiet small">{texts.until(formatInstant(link.expiresAt))}</p>
         <div class="actions">
-          <Button kind="primary" onClick={onClose}>
+          <Button kind="primary" onClick={() => shownOnce.leave(onClose)}>
             {dialog.kept}
           </Button>
         </div>
@@ -158,13 +164,14 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
     );
   }
   return (
-    <Dialog title={texts.create} onClose={onClose}>
+    <Dialog key="asked" title={texts.create} onClose={onClose}>
       <Form onSend={run}>
         <TextField
           label={dialog.name}
           hint={dialog.nameHint}
           value={name}
           onValue={setName}
+          missing={needed(name)}
           maxLength={200}
           required
           autofocus
@@ -175,13 +182,14 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
           hint={dialog.loginHint}
           value={login}
           onValue={setLogin}
+          missing={needed(login)}
           maxLength={254}
           required
           autocomplete="off"
           spellcheck={false}
         />
         <Check label={dialog.operator} hint={dialog.operatorHint} checked={isOperator} onValue={setOperator} />
-        <FormEnd error={error} busy={busy} disabled={name.trim() === '' || login.trim() === ''} onCancel={onClose}>
+        <FormEnd error={error} busy={busy} onCancel={onClose}>
           {dialog.make}
         </FormEnd>
       </Form>

@@ -9,9 +9,9 @@ import { Badge, Button, TextArea } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Name, Time } from '../../ui/page.tsx';
+import { SeverityBadge } from '../../ui/severity.tsx';
+import { Words } from '../../ui/words.tsx';
 import type { Status } from './order.ts';
-
-const TONES = { critical: 'bad', high: 'bad', medium: 'warn', low: 'calm' } as const;
 
 interface ReviewProps {
   readonly accountId: string;
@@ -40,11 +40,9 @@ export function Review({ accountId, entry, isChosen, position, size, onFocus, on
     >
       <div class="row between">
         <span class="row">
-          <Badge tone={TONES[severity]} icon="warn">
-            {texts.severities[severity]}
-          </Badge>
+          <SeverityBadge severity={severity} />
           <strong>
-            <bdi class="name">{rule}</bdi>
+            <Name>{rule}</Name>
           </strong>
           {status !== 'open' && <Badge>{texts.statuses[status]}</Badge>}
         </span>
@@ -65,7 +63,7 @@ export function Review({ accountId, entry, isChosen, position, size, onFocus, on
       )}
       {note !== undefined && (
         <p>
-          {texts.note}: <bdi>{note}</bdi>
+          {texts.note}: <Words>{note}</Words>
         </p>
       )}
       {onDecide && (

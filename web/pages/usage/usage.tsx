@@ -3,7 +3,7 @@ import { oneOf, useQuery } from '../../address/use-query.ts';
 import { account, type Usage } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { PageProps } from '../../shell/page-props.ts';
-import { formatAmount, formatCount, formatMonth } from '../../text/format.ts';
+import { formatAmount, formatCount, formatMonth, formatPrice } from '../../text/format.ts';
 import { usage as texts } from '../../text/usage.ts';
 import { BarChart } from '../../ui/bar-chart.tsx';
 import { Badge, Select } from '../../ui/controls.tsx';
@@ -82,7 +82,7 @@ function Month({ usage }: { usage: Usage }) {
         <Card>
           <Figure
             label={texts.price}
-            value={pricePerDaemonMonth === null ? texts.prices : `${pricePerDaemonMonth} ${currency}`}
+            value={pricePerDaemonMonth === null ? texts.prices : formatPrice(pricePerDaemonMonth, currency)}
           />
         </Card>
       </div>
@@ -105,15 +105,18 @@ function Month({ usage }: { usage: Usage }) {
                 caption={texts.nights}
                 rows={nights}
                 idOf={({ day }) => day}
+                orderIn="sort"
                 columns={[
-                  { name: texts.columns.day, names: true, cell: ({ day }) => day },
+                  { name: texts.columns.day, names: true, by: ({ day }) => day, cell: ({ day }) => day },
                   {
                     name: texts.columns.daemons,
                     number: true,
+                    by: ({ activeDaemons }) => activeDaemons,
                     cell: ({ activeDaemons }) => formatCount(activeDaemons),
                   },
                   {
                     name: texts.columns.late,
+                    by: ({ late }) => Number(late),
                     cell: ({ late }) => (late ? <Badge tone="warn">{texts.late}</Badge> : texts.onTime),
                   },
                 ]}

@@ -140,7 +140,7 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Lets the key end at an earlier instant than its own, and its former secret no later. A later instant is refused, and so is any for a key that has expired. */
+  /** Lets the key end at an earlier instant than its own, and its former secret no later; gives it less access, or fewer addresses. What the body leaves out stays. Every request that begins after the answer is held to it. A change by which the key could do more is refused, and so is any of a key that has expired. */
   async changeApiKey(
     accountId: string,
     keyId: string,
@@ -522,6 +522,9 @@ export interface ApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
+  readonly access: KeyAccess;
+  /** The ranges of addresses, in CIDR notation, from which it may be used; all without any. */
+  readonly allowedCidrs: readonly string[];
   /** When the secret before the last rotation ends; null where none works beside the present one. UTC with milliseconds. */
   readonly formerExpiresAt: string | null;
   /** Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions. */
@@ -530,6 +533,8 @@ export interface ApiKey {
   readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
+  /** The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten minutes behind. */
+  readonly calls7d: number;
 }
 
 /** The API keys of an account. */
@@ -643,10 +648,14 @@ export interface ChangeAccountRequest {
   readonly namespaceUid?: string | undefined;
 }
 
-/** An earlier end of an API key. */
+/** What an API key is to be from now on. */
 export interface ChangeApiKeyRequest {
   /** When the key ends to be valid, in the future. */
-  readonly expiresAt: string;
+  readonly expiresAt?: string | undefined;
+  /** What it may do from now on. `full`: everything that the account may do by `/v1`. `read`: reads the apps and the configuration. `enroll`: creates apps, and issues codes for apps that it created itself and that are pending. */
+  readonly access?: KeyAccess | undefined;
+  /** The ranges of addresses, in CIDR notation, from which it may be used; all without any. */
+  readonly allowedCidrs?: readonly string[] | undefined;
 }
 
 /** The fields to change. */
@@ -674,6 +683,10 @@ export interface CreateApiKeyRequest {
   readonly name?: string | undefined;
   /** When the key ends to be valid, in the future; it does not expire without this. */
   readonly expiresAt?: string | null | undefined;
+  /** What it may do; `full` without this. `full`: everything that the account may do by `/v1`. `read`: reads the apps and the configuration. `enroll`: creates apps, and issues codes for apps that it created itself and that are pending. */
+  readonly access?: KeyAccess | undefined;
+  /** The ranges of addresses, in CIDR notation, from which it may be used; all without any. */
+  readonly allowedCidrs?: readonly string[] | undefined;
 }
 
 /** A user to create. */
@@ -698,6 +711,9 @@ export interface CreatedApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
+  readonly access: KeyAccess;
+  /** The ranges of addresses, in CIDR notation, from which it may be used; all without any. */
+  readonly allowedCidrs: readonly string[];
 }
 
 /** A new user with the first link. */
@@ -734,6 +750,9 @@ export interface FleetHealth {
   /** Agents that say they are not. */
   readonly unhealthy: number;
 }
+
+/** `full`: everything that the account may do by `/v1`. `read`: reads the apps and the configuration. `enroll`: creates apps, and issues codes for apps that it created itself and that are pending. */
+export type KeyAccess = 'full' | 'read' | 'enroll';
 
 /** The active key, and the one before. */
 export interface KeyRotation {
@@ -834,6 +853,9 @@ export interface MadeApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
+  readonly access: KeyAccess;
+  /** The ranges of addresses, in CIDR notation, from which it may be used; all without any. */
+  readonly allowedCidrs: readonly string[];
   /** When the secret before the last rotation ends; null where none works beside the present one. UTC with milliseconds. */
   readonly formerExpiresAt: string | null;
   /** Who made its secret, as the audit names actors: created it, or rotated it last; absent for keys of earlier versions. */
@@ -842,6 +864,8 @@ export interface MadeApiKey {
   readonly createdByName?: string | undefined;
   /** When a request was last authenticated by it, at most a minute behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
+  /** The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten minutes behind. */
+  readonly calls7d: number;
   /** The id of the account. */
   readonly accountId: string;
   /** The name of the account. */
@@ -1057,6 +1081,9 @@ export interface RotatedApiKey {
   readonly createdAt: string;
   /** When the key ends to be valid; null where it does not. UTC with milliseconds. */
   readonly expiresAt: string | null;
+  readonly access: KeyAccess;
+  /** The ranges of addresses, in CIDR notation, from which it may be used; all without any. */
+  readonly allowedCidrs: readonly string[];
   /** When the secret before the last rotation ends; null where none works beside the present one. UTC with milliseconds. */
   readonly formerExpiresAt: string | null;
 }

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
+import { KEY_ACCESSES } from '../../../domain/key-validity/key-restriction.ts';
+import { cidrFault } from '../../../text/ip-addresses.ts';
 import { describedName, nameText } from '../../http/fields.ts';
-import { closedBody, described, givenInstant, instant, instantOrNull, keyId } from '../fields.ts';
+import { closedBody, count, described, givenInstant, instant, instantOrNull, keyId, named } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const name = described(z.string(), 'The name for people.', 'ci');
@@ -19,6 +21,28 @@ const apiKeyText = described(
   `mst_live_n4c8r2w6y1z5_${'0'.repeat(43)}1jxTqE`,
 );
 
+const accessText =
+  '`full`: everything that the account may do by `/v1`. `read`: reads the apps and the configuration. `enroll`: creates ' +
+  'apps, and issues codes for apps that it created itself and that are pending.';
+const access = named('KeyAccess', z.enum(KEY_ACCESSES), accessText, 'full');
+const cidrsText = 'The ranges of addresses, in CIDR notation, from which it may be used; all without any.';
+const allowedCidrs = described(z.array(z.string()), cidrsText, []);
+
+/** The shape of a range; the words say more. */
+const CIDR = '^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$';
+const givenCidrs = z
+  .array(
+    z
+      .string()
+      .max(49)
+      .check((ctx) => {
+        const message = cidrFault(ctx.value);
+        if (message !== undefined) ctx.issues.push({ code: 'custom', message, input: undefined });
+      })
+      .meta({ pattern: CIDR }),
+  )
+  .max(LIMITS.keyCidrsMax);
+
 const createdKey = z
   .object({
     keyId,
@@ -26,9 +50,35 @@ const createdKey = z
     apiKey: apiKeyText,
     createdAt,
     expiresAt,
+    access,
+    allowedCidrs,
   })
   .meta({ id: 'CreatedApiKey', description: 'A new API key with its text.' });
 export type CreatedApiKey = z.infer<typeof createdKey>;
+
+const newKey = closedBody(
+  z.object({
+    name: described(
+      nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
+      describedName(`A name for people, at most ${LIMITS.accountNameCodePointsMax} characters; empty without it.`),
+      'ci',
+    ),
+    expiresAt: described(
+      givenInstant.nullable().default(null),
+      'When the key ends to be valid, in the future; it does not expire without this.',
+      '2027-01-31T00:00:00.000Z',
+    ),
+    access: described(access.default('full'), `What it may do; \`full\` without this. ${accessText}`, 'full'),
+    allowedCidrs: described(givenCidrs.default([]), cidrsText, []),
+  }),
+  { id: 'CreateApiKeyRequest', description: 'An API key to create.' },
+);
+
+/** The question of earlier versions, for a key that they had, too: their answers are kept. */
+const question = (body: z.output<typeof newKey>): string => {
+  const { name: wanted, expiresAt: end, access: may, allowedCidrs: from } = body;
+  return JSON.stringify(may === 'full' && from.length === 0 ? [wanted, end] : [wanted, end, may, from]);
+};
 
 export const createApiKey = operation({
   id: 'createApiKey',
@@ -38,24 +88,10 @@ export const createApiKey = operation({
   description:
     `Creates an API key of the account, which has at most ${LIMITS.apiKeysPerAccountMax}. No other answer shows the key, ` +
     'but a repetition: for 24 hours the same `Idempotency-Key` gets the same answer.',
-  body: closedBody(
-    z.object({
-      name: described(
-        nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).default(''),
-        describedName(`A name for people, at most ${LIMITS.accountNameCodePointsMax} characters; empty without it.`),
-        'ci',
-      ),
-      expiresAt: described(
-        givenInstant.nullable().default(null),
-        'When the key ends to be valid, in the future; it does not expire without this.',
-        '2027-01-31T00:00:00.000Z',
-      ),
-    }),
-    { id: 'CreateApiKeyRequest', description: 'An API key to create.' },
-  ),
+  body: newKey,
   // Every instant of an example is past some day, and would be refused.
   exampleWithout: ['expiresAt'],
-  idempotency: { malformed: 'invalid_request', question: (body) => JSON.stringify([body.name, body.expiresAt]) },
+  idempotency: { malformed: 'invalid_request', question },
   answers: [
     {
       status: 201,
@@ -74,6 +110,8 @@ export const listedKey = z
     name,
     createdAt,
     expiresAt,
+    access,
+    allowedCidrs,
     formerExpiresAt,
     createdBy: described(
       z.string(),
@@ -87,6 +125,11 @@ export const listedKey = z
     ).optional(),
     lastUsedAt: instantOrNull(
       'When a request was last authenticated by it, at most a minute behind; null where none was.',
+    ),
+    calls7d: count(
+      'The requests that it authenticated today and on the six days before, in UTC, refused ones too; about ten ' +
+        'minutes behind.',
+      420,
     ),
   })
   .meta({ id: 'ApiKey', description: 'An API key, without its text.' });
@@ -113,7 +156,7 @@ export const listApiKeys = operation({
 });
 
 const rotatedKey = z
-  .object({ keyId, name, apiKey: apiKeyText, createdAt, expiresAt, formerExpiresAt })
+  .object({ keyId, name, apiKey: apiKeyText, createdAt, expiresAt, access, allowedCidrs, formerExpiresAt })
   .meta({ id: 'RotatedApiKey', description: 'An API key with the text of its new secret.' });
 
 export const rotateApiKey = operation({
@@ -153,19 +196,26 @@ export const changeApiKey = operation({
   id: 'changeApiKey',
   method: 'patch',
   path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
-  summary: 'Bring the expiry of an API key forward',
+  summary: 'Let an API key do less',
   description:
-    'Lets the key end at an earlier instant than its own, and its former secret no later. A later instant is refused, ' +
-    'and so is any for a key that has expired.',
+    'Lets the key end at an earlier instant than its own, and its former secret no later; gives it less access, or fewer ' +
+    'addresses. What the body leaves out stays. Every request that begins after the answer is held to it. A change by ' +
+    'which the key could do more is refused, and so is any of a key that has expired.',
   body: closedBody(
     z.object({
-      expiresAt: described(givenInstant, 'When the key ends to be valid, in the future.', '2099-01-31T00:00:00.000Z'),
+      expiresAt: described(
+        givenInstant.optional(),
+        'When the key ends to be valid, in the future.',
+        '2099-01-31T00:00:00.000Z',
+      ),
+      access: described(access.optional(), `What it may do from now on. ${accessText}`, 'read'),
+      allowedCidrs: described(givenCidrs.optional(), cidrsText, ['192.0.2.0/24']),
     }),
-    { id: 'ChangeApiKeyRequest', description: 'An earlier end of an API key.' },
+    { id: 'ChangeApiKeyRequest', description: 'What an API key is to be from now on.' },
   ),
   errors: ['conflict'],
   answers: [{ status: 200, description: 'The key as it is now.', schema: listedKey }],
-  command: 'api-keys update {keyId} --account {accountId} --expires {expiresAt}',
+  command: 'api-keys update {keyId} --account {accountId} --access {access}',
 });
 
 export const revokeApiKey = operation({

@@ -21,7 +21,7 @@ const rolloutCounts = {
   stale: count('Those that have been silent for three poll intervals, and for two minutes at least.', 1),
 };
 
-const rollout = z
+export const rollout = z
   .object({
     ...rolloutCounts,
     failures: described(
@@ -85,7 +85,6 @@ const rollout = z
     ),
   })
   .meta({ id: 'Rollout', description: 'The rollout of a configuration.' });
-export type Rollout = z.infer<typeof rollout>;
 
 export const readRollout = operation({
   id: 'readRollout',

@@ -12,7 +12,7 @@ import {
   named,
 } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { readRollout } from '../operator/rollout.ts';
+import { readRollout, rollout } from '../operator/rollout.ts';
 import { UNREACHED } from '../../../domain/egress/faults.ts';
 import { TEST_OUTCOMES } from '../../../domain/otel-config/test-outcomes.ts';
 import { storeOtelConfig } from '../v1/otel-config.ts';
@@ -213,7 +213,26 @@ export const testCollector = operation({
   answers: [{ status: 200, description: 'The outcome.', schema: tested }],
 });
 
-export const readAccountRollout = atPanel(readRollout, 'viewer');
+const states = named(
+  'DeliveryCounts',
+  z.object({
+    applied: count('Daemons that have applied the revision, and do not say that they are unhealthy.', 95),
+    failed: count('Daemons that could not.', 1),
+    pending: count('Daemons that have not said so yet.', 2),
+    stale: count('Daemons that are silent.', 1),
+    unhealthy: count('Agents that say of themselves that they are unhealthy, whatever they have applied.', 1),
+  }),
+  'How many daemons `listDeliveries` has in each state, where `stale` is `silent`.',
+);
+
+const accountRollout = rollout
+  .extend({ states })
+  .meta({ id: 'CountedRollout', description: 'The rollout of a configuration, with its daemons by their state.' });
+export type AccountRollout = z.infer<typeof accountRollout>;
+
+export const readAccountRollout = atPanel(readRollout, 'viewer', {
+  answers: [{ status: 200, description: 'The state of the rollout.', schema: accountRollout }],
+});
 
 const delivery = z.object({
   appId,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { APP_ID, count, described, givenInstant, numberInQuery } from '../fields.ts';
+import { APP_ID, count, described, givenInstant, named, numberInQuery } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
 import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
@@ -76,6 +76,52 @@ export const listNewestServiceAudit = operation({
   answers: [{ status: 200, description: 'A page of entries.', schema: newest }],
 });
 
+/** What an export has: all that the filters let through. */
+const exportQuery = auditQuery.omit({ limit: true, before: true }).extend({
+  format: named(
+    'AuditFormat',
+    z.enum(['csv', 'jsonl']),
+    '`csv`: RFC 4180, a row an entry. `jsonl`: an entry a line, as the list has it. CSV without it.',
+    'csv',
+  ).optional(),
+});
+
+const exported = {
+  status: 200,
+  description: 'The entries, newest first. Where older ones are left out, the last line says `cut`.',
+  otherTypes: {
+    'text/csv':
+      '"at","action","actor","actorName","target","targetName","requestId","detail"\r\n' +
+      '"2026-01-30T09:12:44.120Z","key.revoked","user:p7q2r9s4t1u6v3w8","Ada Lovelace","key:n4c8r2w6y1z5","ci","4f1d","{}"\r\n',
+    'application/x-ndjson': '{"cut":true,"why":"More than 50000 entries. Choose a shorter time."}\n',
+  },
+  headers: ['Content-Disposition'],
+} as const;
+
+const BOUND = `At most ${LIMITS.auditExportEntriesMax} entries; it is told in the audit of the service.`;
+
+export const exportAudit = operation({
+  id: 'exportAudit',
+  method: 'get',
+  path: `${ACCOUNT}/audit/export`,
+  access: 'viewer',
+  summary: 'Export the audit',
+  description: `Streams the entries of the account that the filters let through, as a file. ${BOUND}`,
+  query: exportQuery,
+  answers: [exported],
+});
+
+export const exportServiceAudit = operation({
+  id: 'exportServiceAudit',
+  method: 'get',
+  path: '/panel/v1/audit/export',
+  access: 'operator',
+  summary: 'Export the audit of the service',
+  description: `Streams the entries about no single account that the filters let through, as a file. ${BOUND}`,
+  query: exportQuery,
+  answers: [exported],
+});
+
 const knownName = z
   .object({
     id: described(z.string(), 'The value of the filter.', 'user:p7q2r9s4t1u6v3w8'),
@@ -127,7 +173,8 @@ export const listServiceAuditNames = operation({
 export const verifyAccountAudit = atPanel(verifyAudit, 'viewer');
 export const verifyOperatorAudit = atPanel(verifyServiceAudit, 'operator');
 
-export const listReviews = atPanel(listReviewQueue, 'viewer');
+/** Evidence may be a secret that a daemon found, and what stands beside it any daemon of the account may write. */
+export const listReviews = { ...atPanel(listReviewQueue, 'viewer'), uncompressed: true } as const;
 export const decideOnReview = atPanel(decideReview, 'owner');
 
 const bySeverity = z.object({

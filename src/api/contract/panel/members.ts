@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
+import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, described, instant, linkId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { keepKeys, keepKeysQuery, madeKeys } from '../operator/users.ts';
@@ -107,6 +108,7 @@ const invitation = z
     expiresAt: instant('When it ends to be valid.'),
     by: actor,
     byName: described(z.string(), 'The name that they have now; absent where there is none.', 'Ann Example').optional(),
+    note: described(z.string(), 'What its maker noted of it; empty without it.', 'For Bob of the night shift'),
   })
   .meta({ id: 'Invitation', description: 'An open invitation.' });
 export type Invitation = z.infer<typeof invitation>;
@@ -141,7 +143,19 @@ export const createInvitation = operation({
   description:
     `Makes a link that makes one person a member, within 72 hours. An account has at most ` +
     `${LIMITS.invitationsPerAccountMax} open ones. The answer alone has the link: send it to the person.`,
-  body: closedBody(z.object({ role }), { id: 'CreateInvitationRequest', description: 'The role to give.' }),
+  body: closedBody(
+    z.object({
+      role,
+      note: described(
+        nameText({ codePointsMax: LIMITS.invitationNoteCodePointsMax }).default(''),
+        describedName(
+          `A note for the list of invitations, at most ${LIMITS.invitationNoteCodePointsMax} characters; empty without it.`,
+        ),
+        'For Bob of the night shift',
+      ),
+    }),
+    { id: 'CreateInvitationRequest', description: 'The role to give.' },
+  ),
   errors: ['conflict'],
   answers: [{ status: 201, description: 'The link.', schema: madeLink }],
 });

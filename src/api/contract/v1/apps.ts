@@ -36,6 +36,7 @@ export const createApp = operation({
   id: 'createApp',
   method: 'post',
   path: '/v1/apps',
+  keyUse: 'enroll',
   summary: 'Create an app',
   description:
     'Creates an app with its first enrollment code. Send an `Idempotency-Key` where an answer may be lost: for 24 hours ' +
@@ -77,6 +78,7 @@ export const listApps = operation({
   id: 'listApps',
   method: 'get',
   path: '/v1/apps',
+  keyUse: 'read',
   summary: 'List the apps',
   description: `Lists all apps of the account, oldest first. An account has at most ${LIMITS.appsPerAccountMax}, so there are no pages.`,
   answers: [
@@ -94,6 +96,7 @@ export const readApp = operation({
   id: 'readApp',
   method: 'get',
   path: '/v1/apps/:appId',
+  keyUse: 'read',
   summary: 'Read an app',
   description: 'Reads one app. An app of another account is 404 like one that does not exist.',
   answers: [{ status: 200, description: 'The app.', schema: app }],
@@ -105,6 +108,7 @@ export const issueEnrollCode = operation({
   id: 'issueEnrollCode',
   method: 'post',
   path: '/v1/apps/:appId/enroll-code',
+  keyUse: 'enroll',
   summary: 'Issue an enrollment code',
   description:
     `Issues a further code, in every status of the app. An app has at most ${LIMITS.openCodesPerAppMax} open codes: ` +

@@ -60,6 +60,7 @@ export const readOtelConfig = operation({
   id: 'readOtelConfig',
   method: 'get',
   path: '/v1/otel-config',
+  keyUse: 'read',
   summary: 'Read the configuration',
   description: 'Reads the OpenTelemetry export configuration. The header of the collector is not shown.',
   requires: 'enterprise',

@@ -2,9 +2,8 @@ import type { LimitedAccounts } from '../../../domain/limited-accounts/service.t
 import type { RateLimitedAccount } from '../../../domain/limited-accounts/limited-accounts.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Usage, Usages } from '../../../domain/metering/usage.ts';
-import type { Rollout } from '../../../domain/rollouts/rollout.ts';
 import type { Delivery } from '../../../domain/rollouts/deliveries.ts';
-import type { Rollouts } from '../../../domain/rollouts/rollouts.ts';
+import type { CountedRollout, Rollouts } from '../../../domain/rollouts/rollouts.ts';
 import type { CountReviews, ReviewCounts } from '../../../domain/review-queue/review-counts.ts';
 import { RecentMap } from '../../../packed/recent-map.ts';
 import type { Clock } from '../../../time/clock.ts';
@@ -40,7 +39,7 @@ interface Deliveries {
 /** Memory does not hold these of an account: each is at most `LIMITS.watchedReadsEveryMs` old. */
 export interface WatchedReads extends Readonly<Record<Watched, (accountId: string) => Promise<object>>> {
   /** @throws Refusal `not_found`; StoreUnavailable */
-  rollout(accountId: string): Promise<Rollout>;
+  rollout(accountId: string): Promise<CountedRollout>;
   /** Reads the state of each daemon, together with the rollout. @throws Refusal `not_found`; StoreUnavailable */
   deliveries(accountId: string): Promise<Deliveries>;
   /** @throws Refusal `not_found`; StoreUnavailable */

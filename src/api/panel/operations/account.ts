@@ -1,5 +1,6 @@
-import { lastSeenAt, type AccountReader } from '../../../domain/fleet/reader.ts';
+import type { AccountReader } from '../../../domain/fleet/reader.ts';
 import { LIMITS } from '../../../domain/limits.ts';
+import { countApps } from '../../../domain/rollouts/app-counts.ts';
 import { staleAfterMs } from '../../../domain/rollouts/rollout.ts';
 import { isNearQuota, quotaBytesOf, type AccountStorage } from '../../../domain/quota/account-quota.ts';
 import { Refusal } from '../../../domain/refusal.ts';
@@ -58,16 +59,14 @@ async function expiringKeys(
     .map(({ at, ...key }) => ({ ...key, expiresAt: dateTime(at) }));
 }
 
-async function appsByStatus(account: AccountReader, { clock, pollIntervalSeconds }: PanelServices) {
-  const counts = { total: 0, pending: 0, active: 0, revoked: 0, silent: 0, most: LIMITS.appsPerAccountMax };
+async function appsByStatus(
+  account: AccountReader,
+  { clock, pollIntervalSeconds }: PanelServices,
+): Promise<operations.Overview['apps']> {
   const { record: seen } = await account.lastSeen();
-  const heardSince = clock.now() - staleAfterMs(pollIntervalSeconds);
-  for (const { record } of await account.apps()) {
-    counts.total += 1;
-    counts[record.status] += 1;
-    if (record.status === 'active' && (lastSeenAt(record, seen) ?? 0) < heardSince) counts.silent += 1;
-  }
-  return counts;
+  const apps = await account.apps();
+  const counts = countApps({ apps, seen, now: clock.now(), staleAfterMs: staleAfterMs(pollIntervalSeconds) });
+  return { ...counts, most: LIMITS.appsPerAccountMax };
 }
 
 /** The page shows its other numbers where the ledger cannot be read. */

@@ -38,10 +38,10 @@ export const listServiceAuditNames = handle(
 async function namesBody(
   accountId: string,
   present: readonly KnownName[],
-  { signedIn: { reader } }: PanelRequest<unknown>,
+  { signedIn: { reader }, chargeChange }: PanelRequest<unknown>,
   { newestAudit }: PanelServices,
 ): Promise<operations.AuditNames> {
-  const { actors, targets, complete } = await knownNames(newestAudit, { accountId, present, reader });
+  const { actors, targets, complete } = await knownNames(newestAudit, { accountId, present, reader, chargeChange });
   return { actors: actors.map(nameBody), targets: targets.map(nameBody), complete };
 }
 
@@ -68,6 +68,7 @@ interface Looked {
   /** The persons and keys of now, which come before all that the audit tells. */
   readonly present: readonly KnownName[];
   readonly reader: Pick<FleetReader, 'account'>;
+  readonly chargeChange: () => void;
 }
 
 /**
@@ -75,8 +76,9 @@ interface Looked {
  * may be gone. Apps that there are have a list of their own, and daemons are found by their apps.
  * @throws Refusal `not_found` where the account does not exist; StoreUnavailable; BadRecord
  */
-async function knownNames(newestAudit: NewestAudit, { accountId, present, reader }: Looked): Promise<KnownNames> {
-  const { items, next } = await newestAudit.list(accountId, { limit: LIMITS.auditNamesLookedAtMax });
+async function knownNames(newestAudit: NewestAudit, looked: Looked): Promise<KnownNames> {
+  const { accountId, present, reader, chargeChange } = looked;
+  const { items, next } = await newestAudit.list(accountId, { limit: LIMITS.auditNamesLookedAtMax }, chargeChange);
   const account = await reader.account(accountId);
   const [actors, targets] = [new Known(present), new Known(present)];
   for (const entry of items) {

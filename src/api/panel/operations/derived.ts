@@ -100,7 +100,7 @@ export const listDeliveries = handle(listDeliveriesOperation)(async ({ accountId
 });
 
 /** The rollout of an account: read once for all who watch it. */
-export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => ({
-  status: 200,
-  body: rolloutBody(await watched.rollout(accountId)),
-}));
+export const readAccountRollout = handle(readAccountRolloutOperation)(async ({ accountId }, { watched }) => {
+  const { states, ...rollout } = await watched.rollout(accountId);
+  return { status: 200, body: { ...rolloutBody(rollout), states } };
+});

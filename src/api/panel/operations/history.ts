@@ -20,10 +20,10 @@ export const listNewestServiceAudit = handle(operations.listNewestServiceAudit)(
 /** A page on a screen is no export: what leaves the service as a whole is told by the audit, a look is not. */
 async function newestOf(
   accountId: string,
-  { query }: Pick<PanelRequest<unknown, AuditQuestion>, 'query'>,
+  { query, chargeChange }: Pick<PanelRequest<unknown, AuditQuestion>, 'query' | 'chargeChange'>,
   { newestAudit }: PanelServices,
 ) {
-  const { items, next } = await newestAudit.list(accountId, query);
+  const { items, next } = await newestAudit.list(accountId, query, chargeChange);
   return {
     status: 200,
     body: { entries: items.map((entry) => entryBody(accountId, entry)), ...(next !== undefined && { next }) },

@@ -61,7 +61,7 @@ export const listInvitations = handle(operations.listInvitations)(async (
 export const createInvitation = handle(operations.createInvitation)(
   async ({ origin, accountId, body }, { links, panel }) => ({
     status: 201,
-    body: linkBody(await links.invite(origin, accountId, body.role), panel.url),
+    body: linkBody(await links.invite(origin, accountId, body), panel.url),
   }),
 );
 

@@ -25,11 +25,13 @@ import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
 import type { Known } from '../../contract/answers.ts';
+import type { PublicAddresses } from '../../contract/panel/addresses.ts';
 import type { Answers, Method, Operation, PanelRight } from '../../contract/operation.ts';
 import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
 import type { Call, Route, RouteOptions } from '../../serve/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
 import type { LiveHub } from '../live/live-hub.ts';
+import type { RemovedApps } from '../live/removed-apps.ts';
 import type { CookieNames } from './cookies.ts';
 import type { SealedCookies } from './sealed-cookie.ts';
 import type { WatchedReads } from '../live/shared-reads.ts';
@@ -61,7 +63,10 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly newestAudit: NewestAudit;
   readonly collectorTests: CollectorTests;
   readonly serviceState: ReadServiceState;
+  /** The addresses by which clients reach the other listeners. */
+  readonly publicUrls: () => PublicAddresses;
   readonly watched: WatchedReads;
+  readonly removedApps: RemovedApps;
   readonly live: LiveHub;
   readonly clock: Pick<Clock, 'now'>;
   readonly store: Pick<Store, 'get' | 'list'>;
@@ -123,8 +128,19 @@ export interface PanelCall extends OpenCall, OperatorCall {
   readonly signedIn: SignedIn;
   /** Whether a person has asked, and not a page that is left open. */
   readonly isUse: boolean;
+  /** The user and the right: an answer that another user or another right got is none that this one has (P16). */
+  readonly readAs: string;
   /** The user and the account in the path, for the operations on an account's own records. */
   readonly caller: Caller;
+  /** P9: charges the user a further change, for work that shows itself. @throws HttpRefusal `rate_limited` */
+  readonly chargeChange: () => void;
+  /**
+   * Judges the session, its user, the right and the second factor as for a new request. A session may be idle: a
+   * download that lasts is a use of it.
+   * @throws Refusal `invalid_session`, `forbidden`, `not_found`, `account_disabled`, `second_factor_required`;
+   *   StoreUnavailable
+   */
+  readonly judgeAgain: () => Promise<void>;
 }
 
 /** A request of the panel that needs no session, as a handler gets it. */

@@ -21,10 +21,20 @@ const KEY: readonly Column<Shown>[] = [
   { head: 'CREATED', field: 'createdAt', kind: 'time' },
   { head: 'EXPIRES', field: 'expiresAt', kind: 'time' },
 ];
+const SCOPE: readonly Column<Pick<ApiKey, 'access' | 'allowedCidrs'>>[] = [
+  { head: 'ACCESS', field: 'access' },
+  { head: 'FROM', name: 'allowedCidrs', of: ({ allowedCidrs }) => allowedCidrs.join(',') },
+];
 const TEXT = { head: 'API KEY', field: 'apiKey' } as const;
 const FORMER = { head: 'FORMER UNTIL', field: 'formerExpiresAt', kind: 'time' } as const;
 const ROTATED: readonly Column<Omit<RotatedApiKey, 'apiKey'>>[] = [...KEY, FORMER];
-const LISTED: readonly Column<ApiKey>[] = [...KEY, FORMER, { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' }];
+const LISTED: readonly Column<ApiKey>[] = [
+  ...KEY,
+  ...SCOPE,
+  FORMER,
+  { head: 'LAST USED', field: 'lastUsedAt', kind: 'time' },
+  { head: 'CALLS 7D', field: 'calls7d', kind: 'number' },
+];
 const idOf = ({ keyId }: Pick<ApiKey, 'keyId'>): string => keyId;
 
 interface OnceOptions {
@@ -33,7 +43,16 @@ interface OnceOptions {
   readonly idempotencyKey?: string;
 }
 
-export interface CreateApiKeyOptions extends OnceOptions {
+interface ScopeOptions {
+  readonly access?: ApiKey['access'];
+  readonly cidr?: readonly string[];
+}
+const scopeOf = ({ access, cidr }: ScopeOptions) => ({
+  ...(access && { access }),
+  ...(cidr && { allowedCidrs: cidr }),
+});
+
+export interface CreateApiKeyOptions extends OnceOptions, ScopeOptions {
   readonly account: string;
   readonly name?: string;
   readonly expires?: Moment;
@@ -56,6 +75,7 @@ export async function createApiKey(call: Invocation, options: CreateApiKeyOption
   const body = {
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+    ...scopeOf(options),
   };
   await shownOnce(call, options, {
     what: 'The API key',
@@ -162,22 +182,26 @@ export async function rotateApiKey(call: Invocation, keyId: string, options: Rot
   });
 }
 
-export interface UpdateApiKeyOptions extends OfAccount {
-  readonly expires: Moment;
+export interface UpdateApiKeyOptions extends OfAccount, ScopeOptions {
+  readonly expires?: Moment;
 }
 
 /** @throws CommandFault, ConfigError, MusterError */
 export async function updateApiKey(
   call: Invocation,
   keyId: string,
-  { account, expires }: UpdateApiKeyOptions,
+  { account, expires, ...scope }: UpdateApiKeyOptions,
 ): Promise<void> {
-  const expiresAt = new Date(futureInstant(call, expires)).toISOString();
+  const expiresAt = expires && new Date(futureInstant(call, expires)).toISOString();
+  const change = { ...(expiresAt !== undefined && { expiresAt }), ...scopeOf(scope) };
+  if (Object.keys(change).length === 0) {
+    throw new CommandFault('Say what is to change: --expires, --access or --cidr.', EXIT.usage);
+  }
   const operator = operatorOf(call);
   const { accountId } = await accountNamed(operator, account, requestOf(call));
   const missing = `There is no API key ${keyId} of the account ${accountId}`;
-  const item = await orMissing(missing, operator.changeApiKey(accountId, keyId, { expiresAt }, requestOf(call)));
-  call.say(`The key ${keyId} of the account ${accountId} ends at ${expiresAt}.`);
+  const item = await orMissing(missing, operator.changeApiKey(accountId, keyId, change, requestOf(call)));
+  call.say(`The key ${keyId} of the account ${accountId} is changed.`);
   await printOne(call, { columns: LISTED, id: idOf, item });
 }
 

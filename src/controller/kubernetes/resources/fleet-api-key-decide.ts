@@ -1,3 +1,4 @@
+import { isWithin, type KeyScope } from '../../../domain/key-validity/key-restriction.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
 import { isFalse, isTrue, type ConditionState } from '../runtime/conditions.ts';
@@ -22,6 +23,8 @@ export interface FleetApiKeyFacts {
   readonly account: AccountState;
   /** Whether each key of the binding is registered. */
   readonly registered: { readonly key: boolean; readonly previousKey: boolean };
+  /** The scope of each key of the binding that is registered. */
+  readonly scopes?: { readonly [Which in 'key' | 'previousKey']?: KeyScope | undefined };
   /** Whether the key has another secret or another end than the binding says: the Secret holds what ends. */
   readonly isChangedOutside?: boolean;
   /** Whether the account may have one more key. */
@@ -48,6 +51,8 @@ export type FleetApiKeyStep =
   /** Makes the restored Secret with the current key this resource's own. */
   | { readonly do: 'takeSecret' }
   | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
+  /** Gives a key what the spec lets it do. */
+  | { readonly do: 'scope'; readonly keyId: string }
   | { readonly do: 'note'; readonly after: BindingRecord | undefined }
   /** Sets the labels and annotations of the Secret. */
   | { readonly do: 'dress' }
@@ -110,11 +115,9 @@ const isExpired = (spec: FleetApiKeySpec, at: number): boolean => at >= (expiryO
  * Ends a former key that has had its time or was revoked. Once the keys of the spec have expired it ends every key:
  * also one that was made for a later instant.
  */
-function ending(
-  { spec }: FleetApiKeyResource,
-  { binding, registered }: FleetApiKeyFacts,
-  at: number,
-): KeyDecision | undefined {
+function ending(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at: number): KeyDecision | undefined {
+  const { spec } = resource;
+  const { binding, registered } = facts;
   if (!binding) return undefined;
   const { key, previousKey, ...rest } = binding.record;
   const isOver = isExpired(spec, at);
@@ -122,8 +125,32 @@ function ending(
   if (previousKey && (isOver || at >= previousKey.validUntil)) {
     return { step: { do: 'revoke', keyId: previousKey.keyId, after: { ...rest, ...(key && { key }) } } };
   }
+  const scoping = scopingOf(resource, facts);
+  if (scoping) return scoping;
   if (!isOver || !key || !registered.key || key.expiresAt === expiryOf(spec)) return undefined;
   return { step: { do: 'revoke', keyId: key.keyId, after: rest } };
+}
+
+/** What the spec lets the keys do. */
+export const scopeOfSpec = ({ access = 'full', allowedCidrs = [] }: FleetApiKeySpec): KeyScope => ({
+  access,
+  allowedCidrs,
+});
+
+/** A key that may do more than the spec says is narrowed at once; one that may do less is widened by a new spec. */
+function scopingOf(
+  { spec, generation }: FleetApiKeyResource,
+  { binding, scopes = {} }: FleetApiKeyFacts,
+): KeyDecision | undefined {
+  const { key, previousKey } = binding?.record ?? {};
+  const wanted = scopeOfSpec(spec);
+  const isFresh = binding?.record.generation !== generation;
+  const isRight = (scope: KeyScope): boolean => isWithin(scope, wanted) && (!isFresh || isWithin(wanted, scope));
+  if (key && scopes.key && !isRight(scopes.key)) return { step: { do: 'scope', keyId: key.keyId } };
+  if (previousKey && scopes.previousKey && !isRight(scopes.previousKey)) {
+    return { step: { do: 'scope', keyId: previousKey.keyId } };
+  }
+  return undefined;
 }
 
 /** Without room in the account no Secret is written: the one that is there holds the key that works. */
@@ -163,6 +190,10 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   }
   if (facts.isChangedOutside === true && !fresh) {
     const message = `The key was rotated, or its end was brought forward, outside of Kubernetes: what the Secret ${key.secretName} holds ends. Change the spec to have a new key issued.`;
+    return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
+  }
+  if (facts.scopes?.key && !isWithin(scopeOfSpec(spec), facts.scopes.key)) {
+    const message = `The key ${key.keyId} was narrowed outside of Kubernetes. Change the spec to have it as the spec says.`;
     return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
   }
   const inPlace =

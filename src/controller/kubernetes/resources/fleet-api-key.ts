@@ -2,7 +2,8 @@ import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
-import { hashOfKey } from '../../../domain/records/key-expiry.ts';
+import { hashOfKey } from '../../../domain/key-validity/key-expiry.ts';
+import { scopeOf } from '../../../domain/key-validity/key-restriction.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf, looksForSecret } from './account-ref.ts';
@@ -10,6 +11,7 @@ import {
   causeOfKeyStep,
   decideFleetApiKey,
   expiryOf,
+  scopeOfSpec,
   settledKey,
   type FleetApiKeyFacts,
   type FleetApiKeyResource,
@@ -53,14 +55,15 @@ function digestsOf(digests: Readonly<Record<string, string>>, name: string) {
 async function storedKeysOf(
   binding: Binding | undefined,
   context: ReconcileContext,
-): Promise<Pick<FleetApiKeyFacts, 'registered' | 'isChangedOutside'>> {
+): Promise<Pick<FleetApiKeyFacts, 'registered' | 'scopes' | 'isChangedOutside'>> {
   if (!binding) return { registered: { key: false, previousKey: false } };
   const { accountId, key, previousKey } = binding.record;
   const account = await (await context.fleet.current()).account(accountId);
   const stored = key && (await account?.apiKey(key.keyId))?.record;
-  const previous = previousKey && (await account?.apiKey(previousKey.keyId));
+  const previous = previousKey && (await account?.apiKey(previousKey.keyId))?.record;
   return {
     registered: { key: stored !== undefined, previousKey: previous !== undefined },
+    scopes: { key: stored && scopeOf(stored), previousKey: previous && scopeOf(previous) },
     isChangedOutside:
       stored !== undefined && (hashOfKey(stored) !== key?.hash || stored.expiring?.expiresAt !== key.expiresAt),
   };
@@ -80,6 +83,12 @@ async function act(
       return await register(resource, facts, step.overlapMs, context);
     case 'takeSecret':
       return await context.secrets.takeOver(resource.spec.secretRef.name);
+    case 'scope': {
+      if (!binding) return;
+      const precondition = context.bindings.precondition(resource.uid, binding, binding.record);
+      const change = { keyId: step.keyId, scope: scopeOfSpec(resource.spec) };
+      return await context.boundKeys.setScope(context.origin(), binding.record.accountId, change, precondition);
+    }
     case 'note':
       return await context.bindings.save(resource.uid, binding, step.after);
     case 'dress':
@@ -146,6 +155,7 @@ async function register(
       keyId,
       hash,
       name: displayNameOf({ spec, name }),
+      scope: scopeOfSpec(spec),
       expiresAt,
       ...(key && registered.key && { follows: { keyId: key.keyId, validUntil } }),
     },

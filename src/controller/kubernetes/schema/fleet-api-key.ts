@@ -1,4 +1,7 @@
 import * as z from 'zod';
+import { KEY_ACCESSES } from '../../../domain/key-validity/key-restriction.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import { cidrFault } from '../../../text/ip-addresses.ts';
 import {
   accountRef,
   CLOSING_COLUMNS,
@@ -41,6 +44,22 @@ const spec = z
       .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an instant')
       .optional()
       .describe('When the key, and each that follows it by rotation, stops working; absent: never.'),
+    access: z
+      .enum(KEY_ACCESSES)
+      .optional()
+      .describe('What the key may do: full, read, or enroll, which creates apps and issues codes; full if absent.'),
+    allowedCidrs: z
+      .array(
+        z
+          .string()
+          .max(49)
+          .regex(/^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/)
+          .refine((text) => cidrFault(text) === undefined, 'must be a range of addresses')
+          .describe('A range of addresses, as in 192.0.2.0/24.'),
+      )
+      .max(LIMITS.keyCidrsMax)
+      .optional()
+      .describe('The addresses from which the key may be used, in CIDR notation; absent: all.'),
     secretTemplate,
     rotation: rotation.optional(),
   })

@@ -76,8 +76,27 @@ test('update lets a key end earlier, and never later', async () => {
     run('api-keys', 'update', keyId, '-a', accountId, '--expires', expires, '-o', 'json');
   const { code, stdout, stderr } = await update('2100-01-02T03:04:05Z');
   expect([code, JSON.parse(stdout) as ApiKey]).toMatchObject([0, { keyId, expiresAt: '2100-01-02T03:04:05.000Z' }]);
-  expect(stderr).toBe(`The key ${keyId} of the account ${accountId} ends at 2100-01-02T03:04:05.000Z.\n`);
+  expect(stderr).toBe(`The key ${keyId} of the account ${accountId} is changed.\n`);
   const later = await update('2100-01-03');
   expect([later.code, later.stderr]).toEqual([1, expect.stringContaining('brought forward')]);
   expect((await update('2001-01-01')).code).toBe(2);
+});
+
+test('create and update give a key less access and fewer addresses, and never more', async () => {
+  const { accountId } = await tenant(muster);
+  const words = ['--access', 'enroll', '--cidr', '127.0.0.0/8', '::1', '-o', 'json'];
+  const created = await run('api-keys', 'create', '-a', accountId, ...words);
+  const key = JSON.parse(created.stdout) as RotatedApiKey;
+  expect([created.code, key]).toMatchObject([0, { access: 'enroll', allowedCidrs: ['127.0.0.0/8', '::1'] }]);
+  expect(await status(key.apiKey)).toBe(403);
+  const update = (...more: string[]) => run('api-keys', 'update', key.keyId, '-a', accountId, '-o', 'json', ...more);
+  const narrowed = await update('--cidr', '127.0.0.1');
+  expect([narrowed.code, JSON.parse(narrowed.stdout)]).toMatchObject([0, { allowedCidrs: ['127.0.0.1'] }]);
+  const wider = await update('--access', 'full');
+  expect([wider.code, wider.stderr]).toEqual([1, expect.stringContaining('never widened')]);
+  const nothing = await update();
+  expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('--expires, --access or --cidr')]);
+  expect((await update('--access', 'all')).code).toBe(2);
+  const listed = await run('api-keys', 'list', '-a', accountId, '-o', 'csv');
+  expect(listed.stdout).toContain(',"enroll","127.0.0.1",');
 });

@@ -122,6 +122,39 @@ test('a key that was rotated outside is not told to be right, and another one is
   expect(stepOf(decided(false, 2))).toMatchObject({ do: 'note' });
 });
 
+describe('the scope of a key', () => {
+  const full = { access: 'full', allowedCidrs: [] } as const;
+  const read = { access: 'read', allowedCidrs: [] } as const;
+  const inside = { access: 'read', allowedCidrs: ['10.0.0.0/8'] } as const;
+  const decided = (
+    spec: Partial<FleetApiKeyResource['spec']>,
+    scopes: NonNullable<FleetApiKeyFacts['scopes']>,
+    { generation = 1, given = {} }: { generation?: number; given?: Partial<FleetApiKeyFacts> } = {},
+  ) =>
+    decideFleetApiKey(anApiKey(spec, { generation }), factsWith({ scopes, ...given }, { previousKey }), {
+      at: NOW,
+      refused: [],
+    });
+  const scoping = (keyId: string) => ({ do: 'scope', keyId });
+
+  test('is narrowed at once, of both keys, whatever else is wrong', () => {
+    expect(stepOf(decided({ access: 'read' }, { key: full, previousKey: full }))).toEqual(scoping('k1'));
+    expect(stepOf(decided({ access: 'read' }, { key: read, previousKey: full }))).toEqual(scoping('k0'));
+    expect(stepOf(decided({ access: 'read', allowedCidrs: ['10.1.0.0/16'] }, { key: inside }))).toEqual(scoping('k1'));
+    for (const [, given] of TROUBLES) {
+      expect(stepOf(decided({ access: 'enroll' }, { key: full }, { given }))).toEqual(scoping('k1'));
+    }
+  });
+
+  test('is widened when the spec changes, and told to be changed outside otherwise', () => {
+    expect(stepOf(decided({}, { key: read, previousKey: read }, { generation: 2 }))).toEqual(scoping('k1'));
+    expect(stepOf(decided({}, { key: full, previousKey: read }, { generation: 2 }))).toEqual(scoping('k0'));
+    expect(stepOf(decided({}, { key: full, previousKey: full }, { generation: 2 }))).toMatchObject({ do: 'note' });
+    expect(reasonOf(decided({}, { key: read }))).toMatchObject({ status: 'False', reason: 'ChangedOutside' });
+    expect(reasonOf(decided({ access: 'read' }, { key: read }))).toMatchObject({ status: 'True', reason: 'Issued' });
+  });
+});
+
 describe('beside a former key', () => {
   const waiting = (spec: Partial<FleetApiKeyResource['spec']>, generation: number, given: Partial<FleetApiKeyFacts>) =>
     reasonOf(

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { APP_CHANGES } from '../../../domain/apps/batch-items.ts';
-import { LIMITS } from '../../../domain/limits.ts';
-import { text } from '../../http/fields.ts';
-import { appId, codeExpiry, described, enrollCode, named } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { APP_CHANGES } from '../../../../domain/apps/batch-items.ts';
+import { LIMITS } from '../../../../domain/limits.ts';
+import { text } from '../../../http/fields.ts';
+import { appId, codeExpiry, described, enrollCode, named } from '../../fields.ts';
+import { operation } from '../../operation.ts';
 
 /* P15: one change of many apps. */
 

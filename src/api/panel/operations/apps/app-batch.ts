@@ -1,9 +1,9 @@
-import type { AppOutcome } from '../../../domain/apps/batch-items.ts';
-import { dateTime } from '../../../time/date-time.ts';
-import * as operations from '../../contract/panel/app-batch.ts';
-import { ERRORS } from '../../http/errors.ts';
-import { REPLAYED } from '../../http/request-headers.ts';
-import { handle } from '../request/route.ts';
+import type { AppOutcome } from '../../../../domain/apps/batch-items.ts';
+import { dateTime } from '../../../../time/date-time.ts';
+import * as operations from '../../../contract/panel/apps/app-batch.ts';
+import { ERRORS } from '../../../http/errors.ts';
+import { REPLAYED } from '../../../http/request-headers.ts';
+import { handle } from '../../request/route.ts';
 
 /** POST /panel/v1/accounts/{accountId}/apps/batch. */
 export const changeApps = handle(operations.changeApps, { charged: 'batch' })(async (

@@ -1,18 +1,57 @@
-import type { ApiKeyRecord } from './account-records.ts';
+import type { ApiKeyRecord } from '../records/account-records.ts';
 
 /*
  * A key that expires has its hash in another field than one that does not: a program that does not know of the expiry
  * finds no hash, and refuses it from the beginning. The secret before the last rotation has a field of its own for the
- * same reason (docs/adr/0033-api-keys-that-expire.md).
+ * same reason, and every hash of a key that may do less is marked (docs/adr/0033-api-keys-that-expire.md).
  */
 
+/** Base64url has no colon: to a program that does not know of restrictions a marked hash is that of no secret. */
+const MARK = 'restricted:';
+type Restriction = ApiKeyRecord['restriction'];
+
+const marked = (hash: string, restriction: Restriction): string => (restriction ? `${MARK}${hash}` : hash);
+
+/** The hash as it was before it was marked. One of a restricted key that is not marked is that of no secret. */
+function plain(hash: string, restriction: Restriction): string {
+  if (!restriction) return hash;
+  return hash.startsWith(MARK) ? hash.slice(MARK.length) : '';
+}
+
 /** The fields of a record by which a key is found to be right, and until when; `expiresAt` in ms since 1970. */
-export function keyFields(hash: string, expiresAt: number | undefined): Pick<ApiKeyRecord, 'hash' | 'expiring'> {
-  return expiresAt === undefined ? { hash } : { hash: '', expiring: { hash, expiresAt } };
+export function keyFields(
+  hash: string,
+  expiresAt: number | undefined,
+  restriction?: Restriction,
+): Pick<ApiKeyRecord, 'hash' | 'expiring' | 'restriction'> {
+  const held = marked(hash, restriction);
+  const limits = restriction && { restriction };
+  return expiresAt === undefined
+    ? { hash: held, ...limits }
+    : { hash: '', expiring: { hash: held, expiresAt }, ...limits };
 }
 
 /** SHA-256 of the whole key, base64url. */
-export const hashOfKey = ({ hash, expiring }: ApiKeyRecord): string => expiring?.hash ?? hash;
+export const hashOfKey = ({ hash, expiring, restriction }: ApiKeyRecord): string =>
+  plain(expiring?.hash ?? hash, restriction);
+
+const formerHashOf = ({ former, restriction }: ApiKeyRecord): string | undefined =>
+  former && plain(former.hash, restriction);
+
+/** The record with another restriction, or without one, and its secrets as they were. */
+export function restrictedTo(record: ApiKeyRecord, restriction: Restriction): ApiKeyRecord {
+  const { restriction: replaced, hash, expiring, former, ...rest } = record;
+  const again = <T extends { readonly hash: string }>(held: T): T => ({
+    ...held,
+    hash: marked(plain(held.hash, replaced), restriction),
+  });
+  return {
+    ...rest,
+    ...(expiring ? { hash: '', expiring: again(expiring) } : again({ hash })),
+    ...(former && { former: again(former) }),
+    ...(restriction && { restriction }),
+  };
+}
 
 /** A11: a key is valid while now < expiresAt. */
 export const isExpiredKey = ({ expiring }: ApiKeyRecord, now: number): boolean =>
@@ -28,12 +67,15 @@ export function workingFormer(record: ApiKeyRecord, now: number): ApiKeyRecord['
 export function matchedSecret(record: ApiKeyRecord, matches: (hash: string) => boolean): string | undefined {
   const present = hashOfKey(record);
   if (matches(present)) return present;
-  return record.former && matches(record.former.hash) ? record.former.hash : undefined;
+  const former = formerHashOf(record);
+  return former !== undefined && matches(former) ? former : undefined;
 }
 
 /** Whether a secret of a key, by its hash, has had its time. */
 export const isExpiredSecret = (record: ApiKeyRecord, hash: string, now: number): boolean =>
-  hash === hashOfKey(record) ? isExpiredKey(record, now) : workingFormer(record, now)?.hash !== hash;
+  hash === hashOfKey(record)
+    ? isExpiredKey(record, now)
+    : workingFormer(record, now) === undefined || formerHashOf(record) !== hash;
 
 /** The secrets by which a key works, with their makers. */
 const workingOf = (record: ApiKeyRecord, now: number): readonly Pick<ApiKeyRecord, 'createdBy'>[] =>
@@ -50,7 +92,8 @@ export const isOfNobodyKnown = (record: ApiKeyRecord, now: number): boolean =>
 /** The record with an expiry that is no later than this; one that it has stays where that is earlier. */
 export function endingBy(record: ApiKeyRecord, expiresAt: number): ApiKeyRecord {
   const earlier = Math.min(record.expiring?.expiresAt ?? Infinity, expiresAt);
-  return { ...record, hash: '', expiring: { ...record.expiring, hash: hashOfKey(record), expiresAt: earlier } };
+  const held = marked(hashOfKey(record), record.restriction);
+  return { ...record, hash: '', expiring: { ...record.expiring, hash: held, expiresAt: earlier } };
 }
 
 /**
@@ -62,13 +105,13 @@ export function withSecret(
   record: ApiKeyRecord,
   { hash, createdBy, formerUntil }: { hash: string; createdBy: string; formerUntil: number | undefined },
 ): ApiKeyRecord {
-  const { former: _ended, createdBy: maker, expiring, ...rest } = record;
+  const { former: _ended, createdBy: maker, expiring, restriction, ...rest } = record;
   const former = formerUntil !== undefined && {
     former: {
-      hash: hashOfKey(record),
+      hash: marked(hashOfKey(record), restriction),
       expiresAt: Math.min(formerUntil, expiring?.expiresAt ?? Infinity),
       ...(maker !== undefined && { createdBy: maker }),
     },
   };
-  return { ...rest, ...keyFields(hash, expiring?.expiresAt), createdBy, ...former };
+  return { ...rest, ...keyFields(hash, expiring?.expiresAt, restriction), createdBy, ...former };
 }

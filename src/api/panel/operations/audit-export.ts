@@ -1,0 +1,130 @@
+import type { AuditQuestion, NewestAudit } from '../../../domain/audit/newest.ts';
+import { LIMITS } from '../../../domain/limits.ts';
+import { OPERATOR_AUDIT, type AuditRecord } from '../../../domain/records/audit-records.ts';
+import { PAGE_ENTRIES_MAX } from '../../../store/port.ts';
+import { csvRow } from '../../../text/csv.ts';
+import { dateTime } from '../../../time/date-time.ts';
+import * as operations from '../../contract/panel/history.ts';
+import { HttpRefusal } from '../../http/errors.ts';
+import { entryBody } from '../../operator/audit.ts';
+import { MUCH_WORK } from '../request/much-work.ts';
+import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
+
+/** GET /panel/v1/accounts/{accountId}/audit/export. */
+export const exportAudit = handle(
+  operations.exportAudit,
+  MUCH_WORK,
+)((request, services) => exportOf(request.accountId, request, services));
+
+/** GET /panel/v1/audit/export. */
+export const exportServiceAudit = handle(
+  operations.exportServiceAudit,
+  MUCH_WORK,
+)((request, services) => exportOf(OPERATOR_AUDIT, request, services));
+
+type Asked = Omit<AuditQuestion, 'limit' | 'before'> & { readonly format?: 'csv' | 'jsonl' | undefined };
+
+/** Streams what the filters let through, page by page; the first page is read before the headers are sent. */
+function exportOf(
+  accountId: string,
+  { query, chargeChange, exporting }: PanelRequest<unknown, Asked>,
+  { newestAudit, clock }: PanelServices,
+) {
+  const { format = 'csv', ...filters } = query;
+  const { type, ...lines } = FORMATS[format](accountId);
+  const pages = pagesOf(newestAudit, accountId, filters, chargeChange);
+  const begin = async () => {
+    const first = await pages.next();
+    await exporting('audit', { accountId }, { after: undefined, next: undefined });
+    return {
+      pieces: () => pieces(lines, first, pages),
+      [Symbol.asyncDispose]: async () => void (await pages.return(undefined)),
+    };
+  };
+  const file = `audit-${dateTime(clock.now()).slice(0, 10)}.${format}`;
+  const headers = ['Content-Type', type, 'Content-Disposition', `attachment; filename="${file}"`];
+  return { status: 200, headers, stream: begin } as const;
+}
+
+/** The entries of a page, or the reason why there is none after it although older entries may follow. */
+type Page = { readonly entries: readonly AuditRecord[] } | { readonly cut: string };
+
+/**
+ * Reads an audit to its end, newest first, and no further than `LIMITS.auditExportEntriesMax` entries. Each page after
+ * the first counts as a change of the user (P9), and so does much work within one.
+ */
+async function* pagesOf(
+  newestAudit: NewestAudit,
+  accountId: string,
+  filters: Omit<AuditQuestion, 'limit' | 'before'>,
+  charge: () => void,
+): AsyncGenerator<Page, void> {
+  let left: number = LIMITS.auditExportEntriesMax;
+  let before: string | undefined;
+  do {
+    try {
+      if (before !== undefined) charge();
+      const question = { ...filters, limit: Math.min(left, PAGE_ENTRIES_MAX), before };
+      const { items, next } = await newestAudit.list(accountId, question, charge);
+      left -= items.length;
+      before = next;
+      yield { entries: items };
+    } catch (error) {
+      // What the first page says is an answer of its own.
+      if (before === undefined || !(error instanceof HttpRefusal)) throw error;
+      yield { cut: 'Too many requests in the last minute. Choose a shorter time.' };
+      return;
+    }
+  } while (before !== undefined && left > 0);
+  if (before !== undefined) yield { cut: `More than ${LIMITS.auditExportEntriesMax} entries. Choose a shorter time.` };
+}
+
+interface Lines {
+  readonly head: string;
+  readonly entry: (entry: AuditRecord) => string;
+  /** The last line of an export that is not whole. */
+  readonly cut: (why: string) => string;
+}
+
+async function* pieces(
+  { head, entry, cut }: Lines,
+  first: IteratorResult<Page, void>,
+  pages: AsyncGenerator<Page, void>,
+): AsyncGenerator<string, void> {
+  yield head;
+  for (let page = first; page.done !== true; page = await pages.next()) {
+    const { value } = page;
+    // A page that has none of the entries is a piece as well: the reader is judged before the next one.
+    yield 'cut' in value ? cut(value.cut) : value.entries.map(entry).join('');
+  }
+}
+
+const COLUMNS = ['at', 'action', 'actor', 'actorName', 'target', 'targetName', 'requestId', 'detail'];
+
+/** Names are media types in full. */
+const FORMATS: Readonly<Record<'csv' | 'jsonl', (accountId: string) => Lines & { readonly type: string }>> = {
+  csv: (accountId) => ({
+    type: 'text/csv; charset=utf-8; header=present',
+    head: `${csvRow(COLUMNS)}\r\n`,
+    entry(record) {
+      const {
+        at,
+        action,
+        actor,
+        actorName = '',
+        target = '',
+        targetName = '',
+        requestId,
+        detail,
+      } = entryBody(accountId, record);
+      return `${csvRow([at, action, actor, actorName, target, targetName, requestId, JSON.stringify(detail)])}\r\n`;
+    },
+    cut: (why) => `${csvRow(['', 'cut', '', '', '', '', '', why])}\r\n`,
+  }),
+  jsonl: (accountId) => ({
+    type: 'application/x-ndjson',
+    head: '',
+    entry: (record) => `${JSON.stringify(entryBody(accountId, record))}\n`,
+    cut: (why) => `${JSON.stringify({ cut: true, why })}\n`,
+  }),
+};

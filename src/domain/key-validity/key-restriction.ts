@@ -1,0 +1,85 @@
+import { addressOf, isIn, rangesOf, type AddressRange } from '../../text/ip-addresses.ts';
+import { Refusal } from '../refusal.ts';
+import type { ApiKeyRecord } from '../records/account-records.ts';
+
+/* H23: the access of an API key, and the addresses from which it may be used. */
+
+/** `full` is the key of the whole account, `read` reads, `enroll` creates apps and issues codes for those. */
+export const KEY_ACCESSES = ['full', 'read', 'enroll'] as const;
+export type KeyAccess = (typeof KEY_ACCESSES)[number];
+
+/** The use that an operation makes of a key; for `full` no key of less access will do. */
+export type KeyUse = KeyAccess;
+
+/** What a key may do, and from where; from everywhere without ranges. */
+export interface KeyScope {
+  readonly access: KeyAccess;
+  /** Ranges of addresses in CIDR notation. */
+  readonly allowedCidrs: readonly string[];
+}
+
+/** What is asked of a key: the use, and the address of the client. */
+export interface KeyAsked {
+  readonly use: KeyUse;
+  readonly client: string;
+}
+
+type Restriction = NonNullable<ApiKeyRecord['restriction']>;
+
+/** The restriction that makes the scope; undefined for a key that may do everything from everywhere. */
+export const restrictionOf = ({ access, allowedCidrs }: KeyScope): Restriction | undefined =>
+  access === 'full' && allowedCidrs.length === 0 ? undefined : { access, allowedCidrs: [...allowedCidrs] };
+
+export const scopeOf = ({ restriction }: ApiKeyRecord): KeyScope => ({
+  access: restriction?.access ?? 'full',
+  allowedCidrs: restriction?.allowedCidrs ?? [],
+});
+
+const parsedRanges = new WeakMap<Restriction, readonly AddressRange[]>();
+
+function rangesOfKey(restriction: Restriction): readonly AddressRange[] {
+  const known = parsedRanges.get(restriction) ?? rangesOf(...restriction.allowedCidrs);
+  parsedRanges.set(restriction, known);
+  return known;
+}
+
+/** Whether the key may be used from the address. A text that is no address is in no range. */
+export function isUsableFrom({ restriction }: ApiKeyRecord, client: string): boolean {
+  if (!restriction || restriction.allowedCidrs.length === 0) return true;
+  const address = addressOf(client);
+  return address !== undefined && isIn(address, rangesOfKey(restriction));
+}
+
+/** @throws Refusal `forbidden` where the key is not for the use, or not for the address of the client */
+export function refuseBeyond(record: ApiKeyRecord, { use, client }: KeyAsked): void {
+  if (!isUsableFrom(record, client)) throw new Refusal('forbidden', 'This API key may not be used from this address.');
+  const { access } = scopeOf(record);
+  if (access !== 'full' && access !== use) throw new Refusal('forbidden', SAYS[access]);
+}
+
+const SAYS = {
+  read: 'This API key may only read.',
+  enroll: 'This API key may only create apps, and issue codes for apps that it created and that are pending.',
+} as const;
+
+/** Whether a key of the first scope may do nothing that one of the second may not. */
+export function isWithin(inner: KeyScope, outer: KeyScope): boolean {
+  return (
+    (outer.access === 'full' || outer.access === inner.access) && areWithin(inner.allowedCidrs, outer.allowedCidrs)
+  );
+}
+
+/** No ranges are all addresses. */
+function areWithin(inner: readonly string[], outer: readonly string[]): boolean {
+  if (outer.length === 0) return true;
+  const ranges = rangesOf(...outer);
+  const isInOne = ([first, bits]: AddressRange): boolean =>
+    ranges.some((range) => range[1] <= bits && isIn(first, [range]));
+  return inner.length > 0 && rangesOf(...inner).every(isInOne);
+}
+
+/** The detail of an audit entry that tells of a scope; nothing for a key that may do everything from everywhere. */
+export const scopeDetail = ({ access, allowedCidrs }: KeyScope): Readonly<Record<string, string>> => ({
+  ...(access !== 'full' && { access }),
+  ...(allowedCidrs.length > 0 && { allowedCidrs: allowedCidrs.join(' ') }),
+});

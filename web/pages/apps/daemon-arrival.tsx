@@ -1,0 +1,155 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { account, type Configuration, type PanelAppDetail } from '../../api/panel.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import { Link } from '../../shell/link.tsx';
+import { pathOfAccount } from '../../shell/router.ts';
+import { daemons } from '../../text/daemons.ts';
+import { Icon, type IconName } from '../../ui/icons.tsx';
+import type { Enrollment } from './enrollment-lines.tsx';
+
+const texts = daemons.arrival;
+
+/** How far a daemon has come. */
+type Stage = 'waiting' | 'enrolled' | 'applied' | 'failed' | 'private' | 'off' | 'not-entitled';
+
+/** @param before when the app had enrolled last as the code was issued; null where it never had */
+function stageOf(
+  app: PanelAppDetail | undefined,
+  configuration: Configuration | undefined,
+  before: string | null,
+): Stage {
+  if (!app || app.enrolledAt === null || app.enrolledAt === before) return 'waiting';
+  if (app.connection === 'private') return 'private';
+  if (configuration && configuration.entitlement !== 'enterprise') return 'not-entitled';
+  if (configuration?.enabled === false) return 'off';
+  const { acknowledged } = app;
+  // What the daemon before has said is not what this one says.
+  const isOfThis = acknowledged?.current === true && (before === null || acknowledged.at >= app.enrolledAt);
+  return isOfThis ? acknowledged.status : 'enrolled';
+}
+
+/** The milliseconds after which it is said what to check; a daemon of OpAMP polls once a minute. */
+const LATE_MS: Partial<Record<Stage, number>> = { waiting: 30_000, enrolled: 90_000 };
+
+interface ArrivalProps {
+  readonly accountId: string;
+  readonly appId: string;
+  /** When the app had enrolled last as the code was issued; null where it never had. */
+  readonly before: string | null;
+  readonly of: Enrollment;
+  /** Called once the code is used. */
+  readonly onEnrolled: () => void;
+  /** What stands below it, and stays in sight with it. */
+  readonly children: ComponentChildren;
+}
+
+/** What the daemon does, as it happens: it is waited for, enrolls, and applies the configuration. */
+export function DaemonArrival({ accountId, appId, before, of, onEnrolled, children }: ArrivalProps) {
+  const app = useResource(`arrival ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
+    of: accountId,
+    topics: ['apps', 'seen', 'config', 'rollout'],
+  });
+  const stage = stageOf(app.data, of.configuration.data, before);
+  const isEnrolled = stage !== 'waiting';
+  const isLate = useLate(stage);
+  useEffect(() => {
+    if (isEnrolled) onEnrolled();
+  }, [isEnrolled]);
+  const { platform = '', agentVersion = '', acknowledged } = app.data ?? {};
+  const what = [platform, agentVersion].filter((part) => part !== '').join(', ');
+  return (
+    <>
+      {isLate && <Checks stage={stage} device={of.addresses.data?.device.url ?? ''} />}
+      <div class="outcome">
+        <h3>{texts.title}</h3>
+        <div role="status">
+          <ol class="milestones">
+            <Milestone state="done">{texts.created}</Milestone>
+            {isEnrolled ? (
+              <Milestone state="done">{what === '' ? texts.enrolled : texts.enrolledAs(what)}</Milestone>
+            ) : (
+              <Milestone state="now">{isLate ? texts.waitingLong : texts.waiting}</Milestone>
+            )}
+            <Milestone state={STATES[stage]}>{lastOf(stage, acknowledged, isLate)}</Milestone>
+          </ol>
+        </div>
+        {stage === 'off' && <Link to={pathOfAccount(accountId, 'configuration')}>{texts.set}</Link>}
+        {children}
+      </div>
+    </>
+  );
+}
+
+type MilestoneState = 'done' | 'now' | 'next' | 'bad';
+const ICONS = { done: 'check', now: 'clock', next: 'later', bad: 'cross' } as const satisfies Record<
+  MilestoneState,
+  IconName
+>;
+const STATES = {
+  waiting: 'next',
+  enrolled: 'now',
+  applied: 'done',
+  failed: 'bad',
+  private: 'done',
+  off: 'done',
+  'not-entitled': 'done',
+} as const satisfies Record<Stage, MilestoneState>;
+
+const Milestone = ({ state, children }: { state: MilestoneState; children: string }) => (
+  <li class={state}>
+    <Icon name={ICONS[state]} />
+    {state === 'next' && <span class="heard">{texts.toCome} </span>}
+    <bdi class="words">{children}</bdi>
+  </li>
+);
+
+function lastOf(stage: Stage, acknowledged: PanelAppDetail['acknowledged'] | undefined, isLate: boolean): string {
+  switch (stage) {
+    case 'waiting':
+      return texts.later;
+    case 'enrolled':
+      return isLate ? texts.applyingLong : texts.applying;
+    case 'applied':
+      return texts.applied(acknowledged?.revision ?? 0);
+    case 'failed':
+      return texts.failed(acknowledged?.error ?? '');
+    case 'private':
+      return texts.private;
+    case 'off':
+      return texts.off;
+    case 'not-entitled':
+      return texts.notEntitled;
+  }
+}
+
+/** Whether a stage lasts longer than it should. */
+function useLate(stage: Stage): boolean {
+  const [late, setLate] = useState<Stage>();
+  useEffect(() => {
+    const ms = LATE_MS[stage];
+    if (ms === undefined) return undefined;
+    const timer = setTimeout(() => setLate(stage), ms);
+    return () => clearTimeout(timer);
+  }, [stage]);
+  return late === stage;
+}
+
+function Checks({ stage, device }: { stage: Stage; device: string }) {
+  const isWaiting = stage === 'waiting';
+  return (
+    <div class="note warn" role="status">
+      <Icon name="warn" />
+      <div class="grow">
+        <p>{isWaiting ? texts.late : texts.slow}</p>
+        <ul>
+          {(isWaiting ? texts.lateChecks(device) : texts.slowChecks).map((check) => (
+            <li key={check} class="words">
+              {check}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}

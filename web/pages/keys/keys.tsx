@@ -1,0 +1,100 @@
+import { useState } from 'preact/hooks';
+import { useNew } from '../../address/use-new.ts';
+import { account, type ListedApiKey } from '../../api/panel.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import type { PageProps } from '../../shell/page-props.ts';
+import { useIsOwner, useSession } from '../../shell/session.tsx';
+import { keys as texts } from '../../text/keys.ts';
+import { Button } from '../../ui/controls.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Card, Name, Page, Time } from '../../ui/page.tsx';
+import { Empty, Shown } from '../../ui/state.tsx';
+import { CreateKey } from './create-key.tsx';
+import { ExpireKey } from './expire-key.tsx';
+import { KeyTable, type KeyChange } from './key-table.tsx';
+import { RotateKey } from './rotate-key.tsx';
+
+/** The API keys of the account: created, shown once, rotated, brought to an end. */
+export function KeysPage({ accountId }: PageProps) {
+  const keys = useResource(`keys ${accountId}`, (signal) => account(accountId).keys({ signal }), {
+    of: accountId,
+    topics: ['keys'],
+  });
+  const isOwner = useIsOwner(accountId);
+  const [isCreating, setCreating] = useNew('key');
+  const [changing, setChanging] = useState<{ readonly change: KeyChange; readonly apiKey: ListedApiKey }>();
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      {texts.create}
+    </Button>
+  );
+  return (
+    <Page title={texts.title} lead={texts.lead} actions={isOwner ? create : undefined}>
+      <Shown of={keys}>
+        {({ apiKeys }) => (
+          <Card flush>
+            {apiKeys.length === 0 ? (
+              <Empty title={texts.empty}>
+                <p class="quiet">{texts.emptyLead}</p>
+                {isOwner && create}
+              </Empty>
+            ) : (
+              <div class="short-names">
+                <KeyTable
+                  accountId={accountId}
+                  keys={apiKeys}
+                  onChange={isOwner ? (change, apiKey) => setChanging({ change, apiKey }) : undefined}
+                />
+              </div>
+            )}
+          </Card>
+        )}
+      </Shown>
+      {isCreating && isOwner && (
+        <CreateKey accountId={accountId} onClose={() => setCreating(false)} onCreated={keys.reload} />
+      )}
+      {changing && isOwner && (
+        <ChangeDialog
+          accountId={accountId}
+          {...changing}
+          onClose={() => setChanging(undefined)}
+          onChanged={keys.reload}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface ChangeDialogProps {
+  readonly accountId: string;
+  readonly change: KeyChange;
+  readonly apiKey: ListedApiKey;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+function ChangeDialog({ accountId, change, apiKey, onClose, onChanged }: ChangeDialogProps) {
+  const { say } = useSession();
+  if (change === 'rotate') return <RotateKey {...{ accountId, apiKey, onClose, onChanged }} />;
+  if (change === 'expire') return <ExpireKey {...{ accountId, apiKey, onClose, onChanged }} />;
+  return (
+    <Confirm
+      title={texts.revokeTitle}
+      action={texts.revoke}
+      work={async () => {
+        await account(accountId).revokeKey(apiKey.keyId);
+        say(texts.revoked);
+        onChanged();
+      }}
+      onClose={onClose}
+    >
+      <p>
+        <Name otherwise={apiKey.keyId}>{apiKey.name}</Name>
+      </p>
+      <p>{texts.revokeSays}</p>
+      <p>
+        {texts.usedLast} <Time at={apiKey.lastUsedAt} />
+      </p>
+    </Confirm>
+  );
+}

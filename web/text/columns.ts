@@ -1,0 +1,6 @@
+/* Texts of every table. */
+
+export const columnsMenu = {
+  columns: 'Columns',
+  reset: 'Reset',
+};
