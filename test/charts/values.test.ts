@@ -128,7 +128,7 @@ describeWithHelm('the product', () => {
     for (const pod of pods) {
       const env = environmentOf(pod);
       const own = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('MUSTER_CLIENT_')));
-      const { variables } = serviceHere(env);
+      const { variables } = serviceHere({ MUSTER_DATA_DIR: '/not/in/the/pod', ...env });
       const roles = env['MUSTER_ROLES']?.split(',') ?? [];
       const { MUSTER_CLIENT_URL, MUSTER_CLIENT_DEVICE_URL, ...others } = variables;
       expect(own).toEqual({

@@ -5,10 +5,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
-import { musterCommand, musterHere, type Ended } from '../../support/service/muster-command.ts';
+import { EMPTY_FOLDER, musterCommand, musterHere, type Ended } from '../../support/service/muster-command.ts';
 import { Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 
 let root: string;
@@ -50,7 +49,7 @@ describe('muster context', () => {
         current: false,
         url: 'http://127.0.0.1:8080',
         opsUrl: 'http://127.0.0.1:8082',
-        operatorTokenFile: join(process.cwd(), 't'),
+        operatorTokenFile: join(EMPTY_FOLDER, 't'),
       },
     ]);
     expect((await run('context list')).stdout).toMatch(

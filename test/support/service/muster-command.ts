@@ -1,4 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
@@ -8,6 +10,11 @@ import { failed } from '../../../src/cli/terminal/exit.ts';
 import { killAtExit } from '../run/guard.ts';
 import { COMPILED } from './compiled.ts';
 import { OPERATOR_TOKEN, type Muster } from './muster.ts';
+
+/** The folder in which `musterHere` runs: no service was started there. */
+export const EMPTY_FOLDER = join(tmpdir(), 'muster-not-started');
+
+const REPOSITORY = join(import.meta.dirname, '../../..');
 
 export const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts');
 
@@ -55,11 +62,16 @@ export const musterCommand = (args: readonly string[], env?: Readonly<Record<str
 /**
  * `muster …` in this process, one at a time: the same program with the same words and exit codes, at a fortieth of the
  * processor time. What is about the process itself (signals, pipes, who holds a store) takes `musterCommand`.
+ *
+ * It runs in a folder without a service: that of the repository keeps the secrets of an earlier `npm start`.
  */
 export async function musterHere(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const before = process.exitCode;
   using stdout = caught(process.stdout);
   using stderr = caught(process.stderr);
+  const here = process.cwd();
+  mkdirSync(EMPTY_FOLDER, { recursive: true });
+  using _cwd = vi.spyOn(process, 'cwd').mockReturnValue(here === REPOSITORY ? EMPTY_FOLDER : here);
   try {
     process.exitCode = 0;
     await runMuster(env, args).catch((error: unknown) => failed(error));
