@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { userMenu as texts } from '../text/navigation.ts';
 import { Button } from '../ui/controls.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -15,7 +15,8 @@ export function UserMenu({ route }: { route: Route }) {
   const [isOpen, setOpen] = useState(false);
   const foot = useRef<HTMLElement>(null);
   useEffect(() => setOpen(false), [route]);
-  useEffect(() => {
+  // A layout effect, for a press may come before the browser has painted the menu.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const away = ({ target }: Event): void => {
       if (target instanceof Node && !foot.current?.contains(target)) setOpen(false);

@@ -49,8 +49,9 @@ export function Pager({ places, next }: { places: Places; next: string | undefin
   useLayoutEffect(() => {
     const isTurned = isTurning.current;
     isTurning.current = false;
-    // The button that was pressed went with the page of before.
-    if (isTurned && document.activeElement === document.body) bar.current?.focus();
+    // The button that was pressed went with the page of before, and left the focus to the heading.
+    const { activeElement: at, body } = document;
+    if (isTurned && (at === body || at?.matches('h1') === true)) bar.current?.focus();
   }, [isTurning]);
   if (place === undefined && next === undefined) return null;
   return (

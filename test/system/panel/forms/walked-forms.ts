@@ -44,6 +44,25 @@ const apps: readonly WalkedForm[] = [
     says: /./,
   },
   {
+    name: 'the code of a daemon',
+    file: 'web/pages/apps/add-daemon.tsx',
+    path: `${ACCOUNT}/apps?new=daemon`,
+    shows: /edge-001/,
+    before: (page) => page.getByRole('dialog').getByLabel('Name').fill('new'),
+    opens: ['Get the code'],
+    focus: /^Copy\s*: Command$/,
+    after: leaveSecret,
+  },
+  {
+    name: 'codes for the chosen apps',
+    file: 'web/pages/apps/issue-codes.tsx',
+    path: `${ACCOUNT}/apps`,
+    shows: /edge-001/,
+    before: (page) => press(page.getByLabel('Choose all that are shown')),
+    opens: ['Issue codes'],
+    focus: /^Cancel$/,
+  },
+  {
     name: 'many apps revoked',
     file: 'web/pages/apps/change-many.tsx',
     covers: 2,
@@ -156,7 +175,7 @@ const keys: readonly WalkedForm[] = [
     shows: /Last used/,
     opens: [/^Create$/],
     // The first button copies the secret, and loses nothing.
-    focus: /^Copy: API key$/,
+    focus: /^Copy\s*: API key$/,
     after: leaveSecret,
   },
   {

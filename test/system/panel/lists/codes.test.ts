@@ -81,13 +81,12 @@ describe.skipIf(chromium === undefined)(title, () => {
     const bulk = (body['apps'] as { appId: string; name: string }[]).filter(({ name }) => name.includes('>24'));
     const [managed, revoked, deleted] = bulk.map(({ appId }) => appId);
     await call(`${muster.api}/v1/apps/${revoked}/revoke`, { method: 'POST', token: account.apiKey });
-    const list = /\/panel\/v1\/accounts\/[^/]+\/apps$/;
-    await page.route(list, async (route) => {
+    const lists = /\/panel\/v1\/accounts\/[^/]+\/apps$/;
+    await page.route(lists, async (route) => {
       const answer = await route.fetch();
-      const { apps } = (await answer.json()) as { apps: PanelApp[] };
-      await route.fulfill({
-        json: { apps: apps.map((app) => (app.appId === managed ? { ...app, managedBy: 'fleet/edge' } : app)) },
-      });
+      const list = (await answer.json()) as { apps: PanelApp[] };
+      const apps = list.apps.map((app) => (app.appId === managed ? { ...app, managedBy: 'fleet/edge' } : app));
+      await route.fulfill({ json: { ...list, apps } });
     });
     const asked: string[] = [];
     await page.route(BATCH, async (route) => {
@@ -109,8 +108,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await dialog().getByRole('listitem').count()).toBe(1);
     await leaveSecret(page);
     await expect.poll(() => page.locator('main').innerText()).toContain('1 app chosen');
-    await page.unroute(list);
-    await page.unroute(BATCH);
+    await page.unrouteAll({ behavior: 'wait' });
     await openPage(page, muster, `/accounts/${account.accountId}/apps/${revoked}`, /Open enrollment codes/);
     expect(await page.locator('main').innerText()).toContain('pending');
     expect(visited.faults).toEqual([]);

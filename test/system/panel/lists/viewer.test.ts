@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import type { Muster } from '../../../support/service/muster.ts';
 import { findChromium, NO_CHROMIUM, visit, type Visit } from '../../browser/chromium.ts';
-import { atPanel, openPage, openWorld, PASSWORD, type PanelWorld } from '../panel-browser.ts';
+import { atPanel, openPage, openWorld, PASSWORD, untilSignedIn, type PanelWorld } from '../panel-browser.ts';
 import { PAGES } from '../panel-pages.ts';
 
 /* A viewer finds nothing to press that is refused, on no page and by no address. */
@@ -48,7 +48,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   /** The names of what can be pressed or filled in, but for what only looks. */
   const writes = async (): Promise<readonly string[]> => {
     const pressed = await page
-      .locator('main button:not(.sort, .chip, .words, .banner *), dialog button')
+      .locator('main button:not(.sort, .chip, .words, .choices *, .banner *), dialog button')
       .allInnerTexts();
     const filled = await page
       .locator('main :is(input, select, textarea), dialog :is(input, select, textarea)')
@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await visitor.page.getByLabel('Name to sign in with').fill('viewer@example.com');
     await visitor.page.getByLabel('Password').fill(PASSWORD);
     await visitor.page.getByLabel('Password').press('Enter');
-    await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await untilSignedIn(visitor.page);
     return visitor;
   }
 

@@ -65,9 +65,10 @@ describe.skipIf(chromium === undefined)(title, () => {
     await dialog().getByLabel('Name').fill('gone');
     await press(dialog().getByRole('button', { name: 'Create' }));
     await closeSecret();
-    await press(page.getByRole('button', { name: 'Revoke gone' }));
+    await press(page.getByRole('button', { name: 'Actions for gone' }));
+    await press(page.getByRole('menuitem', { name: 'Revoke' }));
     await press(dialog().getByRole('button', { name: 'Revoke' }));
-    await expect.poll(() => page.getByRole('button', { name: 'Revoke gone' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Actions for gone' }).count()).toBe(0);
     await expect.poll(focused).toBe('H1 API keys');
 
     const { accountId } = await tenant(world.muster);
