@@ -101,7 +101,7 @@ async function scrolled(context: BrowserContext, address: string): Promise<{ row
 interface SlowLoad {
   /** Until its first row is there, or an empty page has its heading; in milliseconds. */
   readonly shownMs: number;
-  /** Of the list and of what daemons do with the configuration, as they came. */
+  /** The size of the list and of the deliveries of its daemons, as they came. */
   readonly listKilobytes: number;
 }
 
@@ -135,7 +135,7 @@ async function slowly(context: BrowserContext, address: string, isKept = true): 
   }
 }
 
-/** What comes of the list after one app has changed, with its headers, in kilobytes. */
+/** The answer of the list after one app has changed, with its headers, in kilobytes. */
 async function afterHint(context: BrowserContext, address: string, change: () => Promise<void>): Promise<number> {
   const page = await context.newPage();
   try {

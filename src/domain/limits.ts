@@ -123,7 +123,7 @@ export const LIMITS = {
 
   idempotencyKeptMs: DAY_MS,
   idempotencyKeptPerAccountMax: 1000,
-  /** Of a restricted API key, apart from those of its account. */
+  /** The bound of a restricted API key, apart from that of its account. */
   idempotencyKeptPerKeyMax: 100,
   /** Kept answers to batches of apps; each holds those of up to 100 apps. */
   batchesKeptPerAccountMax: 50,

@@ -67,7 +67,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     await team.patch('fkey', name, { spec: { allowedCidrs: ['192.0.2.0/24'] } });
     await team.eventually('the key to be of no use here', async () => (await asked('GET')) === 403);
     await team.ready('fkey', name, 'Issued');
-    // Who narrows a key outside has the last word until the spec changes.
+    // A change outside that narrows a key has the last word until the spec changes.
     const path = `accounts/${accountId}/api-keys/${keyIdOf(apiKey)}`;
     expect((await operatorApi(muster, path, 'PATCH', { allowedCidrs: ['192.0.2.0/25'] })).status).toBe(200);
     await team.ready('fkey', name, 'ChangedOutside');

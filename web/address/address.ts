@@ -31,7 +31,7 @@ let current = here();
 let step = stepHere();
 // A step without a place is then one that the browser has made.
 tryTo(() => history.replaceState(step, ''));
-/** What was changed right before a step was left, by the place of the step: the browser's history does not have it. */
+/** Changes made right before a step was left, by the place of the step: the browser's history does not have them. */
 const unwritten = new Map<number, { readonly step: Step; readonly address: Address }>();
 let writing: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
@@ -106,7 +106,7 @@ function push(to: Address): void {
 /* Whoever has something to lose is asked before the page is left. */
 
 const guards = new Set<object>();
-/** What is left: this page, or a dialog on it that shows a secret once. */
+/** The thing that is left: this page, or a dialog on it that shows a secret once. */
 export type Left = 'page' | 'dialog';
 /** Asks the person; `leave` goes on. */
 type Ask = (leave: () => void, left: Left) => void;

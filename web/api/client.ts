@@ -89,7 +89,7 @@ interface Answered {
   readonly response: Response;
   /** Undefined without one. */
   readonly body: unknown;
-  /** Of an error; empty where there is none. */
+  /** The code of an error; empty where there is none. */
   readonly code: string;
   readonly message: string;
 }

@@ -133,7 +133,7 @@ export class Live {
     source.addEventListener('error', () => {
       // A browser gives a stream up that is refused, such as by a replica with too many: it is tried again later.
       if (source.readyState === EventSource.CLOSED && source === this.#source) this.#again();
-      // Where it was cut off, reading the user tells whether the service is away.
+      // It may have been cut off: reading the user tells whether the service is away.
       else if (source === this.#source) this.#hear({ account: '', topic: 'me' });
     });
   }

@@ -107,7 +107,7 @@ export const signIn = {
   providerAddress: addressOf('GET /sign-in/provider'),
 };
 
-/** Where daemons and programs reach the service. */
+/** The addresses at which daemons and programs reach the service. */
 export const readAddresses = (with_: Signal = {}) => ask('GET /addresses', with_);
 
 export const links = {
@@ -195,7 +195,7 @@ export const account = (accountId: string) => ({
     addressOf('GET /accounts/:accountId/usage', { accountId, query: { month, format } }),
   audit: (query: AuditQuestion, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/audit', { accountId, query: { ...query }, ...with_ }),
-  /** Where the browser downloads what the filters let through. */
+  /** The address at which the browser downloads what the filters let through. */
   auditAddress: (filters: AuditFilters, format: AuditFormat) =>
     addressOf('GET /accounts/:accountId/audit/export', { accountId, query: { ...filters, format } }),
   auditNames: (with_: Signal = {}) => ask('GET /accounts/:accountId/audit/names', { accountId, ...with_ }),

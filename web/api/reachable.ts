@@ -1,4 +1,4 @@
-/* Whether the service was reached by the last request: one banner says it, and what waits goes on when it is back. */
+/* The service was reached by the last request, or not: one banner says it, and what waits goes on when it is back. */
 
 let isReached = true;
 const listeners = new Set<() => void>();

@@ -2,7 +2,7 @@ import { RecentMap } from '../../src/packed/recent-map.ts';
 import { listOf, type AppList, type PanelApp } from './app-list.ts';
 import { ask } from './client.ts';
 
-/* What was read of an account's apps is kept for the visit: from then on only what has changed is asked for. */
+/* The apps of an account that were read are kept for the visit: from then on only what has changed is asked for. */
 
 const LISTS_MAX = 3;
 const lists = new RecentMap<string, AppList>(LISTS_MAX);

@@ -126,7 +126,7 @@ function SignedIn({ route }: { route: Route }) {
 const mayRead = (me: Me, accountId: string | undefined): accountId is string =>
   accountId !== undefined && roleOn(me, accountId) !== undefined;
 
-/** Whether the page is one of the operator's, whose controls would all be refused. The reference has none. */
+/** Tells whether the page is one of the operator's, whose controls would all be refused. The reference has none. */
 const isForbidden = ({ operator }: Me, { page }: Route): boolean =>
   !operator && page !== 'reference' && OPERATOR_PLACES.some(([place]) => place === page);
 

@@ -117,7 +117,7 @@ export function Finder({ accountId, accountsOnly, onClose }: FinderProps) {
 
 interface FoundSoFar {
   readonly found: readonly Found[];
-  /** How many fit, of which those are the first. */
+  /** The number of those that fit, of which these are the first. */
   readonly all: number;
   /** More may come. */
   readonly isSearching: boolean;

@@ -3,10 +3,10 @@
  * at the top of the document. The focus goes to what opened the dialog, or else to the heading (WCAG 2.4.3).
  */
 
-/** What had the focus last, and on which page; undefined once somebody has pressed elsewhere. */
+/** The element that had the focus last, and its page; undefined once somebody has pressed elsewhere. */
 let last: { readonly element: Node; readonly path: string } | undefined;
 
-/** What had the focus last outside of dialogs: it has opened the one that is there now. */
+/** The element outside of dialogs that had the focus last: it has opened the one that is there now. */
 let opener: HTMLElement | undefined;
 
 function findFocus(): void {

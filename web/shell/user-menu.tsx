@@ -8,7 +8,7 @@ import type { Route } from './router.ts';
 import { useSession } from './session.tsx';
 import { showTheme, THEMES } from './theme.ts';
 
-/** What belongs to the person and not to a page, at the foot of the navigation. */
+/** The entries that belong to the person and not to a page, at the foot of the navigation. */
 export function UserMenu({ route }: { route: Route }) {
   const { me } = useSession();
   const id = useId();
@@ -27,7 +27,7 @@ export function UserMenu({ route }: { route: Route }) {
       for (const event of ['pointerdown', 'focusin']) removeEventListener(event, away);
     };
   }, [isOpen]);
-  // What follows gives the focus back to what had it: a hidden entry would lose it.
+  // The next dialog gives the focus back to the element that had it: a hidden entry would lose it.
   const close = (): void => {
     foot.current?.querySelector('button')?.focus();
     setOpen(false);

@@ -6,7 +6,7 @@ import type { MutationAction } from '../../src/domain/mutation/actions.ts';
 /** The beginning of the actions of one kind, such as `app.`. */
 type ActionGroup<Action = MutationAction> = Action extends `${infer Kind}.${string}` ? `${Kind}.` : never;
 
-/** What a key of less access may do. */
+/** The rights of a key of less access. */
 const ACCESS: Readonly<Record<string, string>> = {
   full: 'full access',
   read: 'read access alone',

@@ -28,7 +28,7 @@ function move(event: KeyboardEvent): void {
   items[next]?.focus();
 }
 
-/** What can be done with a row, behind one button: the row stays one line. The arrows go from one to the next. */
+/** The actions on a row, behind one button: the row stays one line. The arrows go from one to the next. */
 export const ActionsMenu = ({ of, actions }: { of: string; actions: readonly Action[] }) => (
   <Popover
     small

@@ -13,6 +13,6 @@ export interface Column<Row> {
   readonly unseen?: boolean;
   /** False where the column is shown only once somebody has chosen it. */
   readonly atFirst?: boolean;
-  /** What its head shows in place of the name. */
+  /** The content of its head in place of the name. */
   readonly head?: ComponentChildren;
 }

@@ -25,13 +25,13 @@ interface ChosenColumns<Row> {
   readonly reset: (() => void) | undefined;
 }
 
-/** What names a row and what can be done with it is always shown. */
+/** The column that names a row, and the one with its actions, are always shown. */
 const isFixed = ({ names, unseen }: Column<never>): boolean => names === true || unseen === true;
 
 /** The chosen columns of a table, from its name in the storage of the browser; all of them without a name. */
 export function useColumns<Row>(table: string | undefined, columns: readonly Column<Row>[]): ChosenColumns<Row> {
   const [kept, setKept] = useState(() => (table === undefined ? undefined : readKept(table)));
-  // What is kept are the differences from the columns of the first time: a column that is new is shown.
+  // Only the differences from the columns of the first time are kept: a column that is new is shown.
   const isShown = useMemo(() => {
     const differs = new Set(kept);
     return (column: Column<Row>): boolean =>

@@ -215,7 +215,7 @@ export const Badge = ({
 interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
-  /** What it copies, for those who hear the button alone. */
+  /** The name of what it copies, for those who hear the button alone. */
   readonly what?: string;
   /** The id of what says more of it. */
   readonly describedBy?: string;

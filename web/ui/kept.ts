@@ -1,4 +1,4 @@
-/* What a person has set for this browser alone. A storage that is full, or that the browser forbids, keeps nothing. */
+/* Settings of a person for this browser alone. A storage that is full, or that the browser forbids, keeps nothing. */
 
 const PREFIX = 'muster-columns-';
 /** Longer texts are none of ours. */
@@ -19,6 +19,6 @@ export function writeKept(key: string, names: readonly string[]): void {
     if (names.length === 0) localStorage.removeItem(PREFIX + key);
     else localStorage.setItem(PREFIX + key, names.join(' '));
   } catch {
-    // What is chosen holds for this visit.
+    // The choice holds for this visit.
   }
 }

@@ -3,12 +3,12 @@ import { useId, useRef, useState } from 'preact/hooks';
 import { Button } from './controls.tsx';
 
 interface PopoverProps extends Pick<ComponentProps<typeof Button>, 'small' | 'icon' | 'aria-label'> {
-  /** What the button says. */
+  /** The content of the button. */
   readonly label: string;
   readonly role: 'group' | 'menu';
-  /** What is heard of it. */
+  /** The name of what it opens, for those who hear it. */
   readonly heard: string;
-  /** What gets the focus once it is open. */
+  /** A selector of the element that gets the focus once it is open. */
   readonly first: string;
   readonly onKeyDown?: (event: KeyboardEvent) => void;
   /** Its content, with the way to close it. */

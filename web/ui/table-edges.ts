@@ -1,10 +1,10 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 
-/** Where more of a table lies than is seen. */
+/** The sides on which more of a table lies than is seen. */
 interface Edges {
   readonly start: boolean;
   readonly end: boolean;
-  /** How wide the columns at the end are that stay in sight, in pixels. */
+  /** The width of the columns at the end that stay in sight, in pixels. */
   readonly pinnedEnd: number;
 }
 

@@ -23,7 +23,7 @@ function atOnce(change: () => void): void {
   Object.assign(options, { debounceRendering: undefined }, before);
 }
 
-/** Whether the page is being printed: on paper every row is in sight. */
+/** Tells whether the page is being printed: on paper every row is in sight. */
 function useIsPrinted(): boolean {
   const [isPrinted, setPrinted] = useState(false);
   useLayoutEffect(() => {

@@ -99,7 +99,7 @@ function readRotated(kept: string): RotatedKey {
   return { ...shown, apiKey: new Secret(apiKey), expiresAt, formerExpiresAt };
 }
 
-/** What a key is to be from now on; what is undefined stays. */
+/** The key from now on; what is undefined stays. */
 export interface KeyChange {
   readonly keyId: string;
   /** Milliseconds since 1970. */

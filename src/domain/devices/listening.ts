@@ -9,7 +9,7 @@ export interface Listening {
   answered(): void;
   /** The store did not take contacts, which may be missing in it until the next rounds have written them. */
   failed(): void;
-  /** How long there has been no break, in milliseconds; 0 during one, and before the first answer. */
+  /** The time without a break, in milliseconds; 0 during one, and before the first answer. */
   forMs(): number;
 }
 

@@ -6,7 +6,7 @@ import type { FleetDayRecord } from '../records/account-records.ts';
 import { KEYS } from '../records/keys.ts';
 import { dayNumberOf, firstHourOf } from './days.ts';
 
-/** How far back a series goes. */
+/** The time that a series covers. */
 export const FLEET_RANGES = ['24h', '7d', '90d'] as const;
 export type FleetRange = (typeof FLEET_RANGES)[number];
 

@@ -11,14 +11,14 @@ export type KeyAccess = (typeof KEY_ACCESSES)[number];
 /** The use that an operation makes of a key; for `full` no key of less access will do. */
 export type KeyUse = KeyAccess;
 
-/** What a key may do, and from where; from everywhere without ranges. */
+/** The access of a key, and the addresses that it may be used from; all of them without ranges. */
 export interface KeyScope {
   readonly access: KeyAccess;
   /** Ranges of addresses in CIDR notation. */
   readonly allowedCidrs: readonly string[];
 }
 
-/** What is asked of a key: the use, and the address of the client. */
+/** A use of a key, with the address of the client. */
 export interface KeyAsked {
   readonly use: KeyUse;
   readonly client: string;
@@ -43,7 +43,7 @@ function rangesOfKey(restriction: Restriction): readonly AddressRange[] {
   return known;
 }
 
-/** Whether the key may be used from the address. A text that is no address is in no range. */
+/** Tells whether the key may be used from the address. A text that is no address is in no range. */
 export function isUsableFrom({ restriction }: ApiKeyRecord, client: string): boolean {
   if (!restriction || restriction.allowedCidrs.length === 0) return true;
   const address = addressOf(client);
@@ -62,7 +62,7 @@ const SAYS = {
   enroll: 'This API key may only create apps, and issue codes for apps that it created and that are pending.',
 } as const;
 
-/** Whether a key of the first scope may do nothing that one of the second may not. */
+/** Tells whether a key of the first scope may do nothing that one of the second may not. */
 export function isWithin(inner: KeyScope, outer: KeyScope): boolean {
   return (
     (outer.access === 'full' || outer.access === inner.access) && areWithin(inner.allowedCidrs, outer.allowedCidrs)

@@ -38,7 +38,7 @@ export function callsUntil(calls: DailyCalls, today: number): number {
   return sum;
 }
 
-/** What a record keeps of them; undefined where no day counts any more. */
+/** The part that a record keeps; undefined where no day counts any more. */
 export function toStored(calls: DailyCalls, today: number): StoredCalls | undefined {
   const days = [...calls.keys()].filter((day) => isTold(day, today));
   if (days.length === 0) return undefined;

@@ -127,7 +127,7 @@ const ATTEMPTS_MAX = 5;
 /** These uses of an owner are not in the store yet. */
 interface Noted {
   readonly uses: Map<string, { at: number; calls: Map<number, number> }>;
-  /** When the first of their calls was noted, in milliseconds since 1970. */
+  /** The instant at which the first of their calls was noted, in milliseconds since 1970. */
   since: number;
   /** The last call left these to others; this one writes them if the others did not. */
   left: Uses;

@@ -229,7 +229,7 @@ export const userRecords = {
       /** The account and the role that an invitation gives. */
       accountId: z.string().optional(),
       role: z.enum(MEMBER_ROLES).optional(),
-      /** What the owner who made an invitation noted of it, for those who see the list. */
+      /** A note by the owner who made an invitation, for those who see the list. */
       note: z.string().optional(),
     }),
     writeClass: 'by commit',

@@ -21,7 +21,7 @@ export function deliveriesOf(facts: RolloutFacts): readonly Delivery[] {
   });
 }
 
-/** How many daemons are in each of the states of `deliveriesOf`. */
+/** The number of daemons in each of the states of `deliveriesOf`. */
 export type DeliveryCounts = Readonly<Record<Delivery['state'], number>>;
 
 export function countsOf(deliveries: readonly Delivery[]): DeliveryCounts {

@@ -133,7 +133,7 @@ export function stateOf(device: AppEntry, facts: RolloutFacts): keyof RolloutCou
   return isSilent(device, facts) ? 'stale' : 'pending';
 }
 
-/** Whether a device has made no contact for longer than three polls. */
+/** Tells whether a device has made no contact for longer than three polls. */
 export function isSilent(
   device: AppEntry,
   { seen, now, staleAfterMs }: Pick<RolloutFacts, 'seen' | 'now' | 'staleAfterMs'>,

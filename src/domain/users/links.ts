@@ -25,7 +25,7 @@ export interface MadeLink {
 /** An open invitation, without its token. Times are milliseconds since 1970. */
 interface Invitation extends Pick<LinkRecord, 'linkId' | 'createdAt' | 'expiresAt' | 'by'> {
   readonly role: MemberRole;
-  /** What its maker noted of it; empty where that is nothing. */
+  /** The note of its maker; empty without one. */
   readonly note: string;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createListening } from '../../../src/domain/devices/listening.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
-/* How long a replica has been there for daemons: an outage of the service is no silence of theirs. */
+/* The time that a replica has been there for daemons: an outage of the service is no silence of theirs. */
 
 const STALE_MS = 180_000;
 const BREAK_MS = 60_000;

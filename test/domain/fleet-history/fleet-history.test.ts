@@ -13,7 +13,7 @@ import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.
 import { onEachStore } from '../../support/store/stores.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 
-/* What the leader keeps of fleets, and what is read of it. */
+/* The history that the leader keeps of fleets, and the reads of it. */
 
 const NEVER = new AbortController().signal;
 const NOON = Date.UTC(2026, 5, 1, 12);

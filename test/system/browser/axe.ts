@@ -10,7 +10,7 @@ interface AxeFinding {
 }
 
 /**
- * What axe finds (WCAG 2.2 AA and best practices), as rules with the elements. It comes by the debugger, which the
+ * The findings of axe (WCAG 2.2 AA and best practices), as rules with the elements. It comes by the debugger, which the
  * policy does not forbid.
  */
 export async function axe(page: Page): Promise<readonly string[]> {

@@ -13,7 +13,7 @@ interface Issued {
   readonly appId: string;
   readonly code: string;
   readonly expiresAt: string;
-  /** When the app had enrolled last by then; null where it never had. */
+  /** The instant at which the app had enrolled last by then; null where it never had. */
   readonly before: string | null;
 }
 

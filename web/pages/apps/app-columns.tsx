@@ -22,7 +22,7 @@ const DELIVERY_ICONS = {
   applied: 'check',
 } as const;
 
-/** What a daemon does with the configuration, with its words where it could not. */
+/** The state of the configuration at a daemon, with its words where it could not apply it. */
 const DeliveryState = ({ delivery }: { delivery: Delivery | undefined }) => (
   <span class="delivery" title={delivery?.error}>
     {delivery && (
@@ -41,7 +41,7 @@ export const AppStatus = ({ status }: { status: PanelApp['status'] }) => (
   </Badge>
 );
 
-/** Whether a daemon has ever enrolled: until then its connection is not known. */
+/** Tells whether a daemon has ever enrolled: until then its connection is not known. */
 const hasEnrolled = ({ status, lastSeenAt }: PanelApp): boolean => status === 'active' || lastSeenAt !== null;
 
 /** The columns of the apps. */

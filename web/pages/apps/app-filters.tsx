@@ -9,7 +9,7 @@ interface FiltersProps {
   readonly apps: readonly PanelApp[];
   readonly filter: AppFilter;
   readonly onFilter: (part: Partial<AppFilter>) => void;
-  /** What stands beside the filters. */
+  /** The content beside the filters. */
   readonly children?: ComponentChildren;
 }
 

@@ -148,7 +148,7 @@ interface ChosenProps {
   readonly onChange: (change: Change) => void;
 }
 
-/** How many apps are chosen, and what can be done with them. It stands in the head, so that no row moves. */
+/** The number of chosen apps, and the actions on them. It stands in the head, so that no row moves. */
 function Chosen({ chosen, shown, onClear, onChange }: ChosenProps) {
   const seen = new Set(shown);
   const hidden = chosen.filter((app) => !seen.has(app)).length;

@@ -10,15 +10,15 @@ export interface Wanted {
   /** Its place among all of them. */
   readonly order: number;
   readonly name: string;
-  /** What the service is asked for: the name of a new app, or the id of one that there is. */
+  /** The subject of the request: the name of a new app, or the id of one that there is. */
   readonly asks: string;
 }
 
 export interface CodeBatches {
   readonly created: readonly CreatedApp[];
-  /** How many have no code, or perhaps have one with its answer lost. */
+  /** The number of those that have no code, or perhaps have one with its answer lost. */
   readonly rest: number;
-  /** How many are refused for good; they are not tried again. */
+  /** The number of those that are refused for good; they are not tried again. */
   readonly refused: number;
   readonly failures: readonly { readonly item: Wanted; readonly error: unknown }[];
   readonly progress: { readonly through: number; readonly all: number } | undefined;
@@ -26,7 +26,7 @@ export interface CodeBatches {
   readonly error: unknown;
   /** Asks for codes for these apps, or for those that are left of an attempt before. */
   readonly run: (apps: readonly Wanted[]) => void;
-  /** What is under way comes to its end, and nothing more is begun. */
+  /** Lets the request under way come to its end, and begins nothing more. */
   readonly stop: () => void;
 }
 

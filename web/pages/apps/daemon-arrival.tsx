@@ -10,7 +10,7 @@ import type { Enrollment } from './enrollment-lines.tsx';
 
 const texts = daemons.arrival;
 
-/** How far a daemon has come. */
+/** The last stage that a daemon has reached. */
 type Stage = 'waiting' | 'enrolled' | 'applied' | 'failed' | 'private' | 'off' | 'not-entitled';
 
 /** @param before when the app had enrolled last as the code was issued; null where it never had */
@@ -24,7 +24,7 @@ function stageOf(
   if (configuration && configuration.entitlement !== 'enterprise') return 'not-entitled';
   if (configuration?.enabled === false) return 'off';
   const { acknowledged } = app;
-  // What the daemon before has said is not what this one says.
+  // A report of the daemon before is not one of this daemon.
   const isOfThis = acknowledged?.current === true && (before === null || acknowledged.at >= app.enrolledAt);
   return isOfThis ? acknowledged.status : 'enrolled';
 }
@@ -35,16 +35,16 @@ const LATE_MS: Partial<Record<Stage, number>> = { waiting: 30_000, enrolled: 90_
 interface ArrivalProps {
   readonly accountId: string;
   readonly appId: string;
-  /** When the app had enrolled last as the code was issued; null where it never had. */
+  /** The instant at which the app had enrolled last as the code was issued; null where it never had. */
   readonly before: string | null;
   readonly of: Enrollment;
   /** Called once the code is used. */
   readonly onEnrolled: () => void;
-  /** What stands below it, and stays in sight with it. */
+  /** The content below it, which stays in sight with it. */
   readonly children: ComponentChildren;
 }
 
-/** What the daemon does, as it happens: it is waited for, enrolls, and applies the configuration. */
+/** The stages of the daemon, as they happen: it is waited for, enrolls, and applies the configuration. */
 export function DaemonArrival({ accountId, appId, before, of, onEnrolled, children }: ArrivalProps) {
   const app = useResource(`arrival ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
     of: accountId,
@@ -123,7 +123,7 @@ function lastOf(stage: Stage, acknowledged: PanelAppDetail['acknowledged'] | und
   }
 }
 
-/** Whether a stage lasts longer than it should. */
+/** Tells whether a stage lasts longer than it should. */
 function useLate(stage: Stage): boolean {
   const [late, setLate] = useState<Stage>();
   useEffect(() => {

@@ -33,7 +33,7 @@ export function SecretText({ label, id, secret }: SecretTextProps) {
   );
 }
 
-/** What the ways to enroll depend on. */
+/** The facts that the ways to enroll depend on. */
 export interface Enrollment {
   readonly addresses: Resource<Named['addresses']>;
   readonly configuration: Resource<Configuration>;
@@ -56,7 +56,7 @@ const BY = { by: oneOf<Way>(FIRST, ...OTHERS) };
 /** Takes the way out of the address: the dialog that shows it is closed. */
 export const forgetWay = (): void => changeQuery({ by: undefined });
 
-/** How a daemon enrolls with its code, wherever it runs. @param of the parts that the commands name */
+/** The ways in which a daemon enrolls with its code, wherever it runs. @param of the parts that the commands name */
 export function EnrollmentLines({ appId, of: { addresses, configuration } }: { appId: string; of: Enrollment }) {
   const { state, change } = useQuery(BY);
   const id = useId();

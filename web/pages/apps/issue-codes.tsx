@@ -42,7 +42,7 @@ export function IssueCodes({ accountId, apps, onClose }: IssueCodesProps) {
     async (signal) => only && (await account(accountId).app(only.appId, { signal })),
     { of: accountId, topics: ['apps', 'seen'] },
   );
-  /** When the one app had enrolled last; undefined where that is not known. */
+  /** The instant at which the one app had enrolled last; undefined where that is not known. */
   const before = useRef<string | null>(undefined);
   const close = (): void => {
     const issued = new Set(created.map(({ appId }) => appId));

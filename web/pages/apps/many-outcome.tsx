@@ -2,7 +2,7 @@ import { ItemRefused } from '../../api/many.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { Name } from '../../ui/page.tsx';
 
-/* How a change of many apps goes: how far it has come, and what failed. */
+/* The progress of a change of many apps, and its failures. */
 
 export const Through = ({ through, all }: { through: number; all: number }) => (
   <div class="stack tight">

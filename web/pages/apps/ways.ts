@@ -11,7 +11,7 @@ import { daemons as texts } from '../../text/daemons.ts';
  * endpoint of OpAMP may need a quote: ids are letters and digits, and the configuration keeps other URLs plain.
  */
 
-/** What the commands name. */
+/** The parts that the commands name. */
 export interface Named {
   readonly appId: string;
   readonly addresses: PublicAddresses;

@@ -65,7 +65,7 @@ interface AuditProps {
   readonly read: (question: AuditQuestion, signal: AbortSignal) => Promise<Page_>;
   readonly readNames: (signal: AbortSignal) => Promise<AuditNames>;
   readonly verify: () => Promise<AuditVerification>;
-  /** Where the browser downloads what the filters let through. */
+  /** The address at which the browser downloads what the filters let through. */
   readonly addressOf: (filters: AuditFilters, format: AuditFormat) => string;
 }
 

@@ -17,7 +17,7 @@ const newestOf = ({ entries: [first] }: AuditPage): string =>
   first === undefined ? '' : `${first.at} ${first.requestId} ${first.action} ${first.target ?? ''}`;
 
 /**
- * Whether the audit has a newer entry that the filters let through. A hint says no more than that something has
+ * Tells whether the audit has a newer entry that the filters let through. A hint says no more than that something has
  * happened: the newest entry is read then, one request at a time.
  */
 export function useNewer(accountId: string | undefined, question: AuditQuestion, read: Read): Newer {

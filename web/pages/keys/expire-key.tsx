@@ -17,7 +17,7 @@ interface ExpireKeyProps {
   readonly onChanged: () => void;
 }
 
-/** Why a key cannot end at that instant, in milliseconds since 1970. */
+/** The reason for which a key cannot end at that instant, in milliseconds since 1970. */
 function faultOf(at: number, present: string | null): string | undefined {
   const { expireDialog } = texts;
   if (Number.isNaN(at)) return expireDialog.missing;

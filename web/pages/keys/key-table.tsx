@@ -14,13 +14,13 @@ import { isBlank } from '../../../src/text/shown-name.ts';
 
 const SOON_MS = 14 * 86_400_000;
 
-/** What can be done with a key that is there. */
+/** The actions on a key that is there. */
 export type KeyChange = 'rotate' | 'expire' | 'revoke';
 
 interface KeyTableProps {
   readonly accountId: string;
   readonly keys: readonly ListedApiKey[];
-  /** Whoever may look alone has none. */
+  /** A person who may only look has none. */
   readonly onChange?: ((change: KeyChange, key: ListedApiKey) => void) | undefined;
 }
 

@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 /** The leader counts within some minutes after an hour has begun. */
 const COUNTED_AFTER_MS = 3 * 60_000;
 
-/** How many daemons were active, silent and failed, as a chart and as a table. */
+/** The number of active, silent and failed daemons over time, as a chart and as a table. */
 export function FleetCard({ accountId }: { accountId: string }) {
   const {
     state: { range },

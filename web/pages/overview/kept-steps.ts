@@ -1,4 +1,4 @@
-/* Which accounts this browser has shown the first steps of, and where they were put away. */
+/* The accounts that this browser has shown the first steps of, and those for which they were put away. */
 
 const NAME = 'muster-first-steps';
 /** The one that was kept longest ago gives way. */

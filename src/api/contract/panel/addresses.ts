@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { described } from '../fields.ts';
 import { operation } from '../operation.ts';
 
-/* Where daemons and programs reach the service, for the commands that the pages show. */
+/* The addresses at which daemons and programs reach the service, for the commands that the pages show. */
 
 const address = (what: string, example: string) =>
   z.object({

@@ -76,7 +76,7 @@ export const listNewestServiceAudit = operation({
   answers: [{ status: 200, description: 'A page of entries.', schema: newest }],
 });
 
-/** What an export has: all that the filters let through. */
+/** The content of an export: all that the filters let through. */
 const exportQuery = auditQuery.omit({ limit: true, before: true }).extend({
   format: named(
     'AuditFormat',

@@ -7,7 +7,7 @@ const REMOVALS_MAX = 2000;
 
 interface Removal {
   readonly accountId: string;
-  /** Of the store, no older than the removal. */
+  /** A revision of the store, no older than the removal. */
   readonly revision: number;
 }
 
@@ -33,7 +33,7 @@ export function createRemovedApps({ memory, revision }: RemovedAppsDeps): Remove
     const now = revision();
     for (const change of changes) {
       if (change.kind === 'all') {
-        // Of what changed before, nothing is known.
+        // Nothing is known of earlier changes.
         removals.clear();
         since = now;
       } else if (change.kind === 'app' && memory.account(change.accountId)?.app(change.id) === undefined) {

@@ -70,7 +70,7 @@ async function* pagesOf(
       before = next;
       yield { entries: items };
     } catch (error) {
-      // What the first page says is an answer of its own.
+      // The refusal of the first page is an answer of its own.
       if (before === undefined || !(error instanceof HttpRefusal)) throw error;
       yield { cut: 'Too many requests in the last minute. Choose a shorter time.' };
       return;

@@ -131,7 +131,7 @@ function ending(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at: numb
   return { step: { do: 'revoke', keyId: key.keyId, after: rest } };
 }
 
-/** What the spec lets the keys do. */
+/** The access that the spec gives the keys. */
 export const scopeOfSpec = ({ access = 'full', allowedCidrs = [] }: FleetApiKeySpec): KeyScope => ({
   access,
   allowedCidrs,

@@ -22,7 +22,7 @@ interface Scene {
   readonly accountId: string;
   readonly apiKey: string;
   readonly viewer: Browser;
-  /** What the service answers a page that has the list of a revision. */
+  /** The answer to a page that has the list of a revision. */
   readonly answer: (since?: string) => Promise<PanelApps>;
   /** Changes apps by their ids, or creates some by their names. */
   readonly change: (change: string, apps: readonly string[]) => Promise<readonly string[]>;

@@ -12,7 +12,7 @@ import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /* A12: a download ends with its reader's session or right, as a new request would be refused. */
 
-/** What was received until the body ended, or was broken off: an answer without a piece before its head, too. */
+/** Everything received until the body ended, or was broken off: an answer without a piece before its head, too. */
 async function download({ muster }: PanelMuster, { token }: Browser, path: string) {
   const { port } = muster.service.panel;
   const cookie = `muster_${port}=${token}`;

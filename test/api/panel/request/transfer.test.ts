@@ -12,7 +12,7 @@ import { ask, panelMuster, signedIn, type Browser, type PanelMuster } from '../.
 import { tenant } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
 
-/* What a page has is not sent again; what is sent goes in gzip, unless its length would tell of a secret. */
+/* A page is not sent again what it has; the rest goes in gzip, unless its length would tell of a secret. */
 
 /** The fields whose values must not be guessed by the length of an answer; each stands in one at least. */
 const SECRETS = ['apiKey', 'enrollCode', 'url', 'options', 'providerUrl', 'evidence'];

@@ -28,13 +28,13 @@ test('each is walked here: a new one has to be added', () => {
   expect(walked).toEqual(there);
 });
 
-/** What has the focus: the text of a button, or the label of a field. */
+/** The element that has the focus: the text of a button, or the label of a field. */
 const FOCUSED = `(() => {
   const { activeElement: at } = document;
   return at.labels?.[0]?.innerText ?? at.getAttribute('aria-label') ?? at.innerText;
 })()`;
 
-/** What the field that has the focus says is wrong. */
+/** The fault that is shown at the field that has the focus. */
 const SAID = `(() => {
   const { activeElement: at } = document;
   const says = document.getElementById(at.getAttribute('aria-describedby'))?.querySelector('.fault');
@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)(title, () => {
       await form.after?.(page);
       await page.unrouteAll();
       expect(visited.faults).toEqual([]);
-      // What is typed would be asked about.
+      // The page would ask whether the typed text may be lost.
       await page.goto('about:blank');
     },
   );

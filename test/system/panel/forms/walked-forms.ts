@@ -20,7 +20,7 @@ export interface WalkedForm {
   readonly empties?: string;
   /** The button that sends it; without one, nothing can be missing. */
   readonly sends?: string;
-  /** What the field then says; without it, that it is needed. */
+  /** The words that the field then shows; without them, those for a field that is needed. */
   readonly says?: RegExp;
   readonly after?: (page: Page) => Promise<unknown>;
   /** A page for those who are not signed in. */

@@ -31,7 +31,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await openPage(page, muster, overview, /Newest events/);
     expect(await warning.count()).toBe(0);
     await made(HOSTILE, 3);
-    // Nobody reads the page again: the service says that the keys have changed.
+    // The page is not reloaded: the service says that the keys have changed.
     await expect.poll(() => page.locator('main').innerText()).toContain('An API key expires within 14 days:');
     await made('second', 13);
     await expect.poll(() => page.locator('main').innerText()).toContain('2 API keys expire within 14 days:');

@@ -189,5 +189,5 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 });
 
-/** What the browser makes of the minute that was typed. */
+/** The instant that the browser makes of the minute that was typed. */
 const asInstant = (at: Date): string => `new Date('${at.toISOString().slice(0, 16)}').toISOString()`;

@@ -56,7 +56,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().innerText()).toContain('250 codes are issued');
     expect(sent.map(({ size }) => size)).toEqual([100, 100, 50, 100]);
     expect(sent[3]?.key).toBe(sent[1]?.key);
-    // What is shown once is not left unasked.
+    // The dialog asks before a secret that is shown once is left.
     await page.keyboard.press('Escape');
     await press(page.getByRole('button', { name: 'Go back' }));
     const asked = page.waitForEvent('dialog');

@@ -128,7 +128,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const turns = () => page.locator('.pager').getByRole('button').allInnerTexts();
     const [forth = ''] = await turns();
     expect(await turns()).toHaveLength(1);
-    // What is on another page would be in no order.
+    // Rows on another page would not be part of the order.
     expect(await page.locator('thead button').count()).toBe(0);
     await page.getByRole('button', { name: forth }).focus();
     await page.keyboard.press('Enter');

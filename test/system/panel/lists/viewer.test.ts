@@ -11,7 +11,7 @@ import { PAGES } from '../panel-pages.ts';
 const chromium = findChromium();
 const title = chromium === undefined ? `a viewer (skipped: ${NO_CHROMIUM})` : 'a viewer';
 
-/** What looks, finds, sorts, copies and saves a file; anything else changes something. */
+/** Controls that look, find, sort, copy and save a file; anything else changes something. */
 const READS =
   /^(?:Columns|Copy the id.*|Copy|Download|CSV|CloudEvents|Show more|Look further|Clear|Try again|Keys \?|Verify.*|Check.*|Back to .*|All apps|Show all|Show less|Whole .*)$/;
 /** The addresses that open a dialog or choose rows. */

@@ -11,7 +11,7 @@ import { axe } from '../../browser/axe.ts';
 import { findChromium, NO_CHROMIUM, openChromium, press, type Visit } from '../../browser/chromium.ts';
 import { openPage, operatorVisit } from '../panel-browser.ts';
 
-/** What in-page.js puts into each page. */
+/** The helpers that in-page.js puts into each page. */
 declare const judge: {
   hasLine: (chart: unknown, share: number, token: string) => boolean;
   timedRows: (table: unknown) => [at: number, text: string][];
@@ -24,7 +24,7 @@ const title = `the fleet over time${chromium === undefined ? ` (skipped: ${NO_CH
 
 type Counts = readonly [active: number, silent: number, failed: number];
 
-/** What the history has for an hour since 1970: five hours of each day are not counted. */
+/** The counts of the history for an hour since 1970: five hours of each day are not counted. */
 function countsOf(hour: number): Counts | null {
   return [3, 4, 13, 14, 17].includes(hour % 24) ? null : [40 + (hour % 7), hour % 5, hour % 11 === 0 ? 2 : 0];
 }
@@ -103,7 +103,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await showTable();
     const hours = [...(await rows()).keys()].toSorted((a, b) => a - b);
     const [first = 0, last = 0] = [hours[0], hours.at(-1)];
-    /** Whether the line of active daemons is in the column of an hour. */
+    /** Tells whether the line of active daemons is in the column of an hour. */
     const hasLine = (hour: number): Promise<boolean> =>
       chart().evaluate((element, share) => judge.hasLine(element, share, '--good'), (hour - first) / (last - first));
     // One of the two is within the range at any time of the day.

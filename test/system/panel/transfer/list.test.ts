@@ -6,7 +6,7 @@ import { call, createApp, type Muster } from '../../../support/service/muster.ts
 import { findChromium, NO_CHROMIUM, type Visit } from '../../browser/chromium.ts';
 import { openPage, openWorld, type PanelWorld } from '../panel-browser.ts';
 
-/* What comes over the wire while a list of apps is open, and that the list is right whatever got lost. */
+/* The bytes that come while a list of apps is open; and the list is right whatever got lost. */
 
 const chromium = findChromium();
 const title =
