@@ -12,7 +12,8 @@ import {
   type Schema,
 } from '../../support/openapi/documents.ts';
 import { Schemas } from '../../support/openapi/schemas.ts';
-import { codesIn, contract, rowsOf, rulesOf } from '../../support/repository/contract.ts';
+import { codesIn, contract, rulesOf } from '../../support/repository/contract.ts';
+import { tablesOf } from '../../support/security/threat-model.ts';
 
 /* What each document says is whole, fits itself, and is what docs/CONTRACT.md says. */
 
@@ -136,8 +137,8 @@ function commonErrors(name: ApiName, path: string, id: string): readonly string[
   if (name === 'operator') return ['401 invalid_token', ...unknown, ...everywhere];
   // Enrollment has no credential, and no guard of its rate.
   if (id === 'enrollDevice') return everywhere;
-  const credential = name === 'v1' ? '401 invalid_key' : '401 invalid_credential';
-  return [credential, '401 account_disabled', '429 rate_limited', ...unknown, ...everywhere];
+  const credential = name === 'v1' ? ['401 invalid_key', '403 forbidden'] : ['401 invalid_credential'];
+  return [...credential, '401 account_disabled', '429 rate_limited', ...unknown, ...everywhere];
 }
 
 /** The errors of each operation by docs/CONTRACT.md, as `400 invalid_name`. */
@@ -148,7 +149,7 @@ function ownErrors(): ReadonlyMap<string, readonly string[]> {
   for (const { title, text } of rulesOf(contract).filter(({ isKept }) => isKept)) {
     const paragraph = /^Errors: ([\s\S]*?)\n\n/m.exec(text)?.[1];
     for (const operation of operationsIn(title)) told.set(operation, errorsIn(paragraph));
-    for (const row of rowsOf(text)) {
+    for (const row of tablesOf(text).flatMap(([head, ...rows]) => (head?.at(-1) === 'Errors' ? rows : []))) {
       for (const operation of operationsIn(row[0] ?? '')) told.set(operation, errorsIn(row.at(-1)));
     }
   }

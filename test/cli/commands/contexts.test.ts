@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { selfSigned, type SelfSigned } from '../../support/http/certificates.ts';
-import { EMPTY_FOLDER, musterCommand, musterHere, type Ended } from '../../support/service/muster-command.ts';
+import { NO_SERVICE_FOLDER, musterCommand, musterHere, type Ended } from '../../support/service/muster-command.ts';
 import { Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 
 let root: string;
@@ -49,7 +49,7 @@ describe('muster context', () => {
         current: false,
         url: 'http://127.0.0.1:8080',
         opsUrl: 'http://127.0.0.1:8082',
-        operatorTokenFile: join(EMPTY_FOLDER, 't'),
+        operatorTokenFile: join(NO_SERVICE_FOLDER, 't'),
       },
     ]);
     expect((await run('context list')).stdout).toMatch(

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { createFleetHistory } from '../../../src/domain/fleet-history/fleet-history.ts';
 import { countCompactedPurges } from '../../../src/domain/history/purges.ts';
 import { createLastUses } from '../../../src/domain/last-uses/last-uses.ts';
 import { NameRecord, readNames } from '../../../src/domain/sign-ins/name-records.ts';
 import { createLog } from '../../../src/log.ts';
 import { expectAbsent, expectAsFound, HEAD_KEY, type Store, type Write } from '../../../src/store/port.ts';
 import { wrappedStore } from '../../support/store/wrapped-store.ts';
-import { HOUR_MS } from '../../../src/time/utc-days.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/time/utc-days.ts';
 import { frontOf } from '../../fixtures/stored-before/front.ts';
 import { BEGINS, liveIn } from '../../fixtures/stored-before/lived-in.ts';
 import { keyLine } from '../../support/records/key-lines.ts';
@@ -41,7 +42,6 @@ const WRITTEN_AGAIN = [
   'd/a/*/seen',
   'd/a/*/tally',
   'd/keys',
-  'fleet-history/*/*',
   'life/*/*/*',
   'metered',
   'refused/*/*',
@@ -88,6 +88,24 @@ onEachStore('fields of a later version', (stores) => {
     uses.used('u', 's');
     await uses.flush();
     expect(await recordAt(store, key)).toEqual({ [ADDED]: true, sessions: [['s', BEGINS + 60_000]] });
+  });
+
+  test('stay with the hours of a fleet', async () => {
+    await using store = await stores.open();
+    const clock = new FakeClock(BEGINS);
+    const [clockWatch, listening] = [{ trusted: () => true }, { forMs: () => 1 }];
+    const history = createFleetHistory({ store, clock, clockWatch, listening, staleAfterMs: 1 }, []);
+    const key = KEYS.fleetDay('a', Math.floor(BEGINS / DAY_MS));
+    const count = async (): Promise<void> => {
+      const hour = history.due() ?? expect.unreachable('an hour is to be counted');
+      history.counted(hour, [{ accountId: 'a', active: 1, silent: 0, failed: 0 }]);
+      await history.round(new AbortController().signal);
+    };
+    await count();
+    await addTo(store, key);
+    clock.advance(HOUR_MS);
+    await count();
+    expect(await recordAt(store, key)).toMatchObject({ [ADDED]: true });
   });
 
   test('stay with the count of purged secrets', async () => {

@@ -1,6 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
@@ -11,8 +9,8 @@ import { killAtExit } from '../run/guard.ts';
 import { COMPILED } from './compiled.ts';
 import { OPERATOR_TOKEN, type Muster } from './muster.ts';
 
-/** The folder in which `musterHere` runs: no service was started there. */
-export const EMPTY_FOLDER = join(tmpdir(), 'muster-not-started');
+/** The folder in which `musterHere` runs, unless a test is in a folder of its own: no service is started there. */
+export const NO_SERVICE_FOLDER = '/';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 
@@ -70,14 +68,14 @@ export async function musterHere(args: readonly string[], env: Readonly<Record<s
   using stdout = caught(process.stdout);
   using stderr = caught(process.stderr);
   const here = process.cwd();
-  mkdirSync(EMPTY_FOLDER, { recursive: true });
-  using _cwd = vi.spyOn(process, 'cwd').mockReturnValue(here === REPOSITORY ? EMPTY_FOLDER : here);
+  const cwd = vi.spyOn(process, 'cwd').mockReturnValue(here === REPOSITORY ? NO_SERVICE_FOLDER : here);
   try {
     process.exitCode = 0;
     await runMuster(env, args).catch((error: unknown) => failed(error));
     return { code: process.exitCode, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     process.exitCode = before;
+    cwd.mockRestore();
   }
 }
 

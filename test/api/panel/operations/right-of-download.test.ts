@@ -20,7 +20,8 @@ async function download({ muster }: PanelMuster, { token }: Browser, path: strin
   let text = '';
   try {
     const response = await fetch(`http://127.0.0.1:${port}/panel/v1${path}`, { headers: { cookie } });
-    for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
+    const body: AsyncIterable<Uint8Array> | readonly Uint8Array[] = response.body ?? [];
+    for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
     return { bytes: text.length, isWhole: response.status === 200 };
   } catch {
     return { bytes: text.length, isWhole: false };

@@ -7,7 +7,7 @@ import { fishQuoted, shellQuoted } from '../../../../src/text/shell-words.ts';
 import { keepAddresses } from '../../../../src/cli/connection/kept-addresses.ts';
 import { runs } from '../../../support/run/effort.ts';
 import { scratchDirectory } from '../../../support/run/scratch-directory.ts';
-import { EMPTY_FOLDER, musterHere } from '../../../support/service/muster-command.ts';
+import { NO_SERVICE_FOLDER, musterHere } from '../../../support/service/muster-command.ts';
 import { Muster, tenant } from '../../../support/service/muster.ts';
 
 let root: string;
@@ -137,7 +137,7 @@ describe('the service that the variables of this shell configure', () => {
     const { code, stdout } = await musterHere(['env'], { ...own, ...another });
     expect(code).toBe(0);
     expect(stdout.split('\n').slice(3)).toEqual([
-      `export MUSTER_CLIENT_OPERATOR_TOKEN_FILE='${join(EMPTY_FOLDER, 'secrets/operator-token')}'`,
+      `export MUSTER_CLIENT_OPERATOR_TOKEN_FILE='${join(NO_SERVICE_FOLDER, 'secrets/operator-token')}'`,
       'unset MUSTER_CLIENT_API_KEY_FILE',
       'unset MUSTER_CLIENT_CA_FILE',
       '',
