@@ -50,6 +50,11 @@ export const accountRecords = {
       restriction: z
         .looseObject({ access: z.enum(['full', 'read', 'enroll']), allowedCidrs: z.array(z.string()) })
         .optional(),
+      /**
+       * H23: the first of the keys that this one follows by the rotation of a custom resource; absent where it follows
+       * none. What is a key's own for that rule is the first one's.
+       */
+      firstKeyId: z.string().optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',

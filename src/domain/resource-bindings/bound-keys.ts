@@ -85,7 +85,12 @@ async function register(
     if (follows && !former) throw new StaleRead(`The key ${follows.keyId} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
-    const record = { name, ...keyFields(hash, expiresAt, scope && restrictionOf(scope)), createdAt: origin.at };
+    const record = {
+      name,
+      ...keyFields(hash, expiresAt, scope && restrictionOf(scope)),
+      createdAt: origin.at,
+      ...(former && { firstKeyId: former.record.firstKeyId ?? former.id }),
+    };
     const step = await keyCreationStep(account, keyId, record);
     const ends = follows &&
       former && {
