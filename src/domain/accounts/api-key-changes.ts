@@ -12,6 +12,7 @@ import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../key-validity/key-expiry.ts';
 import {
+  isLoss,
   isWithin,
   KEY_ACCESSES,
   restrictionOf,
@@ -144,6 +145,8 @@ export async function changeKey(
         ...(end !== present.expiresAt && { expiresAt: new Date(end).toISOString() }),
         ...scopeDetail(scope),
       },
+      // The first end takes away, and a later one could be brought forward without end.
+      withdraws: isLoss(present, scope) || (end < Infinity && present.expiresAt === Infinity),
       expect: [expectUnchanged(key)],
       write: [put(KEYS.apiKey(accountId, keyId), record)],
       result: undefined,

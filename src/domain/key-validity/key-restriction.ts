@@ -69,6 +69,14 @@ export function isWithin(inner: KeyScope, outer: KeyScope): boolean {
   );
 }
 
+/**
+ * A12: whether a key loses what it can lose once alone, some of its access or the use from everywhere: a store that is
+ * full takes that. Ranges could be narrowed again and again.
+ */
+export const isLoss = (before: KeyScope, after: KeyScope): boolean =>
+  isWithin(after, before) &&
+  (after.access !== before.access || (before.allowedCidrs.length === 0 && after.allowedCidrs.length > 0));
+
 /** No ranges are all addresses. */
 function areWithin(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true;

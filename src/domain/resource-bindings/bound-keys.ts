@@ -8,7 +8,7 @@ import { StaleRead } from '../mutation/stale-read.ts';
 import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { endingBy, keyFields, restrictedTo } from '../key-validity/key-expiry.ts';
-import { restrictionOf, type KeyScope } from '../key-validity/key-restriction.ts';
+import { isLoss, restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -60,7 +60,8 @@ export function createBoundKeys(deps: MutationDeps): BoundKeys {
         const step: Step<void> = {
           accountId,
           action: 'key.changed',
-          detail: { keyId, ...scope, allowedCidrs: scope.allowedCidrs.join(' ') },
+          detail: { keyId, access: scope.access, ...scopeDetail(scope) },
+          withdraws: isLoss(scopeOf(key.record), scope),
           expect: [expectUnchanged(key)],
           write: [put(KEYS.apiKey(accountId, keyId), restrictedTo(key.record, restrictionOf(scope)))],
           result: undefined,

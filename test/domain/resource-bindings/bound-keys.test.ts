@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Caller } from '../../../src/domain/apps/own-app.ts';
 import type { KeyScope } from '../../../src/domain/key-validity/key-restriction.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
+import { parseRecord } from '../../../src/domain/records/codec.ts';
+import type { Store } from '../../../src/store/port.ts';
 import {
   ACCOUNT,
   bindingTo,
@@ -11,10 +14,16 @@ import {
   wish,
   type Operated,
 } from '../../support/kubernetes/bound-core.ts';
+import { auditsOf } from '../../support/service/accounts.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
+import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 
-/* H23: the key by which a FleetApiKey is rotated goes on with the pending apps that the keys before it created. */
+/*
+ * H23: the keys of a FleetApiKey. The one by which it is rotated goes on with the pending apps that the keys before it
+ * created.
+ */
 
+const FULL: KeyScope = { access: 'full', allowedCidrs: [] };
 const ENROLLS: KeyScope = { access: 'enroll', allowedCidrs: [] };
 const FIRST = 'f'.repeat(12);
 const SECOND = 's'.repeat(12);
@@ -81,7 +90,7 @@ onEachBackend('a key that follows another one by rotation', (backend) => {
 
   test('has no app of a key that it does not follow, and none that a key of other access created', async () => {
     await using it = await operated(backend);
-    await register(it, { keyId: FIRST, scope: { access: 'full', allowedCidrs: [] } });
+    await register(it, { keyId: FIRST, scope: FULL });
     await register(it, { keyId: STRANGER });
     const appIds = [await created(it, FIRST), await created(it, STRANGER)];
     await register(it, { keyId: SECOND, follows: FIRST });
@@ -114,5 +123,59 @@ onEachBackend('a key that follows another one by rotation', (backend) => {
     const appId = await created(it, FIRST);
     await expect(register(it, { keyId: SECOND, follows: FIRST, accountId: OTHER })).rejects.toThrow(/revoked/);
     expect(await issued(it, FIRST, [appId])).toEqual(['done']);
+  });
+});
+
+onEachBackend('the scope of a key of a resource', (backend) => {
+  async function scene() {
+    let faulty: FaultyStore | undefined;
+    const it = await operated(backend, { wrapStore: (store: Store) => (faulty = faultyStore(store)) });
+    await register(it, { keyId: FIRST, scope: FULL });
+    const fill = (fullness: number): void => {
+      if (faulty) faulty.full = fullness;
+    };
+    const set = async (scope: KeyScope): Promise<readonly string[]> => {
+      const binding = await it.bindings.get(FIRST);
+      const precondition = it.bindings.precondition(FIRST, binding, binding?.record);
+      return await outcomes([it.keys.setScope(it.origin(), ACCOUNT, { keyId: FIRST, scope }, precondition)]);
+    };
+    const stored = async () => {
+      const entry = await it.store.get(KEYS.apiKey(ACCOUNT, FIRST));
+      return entry && parseRecord(KEYS.apiKey, entry).record.restriction;
+    };
+    return { it, fill, set, stored };
+  }
+
+  test('gets less on a full store, and neither more nor other access', async () => {
+    const { it, fill, set, stored } = await scene();
+    await using _ = it;
+    fill(0.99);
+    const bound: KeyScope = { access: 'full', allowedCidrs: ['10.0.0.0/8'] };
+    const reads: KeyScope = { ...bound, access: 'read' };
+    expect([await set(bound), await set(reads)]).toEqual([['done'], ['done']]);
+    const others: readonly KeyScope[] = [
+      { ...reads, access: 'enroll' },
+      { ...reads, allowedCidrs: ['10.0.0.0/9'] },
+      { access: 'read', allowedCidrs: [] },
+      { access: 'full', allowedCidrs: ['192.0.2.0/24'] },
+      FULL,
+    ];
+    for (const scope of others) expect([scope, await set(scope)]).toEqual([scope, ['StoreUnavailable']]);
+    expect(await stored()).toEqual(reads);
+    fill(0.5);
+    for (const scope of others) expect([scope, await set(scope)]).toEqual([scope, ['done']]);
+    expect(await stored()).toBeUndefined();
+  });
+
+  test('stands in the audit with every change, that to full access too', async () => {
+    const { it, set } = await scene();
+    await using _ = it;
+    await set({ access: 'read', allowedCidrs: ['10.0.0.0/8', '192.0.2.1'] });
+    await set(FULL);
+    const changes = (await auditsOf(it.store, ACCOUNT)).filter(({ action }) => action === 'key.changed');
+    expect(changes.map(({ detail }) => detail)).toEqual([
+      { keyId: FIRST, access: 'read', allowedCidrs: '10.0.0.0/8 192.0.2.1' },
+      { keyId: FIRST, access: 'full' },
+    ]);
   });
 });
