@@ -11,15 +11,8 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../key-validity/key-expiry.ts';
-import {
-  isLoss,
-  isWithin,
-  KEY_ACCESSES,
-  restrictionOf,
-  scopeDetail,
-  scopeOf,
-  type KeyAccess,
-} from '../key-validity/key-restriction.ts';
+import { isLoss, isWithin, restrictionOf, scopeDetail, scopeOf } from '../key-validity/key-restriction.ts';
+import { KEY_ACCESSES, type KeyAccess } from '../records/key-access.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';

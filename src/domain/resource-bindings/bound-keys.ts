@@ -57,11 +57,12 @@ export function createBoundKeys(deps: MutationDeps): BoundKeys {
         await precondition.recheck();
         const key = await (await existing(reader, accountId)).apiKey(keyId);
         if (!key) throw new Refusal('not_found');
+        const before = scopeOf(key.record);
         const step: Step<void> = {
           accountId,
           action: 'key.changed',
-          detail: { keyId, access: scope.access, ...scopeDetail(scope) },
-          withdraws: isLoss(scopeOf(key.record), scope),
+          detail: { keyId, ...scopeDetail(scope, before) },
+          withdraws: isLoss(before, scope),
           expect: [expectUnchanged(key)],
           write: [put(KEYS.apiKey(accountId, keyId), restrictedTo(key.record, restrictionOf(scope)))],
           result: undefined,

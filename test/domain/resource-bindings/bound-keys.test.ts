@@ -175,7 +175,7 @@ onEachBackend('the scope of a key of a resource', (backend) => {
     const changes = (await auditsOf(it.store, ACCOUNT)).filter(({ action }) => action === 'key.changed');
     expect(changes.map(({ detail }) => detail)).toEqual([
       { keyId: FIRST, access: 'read', allowedCidrs: '10.0.0.0/8 192.0.2.1' },
-      { keyId: FIRST, access: 'full' },
+      { keyId: FIRST, access: 'full', allowedCidrs: '' },
     ]);
   });
 });
