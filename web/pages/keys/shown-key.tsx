@@ -20,7 +20,7 @@ export function ShownKey({ title, apiKey, onClose, children }: ShownKeyProps) {
   const { dialog } = texts;
   const shownOnce = useShownOnce([apiKey]);
   const shown = useRef<HTMLPreElement>(null);
-  // The key is typed or pasted, so that no history of a shell has it. One command, of which it reads no line as the key.
+  // The key is typed or pasted, so that no history of a shell has it. It is one command: it reads no line of its own.
   const keep = "(umask 077; printf 'API key: ' >&2; head -n 1 > muster-api-key) &&";
   const lines = [keep, '  MUSTER_CLIENT_API_KEY_FILE=muster-api-key muster apps list'].join('\n');
   return (
