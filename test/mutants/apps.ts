@@ -104,8 +104,8 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a key of less access has every operation',
     file: 'src/api/v1/gateway.ts',
-    search: '  refuseBeyond(key, { use, client });\n',
-    replacement: '',
+    search: 'refuseBeyond(key, { use, client }, () =>',
+    replacement: 'void (() =>',
     rule: 'H23: what a key may not do is 403 forbidden.',
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
   },
