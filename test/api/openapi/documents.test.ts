@@ -137,7 +137,9 @@ function commonErrors(name: ApiName, path: string, id: string): readonly string[
   // Enrollment has no credential, and no guard of its rate.
   if (id === 'enrollDevice') return everywhere;
   const credential = name === 'v1' ? '401 invalid_key' : '401 invalid_credential';
-  return [credential, '401 account_disabled', '429 rate_limited', ...unknown, ...everywhere];
+  // H23: an API key of less access may meet it at each.
+  const access = name === 'v1' ? ['403 forbidden'] : [];
+  return [credential, '401 account_disabled', ...access, '429 rate_limited', ...unknown, ...everywhere];
 }
 
 /** The errors of each operation by docs/CONTRACT.md, as `400 invalid_name`. */
@@ -148,7 +150,8 @@ function ownErrors(): ReadonlyMap<string, readonly string[]> {
   for (const { title, text } of rulesOf(contract).filter(({ isKept }) => isKept)) {
     const paragraph = /^Errors: ([\s\S]*?)\n\n/m.exec(text)?.[1];
     for (const operation of operationsIn(title)) told.set(operation, errorsIn(paragraph));
-    for (const row of rowsOf(text)) {
+    // The table of H23 has the access of keys to each operation, and no errors.
+    for (const row of title.startsWith('H23') ? [] : rowsOf(text)) {
       for (const operation of operationsIn(row[0] ?? '')) told.set(operation, errorsIn(row.at(-1)));
     }
   }
