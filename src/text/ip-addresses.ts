@@ -53,6 +53,9 @@ const NAT64 = rangesOf('64:ff9b::/96');
 export const throughNat64 = (address: Address): Address =>
   isIn(address, NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address;
 
+/** The shape of a range as schemas have it; what is no range all the same is told by `cidrFault`. */
+export const CIDR = { pattern: '^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$', charactersMax: 49 } as const;
+
 const MAPPED = rangesOf('::ffff:0:0/96');
 
 /**

@@ -146,6 +146,17 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect(next.status['secretName']).toBe(secret);
   });
 
+  test('whose next key goes on with the pending apps of the one before it', async () => {
+    const apiKey = await issued({ access: 'enroll' });
+    const ask = (token: string, path: string) => call(`${muster.api}${path}`, { method: 'POST', token, body: {} });
+    const { body } = await ask(apiKey, '/v1/apps');
+    await team.kubectl(['delete', 'secret', secret]);
+    await team.eventually('another key', async () => ((await team.secret(secret, 'apiKey')) ?? apiKey) !== apiKey);
+    const successor = (await team.secret(secret, 'apiKey')) ?? '';
+    const code = (): Promise<{ status: number }> => ask(successor, `/v1/apps/${String(body['appId'])}/enroll-code`);
+    await team.eventually('it to issue a code', async () => (await code()).status === 201);
+  });
+
   test('replaces a value that somebody writes into the Secret, and never registers it', async () => {
     const apiKey = await issued();
     const other = await issuedBeside();

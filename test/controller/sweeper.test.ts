@@ -153,6 +153,20 @@ onEachStore('the clean-up', (stores) => {
     expect(gone.get('idempotency_records')).toBe(1);
   });
 
+  test('the ring of a restricted key goes a day after its last answer; rings without an instant stay', async () => {
+    const day = clock.now() - DAY_MS - 5 * MINUTE_MS;
+    const [old, young, ofOperator] = [`key-${ACCOUNT}-old`, `key-${ACCOUNT}-young`, 'operator'];
+    await write(KEYS.idempotencyRing(old), { next: 7, at: day });
+    await write(KEYS.idempotencyRing(young), { next: 7, at: day + 1 });
+    await write(KEYS.idempotencyRing(ofOperator), { next: 7 });
+    await sweeper.reconcile(signal);
+    expect((await left(KEYS.idempotencySlot.under())).toSorted()).toEqual([
+      KEYS.idempotencyRing(young),
+      KEYS.idempotencyRing(ofOperator),
+    ]);
+    expect(gone.get('idempotency_rings')).toBe(1);
+  });
+
   test("those of the operator's creates go likewise, and their numbers go on", async () => {
     const answer = { keyNumber: 1, wrappedKey: 'x', box: 'x' };
     const scopes = ['operator', `operator-${ACCOUNT}`];

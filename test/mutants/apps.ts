@@ -104,8 +104,8 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a key of less access has every operation',
     file: 'src/api/v1/gateway.ts',
-    search: '  refuseBeyond(key, { use, client });\n',
-    replacement: '',
+    search: 'refuseBeyond(key, { use, client }, () =>',
+    replacement: 'void (() =>',
     rule: 'H23: what a key may not do is 403 forbidden.',
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
   },
@@ -120,7 +120,7 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a key that enrolls issues codes for apps of others',
     file: 'src/domain/mutation/authority.ts',
-    search: 'createdByKey !== keyId || ',
+    search: 'createdByKey !== firstKeyId || ',
     replacement: '',
     rule: 'H23: a key of access enroll has its own apps alone.',
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],

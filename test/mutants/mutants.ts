@@ -10,6 +10,7 @@ import { NIGHTS } from './nights.ts';
 import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
+import { RESTRICTED_KEYS } from './restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
 import { STORE } from './store.ts';
 
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...KUBERNETES,
   ...RATE,
   ...APPS,
+  ...RESTRICTED_KEYS,
   ...DEVICES,
   ...SECRETS,
   ...NIGHTS,

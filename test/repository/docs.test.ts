@@ -147,7 +147,10 @@ describe('docs/API.md', () => {
         '`name`, `endpoint`, `authHeader`',
         [LIMITS.nameCodePointsMax, LIMITS.endpointCharactersMax, LIMITS.authHeaderCharactersMax],
       ],
-      ['Idempotency records', [LIMITS.idempotencyKeptPerAccountMax, days(LIMITS.idempotencyKeptMs) * 24]],
+      [
+        'Idempotency records',
+        [LIMITS.idempotencyKeptPerAccountMax, LIMITS.idempotencyKeptPerKeyMax, days(LIMITS.idempotencyKeptMs) * 24],
+      ],
       [
         'Detections of a request',
         [LIMITS.detectionsPerRequestMax, LIMITS.redactedCodePointsMax, LIMITS.fullCodePointsMax],

@@ -65,6 +65,7 @@ export type Role = 'owner' | 'viewer';
 /** What WebAuthn exchanges with the service. */
 export type WebAuthn = Readonly<Record<string, unknown>>;
 type Signal = { readonly signal?: AbortSignal };
+type KeyScope = Pick<ListedApiKey, 'access' | 'allowedCidrs'>;
 
 type AppChange = 'create' | 'issue-code' | 'revoke' | 'delete';
 /** A new app with its enrollment code, a secret that no other answer shows. */
@@ -171,7 +172,7 @@ export const account = (accountId: string) => ({
   deliveries: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout/apps', { accountId, ...with_ }),
   rollout: (with_: Signal = {}) => ask('GET /accounts/:accountId/rollout', { accountId, ...with_ }),
   keys: (with_: Signal = {}) => ask('GET /accounts/:accountId/api-keys', { accountId, ...with_ }),
-  createKey: (body: { name: string; expiresAt: string | null }, idempotencyKey: string) =>
+  createKey: (body: KeyScope & { name: string; expiresAt: string | null }, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys', { accountId, body, idempotencyKey }),
   rotateKey: (keyId: string, graceSeconds: number, idempotencyKey: string) =>
     ask('POST /accounts/:accountId/api-keys/:keyId/rotation', {
@@ -182,6 +183,8 @@ export const account = (accountId: string) => ({
     }),
   expireKey: (keyId: string, expiresAt: string) =>
     ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { expiresAt } }),
+  narrowKey: (keyId: string, scope: KeyScope) =>
+    ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { ...scope } }),
   revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
   reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),

@@ -134,7 +134,7 @@ export const audit = {
     'resource.recovery-allowed': 'let a namespace take up what its resources had before',
     'key.created': 'created an API key',
     'key.rotated': 'rotated an API key',
-    'key.changed': 'let an API key end earlier',
+    'key.changed': 'changed an API key',
     'key.revoked': 'revoked an API key',
     'key.refused': 'was refused with an API key',
     'token.refused': 'was refused with an operator token',

@@ -4,7 +4,7 @@ import { formatCount } from './format.ts';
 
 export const keys = {
   title: 'API keys',
-  lead: 'Programs authenticate with them on the API. A key may do all that an owner may do there.',
+  lead: 'Programs authenticate with them on the API. A key of full access may do all that an owner may do there.',
   create: 'Create a key',
   empty: 'There are no API keys yet',
   emptyLead: 'Create one for each program, so that you can revoke one without stopping the others.',
@@ -12,6 +12,8 @@ export const keys = {
   columns: {
     name: 'Name',
     id: 'Id',
+    access: 'Access',
+    ranges: 'Addresses',
     created: 'Created',
     by: 'By',
     expires: 'Expires',
@@ -26,6 +28,7 @@ export const keys = {
   soon: 'soon',
   rotate: 'Rotate',
   expire: 'Expire sooner',
+  narrow: 'Narrow',
   revoke: 'Revoke',
   revokeTitle: 'Revoke this API key?',
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
@@ -61,6 +64,19 @@ export const keys = {
     action:
       'An expiry cannot be moved later. Create another key, give it to the program, and revoke the one that expires:',
   },
+  scope: {
+    access: 'Access',
+    accesses: { full: 'Full', read: 'Read only', enroll: 'Enroll only' },
+    hints: {
+      full: 'All that an owner may do on the API.',
+      read: 'Reads the apps and the configuration, and changes nothing.',
+      enroll: 'Creates apps, and issues codes for the pending apps that it created itself.',
+    },
+    everywhere: 'anywhere',
+    ranges: 'Addresses',
+    rangesHint:
+      'Ranges from which the key may be used, one a line, such as 192.0.2.0/24. Without any it works from anywhere.',
+  },
   zone: (zone: string) => `In the time zone of this browser, ${zone}.`,
   rotateDialog: {
     title: 'Rotate this API key',
@@ -89,5 +105,12 @@ export const keys = {
     later: 'This must be before the current expiry.',
     action: 'Expire sooner',
     done: 'The key expires sooner.',
+  },
+  narrowDialog: {
+    title: 'Narrow this API key',
+    says: 'The key can do less from now on. This cannot be undone: to have more, create another key.',
+    wider: 'These addresses are not all within the current ones.',
+    action: 'Narrow',
+    done: 'The key is narrowed.',
   },
 };

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
@@ -11,6 +11,7 @@ import { preferredType } from '../headers/preferred-type.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
 import { bearerOf } from '../http/request-headers.ts';
+import { whileJudged } from '../serve/judged-stream.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener, type Endpoint } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
@@ -102,6 +103,7 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   const checks: Checks<OpsContext, OperatorCall, OperatorServices> = {
     authorize,
     brokenBody: 'invalid_request',
+    transfer: ({ request }, _call, _route, reply) => whileJudged(reply, async () => judgeAgain(request)),
     services: deps.services,
   };
   const plain = (path: string, answer: (exchange: Exchange) => MaybePromise<void>): Endpoint<OpsContext> => ({
@@ -131,6 +133,11 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
     }
     exchange.authenticated(actor);
     return actor;
+  }
+
+  /** @throws Refusal `invalid_token` where the token has been withdrawn since */
+  function judgeAgain(request: IncomingMessage): void {
+    if (actorOf(bearerOf(request).token) === undefined) throw new Refusal('invalid_token');
   }
 
   function authorize({ exchange, context: actor }: AuthorizeRequest<OpsContext>): () => OperatorCall {

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { andThen, type MaybePromise } from '../../concurrency/maybe-promise.ts';
 import type { LastUses } from '../../domain/last-uses/last-uses.ts';
 import type { Fleet } from '../../domain/fleet/fleet.ts';
-import { isUsableFrom, refuseBeyond } from '../../domain/key-validity/key-restriction.ts';
+import { refuseBeyond } from '../../domain/key-validity/key-restriction.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { otherListener } from '../http/other-listener.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
@@ -57,10 +57,9 @@ function authorize(
   const { client } = exchange;
   const use = keyUse ?? 'full';
   const accountId = account.id;
-  // Somebody else may have it.
-  if (!isUsableFrom(key, client))
-    exchange.attempted({ credential: 'api_key', reason: 'other_address', accountId, keyId });
-  refuseBeyond(key, { use, client });
+  refuseBeyond(key, { use, client }, () =>
+    exchange.attempted({ credential: 'api_key', reason: 'other_address', accountId, keyId }),
+  );
   if (requires && account.record.entitlement !== requires) throw new Refusal('enterprise_required');
   return () => ({
     account,

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { KEY_ACCESSES } from '../../domain/records/key-access.ts';
 import { choice, CONNECTED, durationIn, LIST, ONE, reading } from '../terminal/globals.ts';
 import { momentIn } from '../terminal/moment.ts';
 import type { Environment } from '../terminal/terminal.ts';
@@ -61,7 +62,7 @@ function addAccounts(accounts: Command, env: Environment): void {
   add('enable <account>', 'take them again', ONE, async () => (await code()).enableAccount);
 }
 
-const keyAccess = () => choice('--access <access>', 'what it may do', ['full', 'read', 'enroll']);
+const keyAccess = () => choice('--access <access>', 'what it may do', KEY_ACCESSES);
 const CIDR = ['--cidr <range...>', 'the addresses from which it may be used, as in 192.0.2.0/24'] as const;
 
 function addApiKeys(keys: Command, env: Environment): void {

@@ -11,14 +11,8 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../key-validity/key-expiry.ts';
-import {
-  isWithin,
-  KEY_ACCESSES,
-  restrictionOf,
-  scopeDetail,
-  scopeOf,
-  type KeyAccess,
-} from '../key-validity/key-restriction.ts';
+import { isLoss, isWithin, restrictionOf, scopeDetail, scopeOf } from '../key-validity/key-restriction.ts';
+import { KEY_ACCESSES, type KeyAccess } from '../records/key-access.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 import { existing } from './accounts.ts';
@@ -144,6 +138,8 @@ export async function changeKey(
         ...(end !== present.expiresAt && { expiresAt: new Date(end).toISOString() }),
         ...scopeDetail(scope),
       },
+      // The first end takes away, and a later one could be brought forward without end.
+      withdraws: isLoss(present, scope) || (end < Infinity && present.expiresAt === Infinity),
       expect: [expectUnchanged(key)],
       write: [put(KEYS.apiKey(accountId, keyId), record)],
       result: undefined,

@@ -1,12 +1,9 @@
 import { addressOf, isIn, rangesOf, type AddressRange } from '../../text/ip-addresses.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApiKeyRecord } from '../records/account-records.ts';
+import type { KeyAccess } from '../records/key-access.ts';
 
 /* H23: the access of an API key, and the addresses from which it may be used. */
-
-/** `full` is the key of the whole account, `read` reads, `enroll` creates apps and issues codes for those. */
-export const KEY_ACCESSES = ['full', 'read', 'enroll'] as const;
-export type KeyAccess = (typeof KEY_ACCESSES)[number];
 
 /** The use that an operation makes of a key; for `full` no key of less access will do. */
 export type KeyUse = KeyAccess;
@@ -50,9 +47,15 @@ export function isUsableFrom({ restriction }: ApiKeyRecord, client: string): boo
   return address !== undefined && isIn(address, rangesOfKey(restriction));
 }
 
-/** @throws Refusal `forbidden` where the key is not for the use, or not for the address of the client */
-export function refuseBeyond(record: ApiKeyRecord, { use, client }: KeyAsked): void {
-  if (!isUsableFrom(record, client)) throw new Refusal('forbidden', 'This API key may not be used from this address.');
+/**
+ * @param onOtherAddress called before the refusal of an address: somebody else may have the key
+ * @throws Refusal `forbidden` where the key is not for the use, or not for the address of the client
+ */
+export function refuseBeyond(record: ApiKeyRecord, { use, client }: KeyAsked, onOtherAddress?: () => void): void {
+  if (!isUsableFrom(record, client)) {
+    onOtherAddress?.();
+    throw new Refusal('forbidden', 'This API key may not be used from this address.');
+  }
   const { access } = scopeOf(record);
   if (access !== 'full' && access !== use) throw new Refusal('forbidden', SAYS[access]);
 }
@@ -69,6 +72,14 @@ export function isWithin(inner: KeyScope, outer: KeyScope): boolean {
   );
 }
 
+/**
+ * A12: whether a key loses what it can lose once alone, some of its access or the use from everywhere: a store that is
+ * full takes that. Ranges could be narrowed again and again.
+ */
+export const isLoss = (before: KeyScope, after: KeyScope): boolean =>
+  isWithin(after, before) &&
+  (after.access !== before.access || (before.allowedCidrs.length === 0 && after.allowedCidrs.length > 0));
+
 /** No ranges are all addresses. */
 function areWithin(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true;
@@ -78,8 +89,16 @@ function areWithin(inner: readonly string[], outer: readonly string[]): boolean 
   return inner.length > 0 && rangesOf(...inner).every(isInOne);
 }
 
-/** The detail of an audit entry that tells of a scope; nothing for a key that may do everything from everywhere. */
-export const scopeDetail = ({ access, allowedCidrs }: KeyScope): Readonly<Record<string, string>> => ({
-  ...(access !== 'full' && { access }),
-  ...(allowedCidrs.length > 0 && { allowedCidrs: allowedCidrs.join(' ') }),
+const WHOLE: KeyScope = { access: 'full', allowedCidrs: [] };
+
+/**
+ * The detail of an audit entry that tells of a scope: what is restricted by it, or was before it. For a key that may do
+ * everything from everywhere there is nothing to tell.
+ */
+export const scopeDetail = (
+  { access, allowedCidrs }: KeyScope,
+  before: KeyScope = WHOLE,
+): Readonly<Record<string, string>> => ({
+  ...((access !== 'full' || before.access !== 'full') && { access }),
+  ...((allowedCidrs.length > 0 || before.allowedCidrs.length > 0) && { allowedCidrs: allowedCidrs.join(' ') }),
 });

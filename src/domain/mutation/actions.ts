@@ -20,8 +20,7 @@ const ACTIONS = {
   'resource.recovery-allowed': 'growth',
   'key.created': 'growth',
   'key.rotated': 'growth',
-  // It takes away, and could be repeated without end: a revocation is what a full store takes.
-  'key.changed': 'growth',
+  'key.changed': 'by content',
   'key.revoked': 'vital',
   'app.created': 'growth',
   'app.enrolled': 'growth',

@@ -44,9 +44,9 @@ export const NO_PRECONDITION: Precondition = { expect: [], write: [], recheck: a
 export interface Authorised extends ChangeParts {
   readonly account: AccountReader;
   readonly mayChange?: MayChange | undefined;
-  /** H23: the key of access `enroll`, which an app that it creates notes. */
+  /** H23: the key of access `enroll`, or the first one that it follows: an app that it creates notes it. */
   readonly createdByKey?: string | undefined;
-  /** H23: the key of less access or of some addresses, which has kept answers of its own. */
+  /** H23: the key of less access or of some addresses, or the first one that it follows: it has answers of its own. */
   readonly restrictedKeyId?: string | undefined;
 }
 
@@ -96,13 +96,14 @@ async function authorisedByKey(
   // So may a change have narrowed the key.
   refuseBeyond(key.record, asked);
   const expect = [expectUnchanged(key), expectUnchanged(account)];
-  const restrictedKeyId = key.record.restriction && keyId;
+  const firstKeyId = key.record.firstKeyId ?? keyId;
+  const restrictedKeyId = key.record.restriction && firstKeyId;
   const authorised = { account, expect, write: [], restrictedKeyId };
   if (scopeOf(key.record).access !== 'enroll') return authorised;
-  return { ...authorised, mayChange: (app) => refuseOthersOf(keyId, app), createdByKey: keyId };
+  return { ...authorised, mayChange: (app) => refuseOthersOf(firstKeyId, app), createdByKey: firstKeyId };
 }
 
 /** H23: with a code for another app, or for one that a daemon has, the key would reach a daemon that runs. */
-function refuseOthersOf(keyId: string, { createdByKey, status }: AppRecord): void {
-  if (createdByKey !== keyId || status !== 'pending') throw new Refusal('not_found');
+function refuseOthersOf(firstKeyId: string, { createdByKey, status }: AppRecord): void {
+  if (createdByKey !== firstKeyId || status !== 'pending') throw new Refusal('not_found');
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { LIMITS } from '../limits.ts';
+import { KEY_ACCESSES } from './key-access.ts';
 import { record, type RecordOf } from './registry.ts';
 import { consentSchema, dayText, instant, resourceSchema } from './shapes.ts';
 
@@ -47,9 +48,12 @@ export const accountRecords = {
       /** The secret before the last rotation works until then, too. A program that does not know it refuses that. */
       former: z.looseObject({ hash: z.string(), expiresAt: instant, createdBy: z.string().optional() }).optional(),
       /** H23; absent for a key of the whole account from everywhere. With it every hash is marked (key-expiry.ts). */
-      restriction: z
-        .looseObject({ access: z.enum(['full', 'read', 'enroll']), allowedCidrs: z.array(z.string()) })
-        .optional(),
+      restriction: z.looseObject({ access: z.enum(KEY_ACCESSES), allowedCidrs: z.array(z.string()) }).optional(),
+      /**
+       * H23: the first of the keys that this one follows by the rotation of a custom resource; absent where it follows
+       * none. What is a key's own for that rule is the first one's.
+       */
+      firstKeyId: z.string().optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',

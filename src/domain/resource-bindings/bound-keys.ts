@@ -8,7 +8,7 @@ import { StaleRead } from '../mutation/stale-read.ts';
 import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { endingBy, keyFields, restrictedTo } from '../key-validity/key-expiry.ts';
-import { restrictionOf, type KeyScope } from '../key-validity/key-restriction.ts';
+import { isLoss, restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -57,10 +57,12 @@ export function createBoundKeys(deps: MutationDeps): BoundKeys {
         await precondition.recheck();
         const key = await (await existing(reader, accountId)).apiKey(keyId);
         if (!key) throw new Refusal('not_found');
+        const before = scopeOf(key.record);
         const step: Step<void> = {
           accountId,
           action: 'key.changed',
-          detail: { keyId, ...scope, allowedCidrs: scope.allowedCidrs.join(' ') },
+          detail: { keyId, ...scopeDetail(scope, before) },
+          withdraws: isLoss(before, scope),
           expect: [expectUnchanged(key)],
           write: [put(KEYS.apiKey(accountId, keyId), restrictedTo(key.record, restrictionOf(scope)))],
           result: undefined,
@@ -85,7 +87,12 @@ async function register(
     if (follows && !former) throw new StaleRead(`The key ${follows.keyId} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
-    const record = { name, ...keyFields(hash, expiresAt, scope && restrictionOf(scope)), createdAt: origin.at };
+    const record = {
+      name,
+      ...keyFields(hash, expiresAt, scope && restrictionOf(scope)),
+      createdAt: origin.at,
+      ...(former && { firstKeyId: former.record.firstKeyId ?? former.id }),
+    };
     const step = await keyCreationStep(account, keyId, record);
     const ends = follows &&
       former && {

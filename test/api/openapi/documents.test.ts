@@ -137,8 +137,10 @@ function commonErrors(name: ApiName, path: string, id: string): readonly string[
   if (name === 'operator') return ['401 invalid_token', ...unknown, ...everywhere];
   // Enrollment has no credential, and no guard of its rate.
   if (id === 'enrollDevice') return everywhere;
-  const credential = name === 'v1' ? ['401 invalid_key', '403 forbidden'] : ['401 invalid_credential'];
-  return [...credential, '401 account_disabled', '429 rate_limited', ...unknown, ...everywhere];
+  const credential = name === 'v1' ? '401 invalid_key' : '401 invalid_credential';
+  // H23: an API key of less access may meet it at each.
+  const access = name === 'v1' ? ['403 forbidden'] : [];
+  return [credential, '401 account_disabled', ...access, '429 rate_limited', ...unknown, ...everywhere];
 }
 
 /** The errors of each operation by docs/CONTRACT.md, as `400 invalid_name`. */

@@ -7,6 +7,7 @@ import { halfWritten } from './half-written.ts';
 import { isolation } from './isolation.ts';
 import { kept } from './kept.ts';
 import { lostUpdate } from './lost-update.ts';
+import { narrowed } from './narrowed.ts';
 import { rateWindow } from './rate-window.ts';
 import { revocation } from './revocation.ts';
 import { singleUse } from './single-use.ts';
@@ -16,6 +17,7 @@ export const CORRECTNESS: readonly Checker[] = [
   singleUse,
   cap,
   revocation,
+  narrowed,
   rateWindow,
   earlyRefusal,
   isolation,

@@ -7,7 +7,7 @@ const OPERATOR = ['not_found', 'upstream_unavailable'] as const;
 
 /** Section 4 of the specification, and the device and operator planes: what each operation may answer. */
 const MAY: Readonly<Record<Kind, { readonly ok: readonly number[]; readonly refuse: readonly ErrorCode[] }>> = {
-  'app.create': { ok: [201], refuse: [...ALWAYS_V1, 'limit_reached'] },
+  'app.create': { ok: [201], refuse: [...ALWAYS_V1, 'limit_reached', 'forbidden'] },
   'app.list': { ok: [200], refuse: ALWAYS_V1 },
   'app.read': { ok: [200], refuse: [...ALWAYS_V1, 'not_found'] },
   'app.revoke': { ok: [200], refuse: [...ALWAYS_V1, 'not_found'] },
@@ -26,6 +26,8 @@ const MAY: Readonly<Record<Kind, { readonly ok: readonly number[]; readonly refu
   'account.enable': { ok: [200], refuse: OPERATOR },
   'account.change': { ok: [200], refuse: OPERATOR },
   'key.create': { ok: [201], refuse: OPERATOR },
+  'key.narrow': { ok: [200], refuse: OPERATOR },
+  'key.rotate': { ok: [201], refuse: OPERATOR },
   'key.revoke': { ok: [204], refuse: OPERATOR },
 };
 

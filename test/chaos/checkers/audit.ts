@@ -11,11 +11,13 @@ const ALWAYS: ReadonlySet<Call['kind']> = new Set([
   'otel.write',
   'account.create',
   'key.create',
+  'key.narrow',
+  'key.rotate',
   'key.revoke',
 ]);
 
-/** This action is the record of a refusal: nothing changed. */
-const REFUSED = 'enrollment.refused';
+/** Each is the record of a refusal, such as that of a secret which a rotation has ended: nothing changed. */
+const REFUSED: ReadonlySet<string> = new Set(['enrollment.refused', 'key.refused']);
 
 /**
  * One entry for each mutation, in the same revision: acknowledged ones have theirs, nothing has two, none stands alone.
@@ -27,7 +29,7 @@ export const audit: Checker = (history, outcome) => [
 
 function perRequest(calls: readonly Call[], { state }: Outcome): Violation[] {
   const entries = grouped(
-    state.audits.filter(({ action }) => action !== REFUSED),
+    state.audits.filter(({ action }) => !REFUSED.has(action)),
     ({ requestId }) => requestId,
   );
   return calls.filter(isWrite).flatMap((call) => {
@@ -50,7 +52,7 @@ function perRevision({ revision, audits, touched }: Written): Violation[] {
   });
   const alone = audits.filter(
     ({ action, account, app }) =>
-      action !== REFUSED &&
+      !REFUSED.has(action) &&
       !places.some(
         (place) => place.account === account && (app === undefined || place.what !== 'app' || place.id === app),
       ),

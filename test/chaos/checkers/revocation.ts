@@ -1,10 +1,10 @@
-import { isOk, latestEffect, type Call, type History } from '../judgement/history.ts';
+import { isOk, keyIdOf, latestEffect, type Call, type History, type Kind } from '../judgement/history.ts';
 import { grouped, named, type Checker, type Violation } from './checker.ts';
 
 /*
- * Once a revocation is answered, no request that starts later is accepted, by any replica (A12). A credential
- * or key ends for good when its app is revoked, deleted or enrolled anew (A4), or the key is revoked; it ends until the
- * account is enabled again when the account is disabled.
+ * Once a revocation is answered, no request that starts later is accepted, by any replica (A12). A credential or key
+ * ends for good when its app is revoked, deleted or enrolled anew (A4), or the key is revoked, and the secret of a key
+ * by a rotation without grace; it ends until the account is enabled again when the account is disabled.
  */
 
 /** Authenticated: it was refused later, if at all. A service that cannot tell refuses everybody. */
@@ -18,7 +18,12 @@ interface Ban {
 }
 
 export const revocation: Checker = (history) => {
-  const bans = { credential: bannedCredentials(history), key: bannedKeys(history), account: bannedAccounts(history) };
+  const bans = {
+    credential: bannedCredentials(history),
+    key: bannedBy('key.revoke', history),
+    secret: bannedBy('key.rotate', history),
+    account: bannedAccounts(history),
+  };
   const accountOfApp = new Map(
     history.calls.flatMap(({ asked, told }) => {
       const [app, account] = [asked.app ?? told.app, asked.account];
@@ -28,7 +33,11 @@ export const revocation: Checker = (history) => {
   const violations: Violation[] = [];
   for (const call of history.calls.filter(isAccepted)) {
     const { asked } = call;
-    const bearers = call.kind === 'poll' ? bans.credential.get(asked.credential ?? '') : bans.key.get(asked.key ?? '');
+    const { key = '', credential = '' } = asked;
+    const bearers =
+      call.kind === 'poll'
+        ? bans.credential.get(credential)
+        : [...(bans.key.get(keyIdOf(key)) ?? []), ...(bans.secret.get(key) ?? [])];
     const isOperators = asked.key === undefined && call.kind !== 'poll' && call.kind !== 'enroll';
     const account = asked.account ?? accountOfApp.get(asked.app ?? '') ?? '';
     const all = [...(bearers ?? []), ...((isOperators ? undefined : bans.account.get(account)) ?? [])];
@@ -43,9 +52,9 @@ export const revocation: Checker = (history) => {
 
 const forGood = (by: Call): Ban => ({ from: by.end, until: Number.POSITIVE_INFINITY, by });
 
-function bannedKeys({ calls }: History): ReadonlyMap<string, Ban[]> {
-  const revoked = calls.filter((call) => call.kind === 'key.revoke' && isOk(call));
-  const byKey = grouped(revoked, ({ asked }) => asked.target);
+function bannedBy(kind: Kind, { calls }: History): ReadonlyMap<string, Ban[]> {
+  const ended = calls.filter((call) => call.kind === kind && isOk(call));
+  const byKey = grouped(ended, ({ asked }) => asked.target);
   return new Map([...byKey].map(([key, all]) => [key, all.map(forGood)]));
 }
 

@@ -10,6 +10,8 @@ import type { Asked } from './client.ts';
 export interface Owner {
   readonly account: string;
   readonly key: string;
+  /** The name of its secret, where it was rotated; else that is the key's id. */
+  readonly secret?: string;
   readonly apiKey: string;
   /** Stands in every text that the account stores, so that it is recognised in another account's answers. */
   readonly marker: string;
@@ -25,7 +27,7 @@ const text = (body: Body, field: string): string => String(body[field]);
 
 function v1(owner: Owner, kind: Asked['kind'], target: string, more: Partial<Asked> = {}): Asked {
   const [method = '', path = ''] = target.split(' ');
-  const facts = { account: owner.account, key: owner.key, ...more.facts };
+  const facts = { account: owner.account, key: owner.secret ?? owner.key, ...more.facts };
   return { kind, plane: 'api', method, path: `/v1${path}`, token: owner.apiKey, ...more, facts };
 }
 
@@ -111,6 +113,20 @@ export const createKey = (account: string): Asked =>
   operator('key.create', `POST /accounts/${account}/api-keys`, {
     facts: { account },
     learn: (body) => ({ target: text(body, 'keyId') }),
+  });
+
+/** Lets a key read, and do nothing else. */
+export const narrowKey = ({ account, key }: Owner): Asked =>
+  operator('key.narrow', `PATCH /accounts/${account}/api-keys/${key}`, {
+    body: { access: 'read' },
+    facts: { account, target: key },
+  });
+
+/** Gives a key another secret; the one before it ends with the answer. */
+export const rotateKey = ({ account, key, secret = key }: Owner): Asked =>
+  operator('key.rotate', `POST /accounts/${account}/api-keys/${key}/rotation`, {
+    body: { graceSeconds: 0 },
+    facts: { account, target: secret },
   });
 
 export const revokeKey = ({ account, key }: Owner): Asked =>

@@ -24,6 +24,8 @@ export type Kind =
   | 'account.enable'
   | 'account.change'
   | 'key.create'
+  | 'key.narrow'
+  | 'key.rotate'
   | 'key.revoke';
 
 /** The fields of an account that the operator changes one at a time. */
@@ -33,9 +35,9 @@ export type AccountField = (typeof ACCOUNT_FIELDS)[number];
 /** The facts that a request names, or that an answer tells. */
 export interface Facts {
   readonly account?: string;
-  /** The key that asks. */
+  /** The key that asks, by the name of its secret: the key's id, and `+` with a number after rotations. */
   readonly key?: string;
-  /** The key that is revoked, or was made. */
+  /** The key that is revoked or narrowed, or was made; the secret that a rotation ends. */
   readonly target?: string;
   readonly app?: string;
   /** The hash of the credential; that of the code stands in `code`. */
@@ -88,6 +90,9 @@ export interface History {
   /** The marker of each account. */
   readonly markerOf: ReadonlyMap<string, string>;
 }
+
+/** The id of the key that a secret belongs to. */
+export const keyIdOf = (secret: string): string => secret.split('+')[0] ?? '';
 
 export const isOk = ({ status }: Call): boolean => status >= 200 && status < 400;
 

@@ -1,4 +1,4 @@
-import type { Call, Facts } from '../judgement/history.ts';
+import { isWrite, keyIdOf, type Call, type Facts } from '../judgement/history.ts';
 import { notFound, OperatorCalls, type ModelOwner } from './operator-calls.ts';
 import type { ModelAccount, ModelApp, Verdict } from './service.ts';
 
@@ -110,8 +110,10 @@ export class ModelCalls extends OperatorCalls {
   #v1(owner: ModelOwner, kind: Call['kind'], facts: Facts, decide: (account: ModelAccount) => Verdict): Call {
     return this.ask(kind, { account: owner.account, key: owner.key, ...facts }, () => {
       const account = this.accounts.get(owner.account);
-      if (account?.keys.has(owner.key) !== true) return refused;
-      return account.disabled ? { status: 401, code: 'account_disabled' } : decide(account);
+      const id = keyIdOf(owner.key);
+      if (account?.keys.has(id) !== true || account.ended.has(owner.key)) return refused;
+      if (account.disabled) return { status: 401, code: 'account_disabled' };
+      return isWrite({ kind }) && account.narrowed.has(id) ? { status: 403, code: 'forbidden' } : decide(account);
     });
   }
 

@@ -1,4 +1,4 @@
-import type { AccountField, Call } from '../judgement/history.ts';
+import { keyIdOf, type AccountField, type Call } from '../judgement/history.ts';
 import { ModelService } from './service.ts';
 
 /** An account of the model. */
@@ -18,6 +18,8 @@ export class OperatorCalls extends ModelService {
       disabled: false,
       counters: 0,
       keys: new Set([key]),
+      narrowed: new Set(),
+      ended: new Set(),
       fields: { name: account, entitlement: 'enterprise', adoptableBy: '' },
       consentEnd: '',
     });
@@ -57,6 +59,26 @@ export class OperatorCalls extends ModelService {
         told: { target },
         writes: { action: 'key.created', account: owner.account, places: [`/key/${target}`] },
       };
+    });
+  }
+
+  narrowKey(owner: ModelOwner, target: string): Call {
+    return this.ask('key.narrow', { account: owner.account, target }, () => {
+      const account = this.accounts.get(owner.account);
+      if (account?.keys.has(target) !== true) return notFound;
+      account.narrowed.add(target);
+      return { status: 200, writes: { action: 'key.changed', account: owner.account, places: [`/key/${target}`] } };
+    });
+  }
+
+  /** Ends the secret of this name; the next one's is not asked for. */
+  rotateKey(owner: ModelOwner, target: string): Call {
+    return this.ask('key.rotate', { account: owner.account, target }, () => {
+      const account = this.accounts.get(owner.account);
+      const key = keyIdOf(target);
+      if (account?.keys.has(key) !== true) return notFound;
+      account.ended.add(target);
+      return { status: 201, writes: { action: 'key.rotated', account: owner.account, places: [`/key/${key}`] } };
     });
   }
 

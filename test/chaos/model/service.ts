@@ -23,6 +23,9 @@ export interface ModelAccount {
   disabled: boolean;
   counters: number;
   readonly keys: Set<string>;
+  /** Keys that may read alone, and secrets that a rotation has ended. */
+  readonly narrowed: Set<string>;
+  readonly ended: Set<string>;
   /** The other fields of its record. */
   readonly fields: Record<Exclude<AccountField, 'disabled'>, string>;
   consentEnd: string;

@@ -34,6 +34,15 @@ export function validHistory(seed: number, requests: number): ModelCalls {
       () => model.change(owner, 'adoptableBy', `team/heir-${n}`),
       () => model.revokeKey(owner, model.addKey(owner).told.target ?? ''),
       () => model.addKey(owner),
+      () => {
+        const key = model.addKey(owner).told.target ?? '';
+        model.narrowKey(owner, key);
+        model.create({ ...owner, key });
+        model.list({ ...owner, key });
+        model.rotateKey(owner, key);
+        model.create({ ...owner, key: `${key}+1` });
+        model.list({ ...owner, key });
+      },
     ];
     pick(random, steps)?.();
   }

@@ -1,4 +1,15 @@
-import { accepts, called, finds, later, scene, stored, storedApp, tells, type Violation } from './violation.ts';
+import {
+  accepts,
+  answered,
+  called,
+  finds,
+  later,
+  scene,
+  stored,
+  storedApp,
+  tells,
+  type Violation,
+} from './violation.ts';
 
 const overLimit = (admitted: number, withinMs: number): Violation => ({
   rule: 'rate-window',
@@ -73,6 +84,42 @@ export const ADMITTED: readonly Violation[] = [
     later(model, () => model.revokeKey(owner, key));
     return later(model, () => model.list({ ...owner, key }));
   }),
+  accepts('revocation', 'a secret that was rotated away lists', (model, { owner }) => {
+    const key = later(model, () => model.addKey(owner)).told.target ?? '';
+    later(model, () => model.rotateKey(owner, key));
+    return later(model, () => model.list({ ...owner, key }));
+  }),
+  accepts('revocation', 'the later secret of a revoked key lists', (model, { owner }) => {
+    const key = later(model, () => model.addKey(owner)).told.target ?? '';
+    later(model, () => model.rotateKey(owner, key));
+    later(model, () => model.revokeKey(owner, key));
+    return later(model, () => model.list({ ...owner, key: `${key}+1` }));
+  }),
+  ...['', '+1'].map((secret) =>
+    accepts('narrowed', `a narrowed key creates an app with its secret ${secret}`, (model, { owner }) => {
+      const key = later(model, () => model.addKey(owner)).told.target ?? '';
+      later(model, () => model.narrowKey(owner, key));
+      return later(model, () => model.create({ ...owner, key: `${key}${secret}` }));
+    }),
+  ),
+  tells('narrowed', 'a key that nobody narrowed is forbidden a change', ({ created }) => [
+    created,
+    { status: 403, code: 'forbidden' },
+  ]),
+  {
+    rule: 'narrowed',
+    words: 'a narrowed key is forbidden a read',
+    plant(model) {
+      const { owner } = scene(model);
+      const key = later(model, () => model.addKey(owner)).told.target ?? '';
+      later(model, () => model.narrowKey(owner, key));
+      const list = later(model, () => model.list({ ...owner, key }));
+      return (history, outcome) => ({
+        history: answered(history, list, { status: 403, code: 'forbidden' }),
+        outcome,
+      });
+    },
+  },
   accepts('revocation', 'a disabled account lists', (model, { owner }) => {
     later(model, () => model.disable(owner, true));
     return later(model, () => model.list(owner));

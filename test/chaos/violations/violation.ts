@@ -98,4 +98,4 @@ const tells = (rule: string, words: string, change: (scene: Scene) => readonly [
   },
 });
 
-export { accepts, called, finds, later, scene, stored, storedApp, tells };
+export { accepts, answered, called, finds, later, scene, stored, storedApp, tells };

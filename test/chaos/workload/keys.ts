@@ -1,4 +1,14 @@
-import { createKey, disableAccount, listApps, revokeKey, type Owner } from '../cluster/calls.ts';
+import {
+  createApp,
+  createKey,
+  disableAccount,
+  listApps,
+  narrowKey,
+  revokeKey,
+  rotateKey,
+  type Owner,
+} from '../cluster/calls.ts';
+import type { Asked } from '../cluster/client.ts';
 import { isOk } from '../judgement/history.ts';
 import { insist, newOwner, REPLICAS, type Job, type Worker } from './worker.ts';
 
@@ -6,7 +16,7 @@ const PAUSE_MS = 300;
 /** A request whose outcome is unknown may be carried out late: after some rounds another account begins anew. */
 const ROUNDS = 10;
 
-/** Creates and revokes API keys, and disables and enables accounts; after each it asks every replica. */
+/** Makes, narrows, rotates and revokes API keys, and disables and enables accounts; after each it asks all replicas. */
 export const keys: Job = async (worker) => {
   while (!worker.signal.aborted) {
     const owner = await newOwner(worker);
@@ -28,8 +38,18 @@ async function keyLife(worker: Worker, owner: Owner): Promise<void> {
   if (!isOk(created)) return;
   const other = { ...owner, key: String(created.body['keyId']), apiKey: String(created.body['apiKey']) };
   await everywhere(worker, other);
+  await worker.send(narrowKey(other));
+  await Promise.all([everywhere(worker, other), everywhere(worker, other, (owner) => createApp(owner, 0))]);
+  const next = await rotated(worker, other);
+  await Promise.all([everywhere(worker, other), everywhere(worker, next, (owner) => createApp(owner, 0))]);
   await worker.send(revokeKey(other));
-  await everywhere(worker, other);
+  await Promise.all([everywhere(worker, other), everywhere(worker, next)]);
+}
+
+/** The owner with the next secret of the key, or with the same one where no answer has told it. */
+async function rotated(worker: Worker, owner: Owner): Promise<Owner> {
+  const reply = await worker.send(rotateKey(owner));
+  return isOk(reply) ? { ...owner, secret: `${owner.key}+1`, apiKey: String(reply.body['apiKey']) } : owner;
 }
 
 async function disabling(worker: Worker, owner: Owner): Promise<void> {
@@ -39,6 +59,6 @@ async function disabling(worker: Worker, owner: Owner): Promise<void> {
   await everywhere(worker, owner);
 }
 
-async function everywhere(worker: Worker, owner: Owner): Promise<void> {
-  await Promise.all(Array.from({ length: REPLICAS }, (_, replica) => worker.send(listApps(owner), replica)));
+async function everywhere(worker: Worker, owner: Owner, asks: (owner: Owner) => Asked = listApps): Promise<void> {
+  await Promise.all(Array.from({ length: REPLICAS }, (_, replica) => worker.send(asks(owner), replica)));
 }

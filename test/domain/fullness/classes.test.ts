@@ -17,6 +17,8 @@ describe('A12: the classes of commits', () => {
       // The controller's own work.
       'resource.forgotten',
       'resource.recovered',
+      // What a key loses once alone.
+      'key.changed',
       'key.revoked',
       'app.released',
       'app.revoked',

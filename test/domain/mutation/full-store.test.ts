@@ -58,6 +58,16 @@ const accountOf = ({ accountId }: Scene): string => `/accounts/${accountId}`;
 const device = ({ muster, credential }: Scene, path: string, body: object): Promise<Answer> =>
   call(`${muster.device}/device/v1${path}`, { method: 'POST', token: credential, body });
 
+const ENDS = { later: { expiresAt: '2099-01-31T00:00:00.000Z' }, sooner: { expiresAt: '2098-01-31T00:00:00.000Z' } };
+const RANGES = { wider: { allowedCidrs: ['10.0.0.0/8'] }, narrower: { allowedCidrs: ['10.0.0.0/9'] } };
+/** Changes the key of the account, once more with each of these. */
+async function narrowed(it: Scene, ...changes: readonly [object, ...object[]]): Promise<Answer> {
+  const change = (body: object): Promise<Answer> => it.operator(`PATCH ${accountOf(it)}/api-keys/${it.keyId}`, body);
+  const [last = {}, ...first] = changes.toReversed();
+  for (const body of first.toReversed()) expect((await change(body)).status).toBe(200);
+  return await change(last);
+}
+
 const REFUSED: readonly (readonly [string, Act])[] = [
   ['an app', ({ muster, apiKey }) => call(`${muster.api}/v1/apps`, { method: 'POST', token: apiKey })],
   [
@@ -76,6 +86,8 @@ const REFUSED: readonly (readonly [string, Act])[] = [
   ['a detection', (it) => sendDetections(it.muster, it.credential, [detection({})])],
   ['an account', ({ operator }) => operator('POST /accounts', { name: 'n', entitlement: 'standard' })],
   ['an API key', (it) => it.operator(`POST ${accountOf(it)}/api-keys`)],
+  ['an end of a key that is brought forward again', (it) => narrowed(it, ENDS.later, ENDS.sooner)],
+  ['ranges of a key that are narrowed again', (it) => narrowed(it, RANGES.wider, RANGES.narrower)],
   ['another name of the account', (it) => it.operator(`PATCH ${accountOf(it)}`, { name: 'other' })],
 ];
 
@@ -94,6 +106,10 @@ const TAKEN: readonly (readonly [string, number, Act])[] = [
     ({ muster, apiKey }) => call(`${muster.api}/v1/otel-config`, { method: 'DELETE', token: apiKey }),
   ],
   ['the revocation of a key', 204, (it) => it.operator(`DELETE ${accountOf(it)}/api-keys/${it.keyId}`)],
+  ['less access of a key', 200, (it) => narrowed(it, { access: 'read' })],
+  ['less access of a key that was bound before', 200, (it) => narrowed(it, RANGES.wider, { access: 'enroll' })],
+  ['the binding of a key to addresses', 200, (it) => narrowed(it, RANGES.wider)],
+  ['an end of a key that had none', 200, (it) => narrowed(it, ENDS.later)],
   [
     'the disabling of the account',
     200,

@@ -6,6 +6,7 @@ import { systemRandom } from '../../../src/domain/credentials/random-ids.ts';
 import { FleetMemory } from '../../../src/domain/fleet/memory.ts';
 import { createStoredBytes, type StoredBytes } from '../../../src/domain/quota/stored-bytes.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
+import { keyScope } from '../../../src/domain/records/idempotency-records.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import type { StoredRecord } from '../../../src/domain/records/account-records.ts';
 import { createLog } from '../../../src/log.ts';
@@ -106,6 +107,7 @@ onEachStore('what an account stores', (stores) => {
       KEYS.idempotencyRecord(ACCOUNT, 'one'),
       KEYS.idempotencyRecord(`operator-${ACCOUNT}`, 'one'),
       KEYS.idempotencyRecord(`batch-${ACCOUNT}`, 'one'),
+      KEYS.idempotencyRecord(keyScope(ACCOUNT, 'one'), 'one'),
       KEYS.link(ACCOUNT, 'one'),
       KEYS.otelRevision(ACCOUNT, 1),
     ];
@@ -115,6 +117,7 @@ onEachStore('what an account stores', (stores) => {
       KEYS.opampAgent(ACCOUNT, 'one'),
       KEYS.review(ACCOUNT, 'one', 'e'),
       KEYS.app(OTHER_ACCOUNT, 'one'),
+      KEYS.idempotencyRecord(keyScope(OTHER_ACCOUNT, 'one'), 'one'),
       KEYS.otelRevision(OTHER_ACCOUNT, 1),
     ];
     for (const key of [...own, ...others]) await putAll(store, { [key]: large });

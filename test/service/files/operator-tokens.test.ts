@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KEPT_MS } from '../../../src/service/files/watched-file.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { firstLook, lookAtFiles } from '../../support/files/looks.ts';
+import type { Store } from '../../../src/store/port.ts';
+import { putAll } from '../../support/records/backups.ts';
 import { call, Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -17,6 +19,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
+const PADDING = 'x'.repeat(10_000);
+
 let files = 0;
 /** A Muster that knows the tokens of a file, and of no variable. */
 async function started(text: string, own: Readonly<Record<string, string>> = { MUSTER_OPERATOR_TOKEN: '' }) {
@@ -24,13 +28,16 @@ async function started(text: string, own: Readonly<Record<string, string>> = { M
   const says = (content: string): void => writeFileSync(path, content, { mode: 0o600 });
   says(text);
   const clock = new FakeClock();
-  const muster = await Muster.start({ clock, env: { MUSTER_OPERATOR_TOKEN_FILE: path, ...own } });
+  let opened: Store | undefined;
+  const wrapStore = (real: Store): Store => (opened = real);
+  const muster = await Muster.start({ clock, wrapStore, env: { MUSTER_OPERATOR_TOKEN_FILE: path, ...own } });
   await firstLook(muster);
   const lines = (words: string): number => muster.logged.filter((line) => line.includes(words)).length;
   return {
     muster,
     path,
     says,
+    store: async (records: Readonly<Record<string, object>>) => opened && (await putAll(opened, records)),
     status: async (token: string) => (await call(`${muster.ops}/operator/v1/accounts`, { token })).status,
     readyz: async () => (await call(`${muster.ops}/readyz`)).body,
     unusable: async () =>
@@ -71,6 +78,24 @@ describe('the operator’s tokens of a file', () => {
     it.says(`${ALICE}\n`);
     await it.lookedAt(CHANGED);
     expect(await it.status(ALICE)).toBe(200);
+  });
+
+  test('one that was removed ends the backup that is being made by it, and no other one', async () => {
+    await using it = await started(`${ALICE}\n${BOB}\n`);
+    await it.store(Object.fromEntries(Array.from({ length: 3000 }, (_none, n) => [`cred/${n}`, { PADDING }])));
+    const backup = (token: string): Promise<Response> =>
+      fetch(`${it.muster.ops}/operator/v1/backup`, { headers: { authorization: `Bearer ${token}` } });
+    const whole = await (await backup(ALICE)).text();
+    // More than the sockets between the two can hold waits for a client that does not read.
+    const ended = await backup(ALICE);
+    it.says(`${BOB}\n`);
+    await it.lookedAt(CHANGED);
+    await expect(ended.text()).rejects.toThrow();
+    let next = await backup(BOB);
+    await until(async () => next.status !== 503 || (next = await backup(BOB)).status !== 503);
+    it.says(`${BOB}\n${ALICE}\n`);
+    await it.lookedAt(CHANGED);
+    expect((await next.text()).length).toBeGreaterThanOrEqual(whole.length);
   });
 
   test('a file that is gone: valid for 10 minutes, while it is told, and then refused until it is back', async () => {

@@ -6,6 +6,7 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
+import { MAIN } from '../../support/service/muster-command.ts';
 import { Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
 /* Runs the samples of docs/API.md as a reader would: one after the other, in one shell, against a new service. */
@@ -26,13 +27,17 @@ test('the samples print what the document says', async () => {
   const folder = scratchDirectory('samples');
   await using muster = await Muster.start();
   try {
-    const { apiKey } = await tenant(muster);
     const secret = (name: string, content: string): string => {
       writeFileSync(join(folder, name), `${content}\n`, { mode: 0o600 });
       return join(folder, name);
     };
+    const command = join(folder, 'muster');
+    writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o700 });
+    const { accountId, apiKey } = await tenant(muster);
     const env = {
-      PATH: process.env['PATH'] ?? '',
+      PATH: `${folder}:${process.env['PATH'] ?? ''}`,
+      HOME: folder,
+      ACCOUNT: accountId,
       MUSTER_CLIENT_URL: muster.api,
       MUSTER_CLIENT_DEVICE_URL: muster.device,
       MUSTER_CLIENT_OPS_URL: muster.ops,
@@ -40,7 +45,11 @@ test('the samples print what the document says', async () => {
       MUSTER_CLIENT_OPERATOR_TOKEN_FILE: secret('operator-token', OPERATOR_TOKEN),
     };
     const script = samples.map(({ script }) => script).join(`\necho '${MARK}'\n`);
-    const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [output, [code]] = await Promise.all([text(shell.stdout), once(shell, 'exit') as Promise<[number]>]);
     expect(output.split(MARK).map(withoutTrailingSpace)).toEqual(
       samples.map(({ output }) => withoutTrailingSpace(output)),

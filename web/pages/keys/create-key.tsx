@@ -8,6 +8,7 @@ import { Select, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Problem } from '../../ui/state.tsx';
+import { scopeOf, ScopeFields, type ScopeDraft } from './scope-fields.tsx';
 import { ShownKey } from './shown-key.tsx';
 
 const DAY_MS = 86_400_000;
@@ -32,12 +33,13 @@ export function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
   const [name, setName] = useState('');
   const [expiry, setExpiry] = useState<Expiry>('90');
   const [date, setDate] = useState('');
+  const [draft, setDraft] = useState<ScopeDraft>({ access: 'full', ranges: '' });
   const { busy, error, run, made, isSent } = useCreation(account(accountId).createKey, onCreated);
   const ends = expiresAt(expiry, date);
   if (made) return <ShownKey title={dialog.created} apiKey={made.apiKey} onClose={onClose} />;
   return (
     <Dialog title={dialog.title} onClose={onClose} stays={isSent}>
-      <Form onSend={() => run({ name: name.trim(), expiresAt: ends ?? null })}>
+      <Form onSend={() => run({ name: name.trim(), expiresAt: ends ?? null, ...scopeOf(draft) })}>
         <TextField
           label={dialog.name}
           hint={dialog.nameHint}
@@ -67,6 +69,7 @@ export function CreateKey({ accountId, onClose, onCreated }: CreateKeyProps) {
             fault={date !== '' && ends === undefined ? dialog.pastDate : undefined}
           />
         )}
+        <ScopeFields draft={draft} onDraft={setDraft} disabled={isSent} />
         {isSent && !busy && <p role="alert">{dialog.again}</p>}
         {!(error instanceof Unreachable) && <Problem error={error} />}
         <FormEnd busy={busy} stays onCancel={onClose}>

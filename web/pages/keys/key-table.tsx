@@ -10,12 +10,14 @@ import { Copied } from '../../ui/copied.tsx';
 import { Name, Time } from '../../ui/page.tsx';
 import { inNumericOrder } from '../../ui/table-order.ts';
 import { Table, type Column } from '../../ui/table.tsx';
+import { Words } from '../../ui/words.tsx';
+import { KEY_ACCESSES } from '../../../src/domain/records/key-access.ts';
 import { isBlank } from '../../../src/text/shown-name.ts';
 
 const SOON_MS = 14 * 86_400_000;
 
 /** The actions on a key that is there. */
-export type KeyChange = 'rotate' | 'expire' | 'revoke';
+export type KeyChange = 'rotate' | 'expire' | 'narrow' | 'revoke';
 
 interface KeyTableProps {
   readonly accountId: string;
@@ -28,6 +30,8 @@ const { columns } = texts;
 
 export function KeyTable({ accountId, keys, onChange }: KeyTableProps) {
   const now = useNow(60_000);
+  const isLess = keys.some(({ access }) => access !== 'full');
+  const isBound = keys.some(({ allowedCidrs }) => allowedCidrs.length > 0);
   const hasFormer = keys.some(({ formerExpiresAt }) => formerExpiresAt !== null);
   return (
     <Table
@@ -44,6 +48,8 @@ export function KeyTable({ accountId, keys, onChange }: KeyTableProps) {
           cell: ({ keyId, name }) => <Name otherwise={keyId}>{name}</Name>,
         },
         { name: columns.id, atFirst: false, by: ({ keyId }) => keyId, cell: ({ keyId }) => <Copied text={keyId} /> },
+        ...(isLess ? [ACCESS] : []),
+        ...(isBound ? [RANGES] : []),
         {
           name: columns.created,
           atFirst: false,
@@ -95,6 +101,24 @@ function Expiry({ at, now }: { at: string | null; now: number }) {
   );
 }
 
+/** What a key may do, in the list where one may do less than all. */
+const ACCESS: Column<ListedApiKey> = {
+  name: columns.access,
+  by: ({ access }) => KEY_ACCESSES.indexOf(access),
+  cell: ({ access }) => (access === 'full' ? texts.scope.accesses.full : <Badge>{texts.scope.accesses[access]}</Badge>),
+};
+
+/** The addresses from which a key may be used, in the list where one is bound to some. */
+const RANGES: Column<ListedApiKey> = {
+  name: columns.ranges,
+  cell: ({ allowedCidrs }) =>
+    allowedCidrs.length === 0 ? (
+      <span class="quiet">{texts.scope.everywhere}</span>
+    ) : (
+      <Words>{allowedCidrs.join(', ')}</Words>
+    ),
+};
+
 /** Beside the current secret the previous one works, too, for as long as was chosen at the rotation. */
 const FORMER: Column<ListedApiKey> = {
   name: columns.former,
@@ -125,6 +149,7 @@ function actions(onChange: NonNullable<KeyTableProps['onChange']>, now: number):
               ? [
                   { name: texts.rotate, onChoose: () => onChange('rotate', key) },
                   { name: texts.expire, onChoose: () => onChange('expire', key) },
+                  { name: texts.narrow, onChoose: () => onChange('narrow', key) },
                 ]
               : []),
             { name: texts.revoke, danger: true, onChoose: () => onChange('revoke', key) },

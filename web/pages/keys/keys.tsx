@@ -12,6 +12,7 @@ import { Empty, Shown } from '../../ui/state.tsx';
 import { CreateKey } from './create-key.tsx';
 import { ExpireKey } from './expire-key.tsx';
 import { KeyTable, type KeyChange } from './key-table.tsx';
+import { NarrowKey } from './narrow-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 
 /** The API keys of the account: created, shown once, rotated, brought to an end. */
@@ -77,6 +78,7 @@ function ChangeDialog({ accountId, change, apiKey, onClose, onChanged }: ChangeD
   const { say } = useSession();
   if (change === 'rotate') return <RotateKey {...{ accountId, apiKey, onClose, onChanged }} />;
   if (change === 'expire') return <ExpireKey {...{ accountId, apiKey, onClose, onChanged }} />;
+  if (change === 'narrow') return <NarrowKey {...{ accountId, apiKey, onClose, onChanged }} />;
   return (
     <Confirm
       title={texts.revokeTitle}

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
-import { KEY_ACCESSES } from '../../../domain/key-validity/key-restriction.ts';
-import { cidrFault } from '../../../text/ip-addresses.ts';
+import { KEY_ACCESSES } from '../../../domain/records/key-access.ts';
+import { CIDR, cidrFault } from '../../../text/ip-addresses.ts';
 import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, count, described, givenInstant, instant, instantOrNull, keyId, named } from '../fields.ts';
 import { operation } from '../operation.ts';
@@ -28,18 +28,16 @@ const access = named('KeyAccess', z.enum(KEY_ACCESSES), accessText, 'full');
 const cidrsText = 'The ranges of addresses, in CIDR notation, from which it may be used; all without any.';
 const allowedCidrs = described(z.array(z.string()), cidrsText, []);
 
-/** The shape of a range; the words say more. */
-const CIDR = '^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$';
 const givenCidrs = z
   .array(
     z
       .string()
-      .max(49)
+      .max(CIDR.charactersMax)
       .check((ctx) => {
         const message = cidrFault(ctx.value);
         if (message !== undefined) ctx.issues.push({ code: 'custom', message, input: undefined });
       })
-      .meta({ pattern: CIDR }),
+      .meta({ pattern: CIDR.pattern }),
   )
   .max(LIMITS.keyCidrsMax);
 

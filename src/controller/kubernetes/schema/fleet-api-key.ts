@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { KEY_ACCESSES } from '../../../domain/key-validity/key-restriction.ts';
+import { KEY_ACCESSES } from '../../../domain/records/key-access.ts';
 import { LIMITS } from '../../../domain/limits.ts';
-import { cidrFault } from '../../../text/ip-addresses.ts';
+import { CIDR, cidrFault } from '../../../text/ip-addresses.ts';
 import {
   accountRef,
   CLOSING_COLUMNS,
@@ -52,8 +52,8 @@ const spec = z
       .array(
         z
           .string()
-          .max(49)
-          .regex(/^[0-9A-Fa-f:.]{2,45}(\/[0-9]{1,3})?$/)
+          .max(CIDR.charactersMax)
+          .regex(new RegExp(CIDR.pattern))
           .refine((text) => cidrFault(text) === undefined, 'must be a range of addresses')
           .describe('A range of addresses, as in 192.0.2.0/24.'),
       )

@@ -190,6 +190,17 @@ const keys: readonly WalkedForm[] = [
     says: /^Say when the key expires\.$/,
   },
   {
+    name: 'a key that is narrowed',
+    file: 'web/pages/keys/narrow-key.tsx',
+    covers: 2,
+    path: `${ACCOUNT}/keys`,
+    shows: /Last used/,
+    opens: [/^Actions for /, 'Narrow'],
+    focus: /^Access$/,
+    sends: 'Narrow',
+    says: UNCHANGED,
+  },
+  {
     name: 'a revoked key',
     file: 'web/pages/keys/keys.tsx',
     path: `${ACCOUNT}/keys`,

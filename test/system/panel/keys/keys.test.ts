@@ -94,6 +94,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await page.getByRole('menu', { name: 'Actions for walked' }).getByRole('menuitem').allInnerTexts()).toEqual([
       'Rotate',
       'Expire sooner',
+      'Narrow',
       'Revoke',
     ]);
     expect(await axe(page)).toEqual([]);
