@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
@@ -6,11 +5,10 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import type { Operation } from '../contract/operation.ts';
 import { takesGzip } from '../headers/accepted-encoding.ts';
 import { preferredType } from '../headers/preferred-type.ts';
-import { NotAuthenticated } from '../http/errors.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
-import { bearerOf } from '../http/request-headers.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener, type Endpoint } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
@@ -25,6 +23,7 @@ import {
 import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
+import { operatorAuthentication, refuseBeyondRole, type Operator } from './authenticate.ts';
 import { readBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
@@ -92,12 +91,19 @@ export const OPERATIONS = [
 const PROBE_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 export const PROBES = PROBE_PATHS.map((path) => ({ method: 'get', path }) as const);
 
+/** The scrape of Prometheus, with the roles beside `operator` that are for it. */
+export const METRICS = {
+  method: 'get',
+  path: '/metrics',
+  roles: { support: true, auditor: true, metrics: true },
+} as const satisfies Pick<Operation, 'method' | 'path' | 'roles'>;
+
 /** The files that are served without a credential, beside the probes. */
 export const PUBLIC = PUBLIC_PATHS.map((path) => ({ method: 'get', path }) as const);
 
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
 export function createOpsServer(deps: OpsDeps): RequestListener {
-  const actorOf = operatorCheck(deps.operatorTokens);
+  const operatorOf = operatorAuthentication(deps.operatorTokens);
   const renderings = new SharedRuns(() => rendered(deps.registry), pauseAfterRendering);
   const checks: Checks<OpsContext, OperatorCall, OperatorServices> = {
     authorize,
@@ -123,28 +129,31 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
 
   function beforeRouting(exchange: Exchange): OpsContext {
     if (!isUnder('/operator/v1', exchange.request)) return undefined;
-    const { token } = bearerOf(exchange.request);
-    const actor = actorOf(token);
-    if (actor === undefined) {
-      const reason = token === undefined ? 'malformed' : 'wrong_secret';
-      throw new NotAuthenticated('invalid_token', { credential: 'operator_token', reason });
-    }
-    exchange.authenticated(actor);
-    return actor;
+    const operator = operatorOf(exchange.request);
+    exchange.authenticated(operator.actor);
+    return operator;
   }
 
-  function authorize({ exchange, context: actor }: AuthorizeRequest<OpsContext>): () => OperatorCall {
-    if (actor === undefined) throw new Refusal('invalid_token');
+  function authorize(
+    { exchange, context: operator }: AuthorizeRequest<OpsContext>,
+    { roles }: Operation,
+  ): (body: object) => OperatorCall {
+    if (operator === undefined) throw new Refusal('invalid_token');
     const { request } = exchange;
-    return () => ({
-      origin: exchange.origin(actor),
-      accepts: (types) => preferredType(request, types),
-      exporting: async (what, detail, page) => {
-        if (request.method === 'HEAD') return;
-        await deps.services.auditExport(what, exchange.origin(actor), detail, page);
-      },
-      inTime: (work) => exchange.inTime(work),
-    });
+    const { actor, role } = operator;
+    const judgeBody = refuseBeyondRole(role, roles);
+    return (body) => {
+      judgeBody(body);
+      return {
+        origin: exchange.origin(actor),
+        accepts: (types) => preferredType(request, types),
+        exporting: async (what, detail, page) => {
+          if (request.method === 'HEAD') return;
+          await deps.services.auditExport(what, exchange.origin(actor), detail, page);
+        },
+        inTime: (work) => exchange.inTime(work),
+      };
+    };
   }
 
   function readiness(exchange: Exchange): void {
@@ -167,8 +176,8 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   }
 }
 
-/** The operator, as the audit names it; undefined at the probes and files, which anyone may ask for. */
-type OpsContext = string | undefined;
+/** The holder of the token; undefined at the probes and files, which anyone may ask for. */
+type OpsContext = Operator | undefined;
 
 /**
  * A rendering keeps the event loop for tens of milliseconds, and no token is asked for it: scrapes without end get a
@@ -179,25 +188,3 @@ const pauseAfterRendering = (ranMs: number): Promise<unknown> =>
 
 /** One rendering for all who wait for it, however slowly each takes it. */
 const rendered = async (registry: Registry): Promise<Exposition> => new Exposition(await registry.metrics());
-
-/**
- * Compares digests, which have one length whatever was sent, in constant time and with every token.
- * @returns the actor that a token stands for, as the audit names it; undefined for a wrong one
- */
-function operatorCheck(tokens: () => readonly OperatorToken[]): (token: string | undefined) => string | undefined {
-  const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
-  const digestsOf = (list: readonly OperatorToken[]) =>
-    list.map(({ name, secret }) => ({
-      actor: name === undefined ? 'operator' : `operator:${name}`,
-      known: digest(secret.reveal()),
-    }));
-  let list = tokens();
-  let valid = digestsOf(list);
-  return (token) => {
-    const present = tokens();
-    if (present !== list) [list, valid] = [present, digestsOf(present)];
-    const given = digest(token ?? '');
-    const matches = valid.map(({ known }) => timingSafeEqual(known, given));
-    return token === undefined ? undefined : valid[matches.indexOf(true)]?.actor;
-  };
-}
