@@ -172,6 +172,14 @@ const accessVariables = {
         'With `on`, `/metrics` of the leader names by their ids up to 20 accounts that are limited or near it, and up to ' +
         '20 of each ranking of rollouts. With `off` it names none; `muster limits` and `muster rollout list` still do.',
     }),
+  MUSTER_METRICS_AUTH: z
+    .enum(['none', 'token'], 'must be none or token')
+    .prefault('none')
+    .meta({
+      description:
+        'With `none`, `/metrics` is for everybody who reaches the ops listener. With `token` it takes an operator token ' +
+        'whose role reads it: `metrics`, `support`, `auditor` or `operator`.',
+    }),
   MUSTER_DEVICE_RATE_PER_MINUTE: integer(1, 100_000).prefault('60').meta({
     description: 'Requests a minute of one device on one replica. Further ones are refused with 429.',
   }),

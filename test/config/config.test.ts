@@ -79,6 +79,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     auditRetentionDays: 400,
     rateWindow: 'shared',
     metricsAccounts: true,
+    metricsAuth: 'none',
     kubernetes: undefined,
     logLevel: 'info',
   } satisfies Config);

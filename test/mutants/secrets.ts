@@ -380,6 +380,22 @@ export const SECRETS: readonly Mutant[] = [
     caughtBy: ['test/api/contract/operator/roles.test.ts'],
   },
   {
+    name: 'every operator token scrapes',
+    file: 'src/api/operator/ops-server.ts',
+    search: 'refuseBeyondRole(operatorOf(exchange.request).role, METRICS.roles);',
+    replacement: 'operatorOf(exchange.request);',
+    rule: 'CONTRACT#probes: 403 to a role that does not read it.',
+    caughtBy: ['test/api/operator/metrics.test.ts'],
+  },
+  {
+    name: 'the scrape is for everybody although it asks for a token',
+    file: 'src/api/operator/ops-server.ts',
+    search: "deps.metricsAuth === 'token'",
+    replacement: "deps.metricsAuth === 'none' && exchange.request.method === 'HEAD'",
+    rule: 'CONTRACT#probes: with token it is 401 without one.',
+    caughtBy: ['test/api/operator/metrics.test.ts'],
+  },
+  {
     name: 'replicas take a token of another role for the same',
     file: 'src/domain/replicas/operator-tokens.ts',
     search: "role === 'operator' ? secret.reveal()",

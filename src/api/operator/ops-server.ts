@@ -43,6 +43,8 @@ interface OpsDeps extends ExchangeDeps {
    * while they are changed.
    */
   readonly operatorTokens: () => readonly OperatorToken[];
+  /** Whether `/metrics` takes an operator token, or is for everybody. */
+  readonly metricsAuth: 'none' | 'token';
   readonly registry: Registry;
   /** Tells in words why the replica must not serve; undefined when it is ready. */
   readonly unready: () => string | undefined;
@@ -166,6 +168,7 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   }
 
   async function metrics(exchange: Exchange): Promise<void> {
+    if (deps.metricsAuth === 'token') refuseBeyondRole(operatorOf(exchange.request).role, METRICS.roles);
     const format = formatOf(exchange.request.headers.accept);
     const compressed = takesGzip(exchange.request);
     const headers = ['Content-Type', CONTENT_TYPES[format], 'Vary', 'Accept, Accept-Encoding'];

@@ -209,7 +209,7 @@ onEachBackend('roles of operator tokens', (backend) => {
     expect(JSON.stringify(body)).not.toContain(tokenOf('support'));
   });
 
-  test('the scrape is for anybody, and a token of the role metrics opens nothing else', async () => {
+  test('the scrape is for everybody by default, and a token of the role metrics opens nothing else', async () => {
     expect(Object.keys(METRICS.roles)).toEqual(['support', 'auditor', 'metrics']);
     for (const token of [undefined, ...OPERATOR_ROLES.map(tokenOf)])
       expect((await call(`${muster.ops}/metrics`, { token })).status).toBe(200);
