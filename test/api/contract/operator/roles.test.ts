@@ -135,6 +135,11 @@ onEachBackend('roles of operator tokens', (backend) => {
         expect((await ask(operation, tokenOf(role), ids, { name: 'x'.repeat(70_000) })).text).toBe(refused.text);
       }
     }
+    for (const { path } of OPERATIONS.filter(({ id, method }) => method === 'get' && !MAY[id]?.includes(role))) {
+      const url = `${muster.ops}${path.replaceAll(/:\w+/g, owner.accountId)}`;
+      const head = await call(url, { method: 'HEAD', token: tokenOf(role) });
+      expect([path, head.status, head.text]).toEqual([path, 403, '']);
+    }
     expect(await written(store)).toEqual(before);
   });
 
@@ -207,6 +212,18 @@ onEachBackend('roles of operator tokens', (backend) => {
       { actor: 'operator:ann-support:support', actorName: 'ann-support:support', action: 'key.revoked' },
     ]);
     expect(JSON.stringify(body)).not.toContain(tokenOf('support'));
+  });
+
+  test('the key of a create that is repeated is told to nobody but the role operator', async () => {
+    const repeat = (role: OperatorRole) =>
+      call(`${muster.ops}/operator/v1/accounts/${owner.accountId}/api-keys`, {
+        method: 'POST',
+        token: tokenOf(role),
+        headers: { 'idempotency-key': 'once' },
+      });
+    const created = await repeat('operator');
+    for (const role of ROLES) expect([role, (await repeat(role)).status]).toEqual([role, 403]);
+    expect((await repeat('operator')).text).toBe(created.text);
   });
 
   test('the scrape is for everybody by default, and a token of the role metrics opens nothing else', async () => {
