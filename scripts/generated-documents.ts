@@ -9,6 +9,7 @@ import { configurationDocument } from './configuration-document.ts';
 import { metricsDocument } from './metrics-document.ts';
 import { apiDocument } from './operations-table.ts';
 import { architectureDocument } from './records-table.ts';
+import { contractDocument } from './roles-table.ts';
 
 interface GeneratedDocument {
   /** Relative to the root of the repository. */
@@ -27,6 +28,7 @@ const GENERATED: readonly GeneratedDocument[] = [
   { path: 'docs/API.md', text: async () => await formatted(apiDocument()) },
   { path: 'docs/ARCHITECTURE.md', text: async () => await formatted(architectureDocument()) },
   { path: 'docs/CONFIGURATION.md', text: async () => await formatted(configurationDocument()) },
+  { path: 'docs/CONTRACT.md', text: async () => await formatted(contractDocument()) },
   // Some of the client library's own series are there on Linux alone.
   { path: 'docs/METRICS.md', platform: 'linux', text: async () => await formatted(metricsDocument()) },
   ...DOCUMENT_NAMES.map((name) => ({

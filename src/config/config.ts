@@ -88,6 +88,8 @@ export interface Config {
   readonly rateWindow: Environment['MUSTER_RATE_WINDOW'];
   /** Whether ids of limited accounts may become labels. */
   readonly metricsAccounts: boolean;
+  /** Whether `/metrics` takes an operator token, or is for everybody. */
+  readonly metricsAuth: Environment['MUSTER_METRICS_AUTH'];
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };
   /** In MiB; 0 is no quota. */
@@ -164,6 +166,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     deviceRatePerMinute: values.MUSTER_DEVICE_RATE_PER_MINUTE,
     rateWindow: values.MUSTER_RATE_WINDOW,
     metricsAccounts: values.MUSTER_METRICS_ACCOUNTS === 'on',
+    metricsAuth: values.MUSTER_METRICS_AUTH,
     roles: values.MUSTER_ROLES,
     metering: {
       delaySeconds: values.MUSTER_METERING_DELAY_SECONDS,

@@ -136,13 +136,14 @@ const listenerVariables = {
 const accessVariables = {
   MUSTER_OPERATOR_TOKEN: operatorToken.optional().meta({
     unset: 'embedded: generated as `operator-token` in the data directory; etcd: required',
-    description: 'The bearer token of the operator API.',
+    description: 'The bearer token of the operator API, as a line of `MUSTER_OPERATOR_TOKEN_FILE`.',
     secret: true,
   }),
   MUSTER_OPERATOR_TOKEN_FILE: file.optional().meta({
     description:
       'A file with operator tokens, one a line, each valid: the old and the new one during a rotation. A line ' +
-      '`name:token` names the token, for the audit. There may be 1000 tokens. A token that is removed is refused within ' +
+      '`name:token` names the token, for the audit; `name:role:token` also gives it a role: `operator` (that of all others), ' +
+      '`support`, `billing`, `auditor` or `metrics`. There may be 1000 tokens. A token that is removed is refused within ' +
       '10 s, also where none is left; while the file cannot be used for more than 10 minutes, all of its tokens are.',
   }),
   ...boundVariables,
@@ -170,6 +171,14 @@ const accessVariables = {
       description:
         'With `on`, `/metrics` of the leader names by their ids up to 20 accounts that are limited or near it, and up to ' +
         '20 of each ranking of rollouts. With `off` it names none; `muster limits` and `muster rollout list` still do.',
+    }),
+  MUSTER_METRICS_AUTH: z
+    .enum(['none', 'token'], 'must be none or token')
+    .prefault('none')
+    .meta({
+      description:
+        'With `none`, `/metrics` is for everybody who reaches the ops listener. With `token` it takes an operator token ' +
+        'whose role reads it: `metrics`, `support`, `auditor` or `operator`.',
     }),
   MUSTER_DEVICE_RATE_PER_MINUTE: integer(1, 100_000).prefault('60').meta({
     description: 'Requests a minute of one device on one replica. Further ones are refused with 429.',

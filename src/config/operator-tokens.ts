@@ -1,21 +1,31 @@
 import { ConfigError } from './files/config-error.ts';
 import { operatorToken } from './environment.ts';
 
-/** An operator token; the audit tells by its name who acted. */
+/** The roles of operator tokens: `operator` may do everything, and the operations name what each other one may. */
+export const OPERATOR_ROLES = ['operator', 'support', 'billing', 'auditor', 'metrics'] as const;
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
+/** An operator token; the audit tells by its name and role who acted. */
 export interface NamedToken {
   readonly name: string | undefined;
+  readonly role: OperatorRole;
   readonly token: string;
 }
 
-const LINE = /^(?:([a-z0-9][a-z0-9-]{0,31}):)?([^:]*)$/;
+const LINE = /^(?:([a-z0-9][a-z0-9-]{0,31}):(?:([^:]*):)?)?([^:]*)$/;
 /** RFC 6750 knows no colon in a bearer token: so a line has one meaning, and a slip in a name makes no token of it. */
-const LINE_RULE = 'must be a token, or name:token with a name of 1 to 32 of a-z, 0-9 and -, and no other colon';
+const LINE_RULE =
+  'must be a token, name:token or name:role:token, with a name of 1 to 32 of a-z, 0-9 and -, and no other colon';
+const ROLE_RULE = `has an unknown role: the roles are ${OPERATOR_ROLES.join(', ')}`;
+/** Taken for its role, it would do less than it may. */
+const NAMED_LIKE_ROLE_RULE = 'names a token like a role, and gives it none: write name:role:token';
 /** Every request of an operator is compared with each token. */
 const TOKENS_MAX = 1000;
-const TWO_NAMES = 'the same token stands there under two names, or with a name and without one';
+const TWO_NAMES = 'the same token stands there under two names or roles, or with a name and without one';
 
 /**
- * The tokens of a text, one a line, each valid: a token, or a name, a colon and a token.
+ * The tokens of a text, one a line, each valid: `token`, `name:token` or `name:role:token`. A token without
+ * a role has the role `operator`.
  * @param beside the tokens that are valid as well, and come first
  * @throws ConfigError that names the line and the rule, and not the variable
  */
@@ -23,14 +33,25 @@ export function operatorTokensIn(text: string, beside: readonly NamedToken[] = [
   const tokens = [...beside];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line === '') continue;
-    const [, of, token] = LINE.exec(line) ?? [];
-    const rule = token === undefined ? LINE_RULE : operatorToken.safeParse(token).error?.issues[0]?.message;
-    if (rule !== undefined) throw new ConfigError(`line ${index + 1} ${rule}`);
+    const read = tokenOf(line);
+    if (typeof read === 'string') throw new ConfigError(`line ${index + 1} ${read}`);
     if (tokens.length === TOKENS_MAX) throw new ConfigError(`there may be ${TOKENS_MAX} tokens: remove some`);
-    tokens.push({ name: of, token: token ?? '' });
+    tokens.push(read);
   }
   refuseTwoNames(tokens);
   return tokens;
+}
+
+/** @returns the rule that the line breaks, where it is no token: never a part of the line, which may be the secret */
+function tokenOf(line: string): NamedToken | string {
+  const [, name, given, token] = LINE.exec(line) ?? [];
+  if (token === undefined) return LINE_RULE;
+  const role = given === undefined ? 'operator' : OPERATOR_ROLES.find((one) => one === given);
+  if (role === undefined) return ROLE_RULE;
+  if (given === undefined && OPERATOR_ROLES.some((one) => one === name && one !== 'operator')) {
+    return NAMED_LIKE_ROLE_RULE;
+  }
+  return operatorToken.safeParse(token).error?.issues[0]?.message ?? { name, role, token };
 }
 
 /** The same of a text that must have a token. @throws ConfigError as `operatorTokensIn` */
@@ -40,8 +61,19 @@ export function parseOperatorTokens(text: string, beside: readonly NamedToken[] 
   return tokens;
 }
 
-/** Nobody could tell who acted. @throws ConfigError */
-function refuseTwoNames(tokens: readonly NamedToken[]): void {
-  const names = new Map(tokens.map(({ name, token }) => [token, name]));
-  if (tokens.some(({ name, token }) => names.get(token) !== name)) throw new ConfigError(TWO_NAMES);
+/**
+ * The token of a text by which a client acts: the first one of the role `operator`, or the first one of all.
+ * @throws ConfigError as `operatorTokensIn`
+ */
+export function firstOperatorToken(text: string): string {
+  const tokens = parseOperatorTokens(text);
+  return (tokens.find(({ role }) => role === 'operator') ?? tokens[0])?.token ?? '';
 }
+
+/** Nobody could tell who acted, and as what. @throws ConfigError */
+function refuseTwoNames(tokens: readonly NamedToken[]): void {
+  const holders = new Map(tokens.map((one) => [one.token, holderOf(one)]));
+  if (tokens.some((one) => holders.get(one.token) !== holderOf(one))) throw new ConfigError(TWO_NAMES);
+}
+
+const holderOf = ({ name, role }: NamedToken): string => JSON.stringify([name, role]);

@@ -147,6 +147,7 @@ export async function openListeners(
   const opsServer = createOpsServer({
     ...base,
     operatorTokens: core.operatorTokens,
+    metricsAuth: config.metricsAuth,
     registry: metrics.registry,
     unready: () => unreadyReason(core, shared),
     degraded: () => degradedInWords(core, shared),

@@ -137,6 +137,15 @@ describeWithHelm('a mistake in the values', () => {
       { metrics: { podMonitor: { enabled: true } } },
     ],
     [
+      'a scrape without the token that it needs',
+      { config: { metricsAuth: 'token' }, metrics: { podMonitor: { enabled: true } } },
+      /metrics\.token\.existingSecret: with config\.metricsAuth=token the monitors need a Secret with an operator token/,
+      {
+        config: { metricsAuth: 'token' },
+        metrics: { podMonitor: { enabled: true }, token: { existingSecret: 'scrape' } },
+      },
+    ],
+    [
       'a scrape that lasts longer than its interval',
       { metrics: { serviceMonitor: { interval: '1m', scrapeTimeout: '1m1s' } } },
       /metrics\.serviceMonitor\.scrapeTimeout: 1m1s is longer than the interval of 1m/,

@@ -78,6 +78,15 @@ describeWithHelm('TLS of the ops listener', () => {
     });
   });
 
+  test.each(['PodMonitor', 'ServiceMonitor'] as const)('a %s sends the token of its Secret', async (kind) => {
+    const values = { config: { metricsAuth: 'token' } };
+    expect(at(await monitored(kind, values, { token: { existingSecret: 'scrape' } }), 'authorization')).toEqual({
+      type: 'Bearer',
+      credentials: { name: 'scrape', key: 'metrics-token' },
+    });
+    expect(at(await monitored(kind, {}), 'authorization')).toBeUndefined();
+  });
+
   test('helm test asks by the name of the certificate, and believes its authority', async () => {
     const told = await ofTestPod({ tls });
     expect(told('MUSTER_CLIENT_OPS_URL')).toBe('https://muster-ops.fleet.svc:8082');

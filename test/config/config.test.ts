@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, type Config } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/environment.ts';
+import { OPERATOR_ROLES } from '../../src/config/operator-tokens.ts';
 import { rangesOf } from '../../src/text/ip-addresses.ts';
 
 const TOKEN = 'operator-token-0123456789-abcdefgh';
@@ -78,6 +79,7 @@ test('without a variable it is an embedded store in ./.muster, on this machine a
     auditRetentionDays: 400,
     rateWindow: 'shared',
     metricsAccounts: true,
+    metricsAuth: 'none',
     kubernetes: undefined,
     logLevel: 'info',
   } satisfies Config);
@@ -115,7 +117,10 @@ describe('a good value is taken', () => {
     [{ MUSTER_API_LISTEN: '0.0.0.0:80' }, { listen: { api: { host: '0.0.0.0', port: 80 } } }],
     [{ MUSTER_DEVICE_LISTEN: '[::1]:0' }, { listen: { device: { host: '::1', port: 0 } } }],
     [{ MUSTER_OPS_LISTEN: 'ops.internal:65535' }, { listen: { ops: { host: 'ops.internal', port: 65_535 } } }],
-    [{ MUSTER_OPERATOR_TOKEN: 'x'.repeat(32) }, { operatorTokens: [{ name: undefined, token: 'x'.repeat(32) }] }],
+    [
+      { MUSTER_OPERATOR_TOKEN: 'x'.repeat(32) },
+      { operatorTokens: [{ name: undefined, role: 'operator', token: 'x'.repeat(32) }] },
+    ],
     [{ MUSTER_POLL_INTERVAL_SECONDS: '1' }, { pollIntervalSeconds: 1 }],
     [{ MUSTER_POLL_INTERVAL_SECONDS: '86400' }, { pollIntervalSeconds: 86_400 }],
     [{ MUSTER_OPAMP_PATH: '/fleet/opamp' }, { opamp: { path: '/fleet/opamp' } }],
@@ -332,7 +337,7 @@ describe('the operator’s tokens', () => {
       MUSTER_OPERATOR_TOKEN_FILE: file(`${'a'.repeat(32)}\r\n\n${'b'.repeat(40)}\n`),
     };
     expect(readConfig(env).operatorTokens).toEqual(
-      [TOKEN, 'a'.repeat(32), 'b'.repeat(40)].map((token) => ({ name: undefined, token })),
+      [TOKEN, 'a'.repeat(32), 'b'.repeat(40)].map((token) => ({ name: undefined, role: 'operator', token })),
     );
   });
 
@@ -342,25 +347,51 @@ describe('the operator’s tokens', () => {
     [`:${secret}`, 'an empty name'],
     [`-a:${secret}`, 'a hyphen at the beginning'],
     [`${'n'.repeat(33)}:${secret}`, 'a name of 33 characters'],
-    [`ci:${secret}:${secret}`, 'a colon in the token'],
+    [`ci:operator:${secret}:${secret}`, 'a colon in the token'],
+    [`:operator:${secret}`, 'an empty name before a role'],
   ])('a line whose name is none is refused, without its text, and is no token of its own: %.20s (%s)', (line) => {
     const words = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\n${line}\n`) });
-    expect(words).toMatch(/line 2 must be a token, or name:token/);
+    expect(words).toMatch(/line 2 must be a token, name:token or name:role:token/);
     expect(words).not.toContain('hunter2');
     const longest = 'n'.repeat(32);
     expect(readConfig({ MUSTER_OPERATOR_TOKEN_FILE: file(`${longest}:${secret}`) }).operatorTokens).toEqual([
-      { name: longest, token: secret },
+      { name: longest, role: 'operator', token: secret },
+    ]);
+  });
+
+  test.each(OPERATOR_ROLES)('a token has the role that stands before it: %s', (role) => {
+    const expected = [{ name: 'ci', role, token: secret }];
+    expect(readConfig({ MUSTER_OPERATOR_TOKEN_FILE: file(`ci:${role}:${secret}\n`) }).operatorTokens).toEqual(expected);
+    expect(readConfig({ MUSTER_OPERATOR_TOKEN: `ci:${role}:${secret}` }).operatorTokens).toEqual(expected);
+  });
+
+  test.each([
+    [`ci:owner:${secret}`, /line 2 has an unknown role: the roles are operator, support, billing, auditor, metrics/],
+    [`ci:Auditor:${secret}`, /line 2 has an unknown role/],
+    [`ci::${secret}`, /line 2 has an unknown role/],
+    [`ci:${secret}:auditor`, /line 2 has an unknown role/],
+    [`auditor:${secret}`, /line 2 names a token like a role, and gives it none: write name:role:token/],
+    [`ci:auditor:hunter2`, /line 2 must have at least 32 characters/],
+  ])('a line whose role is none refuses the start, without its text: %.14s', (line, words) => {
+    const said = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\n${line}\n`) });
+    expect(said).toMatch(words);
+    expect(said).not.toMatch(/hunter2|owner|Auditor/);
+    const neighbour = file(`operator:${secret}\nauditor:auditor:${secret}x\n`);
+    expect(readConfig({ MUSTER_OPERATOR_TOKEN_FILE: neighbour }).operatorTokens).toMatchObject([
+      { name: 'operator', role: 'operator' },
+      { name: 'auditor', role: 'auditor' },
     ]);
   });
 
   test.each<readonly [string, string, string | undefined]>([
+    ['in one file, under two roles', `ci:auditor:${secret}\nci:operator:${secret}`, undefined],
     ['in one file', `ci:${secret}\nnight:${secret}`, undefined],
     ['once without a name', `${secret}\nnight:${secret}`, undefined],
     ['in the variable and in the file', `ci:${secret}`, secret],
   ])('one token under two names is refused, as nobody could tell who acted: %s', (_, lines, own) => {
     const env = { MUSTER_OPERATOR_TOKEN_FILE: file(lines), ...(own !== undefined && { MUSTER_OPERATOR_TOKEN: own }) };
     const words = refusal(env);
-    expect(words).toMatch(/the same token stands there under two names/);
+    expect(words).toMatch(/the same token stands there under two names or roles/);
     expect(words).not.toContain('hunter2');
     const rotated = { MUSTER_OPERATOR_TOKEN_FILE: file(`ci:${secret}\nci:${secret}x`) };
     expect(readConfig(rotated).operatorTokens).toHaveLength(2);
@@ -398,7 +429,7 @@ describe('with etcd nothing is made up, since every replica must have the same',
 
   test('a token from a file is enough', () => {
     const { MUSTER_OPERATOR_TOKEN: _token, ...env } = onEtcd({ MUSTER_OPERATOR_TOKEN_FILE: file(TOKEN) });
-    expect(readConfig(env).operatorTokens).toEqual([{ name: undefined, token: TOKEN }]);
+    expect(readConfig(env).operatorTokens).toEqual([{ name: undefined, role: 'operator', token: TOKEN }]);
   });
 });
 

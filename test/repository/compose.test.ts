@@ -113,7 +113,7 @@ describe('Muster', () => {
         kind: 'etcd',
         endpoints: depends_on.map((name) => `http://${name}:2379`),
       });
-      expect(config.operatorTokens).toEqual([{ name: undefined, token: OPERATOR_TOKEN }]);
+      expect(config.operatorTokens).toEqual([{ name: undefined, role: 'operator', token: OPERATOR_TOKEN }]);
       expect(env[CLIENT.operatorTokenFile]).toBe(env['MUSTER_OPERATOR_TOKEN_FILE']);
       const inside = Object.values(config.listen).flatMap((address) => (address ? [String(address.port)] : []));
       expect(ports.map((port) => port.split(':')[2])).toEqual(inside);

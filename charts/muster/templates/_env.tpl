@@ -274,6 +274,8 @@
   value: {{ .rateWindow | quote }}
 - name: MUSTER_METRICS_ACCOUNTS
   value: {{ .metricsAccounts | quote }}
+- name: MUSTER_METRICS_AUTH
+  value: {{ .metricsAuth | quote }}
 - name: MUSTER_METERING_DELAY_SECONDS
   value: {{ .meteringDelaySeconds | int | quote }}
 - name: MUSTER_PRICE_PER_DAEMON_MONTH

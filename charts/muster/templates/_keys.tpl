@@ -11,7 +11,7 @@ store.etcd.auth: [usernameKey, passwordKey]
 store.sqlite: []
 store.sqlite.persistence: [enabled, accessModes, size, keep]
 secrets: [tokenKey, keysKey, storeIdKey, keep]
-config: [pollIntervalSeconds, deviceRatePerMinute, apiConcurrency, deviceConcurrency, opsConcurrency, opsConnectionsPerAddress, rateWindow, metricsAccounts, meteringDelaySeconds, pricePerDaemonMonth, currency, accountQuotaMb, auditRetentionDays, logLevel, listenHost, drainDelaySeconds]
+config: [pollIntervalSeconds, deviceRatePerMinute, apiConcurrency, deviceConcurrency, opsConcurrency, opsConnectionsPerAddress, rateWindow, metricsAccounts, metricsAuth, meteringDelaySeconds, pricePerDaemonMonth, currency, accountQuotaMb, auditRetentionDays, logLevel, listenHost, drainDelaySeconds]
 tls: []
 tls.api: [certKey, keyKey]
 tls.device: [certKey, keyKey]
@@ -47,6 +47,7 @@ gateway.device: [kind]
 gateway.panel: [kind]
 networkPolicy: [enabled, egress, dnsPorts, kubernetesPorts]
 metrics: []
+metrics.token: [key]
 metrics.podMonitor: [interval, scrapeTimeout]
 metrics.serviceMonitor: [interval, scrapeTimeout]
 metrics.prometheusRule: [absent]
@@ -94,6 +95,7 @@ gateway.device: {"enabled":false,"apiVersion":"","parentRefs":[],"hostnames":[],
 gateway.panel: {"enabled":false,"apiVersion":"","parentRefs":[],"hostnames":[],"timeouts":{},"filters":[],"annotations":{},"labels":{}}
 networkPolicy: {"monitoringNamespace":"","apiFrom":[],"deviceFrom":[],"panelFrom":[],"opsFrom":[],"etcdPorts":[],"etcdTo":[],"extraIngress":[],"extraEgress":[]}
 metrics: {"insecureSkipVerify":false}
+metrics.token: {"existingSecret":""}
 metrics.podMonitor: {"enabled":false,"namespace":"","labels":{},"annotations":{},"relabelings":[],"metricRelabelings":[]}
 metrics.serviceMonitor: {"enabled":false,"namespace":"","labels":{},"annotations":{},"relabelings":[],"metricRelabelings":[]}
 metrics.prometheusRule: {"enabled":false,"namespace":"","labels":{},"annotations":{},"additionalRuleLabels":{},"additionalRuleAnnotations":{},"additionalAggregationLabels":[],"runbookUrl":"","rules":{}}

@@ -77,6 +77,9 @@ that the values of an older chart do not have, or one that is null; what is empt
 {{- if and .Values.tls.certManager.enabled (empty .Values.tls.certManager.issuerRef.name) -}}
 {{- fail "tls.certManager.issuerRef.name: name the Issuer or ClusterIssuer" -}}
 {{- end -}}
+{{- if and (eq .Values.config.metricsAuth "token") (or .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled) (empty .Values.metrics.token.existingSecret) -}}
+{{- fail "metrics.token.existingSecret: with config.metricsAuth=token the monitors need a Secret with an operator token of the role metrics" -}}
+{{- end -}}
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- fail "metrics.podMonitor.enabled, metrics.serviceMonitor.enabled: set one of them, or every series comes twice" -}}
 {{- end -}}

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { OperatorRole } from '../../config/operator-tokens.ts';
 import type { SignInWay } from '../../domain/access-audit/failed-attempts.ts';
 import type { KeyUse } from '../../domain/key-validity/key-restriction.ts';
 import type { RefusalCode } from '../../domain/refusal.ts';
@@ -52,8 +53,17 @@ export type PanelAccess = 'anyone' | 'signed-in' | 'viewer' | 'owner' | 'operato
 /** The right without which a signed-in user may not call an operation of the panel. */
 export type PanelRight = Exclude<PanelAccess, 'anyone'>;
 
-/** A field of a body that needs a fresh proof: wherever it is given, or with one value alone. */
-export type ProofField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
+/** A field of a body, wherever it is given, or with one value alone. */
+export type BodyField<Field extends string> = Field | { readonly field: Field; readonly is: unknown };
+
+/** The roles that may do less than everything of the operator API. */
+export type LesserRole = Exclude<OperatorRole, 'operator'>;
+
+/** What a role may do: the whole operation, or a request whose body has none but these fields. */
+export type RoleRight<Field extends string = string> = true | readonly [BodyField<Field>, ...BodyField<Field>[]];
+
+/** The rights of roles; the role `operator` has every one, and a role that is not named has none. */
+export type RoleRights<Field extends string = string> = { readonly [Role in LesserRole]?: RoleRight<Field> };
 
 /** The treatment of an Idempotency-Key (H19). */
 interface Idempotency<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
@@ -96,6 +106,8 @@ export interface Operation<
   readonly requires?: 'enterprise';
   /** H23: the API keys of less access that may call it, of `/v1` alone; absent where none may. */
   readonly keyUse?: Exclude<KeyUse, 'full'>;
+  /** The roles beside `operator` that may call it, of the operator API alone; absent where none may. */
+  readonly roles?: RoleRights<keyof Shape & string>;
   /** H19; absent where the operation takes no Idempotency-Key. */
   readonly idempotency?: Idempotency<Shape>;
   /** The secret in its request that signs somebody in: a failed one is counted, logged and audited (ADR 0032). */
@@ -110,7 +122,7 @@ export interface Operation<
    * lately instead. A list names fields of the body: a proof is needed where one of them is given.
    * `by-state`: the handler judges it, by what the request would change.
    */
-  readonly freshProof?: true | 'or-new-sign-in' | 'by-state' | readonly ProofField<keyof Shape & string>[];
+  readonly freshProof?: true | 'or-new-sign-in' | 'by-state' | readonly BodyField<keyof Shape & string>[];
   /** Answers while the second factor that the installation asks for is not there yet. */
   readonly beforeSecondFactor?: true;
   /**

@@ -91,7 +91,9 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
     credential: {
       name: 'operatorToken',
       format: 'opaque',
-      description: 'The operator token of the installation, the secret of the platform team.',
+      description:
+        'An operator token of the installation, a secret of the platform team. Its role says which operations it is for: ' +
+        'docs/CONTRACT.md has the table.',
     },
     sample: {
       client: 'OperatorClient',
@@ -138,7 +140,7 @@ function ofApi(api: ApiName, { credential, access, beforeSecondFactor }: Operati
     return ['invalid_request', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
   }
   if (api === 'v1') return ['invalid_key', 'account_disabled', 'forbidden', 'rate_limited', 'upstream_unavailable'];
-  if (api === 'operator') return ['invalid_token', 'overloaded', 'upstream_unavailable'];
+  if (api === 'operator') return ['invalid_token', 'forbidden', 'overloaded', 'upstream_unavailable'];
   const authenticated: readonly ErrorCode[] = ['invalid_credential', 'account_disabled', 'rate_limited'];
   return ['overloaded', 'upstream_unavailable', ...(credential === 'optional' ? [] : authenticated)];
 }

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
@@ -6,11 +5,10 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { SharedRuns } from '../../concurrency/shared-runs.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import type { Operation } from '../contract/operation.ts';
 import { takesGzip } from '../headers/accepted-encoding.ts';
 import { preferredType } from '../headers/preferred-type.ts';
-import { NotAuthenticated } from '../http/errors.ts';
 import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
-import { bearerOf } from '../http/request-headers.ts';
 import { whileJudged } from '../serve/judged-stream.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener, type Endpoint } from '../serve/request-listener.ts';
@@ -26,6 +24,7 @@ import {
 import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
+import { operatorAuthentication, refuseBeyondRole, type Operator } from './authenticate.ts';
 import { readBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
@@ -45,6 +44,8 @@ interface OpsDeps extends ExchangeDeps {
    * while they are changed.
    */
   readonly operatorTokens: () => readonly OperatorToken[];
+  /** Whether `/metrics` takes an operator token, or is for everybody. */
+  readonly metricsAuth: 'none' | 'token';
   readonly registry: Registry;
   /** Tells in words why the replica must not serve; undefined when it is ready. */
   readonly unready: () => string | undefined;
@@ -93,17 +94,24 @@ export const OPERATIONS = [
 const PROBE_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 export const PROBES = PROBE_PATHS.map((path) => ({ method: 'get', path }) as const);
 
+/** The scrape of Prometheus, with the roles beside `operator` that are for it. */
+export const METRICS = {
+  method: 'get',
+  path: '/metrics',
+  roles: { support: true, auditor: true, metrics: true },
+} as const satisfies Pick<Operation, 'method' | 'path' | 'roles'>;
+
 /** The files that are served without a credential, beside the probes. */
 export const PUBLIC = PUBLIC_PATHS.map((path) => ({ method: 'get', path }) as const);
 
 /** The listener for the platform team: probes and metrics for machines, `/operator/v1` for the operator's token. */
 export function createOpsServer(deps: OpsDeps): RequestListener {
-  const actorOf = operatorCheck(deps.operatorTokens);
+  const operatorOf = operatorAuthentication(deps.operatorTokens);
   const renderings = new SharedRuns(() => rendered(deps.registry), pauseAfterRendering);
   const checks: Checks<OpsContext, OperatorCall, OperatorServices> = {
     authorize,
     brokenBody: 'invalid_request',
-    transfer: ({ request }, _call, _route, reply) => whileJudged(reply, async () => judgeAgain(request)),
+    transfer: ({ request }, _call, route, reply) => whileJudged(reply, async () => judgeAgain(request, route)),
     services: deps.services,
   };
   const plain = (path: string, answer: (exchange: Exchange) => MaybePromise<void>): Endpoint<OpsContext> => ({
@@ -125,33 +133,36 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
 
   function beforeRouting(exchange: Exchange): OpsContext {
     if (!isUnder('/operator/v1', exchange.request)) return undefined;
-    const { token } = bearerOf(exchange.request);
-    const actor = actorOf(token);
-    if (actor === undefined) {
-      const reason = token === undefined ? 'malformed' : 'wrong_secret';
-      throw new NotAuthenticated('invalid_token', { credential: 'operator_token', reason });
-    }
-    exchange.authenticated(actor);
-    return actor;
+    const operator = operatorOf(exchange.request);
+    exchange.authenticated(operator.actor);
+    return operator;
   }
 
-  /** @throws Refusal `invalid_token` where the token has been withdrawn since */
-  function judgeAgain(request: IncomingMessage): void {
-    if (actorOf(bearerOf(request).token) === undefined) throw new Refusal('invalid_token');
+  /** @throws NotAuthenticated where the token has been withdrawn since; Refusal where its role has changed */
+  function judgeAgain(request: IncomingMessage, { roles }: Operation): void {
+    refuseBeyondRole(operatorOf(request).role, roles);
   }
 
-  function authorize({ exchange, context: actor }: AuthorizeRequest<OpsContext>): () => OperatorCall {
-    if (actor === undefined) throw new Refusal('invalid_token');
+  function authorize(
+    { exchange, context: operator }: AuthorizeRequest<OpsContext>,
+    { roles }: Operation,
+  ): (body: object) => OperatorCall {
+    if (operator === undefined) throw new Refusal('invalid_token');
     const { request } = exchange;
-    return () => ({
-      origin: exchange.origin(actor),
-      accepts: (types) => preferredType(request, types),
-      exporting: async (what, detail, page) => {
-        if (request.method === 'HEAD') return;
-        await deps.services.auditExport(what, exchange.origin(actor), detail, page);
-      },
-      inTime: (work) => exchange.inTime(work),
-    });
+    const { actor, role } = operator;
+    const judgeBody = refuseBeyondRole(role, roles);
+    return (body) => {
+      judgeBody(body);
+      return {
+        origin: exchange.origin(actor),
+        accepts: (types) => preferredType(request, types),
+        exporting: async (what, detail, page) => {
+          if (request.method === 'HEAD') return;
+          await deps.services.auditExport(what, exchange.origin(actor), detail, page);
+        },
+        inTime: (work) => exchange.inTime(work),
+      };
+    };
   }
 
   function readiness(exchange: Exchange): void {
@@ -164,6 +175,7 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   }
 
   async function metrics(exchange: Exchange): Promise<void> {
+    if (deps.metricsAuth === 'token') refuseBeyondRole(operatorOf(exchange.request).role, METRICS.roles);
     const format = formatOf(exchange.request.headers.accept);
     const compressed = takesGzip(exchange.request);
     const headers = ['Content-Type', CONTENT_TYPES[format], 'Vary', 'Accept, Accept-Encoding'];
@@ -174,8 +186,8 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   }
 }
 
-/** The operator, as the audit names it; undefined at the probes and files, which anyone may ask for. */
-type OpsContext = string | undefined;
+/** The holder of the token; undefined at the probes and files, which anyone may ask for. */
+type OpsContext = Operator | undefined;
 
 /**
  * A rendering keeps the event loop for tens of milliseconds, and no token is asked for it: scrapes without end get a
@@ -186,25 +198,3 @@ const pauseAfterRendering = (ranMs: number): Promise<unknown> =>
 
 /** One rendering for all who wait for it, however slowly each takes it. */
 const rendered = async (registry: Registry): Promise<Exposition> => new Exposition(await registry.metrics());
-
-/**
- * Compares digests, which have one length whatever was sent, in constant time and with every token.
- * @returns the actor that a token stands for, as the audit names it; undefined for a wrong one
- */
-function operatorCheck(tokens: () => readonly OperatorToken[]): (token: string | undefined) => string | undefined {
-  const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
-  const digestsOf = (list: readonly OperatorToken[]) =>
-    list.map(({ name, secret }) => ({
-      actor: name === undefined ? 'operator' : `operator:${name}`,
-      known: digest(secret.reveal()),
-    }));
-  let list = tokens();
-  let valid = digestsOf(list);
-  return (token) => {
-    const present = tokens();
-    if (present !== list) [list, valid] = [present, digestsOf(present)];
-    const given = digest(token ?? '');
-    const matches = valid.map(({ known }) => timingSafeEqual(known, given));
-    return token === undefined ? undefined : valid[matches.indexOf(true)]?.actor;
-  };
-}

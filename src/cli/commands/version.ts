@@ -34,16 +34,17 @@ export async function version(call: Invocation, { running }: { readonly running:
   await printOne<Versions>(call, { columns: running ? RUNNING : COLUMNS, id: ({ command }) => command, item });
 }
 
-/** It is told by `/metrics`, which takes no secret. */
+/** It is told by `/metrics`. */
 async function serviceOf(call: Invocation): Promise<NonNullable<Versions['service']>> {
   const address = addressOf('ops', call);
   trustAuthority(address);
   const { url, from } = address;
-  const { requestId, timeoutMs = PROBE_MS } = call.globals;
+  const { timeoutMs = PROBE_MS } = call.globals;
   let told: Told | undefined;
   try {
-    told = await toldBy(address, { timeoutMs, requestId });
+    told = await toldBy(call, address, timeoutMs);
   } catch (error) {
+    if (error instanceof CommandFault) throw error;
     throw new CommandFault(unreachable(address, error));
   }
   if (told) return { url, version: told.version, node: told.node };

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CLIENT, notRead } from '../../config/client-variables.ts';
 import { ConfigError, named } from '../../config/files/config-error.ts';
-import { parseOperatorTokens } from '../../config/operator-tokens.ts';
+import { firstOperatorToken } from '../../config/operator-tokens.ts';
 import { DATA_DIR } from '../../config/rules.ts';
 import { Secret } from '../../domain/credentials/secret.ts';
 import { apiKeyId } from '../../domain/credentials/tokens.ts';
@@ -53,7 +53,7 @@ const SOURCES: Readonly<Record<SecuredPlane, Sources>> = {
     inContext: 'operatorTokenFile',
     option: '--operator-token-file',
     kept: 'token of an embedded store',
-    parse: (text, name) => named(name, () => parseOperatorTokens(text))[0]?.token ?? '',
+    parse: (text, name) => named(name, () => firstOperatorToken(text)),
   },
 };
 

@@ -1,8 +1,12 @@
+import { ConfigError } from '../../config/files/config-error.ts';
+import { CommandFault, EXIT } from '../terminal/exit.ts';
+import type { Invocation } from '../terminal/invocation.ts';
 import type { Address } from './address.ts';
+import { connectionTo, isKnown } from './connection.ts';
 import { samplesOf, type Sample } from './exposition.ts';
 import { fetchTo } from './fetch-to.ts';
 
-/** The facts that a service tells of itself by `/metrics`, which takes no secret. */
+/** The facts that a service tells of itself by `/metrics`. */
 export interface Told {
   readonly version: string;
   readonly node: string;
@@ -15,18 +19,48 @@ export interface Told {
   readonly openFilesMax: number | undefined;
 }
 
-interface Asking {
-  readonly timeoutMs: number;
-  readonly requestId?: string | undefined;
+/**
+ * Asks for the metrics of a service without a secret first: an operator token is sent only where the service asks for
+ * one.
+ * @throws whatever `fetch` throws where nobody answers
+ */
+export async function scraped(call: Invocation, address: Address, timeoutMs: number): Promise<Response> {
+  const { requestId } = call.globals;
+  const ask = (secret: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    fetchTo(address)(`${address.url}/metrics`, {
+      redirect: 'error',
+      headers: { ...(requestId !== undefined && { 'x-request-id': requestId }), ...secret },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+  const answer = await ask();
+  const token = answer.status === 401 ? tokenOf(call) : undefined;
+  if (token === undefined) return answer;
+  await answer.body?.cancel();
+  return await ask({ authorization: `Bearer ${token}` });
 }
 
-/** @returns undefined where a stranger answers. @throws whatever `fetch` throws where nobody does */
-export async function toldBy(address: Address, { timeoutMs, requestId }: Asking): Promise<Told | undefined> {
-  const answer = await fetchTo(address)(`${address.url}/metrics`, {
-    redirect: 'error',
-    headers: requestId === undefined ? {} : { 'x-request-id': requestId },
-    signal: AbortSignal.timeout(timeoutMs),
-  });
+/** The operator token for that service; undefined where none is set, or its address stands on the line alone. */
+function tokenOf(call: Invocation): string | undefined {
+  try {
+    return isKnown('ops', call) ? connectionTo('ops', call).token.reveal() : undefined;
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @returns undefined where a stranger answers
+ * @throws CommandFault where the service asks for a token that is not set; whatever `fetch` throws where nobody answers
+ */
+export async function toldBy(call: Invocation, address: Address, timeoutMs: number): Promise<Told | undefined> {
+  const answer = await scraped(call, address, timeoutMs);
+  if (answer.status === 401 || answer.status === 403) {
+    throw new CommandFault(
+      `${address.url}/metrics takes an operator token of a role that reads it: set one for this service.`,
+      EXIT.notAuthorised,
+    );
+  }
   const samples = samplesOf((await answerText(answer)) ?? '');
   const named = (name: string): Sample | undefined => samples.find((sample) => sample.name === name);
   const build = named('muster_build_info')?.labels;

@@ -23,8 +23,8 @@ export const auditRecords = {
       schema: z.looseObject({
         at: instant,
         /**
-         * `operator`, `operator:<name>`, `user:<userId>`, `key:<keyId>`, `device:<appId>`, `muster` or
-         * `kubernetes:<namespace>/<kind>/<name>`.
+         * `operator`, `operator:<name>`, `operator:<name>:<role>`, `user:<userId>`, `key:<keyId>`, `device:<appId>`,
+         * `muster` or `kubernetes:<namespace>/<kind>/<name>`.
          */
         actor: z.string(),
         /** The name of the person, key or app that acted, as it was then (domain/audit/names.ts). */

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { OperatorRole } from '../../config/operator-tokens.ts';
 import type { Log } from '../../log.ts';
 import type { Sections } from '../../metrics/instruments/sections.ts';
 import type { Secret } from '../credentials/secret.ts';
@@ -10,14 +11,15 @@ import type { AnnouncedTokens, ReplicaRecord } from '../records/replica-records.
 export interface OperatorToken {
   /** The name of who has it, for the audit. */
   readonly name: string | undefined;
+  readonly role: OperatorRole;
   readonly secret: Secret;
 }
 
 /*
  * Replicas must take the same tokens of the operator: otherwise a token works or not by the replica that is asked, and
  * one that was withdrawn may still open a door. Each replica announces an HMAC of its tokens under the active key. It
- * tells whether two replicas have the same tokens, whatever their names, to those who have the key, and nothing to
- * anybody else.
+ * tells whether two replicas have the same tokens with the same roles, whatever their names, to those who have the key,
+ * and nothing to anybody else. A token of the role `operator` stands there alone, as in versions without roles.
  */
 
 export const operatorTokensMetrics = ({ controller }: Sections) => ({
@@ -50,8 +52,8 @@ export class ComparedTokens {
     const { keyRing, operatorTokens } = this.#deps;
     const key = keyRing.key(keyNumber);
     if (!key) return undefined;
-    const tokens = [...new Set(operatorTokens().map(({ secret }) => secret.reveal()))].sort();
-    // Tokens have no line ends in them, so a list has one text.
+    const tokens = [...new Set(operatorTokens().map(announcedText))].sort();
+    // Tokens have neither line ends nor colons in them, so a list has one text.
     const mac = createHmac('sha256', derivedKey(key, 'operator tokens')).update(tokens.join('\n')).digest('hex');
     return { keyNumber, mac };
   }
@@ -77,3 +79,6 @@ export class ComparedTokens {
     else log.warn({ replicas: differing }, 'other replicas have other operator tokens: make them the same everywhere');
   }
 }
+
+const announcedText = ({ role, secret }: OperatorToken): string =>
+  role === 'operator' ? secret.reveal() : `${role}:${secret.reveal()}`;

@@ -30,4 +30,4 @@ export function watchedOperatorTokens(
 }
 
 const secretsOf = (tokens: readonly NamedToken[]): readonly OperatorToken[] =>
-  tokens.map(({ name, token }) => ({ name, secret: new Secret(token) }));
+  tokens.map(({ name, role, token }) => ({ name, role, secret: new Secret(token) }));

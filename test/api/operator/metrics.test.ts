@@ -1,15 +1,21 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EXIT } from '../../../src/cli/terminal/exit-codes.ts';
+import { OPERATOR_ROLES } from '../../../src/config/operator-tokens.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 import { cataloguedSeries } from '../../support/monitoring/metrics-catalogue.ts';
+import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { metric, setOtel } from '../../support/service/daemon.ts';
+import { musterHere } from '../../support/service/muster-command.ts';
 import {
   call,
   createApp,
   enroll,
+  Muster,
   OPERATOR_TOKEN,
   poll,
   tenant,
-  type Muster,
   type Tenant,
 } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
@@ -130,4 +136,44 @@ onEachBackend('/metrics', (backend) => {
     // The first outcome of the store, and of a loop of the controller, is a member of its set, too.
     expect(fresh.filter((line) => !/^muster_(?:store|loop)_/.test(line))).toEqual([]);
   });
+});
+
+test('with MUSTER_METRICS_AUTH=token the scrape takes a token whose role reads it, and the probes none', async () => {
+  const dir = scratchDirectory('scrape');
+  const file = join(dir, 'tokens');
+  const tokens = Object.fromEntries(OPERATOR_ROLES.map((role) => [role, `${role}-${'0'.repeat(32)}`]));
+  const lines = Object.entries(tokens).map(([role, token]) => `ann-${role}:${role}:${token}\n`);
+  writeFileSync(file, lines.join(''), { mode: 0o600 });
+  await using muster = await Muster.start({ env: { MUSTER_METRICS_AUTH: 'token', MUSTER_OPERATOR_TOKEN_FILE: file } });
+  const scrape = (token?: string, method = 'GET') => call(`${muster.ops}/metrics`, { method, token });
+  for (const method of ['GET', 'HEAD']) {
+    const statuses: Record<string, number> = {};
+    for (const [role, token] of Object.entries(tokens)) statuses[role] = (await scrape(token, method)).status;
+    expect(statuses).toEqual({ operator: 200, support: 200, billing: 403, auditor: 200, metrics: 200 });
+    for (const wrong of [undefined, '', 'x'.repeat(40)]) expect((await scrape(wrong, method)).status).toBe(401);
+  }
+  const [refused, unknown] = [await scrape(tokens['billing']), await scrape()];
+  expect(refused.text).toContain('Use a token with the role support, auditor, metrics or operator.');
+  expect(unknown.headers.get('www-authenticate')).toBe('Bearer');
+  expect(unknown.text + refused.text).not.toContain('muster_');
+  for (const path of ['/livez', '/readyz']) expect((await call(muster.ops + path)).status).toBe(200);
+  // A token that is withdrawn does not open the scrape to everybody.
+  expect((await scrape(tokens['metrics'])).text).toContain(
+    'muster_authentication_failures_total{credential="operator_token",reason="wrong_secret"}',
+  );
+  for (const [token, code] of [
+    [undefined, EXIT.notAuthorised],
+    [tokens['billing'], EXIT.notAuthorised],
+    [tokens['metrics'], EXIT.ok],
+  ] as const) {
+    const env = {
+      MUSTER_CLIENT_OPS_URL: muster.ops,
+      ...(token !== undefined && { MUSTER_CLIENT_OPERATOR_TOKEN: token }),
+    };
+    const { code: ended, stdout, stderr } = await musterHere(['version', '--running'], env);
+    expect([ended, stdout.includes(muster.ops)]).toEqual([code, code === EXIT.ok]);
+    if (code !== EXIT.ok) expect(stderr).toContain('/metrics takes an operator token of a role that reads it');
+    expect((await musterHere(['status'], env)).code).toBe(EXIT.ok);
+  }
+  rmSync(dir, { recursive: true });
 });

@@ -1,6 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { OperatorRole } from '../../../src/config/operator-tokens.ts';
 import { Secret } from '../../../src/domain/credentials/secret.ts';
 import { readActiveKey } from '../../../src/domain/keys/active-key.ts';
+import { derivedKey } from '../../../src/domain/keys/derived-key.ts';
 import { LiveKeyRing, parseKeyRing, type KeyRing } from '../../../src/domain/keys/key-ring.ts';
 import { put } from '../../../src/domain/records/codec.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
@@ -32,7 +35,14 @@ function replica(
     keyRing = ringOf(line(1)),
     knows,
     tokens = ['token'],
-  }: { clock?: FakeClock; keyRing?: KeyRing; knows?: readonly string[]; tokens?: readonly string[] } = {},
+    role = 'operator',
+  }: {
+    clock?: FakeClock;
+    keyRing?: KeyRing;
+    knows?: readonly string[];
+    tokens?: readonly string[];
+    role?: OperatorRole;
+  } = {},
 ): Replicas & { clock: FakeClock; told: Told } {
   const told: Told = { live: 0, skewSeconds: 0, otherTokens: 0, logged: [] };
   const metrics = {
@@ -49,7 +59,7 @@ function replica(
     replicaId,
     version: '0.0.0',
     keyRing,
-    operatorTokens: () => tokens.map((token) => ({ name: undefined, secret: new Secret(token) })),
+    operatorTokens: () => tokens.map((token) => ({ name: undefined, role, secret: new Secret(token) })),
     ...(knows && { knows }),
   });
   return {
@@ -364,6 +374,21 @@ onEachStore('the clocks of replicas', (stores) => {
     await other.release();
     await one.round();
     expect([one.told.otherTokens, one.told.logged.at(-1)?.msg]).toEqual([0, expect.stringContaining('the same again')]);
+  });
+
+  test('takes a token of another role for another token, and announces those of the role operator as ever', async () => {
+    await using store = await stores.open();
+    const one = replica(store, 'one', { tokens: ['a'] });
+    const other = replica(store, 'other', { tokens: ['a'], role: 'auditor' });
+    for (const each of [one, other]) await each.announce();
+    for (const each of [one, other]) await each.round();
+    expect([one.told.otherTokens, other.told.otherTokens]).toEqual([1, 1]);
+    const key = derivedKey(ringOf(line(1)).key(1) ?? Buffer.alloc(0), 'operator tokens');
+    const live = await one.live();
+    expect(live.find(({ replicaId }) => replicaId === 'one')?.operatorTokens).toEqual({
+      keyNumber: 1,
+      mac: createHmac('sha256', key).update('a').digest('hex'),
+    });
   });
 
   test('compares no operator tokens under two keys, nor those of a replica that announces none', async () => {

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../src/domain/limits.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
 import { OPERATIONS } from '../../../src/api/panel/routes.ts';
 import { Authenticator } from '../../support/panel/authenticator.ts';
-import type { ProofField } from '../../../src/api/contract/operation.ts';
+import type { BodyField } from '../../../src/api/contract/operation.ts';
 import { requestsNeedingProof } from '../../support/panel/operation-request.ts';
 import { ask, panelMuster, putUser, rewrite, signedIn, type Browser } from '../../support/panel/panel-users.ts';
 import { withPasskey } from '../../support/panel/passkeys.ts';
@@ -34,7 +34,7 @@ test('each operation that changes something is decided, and so is each field of 
     } else if (!Array.isArray(freshProof)) {
       needing.push(id);
     } else {
-      const rules: readonly ProofField<string>[] = freshProof;
+      const rules: readonly BodyField<string>[] = freshProof;
       const valued = rules.filter((rule) => typeof rule === 'object');
       const fields = rules.map((rule) => (typeof rule === 'object' ? rule.field : rule));
       needing.push(...fields.map((field) => `${id}.${field}`));

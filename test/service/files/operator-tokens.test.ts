@@ -69,6 +69,24 @@ describe('the operator’s tokens of a file', () => {
     expect(it.muster.logged.join()).not.toMatch(/a{40}|b{40}/);
   });
 
+  test('a token whose role was changed has the other role after the next look', async () => {
+    await using it = await started(`ann:operator:${ALICE}\n`);
+    expect(await it.status(ALICE)).toBe(200);
+    it.says(`ann:billing:${ALICE}\n`);
+    await it.lookedAt(CHANGED);
+    expect(await it.status(ALICE)).toBe(403);
+    it.says(`ann:owner:${ALICE}\n`);
+    await it.lookedAt('a file of the configuration cannot be used');
+    expect(await it.readyz()).toMatchObject({
+      degraded: expect.stringMatching(/^MUSTER_OPERATOR_TOKEN_FILE: line 1 has an unknown role: /) as string,
+    });
+    expect(await it.status(ALICE)).toBe(403);
+    it.says(`ann:${ALICE}\n`);
+    await it.lookedAt('a file of the configuration can be used again');
+    expect(await it.status(ALICE)).toBe(200);
+    expect(it.muster.logged.join()).not.toMatch(/a{40}|owner/);
+  });
+
   test('an empty file withdraws all of them, but not that of the variable', async () => {
     await using it = await started(`${ALICE}\n`, {});
     it.says('');

@@ -1,4 +1,4 @@
-import type { Operation, ProofField } from '../../../src/api/contract/operation.ts';
+import type { Operation, BodyField } from '../../../src/api/contract/operation.ts';
 import { documentOf } from '../../../src/api/openapi/document.ts';
 import type { Call } from '../service/muster.ts';
 
@@ -61,7 +61,7 @@ export function requestsNeedingProof(
 ): readonly OperationRequest[] {
   const { freshProof } = operation;
   if (!Array.isArray(freshProof)) return [operationRequest(operation, accountId)];
-  return freshProof.map((rule: ProofField<string>) =>
+  return freshProof.map((rule: BodyField<string>) =>
     operationRequest(
       operation,
       accountId,

@@ -550,7 +550,7 @@ export type AppStatus = 'pending' | 'active' | 'revoked';
 export interface AuditEntry {
   /** When it happened. UTC with milliseconds. */
   readonly at: string;
-  /** Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `device:ID` or the service. */
+  /** Who did it: `key:ID`, `user:ID`, `operator`, `operator:NAME`, `operator:NAME:ROLE`, `device:ID` or the service. */
   readonly actor: string;
   /** The name of the actor when it was done; absent where it had none, and in entries of earlier versions. */
   readonly actorName?: string | undefined;

@@ -82,6 +82,7 @@ export const listAccounts = operation({
   id: 'listAccounts',
   method: 'get',
   path: '/operator/v1/accounts',
+  roles: { support: true, auditor: true },
   summary: 'List the accounts',
   description: 'Lists the accounts by their ids, page by page.',
   query: pageQuery,
@@ -101,6 +102,7 @@ export const readAccount = operation({
   id: 'readAccount',
   method: 'get',
   path: '/operator/v1/accounts/:accountId',
+  roles: { support: true, auditor: true },
   summary: 'Read an account',
   description: 'Reads one account.',
   answers: [{ status: 200, description: 'The account.', schema: account }],
@@ -118,6 +120,7 @@ export const changeAccount = operation({
   id: 'changeAccount',
   method: 'patch',
   path: '/operator/v1/accounts/:accountId',
+  roles: { support: [{ field: 'disabled', is: true }] },
   summary: 'Change an account',
   description: 'Changes the fields that the body has. A disabled account is refused at once, on every listener.',
   body: closedBody(

@@ -137,6 +137,7 @@ export const listApiKeys = operation({
   id: 'listApiKeys',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/api-keys',
+  roles: { support: true, auditor: true },
   summary: 'List the API keys',
   description: 'Lists the keys of the account, oldest first, without their text.',
   answers: [
@@ -194,6 +195,7 @@ export const changeApiKey = operation({
   id: 'changeApiKey',
   method: 'patch',
   path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
+  roles: { support: true },
   summary: 'Let an API key do less',
   description:
     'Lets the key end at an earlier instant than its own, and its former secret no later; gives it less access, or fewer ' +
@@ -220,6 +222,7 @@ export const revokeApiKey = operation({
   id: 'revokeApiKey',
   method: 'delete',
   path: '/operator/v1/accounts/:accountId/api-keys/:keyId',
+  roles: { support: true },
   summary: 'Revoke an API key',
   description: 'Revokes the key, with its former secret: every request that begins after the answer is refused.',
   answers: [{ status: 204, description: 'The key is revoked.' }],

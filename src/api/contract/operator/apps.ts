@@ -24,6 +24,7 @@ export const listAccountApps = operation({
   id: 'listAccountApps',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/apps',
+  roles: { support: true, auditor: true },
   summary: 'List the apps of an account',
   description:
     'Lists the apps by their ids, page by page, with the custom resources of Kubernetes that stand for them. The owner of ' +

@@ -40,6 +40,7 @@ export const listResourceBindings = operation({
   id: 'listResourceBindings',
   method: 'get',
   path: '/operator/v1/kubernetes/bindings',
+  roles: { support: true, auditor: true },
   summary: 'List what custom resources stand for',
   description:
     'Lists the bindings of custom resources to accounts, apps and keys by the UIDs of the resources, page by page. A page ' +

@@ -44,6 +44,7 @@ export const listReviewQueue = operation({
   id: 'listReviewQueue',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/review-queue',
+  roles: { support: true },
   summary: 'List the review queue',
   description: 'Lists the detections of the account’s daemons, page by page.',
   query: pageQuery.extend({

@@ -90,6 +90,7 @@ export const readRollout = operation({
   id: 'readRollout',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/rollout',
+  roles: { support: true, auditor: true },
   summary: 'Show the rollout of the configuration',
   description:
     'Shows how far the current configuration of the account has come among its active cloud daemons. Every daemon is in ' +
@@ -145,6 +146,7 @@ export const listRollouts = operation({
   id: 'listRollouts',
   method: 'get',
   path: '/operator/v1/rollouts',
+  roles: { support: true, auditor: true },
   summary: 'List the rollouts that stand out',
   description:
     'Lists the accounts that have the most daemons that could not apply their configuration, have not acknowledged it, ' +

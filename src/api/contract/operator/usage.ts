@@ -78,6 +78,7 @@ export const readUsage = operation({
   id: 'readUsage',
   method: 'get',
   path: '/operator/v1/usage',
+  roles: { support: true, billing: true, auditor: true },
   summary: 'Read the usage of a month',
   description:
     'Reads the metered nights of a month with their amounts, of one account, of a page of them, or of all up to 2000. ' +

@@ -117,6 +117,7 @@ export const listUsers = operation({
   id: 'listUsers',
   method: 'get',
   path: '/operator/v1/users',
+  roles: { support: true, auditor: true },
   summary: 'List the users',
   description: `Lists the users of the panel by name. There are at most ${LIMITS.usersMax}, so there are no pages.`,
   answers: [
@@ -135,6 +136,7 @@ export const changeUser = operation({
   id: 'changeUser',
   method: 'patch',
   path: '/operator/v1/users/:userId',
+  roles: { support: [{ field: 'disabled', is: true }, 'keepKeys'] },
   summary: 'Change a user',
   description:
     'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can ' +
@@ -176,6 +178,7 @@ export const listUserApiKeys = operation({
   id: 'listUserApiKeys',
   method: 'get',
   path: '/operator/v1/users/:userId/api-keys',
+  roles: { support: true, auditor: true },
   summary: 'List the API keys that a user made',
   description:
     'Lists the living API keys that the user made, on all accounts: they end when the user loses the right by which they were ' +

@@ -1,7 +1,7 @@
 import { lacksSecondFactor, refuseStaleProof, refuseStaleSignIn } from '../../../domain/sessions/proof.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import type { Operation, ProofField } from '../../contract/operation.ts';
+import type { Operation, BodyField } from '../../contract/operation.ts';
 import type { PanelServices } from './route.ts';
 
 /** An operation, as the session of its request is judged. */
@@ -35,7 +35,7 @@ export function refuseUnproved(
   }
 }
 
-function decides(rule: ProofField<string>, body: object): boolean {
+function decides(rule: BodyField<string>, body: object): boolean {
   if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;
   return valueOf(body, rule) !== undefined;
 }

@@ -14,7 +14,10 @@ import type { Urls } from '../../connection/service-urls.ts';
  * @throws MusterError
  */
 export async function demoApiKey(config: Config, urls: Urls, signal: AbortSignal): Promise<string> {
-  const token = config.operatorTokens?.[0]?.token ?? textOf(join(config.dataDir, TOKEN_FILE))?.split(/\r?\n/)[0] ?? '';
+  const token =
+    config.operatorTokens?.find(({ role }) => role === 'operator')?.token ??
+    textOf(join(config.dataDir, TOKEN_FILE))?.split(/\r?\n/)[0] ??
+    '';
   const operator = new OperatorClient({ url: urls.ops, token });
   // It answers 503 until the service is ready, which the client waits out.
   await operator.request({ method: 'GET', path: '/readyz' }, { signal });

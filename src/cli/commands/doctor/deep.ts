@@ -25,7 +25,7 @@ export async function checkThroughService(call: Invocation, report: Report): Pro
   await checkAuditsOfService(call, report);
   const backup = finding('backup');
   try {
-    const told = await toldBy(addressOf('ops', call), { timeoutMs: CHECK_MS_MAX });
+    const told = await toldBy(call, addressOf('ops', call), CHECK_MS_MAX);
     if (told?.lastBackupAt !== undefined) tellBackup(call, report, told.lastBackupAt || undefined);
     else report(backup.warn('the replica that was asked does not lead, and knows of no backup: see the leader'));
   } catch (error) {

@@ -46,6 +46,6 @@ export async function checkOpenFiles(
 }
 
 async function ofService(call: Invocation): Promise<number | undefined> {
-  const told = await toldBy(addressOf('ops', call), { timeoutMs: CHECK_MS_MAX }).catch(() => undefined);
+  const told = await toldBy(call, addressOf('ops', call), CHECK_MS_MAX).catch(() => undefined);
   return told?.openFilesMax;
 }

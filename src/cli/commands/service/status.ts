@@ -2,7 +2,7 @@ import { ConfigError } from '../../../config/files/config-error.ts';
 import { addressOf, trustAuthority, type Address, type Plane } from '../../connection/address.ts';
 import { ownerOf } from '../../connection/clients.ts';
 import { fetchTo } from '../../connection/fetch-to.ts';
-import { answerJson, answerText } from '../../connection/told.ts';
+import { answerJson, answerText, scraped } from '../../connection/told.ts';
 import { unreachable } from '../../connection/unreachable.ts';
 import type { Column } from '../../output/columns.ts';
 import { printOne } from '../../output/print.ts';
@@ -10,7 +10,7 @@ import { CommandFault, EXIT, wordsOf } from '../../terminal/exit.ts';
 import type { Invocation } from '../../terminal/invocation.ts';
 import { samplesOf, type Sample } from '../../connection/exposition.ts';
 
-/* `muster status`: one view of a service, from its probes and its metrics, which need no secret. */
+/* `muster status`: one view of a service, from its probes, and its metrics where it tells them. */
 
 interface Status {
   readonly state: 'ready' | 'not ready' | 'unreachable';
@@ -116,7 +116,7 @@ function found(call: Invocation, plane: Plane): string | undefined {
 
 async function metricsOf(call: Invocation, ops: Address): Promise<readonly Sample[]> {
   try {
-    const answer = await get(call, ops, '/metrics');
+    const answer = await scraped(call, ops, call.globals.timeoutMs ?? PROBE_MS);
     return answer.ok ? samplesOf((await answerText(answer)) ?? '') : [];
   } catch {
     return [];
