@@ -117,7 +117,7 @@ export const RESTRICTED_KEYS: readonly Mutant[] = [
   {
     name: 'a backup goes on after its token was withdrawn',
     file: 'src/api/operator/ops-server.ts',
-    search: 'whileJudged(reply, async () => judgeAgain(request))',
+    search: 'whileJudged(reply, async () => judgeAgain(request, route))',
     replacement: 'reply',
     rule: 'A12: a token that was withdrawn gets nothing more.',
     caughtBy: ['test/service/files/operator-tokens.test.ts'],

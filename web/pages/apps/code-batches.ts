@@ -6,7 +6,7 @@ import { useAction } from '../../hooks/use-action.ts';
 /* Codes for many apps, new ones or those that there are. They are secrets, and come once. */
 
 /** An app that is to have a code. */
-export interface Wanted {
+interface Wanted {
   /** Its place among all of them. */
   readonly order: number;
   readonly name: string;

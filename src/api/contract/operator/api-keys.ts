@@ -52,7 +52,6 @@ const createdKey = z
     allowedCidrs,
   })
   .meta({ id: 'CreatedApiKey', description: 'A new API key with its text.' });
-export type CreatedApiKey = z.infer<typeof createdKey>;
 
 const newKey = closedBody(
   z.object({
