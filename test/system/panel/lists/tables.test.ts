@@ -230,7 +230,15 @@ describe.skipIf(chromium === undefined)(title, () => {
     const long = page.locator(`bdi[title="${LONG}"]`);
     const { left, right } = await box(`bdi[title="${LONG}"]`);
     expect(right - left).toBeLessThan(420);
+    const checked = Promise.withResolvers<void>();
+    await page.route(/\/apps\/\w{20}$/, async (route) => {
+      await checked.promise;
+      await route.continue();
+    });
     await press(long);
+    await page.locator('main .skeleton').first().waitFor();
+    expect(await overflow(), 'while the page is read').toBeLessThanOrEqual(0);
+    checked.resolve();
     await page.getByRole('heading', { name: LONG }).waitFor();
     expect(await overflow()).toBeLessThanOrEqual(0);
     expect(visited.faults).toEqual([]);
