@@ -17,8 +17,8 @@ const LINE = /^(?:([a-z0-9][a-z0-9-]{0,31}):(?:([^:]*):)?)?([^:]*)$/;
 const LINE_RULE =
   'must be a token, name:token or name:role:token, with a name of 1 to 32 of a-z, 0-9 and -, and no other colon';
 const ROLE_RULE = `has an unknown role: the roles are ${OPERATOR_ROLES.join(', ')}`;
-/** Taken for its role, it would do less than it may. */
-const NAMED_LIKE_ROLE_RULE = 'names a token like a role, and gives it none: write name:role:token';
+/** A line without its role, or with name and role the wrong way round, would do more than was meant. */
+const NAMED_LIKE_ROLE_RULE = 'names a token like another role: write name:role:token, with a name that is no role';
 /** Every request of an operator is compared with each token. */
 const TOKENS_MAX = 1000;
 const TWO_NAMES = 'the same token stands there under two names or roles, or with a name and without one';
@@ -48,9 +48,7 @@ function tokenOf(line: string): NamedToken | string {
   if (token === undefined) return LINE_RULE;
   const role = given === undefined ? 'operator' : OPERATOR_ROLES.find((one) => one === given);
   if (role === undefined) return ROLE_RULE;
-  if (given === undefined && OPERATOR_ROLES.some((one) => one === name && one !== 'operator')) {
-    return NAMED_LIKE_ROLE_RULE;
-  }
+  if (name !== role && OPERATOR_ROLES.some((one) => one === name)) return NAMED_LIKE_ROLE_RULE;
   return operatorToken.safeParse(token).error?.issues[0]?.message ?? { name, role, token };
 }
 

@@ -370,7 +370,8 @@ describe('the operator’s tokens', () => {
     [`ci:Auditor:${secret}`, /line 2 has an unknown role/],
     [`ci::${secret}`, /line 2 has an unknown role/],
     [`ci:${secret}:auditor`, /line 2 has an unknown role/],
-    [`auditor:${secret}`, /line 2 names a token like a role, and gives it none: write name:role:token/],
+    [`auditor:${secret}`, /line 2 names a token like another role: write name:role:token, with a name that is no role/],
+    [`billing:operator:${secret}`, /line 2 names a token like another role: /],
     [`ci:auditor:hunter2`, /line 2 must have at least 32 characters/],
   ])('a line whose role is none refuses the start, without its text: %.14s', (line, words) => {
     const said = refusal({ MUSTER_OPERATOR_TOKEN_FILE: file(`${TOKEN}\n${line}\n`) });

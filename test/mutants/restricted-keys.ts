@@ -130,4 +130,28 @@ export const RESTRICTED_KEYS: readonly Mutant[] = [
     rule: 'H23: a program that knows no restriction refuses the key.',
     caughtBy: ['test/domain/key-validity/key-restriction.test.ts'],
   },
+  {
+    name: 'a key that was narrowed is told an earlier code of any app',
+    file: 'src/domain/apps/issue-code.ts',
+    search: 'if (app && app.record.createdByKey !== createdByKey)',
+    replacement: 'if (app && app.record.createdByKey === undefined && createdByKey === undefined)',
+    rule: 'H23: `enroll` gets codes for its own apps alone, repetitions too.',
+    caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
+  },
+  {
+    name: 'a successor has the scope of the spec, whatever became of the key before it',
+    file: 'src/domain/resource-bindings/bound-keys.ts',
+    search: 'limit && !isWithin(scope, limit) ? limit : scope',
+    replacement: 'limit && isWithin(limit, scope) && false ? limit : scope',
+    rule: 'A12: a narrowing holds from the answer on, for a successor too.',
+    caughtBy: ['test/domain/resource-bindings/bound-keys.test.ts'],
+  },
+  {
+    name: 'an operator token is judged before the body alone',
+    file: 'src/api/operator/ops-server.ts',
+    search: 'const { actor, role } = operatorOf(request);\n      refuseBeyondRole(role, roles)(body);',
+    replacement: 'const { actor, role } = operator;\n      refuseBeyondRole(role, roles)(body);',
+    rule: 'A12: a token that was withdrawn while the body came does nothing.',
+    caughtBy: ['test/service/files/operator-tokens.test.ts'],
+  },
 ];

@@ -334,9 +334,9 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'a token that is only named like a role does everything',
     file: 'src/config/operator-tokens.ts',
-    search: "one === name && one !== 'operator')",
-    replacement: "one === name && one === 'operator')",
-    rule: 'CONTRACT#operator-roles: name:token whose name is another role refuses the start.',
+    search: 'if (name !== role && ',
+    replacement: "if (name !== role && given !== undefined && role !== 'operator' && ",
+    rule: 'CONTRACT#operator-roles: a name that is another role than the line’s refuses the start.',
     caughtBy: ['test/config/config.test.ts'],
   },
   {
@@ -382,7 +382,7 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'every operator token scrapes',
     file: 'src/api/operator/ops-server.ts',
-    search: 'refuseBeyondRole(operatorOf(exchange.request).role, METRICS.roles);',
+    search: 'refuseBeyondRole(role, METRICS.roles);',
     replacement: 'operatorOf(exchange.request);',
     rule: 'CONTRACT#probes: 403 to a role that does not read it.',
     caughtBy: ['test/api/operator/metrics.test.ts'],

@@ -149,10 +149,11 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   ): (body: object) => OperatorCall {
     if (operator === undefined) throw new Refusal('invalid_token');
     const { request } = exchange;
-    const { actor, role } = operator;
-    const judgeBody = refuseBeyondRole(role, roles);
+    refuseBeyondRole(operator.role, roles);
     return (body) => {
-      judgeBody(body);
+      // The token may have been withdrawn, or its role changed, while the body came.
+      const { actor, role } = operatorOf(request);
+      refuseBeyondRole(role, roles)(body);
       return {
         origin: exchange.origin(actor),
         accepts: (types) => preferredType(request, types),
@@ -175,7 +176,11 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   }
 
   async function metrics(exchange: Exchange): Promise<void> {
-    if (deps.metricsAuth === 'token') refuseBeyondRole(operatorOf(exchange.request).role, METRICS.roles);
+    if (deps.metricsAuth === 'token') {
+      const { actor, role } = operatorOf(exchange.request);
+      exchange.authenticated(actor);
+      refuseBeyondRole(role, METRICS.roles);
+    }
     const format = formatOf(exchange.request.headers.accept);
     const compressed = takesGzip(exchange.request);
     const headers = ['Content-Type', CONTENT_TYPES[format], 'Vary', 'Accept, Accept-Encoding'];
@@ -190,8 +195,8 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
 type OpsContext = Operator | undefined;
 
 /**
- * A rendering keeps the event loop for tens of milliseconds, and no token is asked for it: scrapes without end get a
- * fifth of its time. One that comes after the pause is served at once.
+ * A rendering keeps the event loop for tens of milliseconds, and needs no token unless one is configured: scrapes
+ * without end get a fifth of its time. One that comes after the pause is served at once.
  */
 const pauseAfterRendering = (ranMs: number): Promise<unknown> =>
   pause(Math.min(1000, 4 * ranMs), undefined, { ref: false });

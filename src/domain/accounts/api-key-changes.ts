@@ -136,7 +136,7 @@ export async function changeKey(
       detail: {
         keyId,
         ...(end !== present.expiresAt && { expiresAt: new Date(end).toISOString() }),
-        ...scopeDetail(scope),
+        ...(!isDeepStrictEqual(narrowed, key.record) && scopeDetail(scope)),
       },
       // The first end takes away, and a later one could be brought forward without end.
       withdraws: isLoss(present, scope) || (end < Infinity && present.expiresAt === Infinity),

@@ -10,6 +10,7 @@ import { withParts, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { keyScope } from '../records/idempotency-records.ts';
 import { KEYS } from '../records/keys.ts';
+import { Refusal } from '../refusal.ts';
 import { codeExpiry, withCode, type NewCode } from './app-state.ts';
 import { ownApp, type AppsDeps, type Caller } from './own-app.ts';
 
@@ -77,9 +78,14 @@ export async function issueCode(
   const issue = issuing(deps, caller, appId);
   if (!asked) return await mutate(deps, origin, issue, caller.reader);
   const plan: CountersPlan<IssuedCode> = async (reader, counters) => {
-    const { restrictedKeyId } = await authorisedBy(reader, accountId, caller.authority);
+    const { account, restrictedKeyId, createdByKey } = await authorisedBy(reader, accountId, caller.authority);
     const found = await answered(deps, caller, { reader, restrictedKeyId }, asked);
-    if ('answer' in found) return { unchanged: readCode(found.answer) };
+    if ('answer' in found) {
+      // H23: the code may be one that the key was given for a daemon that runs, before it was narrowed.
+      const app = createdByKey === undefined ? undefined : await account.app(appId);
+      if (app && app.record.createdByKey !== createdByKey) throw new Refusal('not_found');
+      return { unchanged: readCode(found.answer) };
+    }
     return await recording({ ...(await issue(reader)), counters }, found);
   };
   return await deps.queues(accountId, origin, plan, caller.reader);

@@ -89,7 +89,8 @@ function areWithin(inner: readonly string[], outer: readonly string[]): boolean 
   return inner.length > 0 && rangesOf(...inner).every(isInOne);
 }
 
-const WHOLE: KeyScope = { access: 'full', allowedCidrs: [] };
+/** The scope of a key of the whole account, from everywhere. */
+export const WHOLE: KeyScope = { access: 'full', allowedCidrs: [] };
 
 /**
  * The detail of an audit entry that tells of a scope: what is restricted by it, or was before it. For a key that may do

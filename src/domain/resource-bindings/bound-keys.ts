@@ -8,7 +8,15 @@ import { StaleRead } from '../mutation/stale-read.ts';
 import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
 import { endingBy, keyFields, restrictedTo } from '../key-validity/key-expiry.ts';
-import { isLoss, restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
+import {
+  isLoss,
+  isWithin,
+  restrictionOf,
+  scopeDetail,
+  scopeOf,
+  WHOLE,
+  type KeyScope,
+} from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -18,7 +26,7 @@ interface GeneratedKey {
   /** `tokenHash` of the whole key. */
   readonly hash: string;
   readonly name: string;
-  /** A key of the whole account, from everywhere, without it. */
+  /** A key of the whole account, from everywhere, without it; one that follows another does no more than that. */
   readonly scope?: KeyScope;
   /** Milliseconds since 1970; undefined where it does not expire. */
   readonly expiresAt?: number | undefined;
@@ -77,7 +85,7 @@ async function register(
   deps: MutationDeps & { readonly store: Store },
   origin: Origin,
   accountId: string,
-  { keyId, hash, name, scope, expiresAt, follows }: GeneratedKey,
+  { keyId, hash, name, scope = WHOLE, expiresAt, follows }: GeneratedKey,
   precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
@@ -87,9 +95,12 @@ async function register(
     if (follows && !former) throw new StaleRead(`The key ${follows.keyId} was revoked meanwhile.`);
     if (await deps.store.get(KEYS.keyLocator(keyId))) throw new Refusal('not_found', 'The key id was used before.');
     if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
+    // The key that it replaces may have been narrowed while this one was on its way.
+    const limit = former && scopeOf(former.record);
+    const restriction = restrictionOf(limit && !isWithin(scope, limit) ? limit : scope);
     const record = {
       name,
-      ...keyFields(hash, expiresAt, scope && restrictionOf(scope)),
+      ...keyFields(hash, expiresAt, restriction),
       createdAt: origin.at,
       ...(former && { firstKeyId: former.record.firstKeyId ?? former.id }),
     };

@@ -134,7 +134,7 @@ test('a month of usage has no default of its page: a generated client would send
 function commonErrors(name: ApiName, path: string, id: string): readonly string[] {
   const unknown = path.includes('{') ? ['404 not_found'] : [];
   const everywhere = ['502 upstream_unavailable', ...(name === 'v1' ? [] : ['503 overloaded'])];
-  if (name === 'operator') return ['401 invalid_token', ...unknown, ...everywhere];
+  if (name === 'operator') return ['401 invalid_token', '403 forbidden', ...unknown, ...everywhere];
   // Enrollment has no credential, and no guard of its rate.
   if (id === 'enrollDevice') return everywhere;
   const credential = name === 'v1' ? '401 invalid_key' : '401 invalid_credential';

@@ -171,6 +171,23 @@ onEachBackend('an API key of less access', (backend) => {
     expect(await enroll(one, owners)).toMatch(/^mst_dev_/);
   });
 
+  test('that is narrowed later is told no code again of an app that it may not change, and its own again', async () => {
+    const { one, other, full, accountId, stack } = await scene(backend);
+    await using _ = stack;
+    const key = await keyOf(one, accountId, { allowedCidrs: ['127.0.0.0/8'] });
+    const app = await createApp(one, full.apiKey);
+    await enroll(one, app);
+    const again = { headers: { 'idempotency-key': 'a code' } };
+    const issue = (appId: string) => ask(other, key, `POST /v1/apps/${appId}/enroll-code`, again);
+    expect((await issue(app.appId)).status).toBe(201);
+    expect((await change(one, key, { access: 'enroll' })).status).toBe(200);
+    expect(codeOf(await issue(app.appId))).toEqual(NOT_FOUND);
+    const own = await createApp(one, key.apiKey);
+    const second = { headers: { 'idempotency-key': 'another code' } };
+    const answers = [1, 2].map(() => ask(other, key, `POST /v1/apps/${own.appId}/enroll-code`, second));
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([201, 201]);
+  });
+
   test('gets no answer that was kept for another key, and its own again', async () => {
     const { one, other, full, accountId, stack } = await scene(backend);
     await using _ = stack;

@@ -121,6 +121,7 @@ describe('the registry of records', () => {
       '../limits.ts',
       './registry.ts',
       './shapes.ts',
+      './key-access.ts',
       './attempt-records.ts',
       'type ../../store/port.ts',
     ]);

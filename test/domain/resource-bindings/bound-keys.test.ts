@@ -77,6 +77,14 @@ onEachBackend('a key that follows another one by rotation', (backend) => {
     expect(await issued(it, THIRD, appIds)).toEqual(['not_found', 'done', 'done']);
   });
 
+  test('does no more than the key before it, which was narrowed while this one was on its way', async () => {
+    await using it = await operated(backend);
+    await register(it, { keyId: FIRST, scope: FULL });
+    await it.apiKeys.change(it.origin(), ACCOUNT, { keyId: FIRST, access: 'read' });
+    await register(it, { keyId: SECOND, follows: FIRST, scope: FULL });
+    expect(await outcomes([created(it, SECOND)])).toEqual(['forbidden']);
+  });
+
   test('goes on where the keys before it are gone', async () => {
     await using it = await operated(backend);
     await register(it, { keyId: FIRST });

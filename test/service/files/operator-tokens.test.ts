@@ -6,6 +6,7 @@ import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { firstLook, lookAtFiles } from '../../support/files/looks.ts';
 import type { Store } from '../../../src/store/port.ts';
 import { putAll } from '../../support/records/backups.ts';
+import { connectRaw } from '../../support/http/raw-http.ts';
 import { call, Muster, OPERATOR_TOKEN } from '../../support/service/muster.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -96,6 +97,24 @@ describe('the operator’s tokens of a file', () => {
     it.says(`${ALICE}\n`);
     await it.lookedAt(CHANGED);
     expect(await it.status(ALICE)).toBe(200);
+  });
+
+  test.each([
+    ['was removed', '', 401],
+    ['has another role', `ann:billing:${ALICE}\n`, 403],
+  ])('one that %s while the body of a request was on its way does nothing', async (_what, left, status) => {
+    await using it = await started(`ann:operator:${ALICE}\n${BOB}\n`);
+    const body = JSON.stringify({ name: 'Eve', login: 'eve@example.com', operator: true });
+    await using connection = await connectRaw(it.muster.service.ops.port);
+    const headers = `Authorization: Bearer ${ALICE}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n`;
+    await connection.send(`POST /operator/v1/users HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
+    expect((await connection.answer()).status).toBe(100);
+    it.says(`${left}${BOB}\n`);
+    await it.lookedAt(CHANGED);
+    await connection.send(body);
+    expect((await connection.answer()).status).toBe(status);
+    const users = await call(`${it.muster.ops}/operator/v1/users`, { token: BOB });
+    expect(users.body['users']).toEqual([]);
   });
 
   test.each([

@@ -136,7 +136,7 @@ export const changeUser = operation({
   id: 'changeUser',
   method: 'patch',
   path: '/operator/v1/users/:userId',
-  roles: { support: [{ field: 'disabled', is: true }, 'keepKeys'] },
+  roles: { support: [{ field: 'disabled', is: true }] },
   summary: 'Change a user',
   description:
     'Changes the fields that the body has. A disabled user is refused at once, on every replica. The last operator who can ' +

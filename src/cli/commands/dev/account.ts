@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { MusterError, OperatorClient, OwnerClient } from '#client';
 import type { Config } from '../../../config/config.ts';
+import { firstOperatorToken } from '../../../config/operator-tokens.ts';
 import { makeDirectories } from '../../../service/files/directories.ts';
 import { TOKEN_FILE } from '../../../service/files/generated-secrets.ts';
 import { writeNewFile } from '../../../service/files/new-file.ts';
@@ -16,8 +17,7 @@ import type { Urls } from '../../connection/service-urls.ts';
 export async function demoApiKey(config: Config, urls: Urls, signal: AbortSignal): Promise<string> {
   const token =
     config.operatorTokens?.find(({ role }) => role === 'operator')?.token ??
-    textOf(join(config.dataDir, TOKEN_FILE))?.split(/\r?\n/)[0] ??
-    '';
+    tokenIn(textOf(join(config.dataDir, TOKEN_FILE)));
   const operator = new OperatorClient({ url: urls.ops, token });
   // It answers 503 until the service is ready, which the client waits out.
   await operator.request({ method: 'GET', path: '/readyz' }, { signal });
@@ -41,6 +41,8 @@ async function isTaken({ api }: Urls, apiKey: string, signal: AbortSignal): Prom
     throw error;
   }
 }
+
+const tokenIn = (text: string | undefined): string => (text === undefined ? '' : firstOperatorToken(text));
 
 /** Undefined where there is none, or an empty one. */
 const textOf = (path: string): string | undefined => boundedText(path)?.trim() || undefined;

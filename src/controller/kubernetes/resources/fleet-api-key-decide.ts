@@ -177,8 +177,8 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   const { key, pending, previousKey } = record;
   const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
   const fresh = record.generation !== generation;
-  if (pending && key && !registered.key && !fresh) {
-    // The key was revoked while its successor was on the way: registering that would undo the revocation.
+  if (pending && key && (!registered.key || facts.isChangedOutside === true) && !fresh) {
+    // The key was revoked, rotated or made to end while its successor was on the way: that would undo it.
     const { pending: _dropped, ...after } = record;
     return { step: { do: 'note', after } };
   }

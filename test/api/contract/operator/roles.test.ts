@@ -187,16 +187,20 @@ onEachBackend('roles of operator tokens', (backend) => {
     });
   });
 
-  test('support disables a user, also with keys that stay, and enables nobody', async () => {
+  test('support disables a user with all keys of that person, and enables nobody', async () => {
     const body = { name: 'Bob', login: 'bob@example.com' };
     const users = `${muster.ops}/operator/v1/users`;
     const made = await call(users, { method: 'POST', token: OPERATOR_TOKEN, body });
     const user = `/users/${(made.body['user'] as { userId: string }).userId}`;
-    expect(await patch(user, { disabled: true, keepKeys: [] })).toMatchObject({
+    expect(await patch(user, { disabled: true })).toMatchObject({
       status: 200,
       body: { disabled: true },
     });
-    for (const change of [{ disabled: false }, { operator: true }, { disabled: true, name: 'Eve' }])
+    const beyond = [
+      { disabled: true, name: 'Eve' },
+      { disabled: true, keepKeys: [] },
+    ];
+    for (const change of [{ disabled: false }, { operator: true }, ...beyond])
       expect((await patch(user, change)).status).toBe(403);
   });
 

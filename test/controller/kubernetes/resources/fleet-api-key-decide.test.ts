@@ -249,12 +249,11 @@ describe('a resource that is being deleted', () => {
   });
 });
 
-test('a key that was revoked while its successor was on the way has no successor: it is dropped', () => {
-  const given: Given = {
-    binding: { pending },
-    registered: { key: false, previousKey: true },
-    secret: { own: true, digest: 'h2' },
-  };
+test.each<[string, Given]>([
+  ['was revoked', { registered: { key: false, previousKey: true } }],
+  ['was rotated, or made to end sooner,', { isChangedOutside: true }],
+])('a key that %s while its successor was on the way has no successor: it is dropped', (_what, changed) => {
+  const given: Given = { binding: { pending }, secret: { own: true, digest: 'h2' }, ...changed };
   const step = stepOf(decide(anApiKey(), factsWith(given)));
   expect(step).toMatchObject({ do: 'note' });
   expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');

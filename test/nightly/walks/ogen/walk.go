@@ -208,7 +208,7 @@ func main() {
 	cutOff := as[*device.ErrorHeaders](must(daemon.PollConfig(ctx, device.PollConfigParams{})))
 	expect(cutOff.Response.Error.Code == "invalid_credential", "device: polled: 401 invalid_credential")
 	as[*v1.DeleteAppNoContent](must(owner.DeleteApp(ctx, v1.DeleteAppParams{AppId: second.AppId})))
-	gone := as[*v1.CreateAppBadRequestHeaders](must(owner.ReadApp(ctx, v1.ReadAppParams{AppId: second.AppId})))
+	gone := as[*v1.ReadAppNotFound](must(owner.ReadApp(ctx, v1.ReadAppParams{AppId: second.AppId})))
 	expect(gone.Response.Error.Code == "not_found", "owner: deleted the second app: 404 not_found")
 	told := ""
 	audit := as[*operator.AuditPageHeaders](must(team.ListAudit(ctx, operator.ListAuditParams{AccountId: id})))
