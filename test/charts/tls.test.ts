@@ -119,9 +119,10 @@ describeWithHelm('the notes', () => {
   test('leave the authority of etcd, which may lie beside, and the name of a token out', async () => {
     const told = await notes({ tls: { ops: { existingSecret: 'ops' } } });
     expect(told).not.toMatch(/ ca\.crt/);
-    const [, pipe = ''] = /base64 -d (\| head .*)\)"/.exec(told) ?? [];
+    const [, pipe = ''] = /base64 -d (\| grep .*)\)"/.exec(told) ?? [];
     const token = (lines: string): string => execFileSync('sh', ['-c', `cat ${pipe}`], { input: lines }).toString();
     expect(token('ann:new\nold\n')).toBe('new\n');
+    expect(token('prom:metrics:other\nann:operator:new\n')).toBe('new\n');
     expect(token('plain\n')).toBe('plain\n');
   });
 

@@ -109,6 +109,7 @@ test('help, a version and wrong usage load commander and the declarations, and n
       'cli/terminal/moment.ts',
       'cli/terminal/printable.ts',
       'cli/terminal/terminal.ts',
+      'domain/records/key-access.ts',
       'service/start-deadline.ts',
       'time/rfc3339.ts',
       'time/utc-days.ts',
