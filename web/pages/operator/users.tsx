@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { anyText, useQuery } from '../../address/use-query.ts';
-import { operator, type MadeLink, type User } from '../../api/panel.ts';
+import { operator, type ListedUser, type MadeLink, type User } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
-import { formatInstant } from '../../text/format.ts';
+import { formatCount, formatInstant } from '../../text/format.ts';
 import { users as texts } from '../../text/operator.ts';
 import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -80,7 +80,20 @@ function isFound({ userId, name, login }: User, text: string): boolean {
   return userId === wanted || name.toLowerCase().includes(wanted) || login.toLowerCase().includes(wanted);
 }
 
-function UserTable({ users, onManage }: { users: readonly User[]; onManage: (userId: string) => void }) {
+/** What orders credentials: none comes first, then what was never used, then the longest unused. */
+const heldBy = (count: number, at: string | null): string => (count === 0 ? '' : (at ?? ' '));
+
+/** How many credentials of a kind a user has, and when one was last used. */
+const Held = ({ count, at }: { count: number; at: string | null }) =>
+  count === 0 ? (
+    <span class="quiet">{texts.none}</span>
+  ) : (
+    <span>
+      {formatCount(count)}, {texts.used} <Time at={at} />
+    </span>
+  );
+
+function UserTable({ users, onManage }: { users: readonly ListedUser[]; onManage: (userId: string) => void }) {
   const { columns } = texts;
   const { me } = useSession();
   const ways = ({ hasPassword, passkeys, identities }: User): string =>
@@ -120,7 +133,22 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
             </span>
           ),
         },
-        { name: columns.created, by: ({ createdAt }) => createdAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          name: columns.keys,
+          by: ({ apiKeys, apiKeysLastUsedAt }) => heldBy(apiKeys, apiKeysLastUsedAt),
+          cell: ({ apiKeys, apiKeysLastUsedAt }) => <Held count={apiKeys} at={apiKeysLastUsedAt} />,
+        },
+        {
+          name: columns.sessions,
+          by: ({ sessions, sessionsLastUsedAt }) => heldBy(sessions, sessionsLastUsedAt),
+          cell: ({ sessions, sessionsLastUsedAt }) => <Held count={sessions} at={sessionsLastUsedAt} />,
+        },
+        {
+          name: columns.created,
+          atFirst: false,
+          by: ({ createdAt }) => createdAt,
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+        },
         {
           name: columns.actions,
           unseen: true,
