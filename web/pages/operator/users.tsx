@@ -5,7 +5,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
-import { formatCount, formatInstant } from '../../text/format.ts';
+import { formatInstant } from '../../text/format.ts';
 import { users as texts } from '../../text/operator.ts';
 import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -84,14 +84,15 @@ function isFound({ userId, name, login }: User, text: string): boolean {
 const heldBy = (count: number, at: string | null): string => (count === 0 ? '' : (at ?? ' '));
 
 /** How many credentials of a kind a user has, and when one was last used. */
-const Held = ({ count, at }: { count: number; at: string | null }) =>
-  count === 0 ? (
-    <span class="quiet">{texts.none}</span>
-  ) : (
+function Held({ count, at }: { count: number; at: string | null }) {
+  if (count === 0) return <span class="quiet">{texts.none}</span>;
+  if (at === null) return <span>{texts.unused(count)}</span>;
+  return (
     <span>
-      {formatCount(count)}, {texts.used} <Time at={at} />
+      {texts.used(count)} <Time at={at} />
     </span>
   );
+}
 
 function UserTable({ users, onManage }: { users: readonly ListedUser[]; onManage: (userId: string) => void }) {
   const { columns } = texts;
