@@ -13,6 +13,8 @@ import {
 import { RedirectedBrowser } from '../../support/panel/oidc-provider.ts';
 import { ask, rewrite, signedIn } from '../../support/panel/panel-users.ts';
 import { meOf, signing } from '../../support/panel/signing.ts';
+import { asOperator } from '../../support/panel/visitor.ts';
+import { call } from '../../support/service/muster.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { FakeClock } from '../../support/time/fake-clock.ts';
 import { until } from '../../support/time/until.ts';
@@ -149,6 +151,45 @@ onEachBackend('somebody who leaves at the provider', (backend) => {
     clock.advance(5 * MINUTE_MS);
     await until(async () => (await meOf(it, token)).status === 200);
     expect(await keyStatus(it.panel, ann.apiKey)).toBe(200);
+  });
+
+  test.each([
+    ['disabled', { method: 'PATCH', body: { disabled: true } }],
+    ['deleted', { method: 'DELETE' }],
+  ])('is asked about no more once an operator has %s the user', async (_deed, request) => {
+    await using it = await signing({ backend });
+    const ann = await leaver(it, 'ann');
+    expect((await signedOutByProvider(it, 'ann')).status).toBe(200);
+    expect([await keepsToken(it, ann.sessionId), await keyStatus(it.panel, ann.apiKey)]).toEqual([true, 200]);
+    expect((await asOperator(it.panel.muster, `/users/${ann.userId}`, request)).status).toBeLessThan(300);
+    expect(await keepsToken(it, ann.sessionId)).toBe(false);
+    expect(await accepted(it.panel, ann)).toEqual([401, 401, 401]);
+  });
+
+  test('loses by linking another identity what its groups do not give', async () => {
+    await using it = await signing({ backend });
+    const ann = await leaver(it, 'ann');
+    await it.provider.set({ user: 'eve', groups: ['staff'] });
+    const cookie = `muster_${it.origin.port}`;
+    const asked = await call(`${it.origin.origin}/panel/v1/me/provider`, {
+      method: 'POST',
+      body: {},
+      headers: {
+        'content-type': 'application/json',
+        cookie: `${cookie}=${ann.other.token}`,
+        origin: it.origin.origin,
+      },
+    });
+    const browser = new RedirectedBrowser();
+    browser.keep(it.origin, asked.headers);
+    browser.set(it.origin, cookie, ann.other.token);
+    const { url } = await browser.go(String(asked.body['url']), ({ pathname }) =>
+      ['/me', '/sign-in'].includes(pathname),
+    );
+    expect(url.pathname).toBe('/me');
+    expect(await keyStatus(it.panel, ann.apiKey)).toBe(401);
+    const next = browser.cookie(it.origin, cookie);
+    expect((await meOf(it, next)).body).toMatchObject({ accounts: [{ role: 'viewer' }] });
   });
 
   test('loses by their own unlinking what the identity gave', async () => {
