@@ -9,18 +9,10 @@ import {
   type Store,
 } from '../../store/port.ts';
 import type { Clock } from '../../time/clock.ts';
-import { absent, BadRecord, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
+import { absent, parseRecord, put, versioned, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import {
-  callsUntil,
-  dayNumberAt,
-  fromStored,
-  NO_CALLS,
-  sumOf,
-  toStored,
-  type DailyCalls,
-  type StoredCalls,
-} from './daily-calls.ts';
+import { callsUntil, dayNumberAt, fromStored, NO_CALLS } from './daily-calls.ts';
+import { instantsOf, NONE, pairsOf, readable, storedCalls, together, type Use, type Uses } from './uses.ts';
 
 /**
  * The last uses of the API keys of each account (A15), or of the sessions of each user, in milliseconds since 1970.
@@ -31,7 +23,10 @@ export interface LastUses {
   used(ownerId: string, id: string): void;
   /** The last uses by id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
   lastUses(ownerId: string): Promise<ReadonlyMap<string, number>>;
-  /** The last uses of all owners; one whose record is damaged has only what this replica noted. @throws StoreUnavailable */
+  /**
+   * The last uses of all owners; one whose record is damaged has only what this replica noted.
+   * @throws StoreUnavailable
+   */
   allUses(): Promise<AllUses>;
   /** The same with the calls, which other replicas write up to `CALLS_HELD_MS` later. @throws as `lastUses` */
   usesAndCalls(ownerId: string): Promise<ReadonlyMap<string, UseAndCalls>>;
@@ -66,14 +61,6 @@ interface LastUsesDeps {
   /** The ids of an owner's keys or sessions, as memory has them. */
   readonly idsOf: (ownerId: string) => readonly string[];
 }
-
-/** The last use of one, and its calls since. */
-interface Use {
-  readonly at: number;
-  readonly calls: DailyCalls;
-}
-type Uses = ReadonlyMap<string, Use>;
-const NONE: Uses = new Map();
 
 /** A record of last uses, and the write of others in their place. Fields that a later version has added stay. */
 interface Opened {
@@ -279,35 +266,4 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
       );
     },
   };
-}
-
-/** Gives the later use of each key or session, and the calls of both. */
-function together(one: Uses, other: Uses): Uses {
-  const both = new Map(one);
-  for (const [id, { at, calls }] of other) {
-    const before = both.get(id);
-    both.set(id, before ? { at: Math.max(at, before.at), calls: sumOf(before.calls, calls) } : { at, calls });
-  }
-  return both;
-}
-
-const instantsOf = (uses: Uses): ReadonlyMap<string, number> => new Map(pairsOf(uses));
-
-/** The uses of a record; none where it is damaged. */
-function readable(read: () => Uses): Uses {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof BadRecord) return NONE;
-    throw error;
-  }
-}
-
-const pairsOf = (uses: Uses): [id: string, at: number][] => [...uses].map(([id, { at }]) => [id, at]);
-
-function storedCalls(uses: Uses, today: number): [id: string, ...StoredCalls][] {
-  return [...uses].flatMap(([id, { calls }]) => {
-    const stored = toStored(calls, today);
-    return stored ? [[id, ...stored]] : [];
-  });
 }

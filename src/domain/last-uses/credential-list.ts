@@ -1,6 +1,6 @@
 import type { Fleet } from '../fleet/fleet.ts';
 import { isExpiredKey, makersOf } from '../key-validity/key-expiry.ts';
-import type { AllUses, LastUses } from '../last-uses/last-uses.ts';
+import type { AllUses, LastUses } from './last-uses.ts';
 
 /** The credentials that a user has. Times are milliseconds since 1970; undefined where nothing was used. */
 export interface CredentialSummary {
