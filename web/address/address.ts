@@ -17,8 +17,10 @@ interface Step {
   readonly scrolled: Readonly<Record<string, number>>;
 }
 
-/** Safari refuses more than 100 changes of the history within 30 s. Steps take some of them. */
+/** Safari refuses more than 100 changes of the history within 30 s: the pauses allow 60. Steps take some of them. */
 const WRITE_PAUSE_MS = 500;
+const WRITES_WITHOUT_PAUSE_MAX = 20;
+const WRITES_COUNTED_MS = 30_000;
 
 const here = (): Address => ({ path: location.pathname, query: location.search.slice(1) });
 
@@ -34,6 +36,8 @@ tryTo(() => history.replaceState(step, ''));
 /** Changes made right before a step was left, by the place of the step: the browser's history does not have them. */
 const unwritten = new Map<number, { readonly step: Step; readonly address: Address }>();
 let writing: ReturnType<typeof setTimeout> | undefined;
+/** The instants of the writes without a pause. */
+let written: readonly number[] = [];
 const listeners = new Set<() => void>();
 
 export const currentAddress = (): Address => current;
@@ -77,6 +81,15 @@ function writeSoon(): void {
   writing ??= setTimeout(write, WRITE_PAUSE_MS);
 }
 
+/** A reload reads the address that the browser has at its begin: a change that waited would be lost. */
+function writeNow(): void {
+  const now = performance.now();
+  written = written.filter((at) => now - at < WRITES_COUNTED_MS);
+  if (written.length >= WRITES_WITHOUT_PAUSE_MAX) return writeSoon();
+  written = [...written, now];
+  write();
+}
+
 /** Changes the query of this page; undefined takes a name out. With `adds` Back leads to the query of before. */
 export function changeQuery(change: Readonly<Record<string, string | undefined>>, { adds = false } = {}): void {
   const parameters = new URLSearchParams(current.query);
@@ -89,7 +102,7 @@ export function changeQuery(change: Readonly<Record<string, string | undefined>>
   if (adds) push({ path: current.path, query });
   else {
     current = { ...current, query };
-    writeSoon();
+    writeNow();
   }
   tell();
 }

@@ -179,6 +179,19 @@ describe.skipIf(chromium === undefined)(title, () => {
     await dialog().getByLabel('Name').waitFor();
   });
 
+  test('a reload right after a change keeps it', async () => {
+    await openPage(page, muster, `/accounts/${account.accountId}/audit`, /created an app/);
+    await page.evaluate(`(() => {
+      const choice = document.querySelector('main select');
+      choice.value = choice.options[1].value;
+      choice.dispatchEvent(new Event('change', { bubbles: true }));
+      choice.dispatchEvent(new Event('input', { bubbles: true }));
+      location.reload();
+    })()`);
+    await expect.poll(() => page.evaluate('document.querySelector("main select")?.selectedIndex')).toBe(1);
+    expect(new URL(page.url()).search).not.toBe('');
+  });
+
   test('a link that is opened signed out is returned to, and an ended session says so', async () => {
     const login = 'returns@example.com';
     await using known = await operatorVisit(browser, muster, login);

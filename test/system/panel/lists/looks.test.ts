@@ -126,8 +126,8 @@ describe.skipIf(chromium === undefined)(title, () => {
     });
     await openPage(page, muster, '/operator/accounts', /Acme Production/);
     const turns = () => page.locator('.pager').getByRole('button').allInnerTexts();
+    await expect.poll(turns).toHaveLength(1);
     const [forth = ''] = await turns();
-    expect(await turns()).toHaveLength(1);
     // Rows on another page would not be part of the order.
     expect(await page.locator('thead button').count()).toBe(0);
     await page.getByRole('button', { name: forth }).focus();
