@@ -88,7 +88,7 @@ export interface Config {
   readonly rateWindow: Environment['MUSTER_RATE_WINDOW'];
   /** Whether ids of limited accounts may become labels. */
   readonly metricsAccounts: boolean;
-  /** Whether `/metrics` takes an operator token, or is for everybody. */
+  /** `token`: `/metrics` asks for an operator token; `none`: it is for everybody. */
   readonly metricsAuth: Environment['MUSTER_METRICS_AUTH'];
   readonly roles: ReadonlySet<Role>;
   readonly metering: { readonly delaySeconds: number; readonly pricePerDaemonMonth: string; readonly currency: string };

@@ -68,7 +68,7 @@ export function firstOperatorToken(text: string): string {
   return (tokens.find(({ role }) => role === 'operator') ?? tokens[0])?.token ?? '';
 }
 
-/** Nobody could tell who acted, and as what. @throws ConfigError */
+/** Refuses a token with two holders: the audit could not tell who acted, and as what. @throws ConfigError */
 function refuseTwoNames(tokens: readonly NamedToken[]): void {
   const holders = new Map(tokens.map((one) => [one.token, holderOf(one)]));
   if (tokens.some((one) => holders.get(one.token) !== holderOf(one))) throw new ConfigError(TWO_NAMES);

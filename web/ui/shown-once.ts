@@ -26,5 +26,5 @@ export function useShownOnce(secrets: readonly string[], isUsed = false): ShownO
 
 export const ShownOnceContext = createContext<ShownOnce | undefined>(undefined);
 
-/** For what copies or saves a text: the dialog around it may show it once. */
+/** The function to call by a button that copies or saves a text: the dialog around it may show it once. */
 export const useKeep = (): ((text: string) => void) | undefined => useContext(ShownOnceContext)?.keep;

@@ -59,7 +59,7 @@ export type BodyField<Field extends string> = Field | { readonly field: Field; r
 /** The roles that may do less than everything of the operator API. */
 export type LesserRole = Exclude<OperatorRole, 'operator'>;
 
-/** What a role may do: the whole operation, or a request whose body has none but these fields. */
+/** The right of a role: the whole operation, or a request whose body has none but these fields. */
 export type RoleRight<Field extends string = string> = true | readonly [BodyField<Field>, ...BodyField<Field>[]];
 
 /** The rights of roles; the role `operator` has every one, and a role that is not named has none. */

@@ -11,7 +11,7 @@ import { bearerOf } from '../http/request-headers.ts';
 
 /** The holder of an operator token. */
 export interface Operator {
-  /** As the audit names it. */
+  /** The name of the holder in the audit. */
   readonly actor: string;
   readonly role: OperatorRole;
 }
@@ -76,7 +76,7 @@ const ALTERNATIVES = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const useOf = (others: readonly string[]): string =>
   `Use a token with the role ${ALTERNATIVES.format([...others, 'operator'])}.`;
 
-/** Whether a body has none but the fields of the right. */
+/** Tells whether a body has none but the fields of the right. */
 function isWithin(right: RoleRight, body: object): boolean {
   if (right === true) return true;
   const given = Object.entries(body).filter(([, value]) => value !== undefined);
@@ -86,7 +86,7 @@ function isWithin(right: RoleRight, body: object): boolean {
 const isOf = (field: BodyField<string>, name: string, value: unknown): boolean =>
   typeof field === 'string' ? field === name : field.field === name && field.is === value;
 
-/** A right as a person reads it, such as `disabled: true, keepKeys`. */
+/** A right as a person reads it, such as `disabled: true`. */
 export const rightInWords = (right: RoleRight): string =>
   right === true
     ? 'all'

@@ -44,7 +44,7 @@ interface OpsDeps extends ExchangeDeps {
    * while they are changed.
    */
   readonly operatorTokens: () => readonly OperatorToken[];
-  /** Whether `/metrics` takes an operator token, or is for everybody. */
+  /** `token`: `/metrics` asks for an operator token; `none`: it is for everybody. */
   readonly metricsAuth: 'none' | 'token';
   readonly registry: Registry;
   /** Tells in words why the replica must not serve; undefined when it is ready. */

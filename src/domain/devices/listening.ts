@@ -13,7 +13,7 @@ export interface Listening {
   forMs(): number;
 }
 
-/** In breaks, which are as long as a poll interval at least. A shorter one leaves no daemon silent that polls on. */
+/** A count of breaks, each at least a poll interval long. A shorter one leaves no daemon silent that polls on. */
 const STALE_AFTER_BREAKS = 3;
 
 /** Begins to listen with the first answer of the store. @param staleAfterMs as `staleAfterMs()` */

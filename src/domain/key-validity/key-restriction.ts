@@ -73,7 +73,7 @@ export function isWithin(inner: KeyScope, outer: KeyScope): boolean {
 }
 
 /**
- * A12: whether a key loses what it can lose once alone, some of its access or the use from everywhere: a store that is
+ * A12: tells whether a key loses what it can lose only once, some access or the use from everywhere: a store that is
  * full takes that. Ranges could be narrowed again and again.
  */
 export const isLoss = (before: KeyScope, after: KeyScope): boolean =>

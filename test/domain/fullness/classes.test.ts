@@ -17,7 +17,7 @@ describe('A12: the classes of commits', () => {
       // The controller's own work.
       'resource.forgotten',
       'resource.recovered',
-      // What a key loses once alone.
+      // A key can lose each of these once alone.
       'key.changed',
       'key.revoked',
       'app.released',

@@ -104,7 +104,7 @@ onEachBackend('a key that follows another one by rotation', (backend) => {
     await register(it, { keyId: SECOND, follows: FIRST });
     expect(await issued(it, SECOND, appIds)).toEqual(['not_found', 'not_found']);
     expect(await issued(it, STRANGER, appIds)).toEqual(['not_found', 'done']);
-    // Of a key that was revoked no other one is the successor.
+    // A key that was revoked has no successor.
     await it.apiKeys.revoke(it.origin(), ACCOUNT, STRANGER);
     await register(it, { keyId: THIRD });
     expect(await issued(it, THIRD, appIds)).toEqual(['not_found', 'not_found']);

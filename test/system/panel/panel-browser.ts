@@ -19,6 +19,9 @@ export async function signInByLink(visited: Visit, where: Where, login: string, 
   await untilSignedIn(page);
 }
 
+/** A name that somebody may choose: markup, another direction, marks that pile up. */
+export const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.repeat(20)}`;
+
 /** Types the name and `PASSWORD` on the sign-in page, and sends them; what follows is up to the service. */
 export async function signInByPassword(page: Page, login: string): Promise<void> {
   await page.getByLabel('Name').fill(login);

@@ -5,6 +5,7 @@ import { call, enroll, OPERATOR_TOKEN, poll, type Muster } from '../../support/s
 import { auditOf } from '../../support/service/daemon.ts';
 import { findChromium, NO_CHROMIUM, press, visit, type Visit } from '../browser/chromium.ts';
 import {
+  HOSTILE,
   atPanel,
   leaveSecret,
   openPage,
@@ -19,9 +20,6 @@ import {
 
 const chromium = findChromium();
 const title = chromium === undefined ? `tasks in the panel (skipped: ${NO_CHROMIUM})` : 'tasks in the panel';
-
-/** Names that somebody may choose: markup, another direction, marks that pile up. */
-const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.repeat(20)}`;
 
 describe.skipIf(chromium === undefined)(title, () => {
   let world: PanelWorld | undefined;

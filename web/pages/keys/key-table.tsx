@@ -101,7 +101,7 @@ function Expiry({ at, now }: { at: string | null; now: number }) {
   );
 }
 
-/** What a key may do, in the list where one may do less than all. */
+/** The access of a key, in a list where one has less than all. */
 const ACCESS: Column<ListedApiKey> = {
   name: columns.access,
   by: ({ access }) => KEY_ACCESSES.indexOf(access),
@@ -127,7 +127,7 @@ const FORMER: Column<ListedApiKey> = {
     formerExpiresAt === null ? <span class="quiet">{texts.formerNone}</span> : <Until at={formerExpiresAt} />,
 };
 
-/** For how long; the instant is behind it, since the column is there for a short time and beside two of instants. */
+/** The time for which it works on. The instant is behind it: the column is short-lived and beside two of instants. */
 const Until = ({ at }: { at: string }) => (
   <time dateTime={at} title={formatInstant(at)}>
     {formatAge(at, useNow(60_000))}

@@ -3,7 +3,7 @@ import { cidrFault } from '../../../src/text/ip-addresses.ts';
 import { keys as texts } from '../../text/keys.ts';
 import { Select, TextArea } from '../../ui/controls.tsx';
 
-/** What is typed of the access of a key, and of the addresses from which it may be used. */
+/** The typed access of a key, and the typed addresses from which it may be used. */
 export interface ScopeDraft {
   readonly access: KeyAccess;
   readonly ranges: string;
@@ -26,7 +26,7 @@ interface ScopeFieldsProps {
   readonly onDraft: (draft: ScopeDraft) => void;
   readonly accesses?: readonly KeyAccess[];
   readonly disabled?: boolean;
-  /** What else keeps the form from being sent, said at the field of the access, or at that of the addresses. */
+  /** Further faults that keep the form from being sent, said at the field of the access or of the addresses. */
   readonly missing?: { readonly access?: string | undefined; readonly ranges?: string | undefined };
 }
 

@@ -129,7 +129,7 @@ onEachBackend('roles of operator tokens', (backend) => {
           `^The role ${role} of your operator token (does not allow this|allows nothing here but .*)\\. Use a token with the role (.* or )?operator\\.$`,
         ),
       );
-      // Of what is not there, nothing else is told.
+      // An account that is not there is answered with the same words.
       expect([operation.id, (await ask(operation, tokenOf(role), {})).text]).toEqual([operation.id, refused.text]);
       if (operation.method !== 'get' && operation.roles === undefined) {
         expect((await ask(operation, tokenOf(role), ids, { name: 'x'.repeat(70_000) })).text).toBe(refused.text);

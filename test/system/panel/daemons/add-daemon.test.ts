@@ -4,13 +4,12 @@ import type { SeededAccount } from '../../../support/panel/seeded-panel.ts';
 import { call, enroll, poll, type Muster } from '../../../support/service/muster.ts';
 import { axe } from '../../browser/axe.ts';
 import { findChromium, NO_CHROMIUM, press, type Visit } from '../../browser/chromium.ts';
-import { openPage, openWorld, operatorVisit, type PanelWorld } from '../panel-browser.ts';
+import { HOSTILE, openPage, openWorld, operatorVisit, type PanelWorld } from '../panel-browser.ts';
 
 /* A daemon is added: its code is shown once, and the page tells how far it has come. */
 
 const chromium = findChromium();
 const title = chromium === undefined ? `adding a daemon (skipped: ${NO_CHROMIUM})` : 'adding a daemon';
-const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe${'a\u0301'.repeat(20)}`;
 /** A person's time by the keystroke-level model (Card, Moran, Newell 1980): a click is pointed at, and thought of. */
 const [KEY_S, THOUGHT_S] = [0.2, 1.35];
 const CLICK_S = THOUGHT_S + 1.1 + 0.2;
