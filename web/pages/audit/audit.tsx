@@ -85,7 +85,7 @@ function Audit({ title, lead, accountId, read, readNames, verify, addressOf }: A
       lead={lead}
       actions={
         <>
-          <Downloads addressOf={(format) => addressOf(filtersOf(settled), format)} />
+          <Downloads addressOf={(format) => addressOf(filtersOf(filters), format)} />
           <Button onClick={() => setVerifying(true)}>{texts.verify}</Button>
         </>
       }
