@@ -128,7 +128,8 @@ describeOn('control plane', 'FleetApiKey', () => {
     await team.patch('fkey', name, { spec: { displayName: 'again' } });
     await team.ready('fkey', name, 'Issued');
     const next = (await team.secret(secret, 'apiKey')) ?? '';
-    expect([keyIdOf(next) === keyIdOf(apiKey), await works(muster, next)]).toEqual([false, true]);
+    expect([next === apiKey, keyIdOf(next) === keyIdOf(apiKey)]).toEqual([false, true]);
+    expect(await works(muster, next)).toBe(true);
   });
 
   test('whose Secret is deleted has a successor, and stays valid for the overlap', async () => {
@@ -146,7 +147,7 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect(next.status['secretName']).toBe(secret);
   });
 
-  test('whose next key goes on with the pending apps of the one before it', async () => {
+  test('goes on with its pending apps after a rotation', async () => {
     const apiKey = await issued({ access: 'enroll' });
     const ask = (token: string, path: string) => call(`${muster.api}${path}`, { method: 'POST', token, body: {} });
     const { body } = await ask(apiKey, '/v1/apps');

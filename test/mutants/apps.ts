@@ -120,7 +120,7 @@ export const APPS: readonly Mutant[] = [
   {
     name: 'a key that enrolls issues codes for apps of others',
     file: 'src/domain/mutation/authority.ts',
-    search: 'createdByKey !== firstKeyId || ',
+    search: 'createdByKey !== keyId || ',
     replacement: '',
     rule: 'H23: a key of access enroll has its own apps alone.',
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],

@@ -61,6 +61,12 @@ export const rotateApiKey = handle(operations.rotateApiKey)(async (
   };
 });
 
+/** DELETE /operator/v1/accounts/{accountId}/api-keys/{keyId}/former-secret. */
+export const endFormerSecret = handle(operations.endFormerSecret)(async ({ origin, accountId, keyId }, { apiKeys }) => {
+  await apiKeys.endFormer(origin, accountId, keyId);
+  return { status: 204 };
+});
+
 /** PATCH /operator/v1/accounts/{accountId}/api-keys/{keyId}. */
 export const changeApiKey = handle(operations.changeApiKey)(
   async ({ origin, accountId, keyId, body }, { apiKeys }) => ({

@@ -21,7 +21,7 @@ import {
   listAccounts,
   readAccount,
 } from './accounts.ts';
-import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts';
+import { changeApiKey, createApiKey, endFormerSecret, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
 import { operatorAuthentication, refuseBeyondRole, type Operator } from './authenticate.ts';
@@ -66,6 +66,7 @@ export const OPERATIONS = [
   createApiKey,
   listApiKeys,
   rotateApiKey,
+  endFormerSecret,
   changeApiKey,
   revokeApiKey,
   listAudit,

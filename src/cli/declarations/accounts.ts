@@ -68,9 +68,9 @@ const CIDR = ['--cidr <range...>', 'the addresses from which it may be used, as 
 function addApiKeys(keys: Command, env: Environment): void {
   const add = commandsOf(keys, env);
   const code = async () => {
-    const { createApiKey, listApiKeys, rotateApiKey, updateApiKey, revokeApiKey } =
+    const { createApiKey, listApiKeys, rotateApiKey, endOverlap, updateApiKey, revokeApiKey } =
       await import('../commands/accounts/api-keys.ts');
-    return { createApiKey, listApiKeys, rotateApiKey, updateApiKey, revokeApiKey };
+    return { createApiKey, listApiKeys, rotateApiKey, endOverlap, updateApiKey, revokeApiKey };
   };
   add('create', 'create an API key, which no other command shows', ONE, async () => (await code()).createApiKey)
     .requiredOption(...ACCOUNT)
@@ -88,6 +88,8 @@ function addApiKeys(keys: Command, env: Environment): void {
     .option('--grace <duration>', 'how long the secret before it works on: a day without this', durationIn('0s', '7d'))
     .option(...SAVE_KEY)
     .option(...IDEMPOTENCY);
+  const ending = 'refuse the secret before the last rotation from now on';
+  add('end-overlap <key>', ending, [...ONE, 'yes'], async () => (await code()).endOverlap).requiredOption(...ACCOUNT);
   add('update <key>', 'let an API key end earlier, or do less', ONE, async () => (await code()).updateApiKey)
     .requiredOption(...ACCOUNT)
     .option('--expires <when>', 'when it ends to be valid: 90d, or a date', momentIn)

@@ -10,7 +10,16 @@ import type { Created, OperatorCreates } from '../mutation/operator-creates.ts';
 import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
-import { endingBy, isExpiredKey, restrictedTo, withSecret } from '../key-validity/key-expiry.ts';
+import type { ApiKeyRecord } from '../records/account-records.ts';
+import {
+  endingBy,
+  isExpiredKey,
+  restrictedTo,
+  withoutFormer,
+  withSecret,
+  workingFormer,
+  type NextSecret,
+} from '../key-validity/key-expiry.ts';
 import { isLoss, isWithin, restrictionOf, scopeDetail, scopeOf } from '../key-validity/key-restriction.ts';
 import { KEY_ACCESSES, type KeyAccess } from '../records/key-access.ts';
 import { KEYS } from '../records/keys.ts';
@@ -43,33 +52,61 @@ export async function rotate(
   idempotency: IdempotencyKey | undefined,
 ): Promise<Created<RotatedKey>> {
   const apiKey = apiKeyOf(keyId, deps.random);
-  const secret = {
-    hash: tokenHash(apiKey.reveal()),
-    createdBy: origin.actor,
-    formerUntil: graceSeconds === 0 ? undefined : origin.at + graceSeconds * 1000,
-  };
+  const hash = tokenHash(apiKey.reveal());
   const rotation = {
     scope: `${OPERATOR_AUDIT}-${accountId}`,
     async plan(reader: FleetReader): Promise<Step<RotatedKey>> {
       const key = await living(reader, origin, accountId, keyId);
-      const record = withSecret(key.record, secret);
-      const { name, createdAt, expiring } = record;
-      const expiresAt = expiring?.expiresAt;
-      const formerExpiresAt = record.former?.expiresAt;
-      const step: Step<RotatedKey> = {
-        accountId,
-        action: 'key.rotated',
-        detail: { keyId, graceSeconds },
-        expect: [expectUnchanged(key)],
-        write: [put(KEYS.apiKey(accountId, keyId), record)],
-        result: { keyId, name, apiKey, createdAt, expiresAt, ...scopeOf(record), formerExpiresAt },
-      };
-      return await notedByMaker(reader, origin.actor, step);
+      const expiresAt = key.record.expiring?.expiresAt;
+      const formerUntil = graceSeconds === 0 ? undefined : origin.at + graceSeconds * 1000;
+      const step = rotationStep(accountId, key, { hash, createdBy: origin.actor, formerUntil, expiresAt }, origin);
+      const { name, createdAt, former } = step.result;
+      const shown = { keyId, name, apiKey, createdAt, expiresAt, ...scopeOf(step.result) };
+      const result: RotatedKey = { ...shown, formerExpiresAt: former?.expiresAt };
+      return await notedByMaker(reader, origin.actor, { ...step, result });
     },
     spell: (made: RotatedKey) => new Secret(JSON.stringify({ ...made, apiKey: made.apiKey.reveal() })),
     read: readRotated,
   };
   return await deps.operatorCreates(origin, rotation, idempotency);
+}
+
+/** The step that gives a key another secret: by an owner or an operator, or for a custom resource. */
+export function rotationStep(
+  accountId: string,
+  key: ApiKeyEntry,
+  secret: NextSecret,
+  { at }: Pick<Origin, 'at'>,
+): Step<ApiKeyRecord> {
+  const record = withSecret(key.record, secret);
+  return {
+    accountId,
+    action: 'key.rotated',
+    detail: { keyId: key.id, graceSeconds: Math.round(((secret.formerUntil ?? at) - at) / 1000) },
+    expect: [expectUnchanged(key)],
+    write: [put(KEYS.apiKey(accountId, key.id), record)],
+    result: record,
+  };
+}
+
+/** Ends the secret before the last rotation; see `ApiKeys.endFormer`. */
+export async function endFormer(deps: MutationDeps, origin: Origin, accountId: string, keyId: string): Promise<void> {
+  await mutate<void>(deps, origin, async (reader) => {
+    const key = await (await existing(reader, accountId)).apiKey(keyId);
+    if (!key || !workingFormer(key.record, origin.at)) {
+      throw new Refusal('not_found', key && 'The key has no former secret that works.');
+    }
+    return {
+      accountId,
+      action: 'key.changed',
+      detail: { keyId, formerSecret: 'ended' },
+      // Each rotation gives a key one former secret, which is lost once.
+      withdraws: true,
+      expect: [expectUnchanged(key)],
+      write: [put(KEYS.apiKey(accountId, keyId), withoutFormer(key.record))],
+      result: undefined,
+    };
+  });
 }
 
 /** The scope in a kept answer; those of earlier versions have none. */

@@ -18,7 +18,15 @@ import { existing } from './accounts.ts';
 import { keyFields } from '../key-validity/key-expiry.ts';
 import { restrictionOf, scopeDetail, scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
-import { changeKey, keptScope, refusePastExpiry, rotate, type KeyChange, type RotatedKey } from './api-key-changes.ts';
+import {
+  changeKey,
+  endFormer,
+  keptScope,
+  refusePastExpiry,
+  rotate,
+  type KeyChange,
+  type RotatedKey,
+} from './api-key-changes.ts';
 import { notedByMaker } from './key-maker.ts';
 import { listedKey, type ApiKey, type ListedApiKey } from './listed-key.ts';
 
@@ -67,6 +75,12 @@ export interface ApiKeys {
     idempotency?: IdempotencyKey,
   ): Promise<Created<RotatedKey>>;
   /**
+   * Ends the secret before the last rotation, sooner than its grace; no request that begins after this has resolved is
+   * authenticated by it (A12). The key goes on with its present secret.
+   * @throws Refusal `not_found` where there is no such key or no such secret; StoreUnavailable, Busy
+   */
+  endFormer(origin: Origin, accountId: string, keyId: string): Promise<void>;
+  /**
    * Lets a key do less: it ends at an earlier instant, in milliseconds since 1970, and its former secret no later; it
    * has less access, or is good for fewer addresses. No request that begins after this has resolved may do more (A12).
    * @throws Refusal `not_found`, `invalid_request` for an instant that is past and where nothing is to change,
@@ -95,6 +109,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
     rotate: (origin, accountId, rotation, idempotency) => rotate(deps, origin, accountId, rotation, idempotency),
+    endFormer: (origin, accountId, keyId) => endFormer(deps, origin, accountId, keyId),
     async change(origin, accountId, change) {
       await changeKey(deps, origin, accountId, change);
       const reader = await deps.fleet.current();

@@ -96,14 +96,24 @@ export function endingBy(record: ApiKeyRecord, expiresAt: number): ApiKeyRecord 
   return { ...record, hash: '', expiring: { ...record.expiring, hash: held, expiresAt: earlier } };
 }
 
+/** Another secret of a key. Instants are milliseconds since 1970. */
+export interface NextSecret {
+  readonly hash: string;
+  /** Its maker, as the audit names actors; undefined where none of its own is noted, as for a custom resource. */
+  readonly createdBy?: string;
+  /** The present secret works until then; undefined: it ends at once. */
+  readonly formerUntil: number | undefined;
+  /** The end of the key from now on; undefined: it never expires. The present secret works no longer by it. */
+  readonly expiresAt: number | undefined;
+}
+
 /**
- * The record with another secret, made by the actor; the present secret is the former one until `formerUntil`, or until
- * the key expires. The former one that it had ends.
- * @param formerUntil undefined where the present secret ends at once
+ * The record with another secret; the present secret is the former one until `formerUntil`, or until the key would have
+ * expired with it. The former one that it had ends.
  */
 export function withSecret(
   record: ApiKeyRecord,
-  { hash, createdBy, formerUntil }: { hash: string; createdBy: string; formerUntil: number | undefined },
+  { hash, createdBy, formerUntil, expiresAt }: NextSecret,
 ): ApiKeyRecord {
   const { former: _ended, createdBy: maker, expiring, restriction, ...rest } = record;
   const former = formerUntil !== undefined && {
@@ -113,5 +123,11 @@ export function withSecret(
       ...(maker !== undefined && { createdBy: maker }),
     },
   };
-  return { ...rest, ...keyFields(hash, expiring?.expiresAt, restriction), createdBy, ...former };
+  const by = createdBy !== undefined && { createdBy };
+  return { ...rest, ...keyFields(hash, expiresAt, restriction), ...by, ...former };
+}
+
+/** The record without its former secret. */
+export function withoutFormer({ former: _ended, ...rest }: ApiKeyRecord): ApiKeyRecord {
+  return rest;
 }

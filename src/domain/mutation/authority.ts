@@ -96,14 +96,13 @@ async function authorisedByKey(
   // So may a change have narrowed the key.
   refuseBeyond(key.record, asked);
   const expect = [expectUnchanged(key), expectUnchanged(account)];
-  const firstKeyId = key.record.firstKeyId ?? keyId;
-  const restrictedKeyId = key.record.restriction && firstKeyId;
+  const restrictedKeyId = key.record.restriction && keyId;
   const authorised = { account, expect, write: [], restrictedKeyId };
   if (scopeOf(key.record).access !== 'enroll') return authorised;
-  return { ...authorised, mayChange: (app) => refuseOthersOf(firstKeyId, app), createdByKey: firstKeyId };
+  return { ...authorised, mayChange: (app) => refuseOthersOf(keyId, app), createdByKey: keyId };
 }
 
 /** H23: with a code for another app, or for one that a daemon has, the key would reach a daemon that runs. */
-function refuseOthersOf(firstKeyId: string, { createdByKey, status }: AppRecord): void {
-  if (createdByKey !== firstKeyId || status !== 'pending') throw new Refusal('not_found');
+function refuseOthersOf(keyId: string, { createdByKey, status }: AppRecord): void {
+  if (createdByKey !== keyId || status !== 'pending') throw new Refusal('not_found');
 }

@@ -49,11 +49,6 @@ export const accountRecords = {
       former: z.looseObject({ hash: z.string(), expiresAt: instant, createdBy: z.string().optional() }).optional(),
       /** H23; absent for a key of the whole account from everywhere. With it every hash is marked (key-expiry.ts). */
       restriction: z.looseObject({ access: z.enum(KEY_ACCESSES), allowedCidrs: z.array(z.string()) }).optional(),
-      /**
-       * H23: the first of the keys that this one follows by the rotation of a custom resource; absent where it follows
-       * none. What is a key's own for that rule is the first one's.
-       */
-      firstKeyId: z.string().optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',

@@ -106,6 +106,7 @@ describe('a page with 200', () => {
   test.each<[string, (clients: Clients) => Promise<void>]>([
     ['acknowledgeConfig', ({ device }) => device.acknowledgeConfig({ revision: 1, status: 'applied' })],
     ['deleteApp', ({ owner }) => owner.deleteApp('a')],
+    ['endFormerSecret', ({ operator }) => operator.endFormerSecret('a', 'b')],
     ['revokeApiKey', ({ operator }) => operator.revokeApiKey('a', 'b')],
     ['deleteUser', ({ operator }) => operator.deleteUser('a')],
   ])('is no success of %s', async (_, call) => {

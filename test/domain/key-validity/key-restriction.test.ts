@@ -103,7 +103,8 @@ test('a mark keeps every secret of a key, and a hash without it opens a restrict
     fc.property(fc.option(fc.integer({ min: 1 }), { nil: undefined }), fc.boolean(), (expiresAt, rotated) => {
       const restriction = restrictionOf({ access: 'read', allowedCidrs: [] });
       const first: ApiKeyRecord = { name: '', createdAt: 0, ...keyFields('first', expiresAt) };
-      const plain = rotated ? withSecret(first, { hash: 'second', createdBy: 'operator', formerUntil: 5 }) : first;
+      const second = { hash: 'second', createdBy: 'operator', formerUntil: 5, expiresAt };
+      const plain = rotated ? withSecret(first, second) : first;
       const held = restrictedTo(plain, restriction);
       for (const hash of rotated ? ['first', 'second'] : ['first']) {
         expect(matchedSecret(held, (known) => known === hash)).toBe(hash);

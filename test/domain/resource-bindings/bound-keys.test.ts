@@ -18,119 +18,136 @@ import { auditsOf } from '../../support/service/accounts.ts';
 import { onEachBackend } from '../../support/store/backends.ts';
 import { faultyStore, type FaultyStore } from '../../support/store/faulty-store.ts';
 
-/*
- * H23: the keys of a FleetApiKey. The one by which it is rotated goes on with the pending apps that the keys before it
- * created.
- */
+/* H23: the keys of a FleetApiKey, which is rotated as any other key: its id, its apps and its restriction stay. */
 
 const FULL: KeyScope = { access: 'full', allowedCidrs: [] };
 const ENROLLS: KeyScope = { access: 'enroll', allowedCidrs: [] };
 const FIRST = 'f'.repeat(12);
-const SECOND = 's'.repeat(12);
-const THIRD = 't'.repeat(12);
 const STRANGER = 'x'.repeat(12);
+const OVERLAP_MS = 600_000;
 
 interface Registered {
-  readonly keyId: string;
-  readonly follows?: string;
+  readonly keyId?: string;
   readonly scope?: KeyScope;
+  readonly expiresAt?: number;
+}
+
+const preconditionOf = async (it: Operated, accountId = ACCOUNT) => {
+  const binding = await it.bindings.get('uid-of-key');
+  return it.bindings.precondition('uid-of-key', binding, bindingTo(accountId));
+};
+
+async function register(it: Operated, { keyId = FIRST, scope = ENROLLS, expiresAt }: Registered = {}) {
+  const key = { keyId, hash: 'hash-1', name: 'ci', scope, expiresAt };
+  await it.keys.register(it.origin(), ACCOUNT, key, await preconditionOf(it));
+}
+
+interface Rotated {
+  readonly hash: string;
+  readonly expiresAt?: number;
   readonly accountId?: string;
 }
 
-async function register(it: Operated, { keyId, follows, scope = ENROLLS, accountId = ACCOUNT }: Registered) {
+async function rotate(it: Operated, { hash, expiresAt, accountId = ACCOUNT }: Rotated) {
   const origin = it.origin();
-  const precondition = it.bindings.precondition(keyId, undefined, bindingTo(accountId));
-  const former = follows !== undefined && { follows: { keyId: follows, validUntil: origin.at + 600_000 } };
-  await it.keys.register(
-    origin,
-    accountId,
-    { keyId, hash: `hash-${keyId}`, name: 'ci', scope, ...former },
-    precondition,
-  );
+  const secret = { keyId: FIRST, hash, expiresAt, formerUntil: origin.at + OVERLAP_MS };
+  await it.keys.rotate(origin, accountId, secret, await preconditionOf(it, accountId));
+  return origin;
 }
 
-const callerOf = async (it: Operated, keyId: string): Promise<Caller> => ({
+const callerOf = async (it: Operated, secret: string, keyId = FIRST): Promise<Caller> => ({
   accountId: ACCOUNT,
-  authority: { keyId, secret: `hash-${keyId}`, use: 'enroll', client: '127.0.0.1' },
+  authority: { keyId, secret, use: 'enroll', client: '127.0.0.1' },
   reader: await it.core.fleet.current(),
   origin: it.origin(),
 });
-const created = async (it: Operated, keyId: string): Promise<string> =>
-  (await it.apps.create(await callerOf(it, keyId), 'daemon')).appId;
-const issued = async (it: Operated, keyId: string, appIds: readonly string[]): Promise<readonly string[]> =>
-  await outcomes(appIds.map(async (appId) => it.apps.issueCode(await callerOf(it, keyId), appId, undefined)));
+const created = async (it: Operated, secret: string, keyId = FIRST): Promise<string> =>
+  (await it.apps.create(await callerOf(it, secret, keyId), 'daemon')).appId;
+const issued = async (it: Operated, secret: string, appIds: readonly string[]): Promise<readonly string[]> =>
+  await outcomes(appIds.map(async (appId) => it.apps.issueCode(await callerOf(it, secret), appId, undefined)));
 
-onEachBackend('a key that follows another one by rotation', (backend) => {
-  test('issues codes for the pending apps of the keys before it, and those for its own', async () => {
+async function storedKey(it: Operated) {
+  const entry = await it.store.get(KEYS.apiKey(ACCOUNT, FIRST));
+  if (!entry) throw new Error('there is no such key');
+  return parseRecord(KEYS.apiKey, entry).record;
+}
+
+onEachBackend('a key of a resource that is rotated', (backend) => {
+  test('is at the same pending apps with either secret, and with one former secret at most', async () => {
     await using it = await operated(backend);
-    await register(it, { keyId: FIRST });
-    const appIds = [await created(it, FIRST)];
-    await register(it, { keyId: SECOND, follows: FIRST });
-    appIds.push(await created(it, SECOND));
-    await register(it, { keyId: THIRD, follows: SECOND });
-    appIds.push(await created(it, THIRD));
-    // The former key works for its overlap, and the installers that have either key are at the same apps.
-    for (const keyId of [FIRST, SECOND, THIRD]) {
-      expect(await issued(it, keyId, appIds)).toEqual(['done', 'done', 'done']);
-    }
-    await it.apps.revoke({ ...(await callerOf(it, THIRD)), authority: { guarded: true } }, appIds[0] ?? '');
-    expect(await issued(it, THIRD, appIds)).toEqual(['not_found', 'done', 'done']);
+    await register(it);
+    const appIds = [await created(it, 'hash-1')];
+    await rotate(it, { hash: 'hash-2' });
+    appIds.push(await created(it, 'hash-2'));
+    expect([await issued(it, 'hash-1', appIds), await issued(it, 'hash-2', appIds)]).toEqual([
+      ['done', 'done'],
+      ['done', 'done'],
+    ]);
+    await rotate(it, { hash: 'hash-3' });
+    expect(await issued(it, 'hash-1', appIds)).toEqual(['invalid_key', 'invalid_key']);
+    expect(await issued(it, 'hash-2', appIds)).toEqual(['done', 'done']);
+    await it.apps.revoke({ ...(await callerOf(it, 'hash-3')), authority: { guarded: true } }, appIds[0] ?? '');
+    expect(await issued(it, 'hash-3', appIds)).toEqual(['not_found', 'done']);
   });
 
-  test('does no more than the key before it, which was narrowed while this one was on its way', async () => {
+  test('may do what it might before, also where that was narrowed while the secret was on its way', async () => {
     await using it = await operated(backend);
-    await register(it, { keyId: FIRST, scope: FULL });
+    await register(it, { scope: FULL });
     await it.apiKeys.change(it.origin(), ACCOUNT, { keyId: FIRST, access: 'read' });
-    await register(it, { keyId: SECOND, follows: FIRST, scope: FULL });
-    expect(await outcomes([created(it, SECOND)])).toEqual(['forbidden']);
+    await rotate(it, { hash: 'hash-2' });
+    expect(await outcomes([created(it, 'hash-2'), created(it, 'hash-1')])).toEqual(['forbidden', 'forbidden']);
   });
 
-  test('goes on where the keys before it are gone', async () => {
+  test('has no app of another key', async () => {
     await using it = await operated(backend);
-    await register(it, { keyId: FIRST });
-    const appId = await created(it, FIRST);
-    await register(it, { keyId: SECOND, follows: FIRST });
-    await it.apiKeys.revoke(it.origin(), ACCOUNT, FIRST);
-    await register(it, { keyId: THIRD, follows: SECOND });
-    await it.apiKeys.revoke(it.origin(), ACCOUNT, SECOND);
-    expect(await issued(it, THIRD, [appId])).toEqual(['done']);
-  });
-
-  test('has no app of a key that it does not follow, and none that a key of other access created', async () => {
-    await using it = await operated(backend);
-    await register(it, { keyId: FIRST, scope: FULL });
+    await register(it);
     await register(it, { keyId: STRANGER });
-    const appIds = [await created(it, FIRST), await created(it, STRANGER)];
-    await register(it, { keyId: SECOND, follows: FIRST });
-    expect(await issued(it, SECOND, appIds)).toEqual(['not_found', 'not_found']);
-    expect(await issued(it, STRANGER, appIds)).toEqual(['not_found', 'done']);
-    // A key that was revoked has no successor.
-    await it.apiKeys.revoke(it.origin(), ACCOUNT, STRANGER);
-    await register(it, { keyId: THIRD });
-    expect(await issued(it, THIRD, appIds)).toEqual(['not_found', 'not_found']);
+    const appId = await created(it, 'hash-1', STRANGER);
+    await rotate(it, { hash: 'hash-2' });
+    expect(await issued(it, 'hash-2', [appId])).toEqual(['not_found']);
   });
 
-  test('answers a repetition of a request that the key before it had made', async () => {
+  test('answers a repetition of a request that was made with the former secret', async () => {
     await using it = await operated(backend);
     const asked = { key: 'again', path: '/v1/apps', question: 'daemon' };
-    await register(it, { keyId: FIRST });
-    const first = await it.apps.create(await callerOf(it, FIRST), 'daemon', asked);
-    await register(it, { keyId: SECOND, follows: FIRST });
-    await register(it, { keyId: STRANGER });
-    const again = await it.apps.create(await callerOf(it, SECOND), 'daemon', asked);
+    await register(it);
+    const first = await it.apps.create(await callerOf(it, 'hash-1'), 'daemon', asked);
+    await rotate(it, { hash: 'hash-2' });
+    const again = await it.apps.create(await callerOf(it, 'hash-2'), 'daemon', asked);
     expect(again).toMatchObject({ appId: first.appId, replayed: true });
-    const others = await it.apps.create(await callerOf(it, STRANGER), 'daemon', asked);
-    expect([others.replayed, others.appId === first.appId]).toEqual([false, false]);
   });
 
-  test('belongs to the account of the key before it', async () => {
+  test('has the end that its resource says, and the former secret no later one than it had', async () => {
+    await using it = await operated(backend);
+    const { at } = it.origin();
+    const [soon, later] = [at + 60_000, at + 2 * OVERLAP_MS];
+    await register(it, { expiresAt: soon });
+    await rotate(it, { hash: 'hash-2', expiresAt: later });
+    const rotated = await storedKey(it);
+    expect([rotated.expiring?.expiresAt, rotated.former?.expiresAt]).toEqual([later, soon]);
+    const last = await rotate(it, { hash: 'hash-3' });
+    const endless = await storedKey(it);
+    expect([endless.expiring, endless.former?.expiresAt]).toEqual([undefined, last.at + OVERLAP_MS]);
+    expect(await outcomes([rotate(it, { hash: 'hash-4', expiresAt: it.origin().at })])).toEqual(['invalid_request']);
+  });
+
+  test('stands in the audit as any rotation, and a rotation that is late finds no key', async () => {
+    await using it = await operated(backend);
+    await register(it);
+    await rotate(it, { hash: 'hash-2' });
+    const entries = (await auditsOf(it.store, ACCOUNT)).filter(({ action }) => action === 'key.rotated');
+    expect(entries.map(({ detail }) => detail)).toEqual([{ keyId: FIRST, graceSeconds: OVERLAP_MS / 1000 }]);
+    await it.apiKeys.revoke(it.origin(), ACCOUNT, FIRST);
+    await expect(rotate(it, { hash: 'hash-3' })).rejects.toThrow(/revoked/);
+  });
+
+  test('belongs to its account', async () => {
     await using it = await operated(backend);
     const binding = it.bindings.precondition('uid-2', undefined, bindingTo(OTHER));
     await it.boundAccounts.create(it.origin(), OTHER, { ...wish, managedBy: { ...owner, uid: 'uid-2' } }, binding);
-    await register(it, { keyId: FIRST });
-    const appId = await created(it, FIRST);
-    await expect(register(it, { keyId: SECOND, follows: FIRST, accountId: OTHER })).rejects.toThrow(/revoked/);
-    expect(await issued(it, FIRST, [appId])).toEqual(['done']);
+    await register(it);
+    await expect(rotate(it, { hash: 'hash-2', accountId: OTHER })).rejects.toThrow(/revoked/);
+    expect(await outcomes([created(it, 'hash-1')])).toEqual(['done']);
   });
 });
 
@@ -138,13 +155,12 @@ onEachBackend('the scope of a key of a resource', (backend) => {
   async function scene() {
     let faulty: FaultyStore | undefined;
     const it = await operated(backend, { wrapStore: (store: Store) => (faulty = faultyStore(store)) });
-    await register(it, { keyId: FIRST, scope: FULL });
+    await register(it, { scope: FULL });
     const fill = (fullness: number): void => {
       if (faulty) faulty.full = fullness;
     };
     const set = async (scope: KeyScope): Promise<readonly string[]> => {
-      const binding = await it.bindings.get(FIRST);
-      const precondition = it.bindings.precondition(FIRST, binding, binding?.record);
+      const precondition = await preconditionOf(it);
       return await outcomes([it.keys.setScope(it.origin(), ACCOUNT, { keyId: FIRST, scope }, precondition)]);
     };
     const stored = async () => {

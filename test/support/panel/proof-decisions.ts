@@ -55,6 +55,7 @@ export const WITHOUT_PROOF: Readonly<Record<string, string>> = {
   deleteApp: TAKES_AWAY,
   purgeOtelConfig: TAKES_AWAY,
   revokeApiKey: TAKES_AWAY,
+  endFormerSecret: TAKES_AWAY,
   changeApiKey: TAKES_AWAY,
   decideReview: 'it lets nobody in',
   removeMember: TAKES_AWAY,

@@ -17,7 +17,7 @@ import { isBlank } from '../../../src/text/shown-name.ts';
 const SOON_MS = 14 * 86_400_000;
 
 /** The actions on a key that is there. */
-export type KeyChange = 'rotate' | 'expire' | 'narrow' | 'revoke';
+export type KeyChange = 'rotate' | 'endOverlap' | 'expire' | 'narrow' | 'revoke';
 
 interface KeyTableProps {
   readonly accountId: string;
@@ -148,6 +148,9 @@ function actions(onChange: NonNullable<KeyTableProps['onChange']>, now: number):
             ...(isLiving
               ? [
                   { name: texts.rotate, onChoose: () => onChange('rotate', key) },
+                  ...(key.formerExpiresAt === null
+                    ? []
+                    : [{ name: texts.endOverlap, onChoose: () => onChange('endOverlap', key) }]),
                   { name: texts.expire, onChoose: () => onChange('expire', key) },
                   { name: texts.narrow, onChoose: () => onChange('narrow', key) },
                 ]

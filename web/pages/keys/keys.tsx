@@ -79,13 +79,14 @@ function ChangeDialog({ accountId, change, apiKey, onClose, onChanged }: ChangeD
   if (change === 'rotate') return <RotateKey {...{ accountId, apiKey, onClose, onChanged }} />;
   if (change === 'expire') return <ExpireKey {...{ accountId, apiKey, onClose, onChanged }} />;
   if (change === 'narrow') return <NarrowKey {...{ accountId, apiKey, onClose, onChanged }} />;
+  const ending = change === 'revoke' ? REVOKE : END_OVERLAP;
   return (
     <Confirm
-      title={texts.revokeTitle}
-      action={texts.revoke}
+      title={ending.title}
+      action={ending.action}
       work={async () => {
-        await account(accountId).revokeKey(apiKey.keyId);
-        say(texts.revoked);
+        await ending.end(account(accountId), apiKey.keyId);
+        say(ending.done);
         onChanged();
       }}
       onClose={onClose}
@@ -93,10 +94,26 @@ function ChangeDialog({ accountId, change, apiKey, onClose, onChanged }: ChangeD
       <p>
         <Name otherwise={apiKey.keyId}>{apiKey.name}</Name>
       </p>
-      <p>{texts.revokeSays}</p>
+      <p>{ending.says}</p>
       <p>
         {texts.usedLast} <Time at={apiKey.lastUsedAt} />
       </p>
     </Confirm>
   );
 }
+
+type Api = ReturnType<typeof account>;
+const REVOKE = {
+  title: texts.revokeTitle,
+  action: texts.revoke,
+  says: texts.revokeSays,
+  done: texts.revoked,
+  end: (api: Api, keyId: string) => api.revokeKey(keyId),
+};
+const END_OVERLAP = {
+  title: texts.endOverlapTitle,
+  action: texts.endOverlap,
+  says: texts.endOverlapSays,
+  done: texts.overlapEnded,
+  end: (api: Api, keyId: string) => api.endKeyOverlap(keyId),
+};

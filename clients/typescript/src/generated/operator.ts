@@ -140,6 +140,18 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
+  /** Ends the secret before the last rotation, sooner than its grace: every request with it that begins after the answer is refused. The key goes on with its present secret. Where no former secret works, the answer is 404. */
+  async endFormerSecret(accountId: string, keyId: string, options?: CallOptions): Promise<void> {
+    await this.done(
+      {
+        method: 'DELETE',
+        path: `/operator/v1/accounts/${segment(accountId)}/api-keys/${segment(keyId)}/former-secret`,
+        repeatable: true,
+      },
+      options,
+    );
+  }
+
   /** Lets the key end at an earlier instant than its own, and its former secret no later; gives it less access, or fewer addresses. What the body leaves out stays. Every request that begins after the answer is held to it. A change by which the key could do more is refused, and so is any of a key that has expired. */
   async changeApiKey(
     accountId: string,

@@ -190,6 +190,19 @@ export const rotateApiKey = operation({
   command: 'api-keys rotate {keyId} --account {accountId} --grace 1h',
 });
 
+export const endFormerSecret = operation({
+  id: 'endFormerSecret',
+  method: 'delete',
+  path: '/operator/v1/accounts/:accountId/api-keys/:keyId/former-secret',
+  roles: { support: true },
+  summary: 'End the overlap of a rotation',
+  description:
+    'Ends the secret before the last rotation, sooner than its grace: every request with it that begins after the answer ' +
+    'is refused. The key goes on with its present secret. Where no former secret works, the answer is 404.',
+  answers: [{ status: 204, description: 'The former secret has ended.' }],
+  command: 'api-keys end-overlap {keyId} --account {accountId} --yes',
+});
+
 export const changeApiKey = operation({
   id: 'changeApiKey',
   method: 'patch',

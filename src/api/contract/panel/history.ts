@@ -5,7 +5,14 @@ import { operation } from '../operation.ts';
 import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
 import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
 import { monthQuery, readUsage } from '../operator/usage.ts';
-import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../operator/api-keys.ts';
+import {
+  changeApiKey,
+  createApiKey,
+  endFormerSecret,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from '../operator/api-keys.ts';
 import { atPanel } from './derived.ts';
 
 /* What an account keeps: its audit, its review queue, its usage and its API keys. */
@@ -226,5 +233,6 @@ export const readAccountUsage = atPanel(readUsage, 'viewer', {
 export const listAccountKeys = atPanel(listApiKeys, 'viewer');
 export const createAccountKey = atPanel(createApiKey, 'owner', { freshProof: true });
 export const rotateAccountKey = atPanel(rotateApiKey, 'owner', { freshProof: true });
+export const endAccountKeyOverlap = atPanel(endFormerSecret, 'owner');
 export const changeAccountKey = atPanel(changeApiKey, 'owner');
 export const revokeAccountKey = atPanel(revokeApiKey, 'owner');

@@ -17,7 +17,14 @@ import {
   readAccount,
 } from '../../operator/accounts.ts';
 import { backupOf } from '../../operator/backup.ts';
-import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../operator/api-keys.ts';
+import {
+  changeApiKey,
+  createApiKey,
+  endFormerSecret,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../operator/api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from '../../operator/audit-verification.ts';
 import { readKeys, rotateKeys } from '../../operator/keys.ts';
 import { readRateLimits } from '../../operator/rate-limits.ts';
@@ -61,6 +68,7 @@ export const decideOnReview = asOperator(history.decideOnReview, decideReview);
 export const listAccountKeys = asOperator(history.listAccountKeys, listApiKeys);
 export const createAccountKey = asOperator(history.createAccountKey, createApiKey);
 export const rotateAccountKey = asOperator(history.rotateAccountKey, rotateApiKey);
+export const endAccountKeyOverlap = asOperator(history.endAccountKeyOverlap, endFormerSecret);
 export const changeAccountKey = asOperator(history.changeAccountKey, changeApiKey);
 export const revokeAccountKey = asOperator(history.revokeAccountKey, revokeApiKey);
 

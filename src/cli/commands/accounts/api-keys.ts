@@ -217,25 +217,53 @@ export async function listApiKeys(call: Invocation, { account }: OfAccount): Pro
   await printList(call, { columns: LISTED, id: idOf, items, none: 'The account has no API key.' });
 }
 
-interface Revoked {
+interface Ended {
   readonly accountId: string;
   readonly keyId: string;
-  readonly status: 'revoked';
+  readonly status: 'revoked' | 'overlap-ended';
 }
-const REVOKED: readonly Column<Revoked>[] = [
+const ENDED: readonly Column<Ended>[] = [
   { head: 'KEY', field: 'keyId' },
   { head: 'ACCOUNT', field: 'accountId' },
   { head: 'STATUS', field: 'status' },
 ];
 
+/** An end of a key or of a secret of it, and what is said of it. */
+interface Ending {
+  readonly asks: string;
+  readonly end: (accountId: string) => Promise<void>;
+  readonly missing: string;
+  readonly status: Ended['status'];
+  readonly done: string;
+}
+
 /** Revokes a key, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
-export async function revokeApiKey(call: Invocation, keyId: string, { account }: OfAccount): Promise<void> {
-  const operator = operatorOf(call);
-  const { accountId, name } = await accountNamed(operator, account, requestOf(call));
-  const what = `Revoke the API key ${keyId} of the account ${accountId} (${printableName(name)})`;
+export async function revokeApiKey(call: Invocation, keyId: string, options: OfAccount): Promise<void> {
+  await ended(call, keyId, options, {
+    asks: `Revoke the API key ${keyId}`,
+    end: (accountId) => operatorOf(call).revokeApiKey(accountId, keyId, requestOf(call)),
+    missing: `There is no API key ${keyId}`,
+    status: 'revoked',
+    done: 'is revoked',
+  });
+}
+
+/** Ends the secret before the last rotation, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
+export async function endOverlap(call: Invocation, keyId: string, options: OfAccount): Promise<void> {
+  await ended(call, keyId, options, {
+    asks: `End the former secret of the API key ${keyId}`,
+    end: (accountId) => operatorOf(call).endFormerSecret(accountId, keyId, requestOf(call)),
+    missing: `There is no API key ${keyId} with a former secret that works`,
+    status: 'overlap-ended',
+    done: 'works with its present secret alone',
+  });
+}
+
+async function ended(call: Invocation, keyId: string, { account }: OfAccount, ending: Ending): Promise<void> {
+  const { accountId, name } = await accountNamed(operatorOf(call), account, requestOf(call));
+  const what = `${ending.asks} of the account ${accountId} (${printableName(name)})`;
   await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
-  const missing = `There is no API key ${keyId} of the account ${accountId}`;
-  await orMissing(missing, operator.revokeApiKey(accountId, keyId, requestOf(call)));
-  call.say(`The key ${keyId} of the account ${accountId} is revoked.`);
-  await printOne<Revoked>(call, { columns: REVOKED, id: idOf, item: { accountId, keyId, status: 'revoked' } });
+  await orMissing(`${ending.missing} of the account ${accountId}`, ending.end(accountId));
+  call.say(`The key ${keyId} of the account ${accountId} ${ending.done}.`);
+  await printOne<Ended>(call, { columns: ENDED, id: idOf, item: { accountId, keyId, status: ending.status } });
 }

@@ -10,10 +10,12 @@ import type { FleetApiKeySpec, FleetApiKeyStatus } from '../schema/fleet-api-key
 import { ACCOUNT_REQUEUE_MS, SECRET_REQUEUE_MS, accountTrouble, rebinds, type AccountState } from './account-ref.ts';
 
 /*
- * A key is generated and its hash is noted, then the key is written to the Secret, and then that hash is registered
- * under the key's id, in this order. The process may end between any two: where no Secret holds the noted key, another
- * key is generated; where one does, the same hash is registered, once. A hash that was not noted is never registered,
- * so nobody can have a key of their own choice accepted by writing it into the Secret.
+ * A secret is generated and its hash is noted, then it is written to the Secret, and then that hash is registered, of a
+ * new key or as the next secret of the key that is there, in this order. The process may end between any two: where no
+ * Secret holds the noted one, another is generated; where one does, the same hash is registered, once. A hash that was
+ * not noted is never registered, so nobody can have a key of their own choice accepted by writing it into the Secret.
+ *
+ * Earlier versions rotated by another key: the binding names the one before as `previousKey` until it ends.
  */
 
 export type FleetApiKeyResource = Resource<FleetApiKeySpec, FleetApiKeyStatus>;
@@ -27,6 +29,8 @@ export interface FleetApiKeyFacts {
   readonly scopes?: { readonly [Which in 'key' | 'previousKey']?: KeyScope | undefined };
   /** Whether the key has another secret or another end than the binding says: the Secret holds what ends. */
   readonly isChangedOutside?: boolean;
+  /** The end of the key's former secret, in milliseconds since 1970, while that works. */
+  readonly formerUntil?: number | undefined;
   /** Whether the account may have one more key. */
   readonly room: boolean;
   /** The Secret named in the spec; `digest` is that of the value under its key, `others` those of its other values. */
@@ -45,9 +49,12 @@ export interface FleetApiKeyFacts {
 }
 
 export type FleetApiKeyStep =
-  /** Generates a key, notes its hash, and writes the Secret. */
+  /** Generates a key, or another secret of the one that is there, notes its hash, and writes the Secret. */
   | { readonly do: 'issue' }
-  | { readonly do: 'register'; readonly overlapMs: number }
+  /** Registers the key that the Secret holds. */
+  | { readonly do: 'register' }
+  /** Makes what the Secret holds the secret of the key. */
+  | { readonly do: 'rotate'; readonly overlapMs: number }
   /** Makes the restored Secret with the current key this resource's own. */
   | { readonly do: 'takeSecret' }
   | { readonly do: 'revoke'; readonly keyId: string; readonly after: BindingRecord | undefined }
@@ -153,9 +160,9 @@ function scopingOf(
   return undefined;
 }
 
-/** Without room in the account no Secret is written: the one that is there holds the key that works. */
+/** A new key needs room in the account, and another secret of a key none. */
 function issue(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at: number): KeyDecision {
-  if (facts.room) return { step: { do: 'issue' } };
+  if (facts.room || facts.registered.key) return { step: { do: 'issue' } };
   const message = 'The account has as many API keys as it may have. Revoke one first.';
   return settledKey(resource, facts, { ready: isFalse('Ready', 'LimitReached', message), at }, SLOW_REQUEUE_MS);
 }
@@ -174,15 +181,17 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   const { record } = binding;
   const { spec, generation } = resource;
   const { secret, registered } = facts;
-  const { key, pending, previousKey } = record;
-  const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
+  const { key, pending } = record;
   const fresh = record.generation !== generation;
   if (pending && key && (!registered.key || facts.isChangedOutside === true) && !fresh) {
     // The key was revoked, rotated or made to end while its successor was on the way: that would undo it.
     const { pending: _dropped, ...after } = record;
     return { step: { do: 'note', after } };
   }
-  if (pending && secret?.digest === pending.hash) return { step: { do: 'register', overlapMs } };
+  if (pending && secret?.digest === pending.hash && isNext(facts, pending)) {
+    const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
+    return { step: registered.key ? { do: 'rotate', overlapMs } : { do: 'register' } };
+  }
   if (!key) return issue(resource, facts, at);
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
@@ -203,11 +212,15 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     key.expiresAt === expiryOf(spec);
   if (!registered.key) return issue(resource, facts, at);
   if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
-    return previousKey ? awaitFormer(resource, facts, previousKey, { inPlace, at }) : issue(resource, facts, at);
+    // One that was rotated outside has its former secret in the Secret: that of a new spec is not kept waiting.
+    const formerUntil = facts.isChangedOutside === true ? undefined : formerEnd(facts);
+    return formerUntil === undefined
+      ? issue(resource, facts, at)
+      : awaitFormer(resource, facts, formerUntil, { inPlace, at });
   }
   if (!facts.isDressed) return { step: { do: 'dress' } };
   const { oldSecret, ...rest } = record;
-  if (oldSecret !== undefined && !previousKey) {
+  if (oldSecret !== undefined && formerEnd(facts) === undefined) {
     const after: BindingRecord = rest;
     return {
       step: oldSecret === key.secretName ? { do: 'note', after } : { do: 'removeSecret', name: oldSecret, after },
@@ -218,16 +231,28 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   return settledKey(resource, facts, { ready, at }, rotationAt(spec, key.issuedAt) - at);
 }
 
-/** Beside the current key one former key works at most, and it works for as long as its overlap promises. */
+/** Whether a noted secret is the next one of the key that is there, or that of a new key where there is none. */
+function isNext({ binding, registered }: FleetApiKeyFacts, { keyId }: NonNullable<BindingRecord['pending']>): boolean {
+  return (keyId === binding?.record.key?.keyId) === registered.key;
+}
+
+/** The end of what works beside the present secret: the secret before it, or the key before. */
+const formerEnd = ({ binding, formerUntil }: FleetApiKeyFacts): number | undefined =>
+  binding?.record.previousKey?.validUntil ?? formerUntil;
+
+/** Beside the present secret one former secret works at most, for as long as its overlap promises. */
 function awaitFormer(
   resource: FleetApiKeyResource,
   facts: FleetApiKeyFacts,
-  { keyId, validUntil }: NonNullable<BindingRecord['previousKey']>,
+  formerUntil: number,
   { inPlace, at }: { readonly inPlace: boolean; readonly at: number },
 ): KeyDecision {
-  const { key } = facts.binding?.record ?? {};
+  const { key, previousKey } = facts.binding?.record ?? {};
   const { name } = resource.spec.secretRef;
-  const waits = `The next key is issued when the former one, ${keyId}, ends at ${instant(validUntil)}; revoke it to have the next one at once.`;
+  const [what, how] = previousKey
+    ? [`key ${previousKey.keyId}`, 'revoke it']
+    : [`secret of ${key?.keyId}`, 'run `muster api-keys end-overlap`'];
+  const waits = `The next secret is issued when the former ${what} ends at ${instant(formerUntil)}; ${how} to have it at once.`;
   const ready = inPlace
     ? isTrue('Ready', 'Issued', `The key ${key?.keyId} is in the Secret ${name}. ${waits}`)
     : asksForAnother(resource, facts)
@@ -269,20 +294,22 @@ const instant = (at: number): string => new Date(at).toISOString().replace(/\.\d
  */
 export function settledKey(
   { spec }: FleetApiKeyResource,
-  { binding, registered }: FleetApiKeyFacts,
+  facts: FleetApiKeyFacts,
   { ready, at }: { readonly ready: ConditionState; readonly at: number },
   pauseMs: number = Infinity,
 ): Settled<FleetApiKeyStatus> {
-  const { key, previousKey } = binding?.record ?? {};
+  const { binding, registered } = facts;
+  const { key } = binding?.record ?? {};
   const next = key ? rotationAt(spec, key.issuedAt) : Infinity;
-  const ends = [previousKey?.validUntil, key && expiryOf(spec)].filter((end) => end !== undefined && end > at);
+  const formerUntil = formerEnd(facts);
+  const ends = [formerUntil, key && expiryOf(spec)].filter((end) => end !== undefined && end > at);
   const requeueAfterMs = Math.min(pauseMs, ...ends.map((end = Infinity) => end - at));
   return {
     settled: {
       status: {
         ...(key && registered.key && { keyId: key.keyId, secretName: key.secretName, issuedAt: instant(key.issuedAt) }),
         ...(registered.key && next < Infinity && { nextRotationAt: instant(next) }),
-        ...(previousKey && { previousKeyValidUntil: instant(previousKey.validUntil) }),
+        ...(formerUntil !== undefined && { previousKeyValidUntil: instant(formerUntil) }),
       },
       conditions: [ready],
       ...(requeueAfterMs < Infinity && { requeueAfterMs }),

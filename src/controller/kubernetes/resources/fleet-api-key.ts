@@ -1,8 +1,9 @@
-import { generateApiKey, tokenHash } from '../../../domain/credentials/tokens.ts';
+import { generateKeyId } from '../../../domain/credentials/random-ids.ts';
+import { apiKeyOf, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
-import { hashOfKey } from '../../../domain/key-validity/key-expiry.ts';
+import { hashOfKey, workingFormer } from '../../../domain/key-validity/key-expiry.ts';
 import { scopeOf } from '../../../domain/key-validity/key-restriction.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
@@ -55,7 +56,7 @@ function digestsOf(digests: Readonly<Record<string, string>>, name: string) {
 async function storedKeysOf(
   binding: Binding | undefined,
   context: ReconcileContext,
-): Promise<Pick<FleetApiKeyFacts, 'registered' | 'scopes' | 'isChangedOutside'>> {
+): Promise<Pick<FleetApiKeyFacts, 'registered' | 'scopes' | 'isChangedOutside' | 'formerUntil'>> {
   if (!binding) return { registered: { key: false, previousKey: false } };
   const { accountId, key, previousKey } = binding.record;
   const account = await (await context.fleet.current()).account(accountId);
@@ -66,6 +67,7 @@ async function storedKeysOf(
     scopes: { key: stored && scopeOf(stored), previousKey: previous && scopeOf(previous) },
     isChangedOutside:
       stored !== undefined && (hashOfKey(stored) !== key?.hash || stored.expiring?.expiresAt !== key.expiresAt),
+    formerUntil: stored && workingFormer(stored, context.origin().at)?.expiresAt,
   };
 }
 
@@ -80,7 +82,9 @@ async function act(
     case 'issue':
       return await issue(resource, facts, context);
     case 'register':
-      return await register(resource, facts, step.overlapMs, context);
+      return await register(resource, facts, context);
+    case 'rotate':
+      return await rotate(resource, facts, step.overlapMs, context);
     case 'takeSecret':
       return await context.secrets.takeOver(resource.spec.secretRef.name);
     case 'scope': {
@@ -111,56 +115,67 @@ async function issue(
   context: ReconcileContext,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const { keyId, token } = generateApiKey(context.random);
   const { key, ...rest } = binding?.record ?? { kind, namespace, name, accountId: account.account.id, generation };
+  const present = registered.key ? key : undefined;
+  const keyId = present?.keyId ?? generateKeyId(context.random);
+  const token = apiKeyOf(keyId, context.random);
   const pending = { keyId, hash: tokenHash(token.reveal()) };
-  await context.bindings.save(uid, binding, { ...rest, ...(key && registered.key && { key }), pending });
+  await context.bindings.save(uid, binding, { ...rest, ...(present && { key: present }), pending });
   const { secretRef } = spec;
   const others = Object.keys(context.secrets.known(secretRef.name)?.digests ?? {});
   const values = Object.fromEntries(others.map((other) => [other, undefined]));
   await context.secrets.write(secretRef.name, { ...values, [secretRef.key]: token });
 }
 
-async function register(
-  { uid, name, generation, spec }: FleetApiKeyResource,
-  { binding, registered }: FleetApiKeyFacts,
-  overlapMs: number,
-  context: ReconcileContext,
-): Promise<void> {
-  if (!binding) return;
-  const { pending, key, ...rest } = binding.record;
-  if (pending?.keyId === undefined) return;
-  const origin = context.origin();
-  const { accountId } = binding.record;
+/** The noted secret that the Secret holds, with the binding once it is that of the key. */
+function noted({ generation, spec }: FleetApiKeyResource, { record }: Binding, issuedAt: number) {
+  const { pending, key, ...rest } = record;
+  if (pending?.keyId === undefined) return undefined;
   const { keyId, hash } = pending;
   const expiresAt = expiryOf(spec);
-  const validUntil = origin.at + overlapMs;
+  const secretName = spec.secretRef.name;
   const after: BindingRecord = {
     ...rest,
     generation,
-    key: {
-      keyId,
-      hash,
-      issuedAt: origin.at,
-      secretName: spec.secretRef.name,
-      ...(expiresAt !== undefined && { expiresAt }),
-    },
-    ...(key && { previousKey: { keyId: key.keyId, validUntil } }),
-    ...(key && key.secretName !== spec.secretRef.name && { oldSecret: key.secretName }),
+    key: { keyId, hash, issuedAt, secretName, ...(expiresAt !== undefined && { expiresAt }) },
+    ...(key && key.secretName !== secretName && { oldSecret: key.secretName }),
   };
-  await context.boundKeys.register(
-    origin,
-    accountId,
-    {
-      keyId,
-      hash,
-      name: displayNameOf({ spec, name }),
-      scope: scopeOfSpec(spec),
-      expiresAt,
-      ...(key && registered.key && { follows: { keyId: key.keyId, validUntil } }),
-    },
-    context.bindings.precondition(uid, binding, after),
-  );
-  const note = `The key ${keyId} is in the Secret ${spec.secretRef.name}.`;
-  context.event({ type: 'Normal', reason: key ? 'KeyRotated' : 'KeyIssued', note });
+  return { keyId, hash, expiresAt, after };
+}
+
+async function register(
+  resource: FleetApiKeyResource,
+  { binding }: FleetApiKeyFacts,
+  context: ReconcileContext,
+): Promise<void> {
+  const origin = context.origin();
+  const made = binding && noted(resource, binding, origin.at);
+  if (!made) return;
+  const { after, ...secret } = made;
+  const { uid, name, spec } = resource;
+  const key = { ...secret, name: displayNameOf({ spec, name }), scope: scopeOfSpec(spec) };
+  const precondition = context.bindings.precondition(uid, binding, after);
+  await context.boundKeys.register(origin, binding.record.accountId, key, precondition);
+  tell(context, 'KeyIssued', after);
+}
+
+async function rotate(
+  resource: FleetApiKeyResource,
+  { binding }: FleetApiKeyFacts,
+  overlapMs: number,
+  context: ReconcileContext,
+): Promise<void> {
+  const origin = context.origin();
+  const made = binding && noted(resource, binding, origin.at);
+  if (!made) return;
+  const { after, ...secret } = made;
+  const precondition = context.bindings.precondition(resource.uid, binding, after);
+  const next = { ...secret, formerUntil: origin.at + overlapMs };
+  await context.boundKeys.rotate(origin, binding.record.accountId, next, precondition);
+  tell(context, 'KeyRotated', after);
+}
+
+function tell(context: ReconcileContext, reason: 'KeyIssued' | 'KeyRotated', { key }: BindingRecord): void {
+  const note = `The key ${key?.keyId} is in the Secret ${key?.secretName}.`;
+  context.event({ type: 'Normal', reason, note });
 }

@@ -19,8 +19,8 @@ import { secretTemplate } from './secret-template.ts';
 
 const rotation = z
   .object({
-    interval: duration.describe('A new key after so long, at least 1h; as in 720h.'),
-    overlap: duration.default('10m').describe('How long the key before it still works.'),
+    interval: duration.describe('Another secret of the key after so long, at least 1h; as in 720h.'),
+    overlap: duration.default('10m').describe('How long the secret before it still works.'),
   })
   .meta(
     rules(
@@ -43,7 +43,7 @@ const spec = z
     expiresAt: instant
       .refine((text) => !Number.isNaN(Date.parse(text)), 'must be an instant')
       .optional()
-      .describe('When the key, and each that follows it by rotation, stops working; absent: never.'),
+      .describe('When the key stops working, with each of its secrets; absent: never.'),
     access: z
       .enum(KEY_ACCESSES)
       .optional()
@@ -71,9 +71,9 @@ const status = z
     observedGeneration,
     keyId: z.string().max(12).optional().describe('Id of the key; it is no secret.'),
     secretName: z.string().max(253).optional().describe('Name of the Secret that holds the key.'),
-    issuedAt: instant.optional().describe('When the key was issued.'),
-    nextRotationAt: instant.optional().describe('When the next key is issued.'),
-    previousKeyValidUntil: instant.optional().describe('When the key before it stops working.'),
+    issuedAt: instant.optional().describe('When the secret that the Secret holds was issued.'),
+    nextRotationAt: instant.optional().describe('When the key is rotated next.'),
+    previousKeyValidUntil: instant.optional().describe('When the former secret stops working.'),
     conditions: conditions.optional(),
   })
   .describe('The API key as Muster last saw it.');

@@ -36,6 +36,7 @@ const MAY: Readonly<Record<string, readonly Role[]>> = {
   createApiKey: [],
   listApiKeys: READERS,
   rotateApiKey: [],
+  endFormerSecret: ['support'],
   changeApiKey: ['support'],
   revokeApiKey: ['support'],
   listAudit: READERS,

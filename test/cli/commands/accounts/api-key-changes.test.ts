@@ -6,7 +6,7 @@ import type { ApiKey, RotatedApiKey } from '#client';
 import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
 import { call, Muster, tenant, type Tenant } from '../../../support/service/muster.ts';
 
-/* `muster api-keys rotate` and `update`: another secret for a key, and an earlier end. */
+/* `muster api-keys rotate`, `end-overlap` and `update`: another secret for a key, the end of the one before, and less. */
 
 let muster: Muster;
 let root: string;
@@ -50,6 +50,25 @@ test('rotate --grace 0s ends the secret before at once, and --save-key keeps the
   const saved = await rotate(own, '--grace', '0s', '--save-key', path, '-o', 'id');
   expect(saved).toMatchObject({ code: 0, stdout: `${own.keyId}\n` });
   expect([await status(own.apiKey), await status(readFileSync(path, 'utf8').trimEnd())]).toEqual([401, 200]);
+});
+
+test('end-overlap ends the secret before, asks first, and says where there is none', async () => {
+  const own = await tenant(muster);
+  const { keyId, accountId } = own;
+  const ending = (...more: string[]): Promise<Ended> => run('api-keys', 'end-overlap', keyId, '-a', accountId, ...more);
+  const { apiKey } = JSON.parse((await rotate(own, '-o', 'json')).stdout) as RotatedApiKey;
+  const unasked = await ending();
+  expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+  expect(await status(own.apiKey)).toBe(200);
+  const { code, stdout, stderr } = await ending('--yes', '-o', 'json');
+  expect([code, stderr]).toEqual([
+    0,
+    `The key ${keyId} of the account ${accountId} works with its present secret alone.\n`,
+  ]);
+  expect(JSON.parse(stdout)).toEqual({ keyId, accountId, status: 'overlap-ended' });
+  expect([await status(own.apiKey), await status(apiKey)]).toEqual([401, 200]);
+  const again = await ending('--yes');
+  expect([again.code, again.stderr]).toEqual([4, expect.stringContaining('with a former secret that works')]);
 });
 
 test('rotate changes nothing where a key is not there, or the grace or the form is wrong', async () => {

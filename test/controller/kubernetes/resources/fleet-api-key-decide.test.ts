@@ -18,7 +18,10 @@ const account = anAccount('a'.repeat(16));
 
 const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
 const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
-const pending = { keyId: 'k2', hash: 'h2' };
+/** Noted: another secret of the key, or the first one of a new key. */
+const pending = { keyId: 'k1', hash: 'h2' };
+const pendingKey = { keyId: 'k2', hash: 'h2' };
+const NONE = { key: false, previousKey: false };
 const base: BindingRecord = {
   kind: 'FleetApiKey',
   namespace: 'team',
@@ -55,35 +58,52 @@ describe('what is done first', () => {
     ['nothing was ever made', { binding: undefined, secret: undefined }, ISSUE],
     [
       'a key was noted, but its Secret was never written',
-      { binding: { key: undefined, pending }, secret: undefined },
+      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: undefined },
       ISSUE,
     ],
     [
       'a key was noted, and the Secret holds another value',
-      { binding: { key: undefined, pending }, secret: { own: true, digest: 'foreign' } },
+      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: { own: true, digest: 'foreign' } },
       ISSUE,
     ],
     [
       'a key was noted, and the Secret lacks the value',
-      { binding: { key: undefined, pending }, secret: { own: true, digest: undefined } },
+      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: { own: true, digest: undefined } },
       ISSUE,
     ],
     [
       'the Secret holds what was noted: the same hash is registered',
-      { binding: { key: undefined, pending }, secret: { own: true, digest: 'h2' } },
-      { do: 'register', overlapMs: 600_000 },
+      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: { own: true, digest: 'h2' } },
+      { do: 'register' },
     ],
     [
-      'the same while a key works: it becomes the one before',
+      'the same while a key works: it is the next secret of that',
       { binding: { pending }, secret: { own: true, digest: 'h2' } },
-      { do: 'register', overlapMs: 600_000 },
+      { do: 'rotate', overlapMs: 600_000 },
+    ],
+    [
+      'the Secret holds another key, which an earlier version had noted beside the one that works',
+      { binding: { pending: pendingKey }, secret: { own: true, digest: 'h2' } },
+      ISSUE,
     ],
     ['all is as it should be', {}, undefined],
     ['its labels or annotations are not right', { isDressed: false }, { do: 'dress' }],
     ['a key was noted, and then the reason for it went away', { binding: { pending } }, undefined],
     ['the Secret was deleted', { secret: undefined }, ISSUE],
     ['the Secret was overwritten', { secret: { own: true, digest: 'foreign' } }, ISSUE],
-    ['the key before still works', { binding: { previousKey } }, undefined],
+    ['the former secret still works', { formerUntil: NOW + HOUR }, undefined],
+    ['another secret is due, and the former one still works', { formerUntil: NOW + 1, secret: undefined }, undefined],
+    [
+      'the key was rotated outside, and the spec changed since: the former secret is not waited for',
+      { binding: { generation: 0 }, isChangedOutside: true, formerUntil: NOW + 1 },
+      ISSUE,
+    ],
+    [
+      'the Secret of another name holds a secret that still works',
+      { binding: { oldSecret: 'old' }, formerUntil: NOW + 1 },
+      undefined,
+    ],
+    ['the key before, of an earlier version, still works', { binding: { previousKey } }, undefined],
     [
       'the key before has had its time',
       { binding: { previousKey: { ...previousKey, validUntil: NOW } } },
@@ -176,7 +196,7 @@ describe('rotation', () => {
 
   test('overlaps as the spec says', () => {
     const facts = factsWith({ binding: { pending }, secret: { own: true, digest: 'h2' } });
-    expect(stepOf(decide(rotating, facts))).toEqual({ do: 'register', overlapMs: HALF_HOUR });
+    expect(stepOf(decide(rotating, facts))).toEqual({ do: 'rotate', overlapMs: HALF_HOUR });
   });
 
   test('is announced in the status, and happens by itself', () => {
@@ -187,10 +207,15 @@ describe('rotation', () => {
     });
   });
 
-  test('requeues for the end of the previous key, where that is sooner', () => {
-    const facts = factsWith({ binding: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } });
-    const decision = decide(rotating, facts);
-    expect('settled' in decision && decision.settled.requeueAfterMs).toBe(HALF_HOUR);
+  test.each<[string, Given]>([
+    ['former secret', { formerUntil: NOW + HALF_HOUR }],
+    ['key before', { binding: { previousKey: { keyId: 'k0', validUntil: NOW + HALF_HOUR } } }],
+  ])('requeues for the end of the %s, where that is sooner, and the status tells it', (_what, given) => {
+    const decision = decide(rotating, factsWith(given));
+    expect('settled' in decision && decision.settled).toMatchObject({
+      status: { previousKeyValidUntil: new Date(NOW + HALF_HOUR).toISOString().replace('.000Z', 'Z') },
+      requeueAfterMs: HALF_HOUR,
+    });
   });
 });
 
@@ -210,9 +235,10 @@ describe('what keeps a key from being issued', () => {
     expect(reasonOf(decide(anApiKey(), facts))).toMatchObject({ status: 'False', reason: 'SecretNotOwned' });
   });
 
-  test('an account that has no room, before the Secret is written', () => {
-    const facts = factsWith({ secret: undefined, room: false });
+  test('an account that has no room, before the Secret is written; another secret of a key needs none', () => {
+    const facts = factsWith({ ...none, registered: NONE, room: false });
     expect(reasonOf(decide(anApiKey(), facts))).toMatchObject({ reason: 'LimitReached' });
+    expect(stepOf(decide(anApiKey(), factsWith({ secret: undefined, room: false })))).toEqual(ISSUE);
   });
 
   test('a refusal', () => {
@@ -249,26 +275,32 @@ describe('a resource that is being deleted', () => {
   });
 });
 
-test.each<[string, Given]>([
-  ['was revoked', { registered: { key: false, previousKey: true } }],
-  ['was rotated, or made to end sooner,', { isChangedOutside: true }],
-])('a key that %s while its successor was on the way has no successor: it is dropped', (_what, changed) => {
+test.each<[string, Given, FleetApiKeyStep['do']]>([
+  ['was revoked', { registered: NONE }, 'issue'],
+  ['was rotated, or made to end sooner,', { isChangedOutside: true }, 'rotate'],
+])('a key that %s while its next secret was on the way has none: it is dropped', (_what, changed, next) => {
   const given: Given = { binding: { pending }, secret: { own: true, digest: 'h2' }, ...changed };
   const step = stepOf(decide(anApiKey(), factsWith(given)));
   expect(step).toMatchObject({ do: 'note' });
   expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
   // A person who changes the spec asks for it.
-  expect(stepOf(decide(anApiKey({}, { generation: 2 }), factsWith(given)))).toMatchObject({ do: 'register' });
+  expect(stepOf(decide(anApiKey({}, { generation: 2 }), factsWith(given)))).toEqual(
+    expect.objectContaining({ do: next }),
+  );
 });
 
-describe('a Secret that has lost its key while a former key works', () => {
-  const lost = factsWith({ binding: { previousKey }, secret: { own: true, digest: 'foreign' }, writers: ['rival'] });
+describe('a Secret that has lost its key while a former one works', () => {
+  const rival: Given = { secret: { own: true, digest: 'foreign' }, writers: ['rival'] };
+  const lost = factsWith({ ...rival, binding: { previousKey } });
 
-  test('names the other writer, the former key and its end, and is looked at then', () => {
-    const decision = decide(anApiKey(), lost);
+  test.each<[string, Given, string]>([
+    ['secret', { formerUntil: NOW + HOUR }, 'end-overlap'],
+    ['key', { binding: { previousKey } }, 'k0; revoke it'],
+  ])('names the other writer, the former %s and its end, and is looked at then', (_what, former, how) => {
+    const decision = decide(anApiKey(), factsWith({ ...rival, ...former }));
     const ready = reasonOf(decision);
     expect(ready).toMatchObject({ status: 'False', reason: 'WriteConflict' });
-    for (const word of ['“rival”', 'k0', new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z')]) {
+    for (const word of ['“rival”', ...how.split('; '), new Date(NOW + HOUR).toISOString().replace('.000Z', 'Z')]) {
       expect(ready?.message).toContain(word);
     }
     expect('settled' in decision && decision.settled.requeueAfterMs).toBe(HOUR);
@@ -280,7 +312,7 @@ describe('a Secret that has lost its key while a former key works', () => {
   });
 
   test('a rotation that is due waits, and the key is Issued', () => {
-    const facts = factsWith({ binding: { previousKey: { keyId: 'k0', validUntil: NOW + 2 * HOUR } } });
+    const facts = factsWith({ formerUntil: NOW + 2 * HOUR });
     expect(reasonOf(decide(rotating, facts, NOW + HOUR))).toMatchObject({ status: 'True', reason: 'Issued' });
   });
 });

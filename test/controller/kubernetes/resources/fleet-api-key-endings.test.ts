@@ -40,7 +40,7 @@ const TROUBLES: readonly (readonly [string, Partial<FleetApiKeyFacts>])[] = [
 ];
 
 describe.each(TROUBLES)('where %s', (_where, trouble) => {
-  const noted = { pending: { keyId: 'k2', hash: 'h2' } };
+  const noted = { pending: { keyId: 'k1', hash: 'h2' } };
   const decided = (spec: Partial<FleetApiKeyResource['spec']>, binding: Partial<BindingRecord>) =>
     stepOf(decideFleetApiKey(anApiKey(spec), factsWith(trouble, { ...noted, ...binding }), { at: NOW, refused: [] }));
 

@@ -77,6 +77,14 @@ describe.skipIf(chromium === undefined)(title, () => {
     await expect.poll(() => dialog().innerText()).toContain('The previous secret no longer works.');
     const third = await shownSecret();
     expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 401, 200]);
+
+    await choose(row, 'Rotate');
+    await press(dialog().getByRole('button', { name: 'Rotate' }));
+    const fourth = await shownSecret();
+    await choose(row, 'End the overlap');
+    await press(dialog().getByRole('button', { name: 'End the overlap' }));
+    await page.getByRole('columnheader', { name: 'Previous secret until' }).waitFor({ state: 'detached' });
+    expect([await statusOf(third), await statusOf(fourth)]).toEqual([401, 200]);
     await page.getByRole('columnheader', { name: 'Previous secret until' }).waitFor({ state: 'detached' });
     await at('/audit?group=key.', /rotated an API key/);
     const entries = await page.locator('.timeline').innerText();
