@@ -155,14 +155,6 @@ export const RESTRICTED_KEYS: readonly Mutant[] = [
     caughtBy: ['test/domain/accounts/restricted-keys.test.ts'],
   },
   {
-    name: 'a successor has the scope of the spec, whatever became of the key before it',
-    file: 'src/domain/resource-bindings/bound-keys.ts',
-    search: 'limit && !isWithin(scope, limit) ? limit : scope',
-    replacement: 'limit && isWithin(limit, scope) && false ? limit : scope',
-    rule: 'A12: a narrowing holds from the answer on, for a successor too.',
-    caughtBy: ['test/domain/resource-bindings/bound-keys.test.ts'],
-  },
-  {
     name: 'an operator token is judged before the body alone',
     file: 'src/api/operator/ops-server.ts',
     search: 'const { actor, role } = operatorOf(request);\n      refuseBeyondRole(role, roles)(body);',

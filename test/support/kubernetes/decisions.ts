@@ -1,4 +1,4 @@
-import type { FleetApiKeyResource } from '../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
+import type { FleetApiKeyResource } from '../../../src/controller/kubernetes/resources/fleet-api-key-facts.ts';
 import type { ConditionState } from '../../../src/controller/kubernetes/runtime/conditions.ts';
 import type { Decision } from '../../../src/controller/kubernetes/runtime/kind.ts';
 import type { Resource } from '../../../src/controller/kubernetes/runtime/resource.ts';

@@ -248,7 +248,10 @@ export async function revokeApiKey(call: Invocation, keyId: string, options: OfA
   });
 }
 
-/** Ends the secret before the last rotation, once a person has agreed. @throws CommandFault, ConfigError, MusterError */
+/**
+ * Ends the secret before the last rotation, once a person has agreed.
+ * @throws CommandFault, ConfigError, MusterError
+ */
 export async function endOverlap(call: Invocation, keyId: string, options: OfAccount): Promise<void> {
   await ended(call, keyId, options, {
     asks: `End the former secret of the API key ${keyId}`,

@@ -8,16 +8,8 @@ import { scopeOf } from '../../../domain/key-validity/key-restriction.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
 import { accountOf, looksForSecret } from './account-ref.ts';
-import {
-  causeOfKeyStep,
-  decideFleetApiKey,
-  expiryOf,
-  scopeOfSpec,
-  settledKey,
-  type FleetApiKeyFacts,
-  type FleetApiKeyResource,
-  type FleetApiKeyStep,
-} from './fleet-api-key-decide.ts';
+import { causeOfKeyStep, decideFleetApiKey, expiryOf, scopeOfSpec, settledKey } from './fleet-api-key-decide.ts';
+import type { FleetApiKeyFacts, FleetApiKeyResource, FleetApiKeyStep } from './fleet-api-key-facts.ts';
 import { displayNameOf } from '../runtime/resource.ts';
 
 /** The kind FleetApiKey: an API key in a Secret. */

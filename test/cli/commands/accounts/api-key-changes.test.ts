@@ -6,7 +6,7 @@ import type { ApiKey, RotatedApiKey } from '#client';
 import { connectedTo, musterHere, type Ended } from '../../../support/service/muster-command.ts';
 import { call, Muster, tenant, type Tenant } from '../../../support/service/muster.ts';
 
-/* `muster api-keys rotate`, `end-overlap` and `update`: another secret for a key, the end of the one before, and less. */
+/* `muster api-keys rotate`, `end-overlap` and `update`: a key with another secret, and with less. */
 
 let muster: Muster;
 let root: string;

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import {
   causeOfKeyStep,
   decideFleetApiKey,
-  type FleetApiKeyFacts,
-  type FleetApiKeyResource,
-  type FleetApiKeyStep,
 } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
+import type {
+  FleetApiKeyFacts,
+  FleetApiKeyResource,
+  FleetApiKeyStep,
+} from '../../../../src/controller/kubernetes/resources/fleet-api-key-facts.ts';
 import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { anAccount } from '../../../support/kubernetes/an-account.ts';
 import { anApiKey, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';

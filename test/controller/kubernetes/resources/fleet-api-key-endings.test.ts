@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import {
-  decideFleetApiKey,
-  type FleetApiKeyFacts,
-  type FleetApiKeyResource,
-} from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
+import { decideFleetApiKey } from '../../../../src/controller/kubernetes/resources/fleet-api-key-decide.ts';
+import type {
+  FleetApiKeyFacts,
+  FleetApiKeyResource,
+} from '../../../../src/controller/kubernetes/resources/fleet-api-key-facts.ts';
 import type { BindingRecord } from '../../../../src/domain/records/binding-records.ts';
 import { aReadyAccount } from '../../../support/kubernetes/an-account.ts';
 import { anApiKey, reasonOf, stepOf } from '../../../support/kubernetes/decisions.ts';
