@@ -94,7 +94,7 @@ describeOn('control plane', 'the definitions', () => {
     const explained = (field: string): Promise<string> => team.kubectl(['explain', field]).catch(() => '');
     // The API server publishes the descriptions a moment after the definitions.
     await team.eventually('the descriptions', async () => (await explained('fleetapikeys.status')) !== '');
-    expect(await explained('fleetapikeys.status.nextRotationAt')).toContain('When the next key is issued.');
+    expect(await explained('fleetapikeys.status.nextRotationAt')).toContain('When the key is rotated next.');
     expect(await explained('fleetapps.status.conditions.reason')).toContain('one word in CamelCase');
     expect(await explained('fleetapps.metadata')).toContain("Standard object's metadata.");
   });

@@ -112,17 +112,16 @@ describeOn('control plane', 'the operator, where another writer does not stop', 
     await team.ready('fkey', 'relabelled', 'Issued');
   });
 
-  test('there is one former key at most: the next re-issue waits for its end, and a revocation ends it at once', async () => {
+  test('there is one former secret at most: the next re-issue waits for its end, which may be sooner', async () => {
     const keyIdOf = (key = ''): string => key.slice('mst_live_'.length, 'mst_live_'.length + 12);
     await team.apply('FleetApiKey', 'two', { accountRef, secretRef: { name: 'two' } });
     await team.ready('fkey', 'two', 'Issued');
     const first = await team.secret('two', 'apiKey');
     expect(await fight('fkey', 'two', 'apiKey')).toBe(1);
-    const kept = await apiKeysOf(muster, accountId);
-    expect(kept).toContain(keyIdOf(first));
+    expect(await apiKeysOf(muster, accountId)).toContain(keyIdOf(first));
     expect(await works(muster, first)).toBe(true);
     expect((await readyOf('fkey', 'two'))?.message).toContain(keyIdOf(first));
-    await operatorApi(muster, `accounts/${accountId}/api-keys/${keyIdOf(first)}`, 'DELETE');
+    await operatorApi(muster, `accounts/${accountId}/api-keys/${keyIdOf(first)}/former-secret`, 'DELETE');
     await team.ready('fkey', 'two', 'Issued');
     expect(await works(muster, first)).toBe(false);
     expect(await works(muster, await team.secret('two', 'apiKey'))).toBe(true);
