@@ -53,10 +53,26 @@ export const RESTRICTED_KEYS: readonly Mutant[] = [
   {
     name: 'a secret on its way is registered as that of a key that was revoked',
     file: 'src/controller/kubernetes/resources/fleet-api-key-decide.ts',
-    search: ' && isNext(facts, pending)',
-    replacement: '',
+    search: 'rotation && registered.key && isDue',
+    replacement: 'rotation && isDue',
     rule: 'A8: a revoked key has no secret again.',
     caughtBy: ['test/controller/kubernetes/resources/fleet-api-key-decide.test.ts'],
+  },
+  {
+    name: 'the rotation of a key of a resource undoes one from outside',
+    file: 'src/domain/resource-bindings/bound-keys.ts',
+    search: 'hashOfKey(key.record) !== replaces.hash || ',
+    replacement: '',
+    rule: 'A12: what a person rotated meanwhile stays.',
+    caughtBy: ['test/domain/resource-bindings/bound-keys.test.ts'],
+  },
+  {
+    name: 'the end of an overlap ends that of another rotation',
+    file: 'src/domain/accounts/api-key-changes.ts',
+    search: 'formerEndOf(key.record, origin.at) !== formerExpiresAt',
+    replacement: 'formerEndOf(key.record, origin.at) === undefined',
+    rule: 'A repetition ends nothing but what was meant.',
+    caughtBy: ['test/domain/accounts/key-overlap.test.ts'],
   },
   {
     name: 'a full store refuses less access of a key',

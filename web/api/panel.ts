@@ -185,8 +185,8 @@ export const account = (accountId: string) => ({
     ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { expiresAt } }),
   narrowKey: (keyId: string, scope: KeyScope) =>
     ask('PATCH /accounts/:accountId/api-keys/:keyId', { accountId, keyId, body: { ...scope } }),
-  endKeyOverlap: (keyId: string) =>
-    ask('DELETE /accounts/:accountId/api-keys/:keyId/former-secret', { accountId, keyId }),
+  endKeyOverlap: (keyId: string, formerExpiresAt: string) =>
+    ask('DELETE /accounts/:accountId/api-keys/:keyId/former-secret', { accountId, keyId, query: { formerExpiresAt } }),
   revokeKey: (keyId: string) => ask('DELETE /accounts/:accountId/api-keys/:keyId', { accountId, keyId }),
   reviews: (query: { status?: ReviewEntry['status']; limit?: number; after?: string }, with_: Signal = {}) =>
     ask('GET /accounts/:accountId/review-queue', { accountId, query, ...with_ }),

@@ -62,8 +62,11 @@ export const rotateApiKey = handle(operations.rotateApiKey)(async (
 });
 
 /** DELETE /operator/v1/accounts/{accountId}/api-keys/{keyId}/former-secret. */
-export const endFormerSecret = handle(operations.endFormerSecret)(async ({ origin, accountId, keyId }, { apiKeys }) => {
-  await apiKeys.endFormer(origin, accountId, keyId);
+export const endFormerSecret = handle(operations.endFormerSecret)(async (
+  { origin, accountId, keyId, query },
+  { apiKeys },
+) => {
+  await apiKeys.endFormer(origin, accountId, { keyId, ...query });
   return { status: 204 };
 });
 

@@ -17,7 +17,7 @@ import {
   restrictedTo,
   withoutFormer,
   withSecret,
-  workingFormer,
+  formerEndOf,
   type NextSecret,
 } from '../key-validity/key-expiry.ts';
 import { isLoss, isWithin, restrictionOf, scopeDetail, scopeOf } from '../key-validity/key-restriction.ts';
@@ -89,12 +89,24 @@ export function rotationStep(
   };
 }
 
+/** The former secret of a key, which its end names: after a further rotation there is another one. */
+export interface FormerSecret {
+  readonly keyId: string;
+  /** Milliseconds since 1970, as it is listed. */
+  readonly formerExpiresAt: number;
+}
+
 /** Ends the secret before the last rotation; see `ApiKeys.endFormer`. */
-export async function endFormer(deps: MutationDeps, origin: Origin, accountId: string, keyId: string): Promise<void> {
+export async function endFormer(
+  deps: MutationDeps,
+  origin: Origin,
+  accountId: string,
+  { keyId, formerExpiresAt }: FormerSecret,
+): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     const key = await (await existing(reader, accountId)).apiKey(keyId);
-    if (!key || !workingFormer(key.record, origin.at)) {
-      throw new Refusal('not_found', key && 'The key has no former secret that works.');
+    if (!key || formerEndOf(key.record, origin.at) !== formerExpiresAt) {
+      throw new Refusal('not_found', key && 'The key has no former secret that works until then.');
     }
     return {
       accountId,

@@ -24,6 +24,7 @@ import {
   keptScope,
   refusePastExpiry,
   rotate,
+  type FormerSecret,
   type KeyChange,
   type RotatedKey,
 } from './api-key-changes.ts';
@@ -77,9 +78,9 @@ export interface ApiKeys {
   /**
    * Ends the secret before the last rotation, sooner than its grace; no request that begins after this has resolved is
    * authenticated by it (A12). The key goes on with its present secret.
-   * @throws Refusal `not_found` where there is no such key or no such secret; StoreUnavailable, Busy
+   * @throws Refusal `not_found` where there is no such key, or no former secret of that end; StoreUnavailable, Busy
    */
-  endFormer(origin: Origin, accountId: string, keyId: string): Promise<void>;
+  endFormer(origin: Origin, accountId: string, former: FormerSecret): Promise<void>;
   /**
    * Lets a key do less: it ends at an earlier instant, in milliseconds since 1970, and its former secret no later; it
    * has less access, or is good for fewer addresses. No request that begins after this has resolved may do more (A12).
@@ -109,7 +110,7 @@ export function createApiKeys(deps: ApiKeysDeps): ApiKeys {
       return keys.sort((a, b) => a.createdAt - b.createdAt || (a.keyId < b.keyId ? -1 : 1));
     },
     rotate: (origin, accountId, rotation, idempotency) => rotate(deps, origin, accountId, rotation, idempotency),
-    endFormer: (origin, accountId, keyId) => endFormer(deps, origin, accountId, keyId),
+    endFormer: (origin, accountId, former) => endFormer(deps, origin, accountId, former),
     async change(origin, accountId, change) {
       await changeKey(deps, origin, accountId, change);
       const reader = await deps.fleet.current();

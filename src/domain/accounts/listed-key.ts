@@ -1,6 +1,6 @@
 import { nameNow } from '../audit/names.ts';
 import type { ApiKeyEntry, FleetReader } from '../fleet/reader.ts';
-import { workingFormer } from '../key-validity/key-expiry.ts';
+import { formerEndOf } from '../key-validity/key-expiry.ts';
 import { scopeOf, type KeyScope } from '../key-validity/key-restriction.ts';
 import type { UseAndCalls } from '../last-uses/last-uses.ts';
 
@@ -36,14 +36,13 @@ export async function listedKey(
   now: number,
 ): Promise<ListedApiKey> {
   const expiresAt = record.expiring?.expiresAt;
-  const formerEnd = workingFormer(record, now)?.expiresAt;
   return {
     keyId: id,
     name: record.name,
     createdAt: record.createdAt,
     expiresAt,
     ...scopeOf(record),
-    formerExpiresAt: formerEnd === undefined ? undefined : Math.min(formerEnd, expiresAt ?? Infinity),
+    formerExpiresAt: formerEndOf(record, now),
     createdBy: record.createdBy,
     createdByName: record.createdBy && (await nameNow(reader, accountId, record.createdBy)),
     lastUsedAt: use?.at,

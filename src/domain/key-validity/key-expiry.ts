@@ -63,6 +63,12 @@ export function workingFormer(record: ApiKeyRecord, now: number): ApiKeyRecord['
   return former && now < former.expiresAt && !isExpiredKey(record, now) ? former : undefined;
 }
 
+/** The instant at which the former secret ends, in milliseconds since 1970; undefined where none works. */
+export function formerEndOf(record: ApiKeyRecord, now: number): number | undefined {
+  const former = workingFormer(record, now);
+  return former && Math.min(former.expiresAt, record.expiring?.expiresAt ?? Infinity);
+}
+
 /** The hash of the secret of a key that matches, the present one or the former one; undefined where neither does. */
 export function matchedSecret(record: ApiKeyRecord, matches: (hash: string) => boolean): string | undefined {
   const present = hashOfKey(record);
@@ -105,6 +111,8 @@ export interface NextSecret {
   readonly formerUntil: number | undefined;
   /** The end of the key from now on; undefined: it never expires. The present secret works no longer by it. */
   readonly expiresAt: number | undefined;
+  /** The name of the key from now on; undefined: as it is. */
+  readonly name?: string;
 }
 
 /**
@@ -113,7 +121,7 @@ export interface NextSecret {
  */
 export function withSecret(
   record: ApiKeyRecord,
-  { hash, createdBy, formerUntil, expiresAt }: NextSecret,
+  { hash, createdBy, formerUntil, expiresAt, name = record.name }: NextSecret,
 ): ApiKeyRecord {
   const { former: _ended, createdBy: maker, expiring, restriction, ...rest } = record;
   const former = formerUntil !== undefined && {
@@ -124,7 +132,7 @@ export function withSecret(
     },
   };
   const by = createdBy !== undefined && { createdBy };
-  return { ...rest, ...keyFields(hash, expiresAt, restriction), ...by, ...former };
+  return { ...rest, name, ...keyFields(hash, expiresAt, restriction), ...by, ...former };
 }
 
 /** The record without its former secret. */

@@ -37,6 +37,11 @@ export const bindingRecords = {
           file: file.optional(),
         })
         .optional(),
+      /**
+       * The next secret of the key, whose hash is not its own yet; its Secret may have been written. It has a field of
+       * its own: a program that rotates by another key would take a `pending` one for that.
+       */
+      rotation: z.looseObject({ hash: z.string() }).optional(),
       previousKey: z.looseObject({ keyId: z.string(), validUntil: instant }).optional(),
       /** The Secret that holds what an app's daemon enrolls with. */
       secretName: z.string().optional(),

@@ -7,7 +7,7 @@ import { mutate } from '../mutation/mutation.ts';
 import { StaleRead } from '../mutation/stale-read.ts';
 import { withParts, type MutationDeps, type Origin, type Step } from '../mutation/step.ts';
 import { put } from '../records/codec.ts';
-import { keyFields, restrictedTo } from '../key-validity/key-expiry.ts';
+import { hashOfKey, keyFields, restrictedTo } from '../key-validity/key-expiry.ts';
 import { isLoss, restrictionOf, scopeDetail, scopeOf, WHOLE, type KeyScope } from '../key-validity/key-restriction.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
@@ -25,9 +25,11 @@ interface GeneratedKey {
 }
 
 /** Another secret of a key, generated before; its text is in a Secret of Kubernetes. */
-type GeneratedSecret = Pick<GeneratedKey, 'keyId' | 'hash' | 'expiresAt'> & {
+type GeneratedSecret = Omit<GeneratedKey, 'scope'> & {
   /** The secret before it works until then, in milliseconds since 1970. */
   readonly formerUntil: number;
+  /** The secret and the end of the key that it replaces: what somebody has changed meanwhile stays. */
+  readonly replaces: Pick<GeneratedKey, 'hash' | 'expiresAt'>;
 };
 
 /** The operations on API keys for custom resources, beside `ApiKeys`. */
@@ -40,10 +42,10 @@ export interface BoundKeys {
    */
   register(origin: Origin, accountId: string, key: GeneratedKey, precondition: Precondition): Promise<void>;
   /**
-   * Gives a key another secret and its end, as `ApiKeys.rotate` does. The former secret ends at its time by itself,
-   * also where nobody looks after the resource any more; what the key may do stays as it is.
+   * Gives a key another secret, its end and its name, as `ApiKeys.rotate` does. The former secret ends at its time by
+   * itself, also where nobody looks after the resource any more; what the key may do stays as it is.
    * @throws Refusal `invalid_request` for an expiry that is past; StaleRead where the precondition does not hold or the
-   * key was revoked; StoreUnavailable, Busy
+   * key was revoked or has another secret or end; StoreUnavailable, Busy
    */
   rotate(origin: Origin, accountId: string, secret: GeneratedSecret, precondition: Precondition): Promise<void>;
   /**
@@ -105,15 +107,18 @@ async function rotate(
   deps: MutationDeps,
   origin: Origin,
   accountId: string,
-  { keyId, ...secret }: GeneratedSecret,
+  { keyId, name, hash, expiresAt, formerUntil, replaces }: GeneratedSecret,
   precondition: Precondition,
 ): Promise<void> {
   await mutate<void>(deps, origin, async (reader) => {
     await precondition.recheck();
     const key = await (await existing(reader, accountId)).apiKey(keyId);
     if (!key) throw new StaleRead(`The key ${keyId} was revoked meanwhile.`);
-    if (secret.expiresAt !== undefined) refusePastExpiry(origin, secret.expiresAt);
-    const step = rotationStep(accountId, key, { expiresAt: undefined, ...secret }, origin);
+    if (hashOfKey(key.record) !== replaces.hash || key.record.expiring?.expiresAt !== replaces.expiresAt) {
+      throw new StaleRead(`The key ${keyId} has another secret or end meanwhile.`);
+    }
+    if (expiresAt !== undefined) refusePastExpiry(origin, expiresAt);
+    const step = rotationStep(accountId, key, { hash, expiresAt, formerUntil, name }, origin);
     return withParts({ ...step, result: undefined }, precondition);
   });
 }

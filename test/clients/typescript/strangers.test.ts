@@ -106,7 +106,10 @@ describe('a page with 200', () => {
   test.each<[string, (clients: Clients) => Promise<void>]>([
     ['acknowledgeConfig', ({ device }) => device.acknowledgeConfig({ revision: 1, status: 'applied' })],
     ['deleteApp', ({ owner }) => owner.deleteApp('a')],
-    ['endFormerSecret', ({ operator }) => operator.endFormerSecret('a', 'b')],
+    [
+      'endFormerSecret',
+      ({ operator }) => operator.endFormerSecret('a', 'b', { formerExpiresAt: new Date(0).toISOString() }),
+    ],
     ['revokeApiKey', ({ operator }) => operator.revokeApiKey('a', 'b')],
     ['deleteUser', ({ operator }) => operator.deleteUser('a')],
   ])('is no success of %s', async (_, call) => {

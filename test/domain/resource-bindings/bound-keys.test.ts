@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Caller } from '../../../src/domain/apps/own-app.ts';
 import type { KeyScope } from '../../../src/domain/key-validity/key-restriction.ts';
 import { KEYS } from '../../../src/domain/records/keys.ts';
+import { hashOfKey } from '../../../src/domain/key-validity/key-expiry.ts';
 import { parseRecord } from '../../../src/domain/records/codec.ts';
 import type { Store } from '../../../src/store/port.ts';
 import {
@@ -46,13 +47,22 @@ interface Rotated {
   readonly hash: string;
   readonly expiresAt?: number;
   readonly accountId?: string;
+  readonly name?: string;
+  /** The secret and the end that the operator has seen; those that are stored without it. */
+  readonly replaces?: { readonly hash: string; readonly expiresAt: number | undefined };
 }
 
-async function rotate(it: Operated, { hash, expiresAt, accountId = ACCOUNT }: Rotated) {
+async function rotate(it: Operated, { hash, expiresAt, accountId = ACCOUNT, name = 'ci', ...more }: Rotated) {
   const origin = it.origin();
-  const secret = { keyId: FIRST, hash, expiresAt, formerUntil: origin.at + OVERLAP_MS };
+  const replaces = more.replaces ?? (await seen(it));
+  const secret = { keyId: FIRST, name, hash, expiresAt, formerUntil: origin.at + OVERLAP_MS, replaces };
   await it.keys.rotate(origin, accountId, secret, await preconditionOf(it, accountId));
   return origin;
+}
+
+async function seen(it: Operated) {
+  const record = await storedKey(it);
+  return { hash: hashOfKey(record), expiresAt: record.expiring?.expiresAt };
 }
 
 const callerOf = async (it: Operated, secret: string, keyId = FIRST): Promise<Caller> => ({
@@ -137,8 +147,32 @@ onEachBackend('a key of a resource that is rotated', (backend) => {
     await rotate(it, { hash: 'hash-2' });
     const entries = (await auditsOf(it.store, ACCOUNT)).filter(({ action }) => action === 'key.rotated');
     expect(entries.map(({ detail }) => detail)).toEqual([{ keyId: FIRST, graceSeconds: OVERLAP_MS / 1000 }]);
+    const replaces = await seen(it);
     await it.apiKeys.revoke(it.origin(), ACCOUNT, FIRST);
-    await expect(rotate(it, { hash: 'hash-3' })).rejects.toThrow(/revoked/);
+    await expect(rotate(it, { hash: 'hash-3', replaces })).rejects.toThrow(/revoked/);
+  });
+
+  test('undoes no rotation and no end that came from outside after the operator had looked', async () => {
+    await using it = await operated(backend);
+    await register(it);
+    const before = await seen(it);
+    await it.apiKeys.rotate(it.origin(), ACCOUNT, { keyId: FIRST, graceSeconds: 0 });
+    const outside = await storedKey(it);
+    await expect(rotate(it, { hash: 'hash-2', replaces: before })).rejects.toThrow(/another secret or end/);
+    const between = await seen(it);
+    const expiresAt = it.origin().at + OVERLAP_MS;
+    await it.apiKeys.change(it.origin(), ACCOUNT, { keyId: FIRST, expiresAt });
+    await expect(rotate(it, { hash: 'hash-2', replaces: between })).rejects.toThrow(/another secret or end/);
+    expect(await seen(it)).toEqual({ hash: hashOfKey(outside), expiresAt });
+    await rotate(it, { hash: 'hash-2' });
+    expect(await outcomes([created(it, 'hash-2')])).toEqual(['done']);
+  });
+
+  test('has the name that its resource has by then', async () => {
+    await using it = await operated(backend);
+    await register(it);
+    await rotate(it, { hash: 'hash-2', name: 'renamed' });
+    expect((await storedKey(it)).name).toBe('renamed');
   });
 
   test('belongs to its account', async () => {

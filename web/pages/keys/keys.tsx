@@ -85,7 +85,7 @@ function ChangeDialog({ accountId, change, apiKey, onClose, onChanged }: ChangeD
       title={ending.title}
       action={ending.action}
       work={async () => {
-        await ending.end(account(accountId), apiKey.keyId);
+        await ending.end(account(accountId), apiKey);
         say(ending.done);
         onChanged();
       }}
@@ -108,12 +108,12 @@ const REVOKE = {
   action: texts.revoke,
   says: texts.revokeSays,
   done: texts.revoked,
-  end: (api: Api, keyId: string) => api.revokeKey(keyId),
+  end: (api: Api, { keyId }: ListedApiKey) => api.revokeKey(keyId),
 };
 const END_OVERLAP = {
   title: texts.endOverlapTitle,
   action: texts.endOverlap,
   says: texts.endOverlapSays,
   done: texts.overlapEnded,
-  end: (api: Api, keyId: string) => api.endKeyOverlap(keyId),
+  end: (api: Api, { keyId, formerExpiresAt }: ListedApiKey) => api.endKeyOverlap(keyId, formerExpiresAt ?? ''),
 };

@@ -140,12 +140,18 @@ export abstract class OperatorOperations extends Client {
     );
   }
 
-  /** Ends the secret before the last rotation, sooner than its grace: every request with it that begins after the answer is refused. The key goes on with its present secret. Where no former secret works, the answer is 404. */
-  async endFormerSecret(accountId: string, keyId: string, options?: CallOptions): Promise<void> {
+  /** Ends the secret before the last rotation, sooner than its grace: every request with it that begins after the answer is refused. The key goes on with its present secret. Where no former secret works, or another one since, the answer is 404. */
+  async endFormerSecret(
+    accountId: string,
+    keyId: string,
+    { formerExpiresAt }: EndFormerSecretQuery,
+    options?: CallOptions,
+  ): Promise<void> {
     await this.done(
       {
         method: 'DELETE',
         path: `/operator/v1/accounts/${segment(accountId)}/api-keys/${segment(keyId)}/former-secret`,
+        query: { formerExpiresAt },
         repeatable: true,
       },
       options,
@@ -740,6 +746,11 @@ export interface DecideReviewRequest {
   readonly status: ReviewStatus;
   /** A note, at most 500 characters; without it the stored one stays, an empty one removes it. */
   readonly note?: string | undefined;
+}
+
+export interface EndFormerSecretQuery {
+  /** The end of the former secret, as the list of keys has it: it names the secret. */
+  readonly formerExpiresAt: string;
 }
 
 /** What the account has bought; the OpenTelemetry configuration needs `enterprise`. */

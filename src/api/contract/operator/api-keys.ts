@@ -198,7 +198,14 @@ export const endFormerSecret = operation({
   summary: 'End the overlap of a rotation',
   description:
     'Ends the secret before the last rotation, sooner than its grace: every request with it that begins after the answer ' +
-    'is refused. The key goes on with its present secret. Where no former secret works, the answer is 404.',
+    'is refused. The key goes on with its present secret. Where no former secret works, or another one since, the answer is 404.',
+  query: z.object({
+    formerExpiresAt: described(
+      givenInstant,
+      'The end of the former secret, as the list of keys has it: it names the secret.',
+      '2099-01-31T00:00:00.000Z',
+    ),
+  }),
   answers: [{ status: 204, description: 'The former secret has ended.' }],
   command: 'api-keys end-overlap {keyId} --account {accountId} --yes',
 });

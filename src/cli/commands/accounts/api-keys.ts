@@ -255,7 +255,13 @@ export async function revokeApiKey(call: Invocation, keyId: string, options: OfA
 export async function endOverlap(call: Invocation, keyId: string, options: OfAccount): Promise<void> {
   await ended(call, keyId, options, {
     asks: `End the former secret of the API key ${keyId}`,
-    end: (accountId) => operatorOf(call).endFormerSecret(accountId, keyId, requestOf(call)),
+    end: async (accountId) => {
+      const operator = operatorOf(call);
+      const { apiKeys } = await operator.listApiKeys(accountId, requestOf(call));
+      const formerExpiresAt = apiKeys.find((key) => key.keyId === keyId)?.formerExpiresAt;
+      if (!formerExpiresAt) throw new CommandFault('Its present secret alone works.', EXIT.notFound);
+      await operator.endFormerSecret(accountId, keyId, { formerExpiresAt }, requestOf(call));
+    },
     missing: `There is no API key ${keyId} with a former secret that works`,
     status: 'overlap-ended',
     done: 'works with its present secret alone',

@@ -46,11 +46,12 @@ export function decideFleetApiKey(resource: FleetApiKeyResource, facts: FleetApi
     return notReady('SecretNotOwned', message, SECRET_REQUEUE_MS);
   }
   if (isExpired(resource.spec, now.at)) {
-    const message = `The key has expired at ${resource.spec.expiresAt}. Change expiresAt to have another one.`;
+    const message = `The key has expired at ${resource.spec.expiresAt}. Change expiresAt to have another secret of it.`;
     return notReady('KeyExpired', message, Infinity);
   }
   if (refusal) {
-    const reason = refusal.code === 'invalid_request' && !facts.room ? 'LimitReached' : 'Refused';
+    const reason =
+      refusal.do === 'register' && refusal.code === 'invalid_request' && !facts.room ? 'LimitReached' : 'Refused';
     const message = refusal.says ?? `The key was refused: ${refusal.code}.`;
     return notReady(reason, message);
   }
@@ -87,7 +88,8 @@ function ending(resource: FleetApiKeyResource, facts: FleetApiKeyFacts, at: numb
   const scoping = scopingOf(resource, facts);
   if (scoping) return scoping;
   if (!isOver || !key || !registered.key || key.expiresAt === expiryOf(spec)) return undefined;
-  return { step: { do: 'revoke', keyId: key.keyId, after: rest } };
+  const { rotation: _lost, ...after } = rest;
+  return { step: { do: 'revoke', keyId: key.keyId, after } };
 }
 
 /** The access that the spec gives the keys. */
@@ -133,24 +135,26 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   const { record } = binding;
   const { spec, generation } = resource;
   const { secret, registered } = facts;
-  const { key, pending } = record;
+  const { key, pending, rotation } = record;
   const fresh = record.generation !== generation;
-  if (pending && key && (!registered.key || facts.isChangedOutside === true) && !fresh) {
-    // The key was revoked, rotated or made to end while its successor was on the way: that would undo it.
-    const { pending: _dropped, ...after } = record;
+  if (key && (pending ?? rotation) && (!registered.key || facts.isChangedOutside === true) && !fresh) {
+    // The key was revoked, rotated or made to end while what follows was on the way: that would undo it.
+    const { pending: _dropped, rotation: _lost, ...after } = record;
     return { step: { do: 'note', after } };
   }
-  if (pending && secret?.digest === pending.hash && isNext(facts, pending)) {
-    const overlapMs = (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS;
-    return { step: registered.key ? { do: 'rotate', overlapMs } : { do: 'register' } };
+  // One that was rotated outside, too, keeps its overlap.
+  const isDue = facts.isChangedOutside !== true || formerEnd(facts) === undefined;
+  if (rotation && registered.key && isDue && secret?.digest === rotation.hash) {
+    return { step: { do: 'rotate', overlapMs: (spec.rotation && durationMs(spec.rotation.overlap)) ?? OVERLAP_MS } };
   }
+  if (pending && !registered.key && secret?.digest === pending.hash) return { step: { do: 'register' } };
   if (!key) return issue(resource, facts, at);
   if (!registered.key && !fresh) {
     const message = 'The key was revoked outside of Kubernetes. Change the spec to have a new one issued.';
     return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
   }
   if (facts.isChangedOutside === true && !fresh) {
-    const message = `The key was rotated, or its end was brought forward, outside of Kubernetes: what the Secret ${key.secretName} holds ends. Change the spec to have a new key issued.`;
+    const message = `The key was rotated, or its end was brought forward, outside of Kubernetes: what the Secret ${key.secretName} holds ends. Change the spec to have another secret issued.`;
     return settledKey(resource, facts, { ready: isFalse('Ready', 'ChangedOutside', message), at }, SLOW_REQUEUE_MS);
   }
   if (facts.scopes?.key && !isWithin(scopeOfSpec(spec), facts.scopes.key)) {
@@ -164,8 +168,7 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
     key.expiresAt === expiryOf(spec);
   if (!registered.key) return issue(resource, facts, at);
   if (!inPlace || at >= rotationAt(spec, key.issuedAt)) {
-    // One that was rotated outside has its former secret in the Secret: that of a new spec is not kept waiting.
-    const formerUntil = facts.isChangedOutside === true ? undefined : formerEnd(facts);
+    const formerUntil = formerEnd(facts);
     return formerUntil === undefined
       ? issue(resource, facts, at)
       : awaitFormer(resource, facts, formerUntil, { inPlace, at });
@@ -181,11 +184,6 @@ function follow(resource: FleetApiKeyResource, binding: Binding, facts: FleetApi
   if (fresh) return { step: { do: 'note', after: { ...record, generation } } };
   const ready = isTrue('Ready', 'Issued', `The key ${key.keyId} is in the Secret ${key.secretName}.`);
   return settledKey(resource, facts, { ready, at }, rotationAt(spec, key.issuedAt) - at);
-}
-
-/** Whether a noted secret is the next one of the key that is there, or that of a new key where there is none. */
-function isNext({ binding, registered }: FleetApiKeyFacts, { keyId }: NonNullable<BindingRecord['pending']>): boolean {
-  return (keyId === binding?.record.key?.keyId) === registered.key;
 }
 
 /** The end of what works beside the present secret: the secret before it, or the key before. */
@@ -207,9 +205,11 @@ function awaitFormer(
   const waits = `The next secret is issued when the former ${what} ends at ${instant(formerUntil)}; ${how} to have it at once.`;
   const ready = inPlace
     ? isTrue('Ready', 'Issued', `The key ${key?.keyId} is in the Secret ${name}. ${waits}`)
-    : asksForAnother(resource, facts)
-      ? isFalse('Ready', 'Progressing', `The spec asks for another key. ${waits}`)
-      : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
+    : facts.isChangedOutside === true
+      ? isFalse('Ready', 'ChangedOutside', `The key was rotated outside of Kubernetes. ${waits}`)
+      : asksForAnother(resource, facts)
+        ? isFalse('Ready', 'Progressing', `The spec asks for another secret of the key. ${waits}`)
+        : isFalse('Ready', WRITE_CONFLICT, `The Secret ${name} has lost the key${named(facts.writers)}. ${waits}`);
   return settledKey(resource, facts, { ready, at });
 }
 
@@ -229,7 +229,7 @@ export function causeOfKeyStep(
 ): Answer | undefined {
   if (!binding || !ANSWERS.has(step.do)) return undefined;
   const { record } = binding;
-  const asked = record.generation !== generation && !record.pending;
+  const asked = record.generation !== generation && !record.pending && !record.rotation;
   return { cause: asked ? 'spec' : 'outside', secret: spec.secretRef.name };
 }
 

@@ -16,6 +16,8 @@ export interface FleetApiKeyFacts {
   readonly registered: { readonly key: boolean; readonly previousKey: boolean };
   /** The scope of each key of the binding that is registered. */
   readonly scopes?: { readonly [Which in 'key' | 'previousKey']?: KeyScope | undefined };
+  /** The secret of the key, by its hash, and its end as they are stored: a rotation replaces these and no others. */
+  readonly present?: { readonly hash: string; readonly expiresAt: number | undefined } | undefined;
   /** Whether the key has another secret or another end than the binding says: the Secret holds what ends. */
   readonly isChangedOutside?: boolean;
   /** The end of the key's former secret, in milliseconds since 1970, while that works. */

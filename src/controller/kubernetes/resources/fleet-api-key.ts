@@ -3,7 +3,7 @@ import { apiKeyOf, tokenHash } from '../../../domain/credentials/tokens.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import type { Binding } from '../../../domain/resource-bindings/bindings.ts';
 import type { BindingRecord } from '../../../domain/records/binding-records.ts';
-import { hashOfKey, workingFormer } from '../../../domain/key-validity/key-expiry.ts';
+import { formerEndOf, hashOfKey } from '../../../domain/key-validity/key-expiry.ts';
 import { scopeOf } from '../../../domain/key-validity/key-restriction.ts';
 import type { Kind, ReconcileContext } from '../runtime/kind.ts';
 import { fleetApiKey } from '../schema/fleet-api-key.ts';
@@ -48,18 +48,19 @@ function digestsOf(digests: Readonly<Record<string, string>>, name: string) {
 async function storedKeysOf(
   binding: Binding | undefined,
   context: ReconcileContext,
-): Promise<Pick<FleetApiKeyFacts, 'registered' | 'scopes' | 'isChangedOutside' | 'formerUntil'>> {
+): Promise<Pick<FleetApiKeyFacts, 'registered' | 'scopes' | 'present' | 'isChangedOutside' | 'formerUntil'>> {
   if (!binding) return { registered: { key: false, previousKey: false } };
   const { accountId, key, previousKey } = binding.record;
   const account = await (await context.fleet.current()).account(accountId);
   const stored = key && (await account?.apiKey(key.keyId))?.record;
   const previous = previousKey && (await account?.apiKey(previousKey.keyId))?.record;
+  const present = stored && { hash: hashOfKey(stored), expiresAt: stored.expiring?.expiresAt };
   return {
     registered: { key: stored !== undefined, previousKey: previous !== undefined },
     scopes: { key: stored && scopeOf(stored), previousKey: previous && scopeOf(previous) },
-    isChangedOutside:
-      stored !== undefined && (hashOfKey(stored) !== key?.hash || stored.expiring?.expiresAt !== key.expiresAt),
-    formerUntil: stored && workingFormer(stored, context.origin().at)?.expiresAt,
+    present,
+    isChangedOutside: present !== undefined && (present.hash !== key?.hash || present.expiresAt !== key.expiresAt),
+    formerUntil: stored && formerEndOf(stored, context.origin().at),
   };
 }
 
@@ -107,32 +108,28 @@ async function issue(
   context: ReconcileContext,
 ): Promise<void> {
   if (account.is !== 'ready') return;
-  const { key, ...rest } = binding?.record ?? { kind, namespace, name, accountId: account.account.id, generation };
+  const {
+    key,
+    pending: _other,
+    rotation: _earlier,
+    ...rest
+  } = binding?.record ?? {
+    kind,
+    namespace,
+    name,
+    accountId: account.account.id,
+    generation,
+  };
   const present = registered.key ? key : undefined;
   const keyId = present?.keyId ?? generateKeyId(context.random);
   const token = apiKeyOf(keyId, context.random);
-  const pending = { keyId, hash: tokenHash(token.reveal()) };
-  await context.bindings.save(uid, binding, { ...rest, ...(present && { key: present }), pending });
+  const hash = tokenHash(token.reveal());
+  const after = present ? { ...rest, key: present, rotation: { hash } } : { ...rest, pending: { keyId, hash } };
+  await context.bindings.save(uid, binding, after);
   const { secretRef } = spec;
   const others = Object.keys(context.secrets.known(secretRef.name)?.digests ?? {});
   const values = Object.fromEntries(others.map((other) => [other, undefined]));
   await context.secrets.write(secretRef.name, { ...values, [secretRef.key]: token });
-}
-
-/** The noted secret that the Secret holds, with the binding once it is that of the key. */
-function noted({ generation, spec }: FleetApiKeyResource, { record }: Binding, issuedAt: number) {
-  const { pending, key, ...rest } = record;
-  if (pending?.keyId === undefined) return undefined;
-  const { keyId, hash } = pending;
-  const expiresAt = expiryOf(spec);
-  const secretName = spec.secretRef.name;
-  const after: BindingRecord = {
-    ...rest,
-    generation,
-    key: { keyId, hash, issuedAt, secretName, ...(expiresAt !== undefined && { expiresAt }) },
-    ...(key && key.secretName !== secretName && { oldSecret: key.secretName }),
-  };
-  return { keyId, hash, expiresAt, after };
 }
 
 async function register(
@@ -140,31 +137,53 @@ async function register(
   { binding }: FleetApiKeyFacts,
   context: ReconcileContext,
 ): Promise<void> {
+  const { keyId, hash } = binding?.record.pending ?? {};
+  if (!binding || keyId === undefined || hash === undefined) return;
   const origin = context.origin();
-  const made = binding && noted(resource, binding, origin.at);
-  if (!made) return;
-  const { after, ...secret } = made;
-  const { uid, name, spec } = resource;
-  const key = { ...secret, name: displayNameOf({ spec, name }), scope: scopeOfSpec(spec) };
-  const precondition = context.bindings.precondition(uid, binding, after);
+  const after = following(resource, binding, { keyId, hash, issuedAt: origin.at });
+  const key = { ...wishedOf(resource), keyId, hash, scope: scopeOfSpec(resource.spec) };
+  const precondition = context.bindings.precondition(resource.uid, binding, after);
   await context.boundKeys.register(origin, binding.record.accountId, key, precondition);
   tell(context, 'KeyIssued', after);
 }
 
 async function rotate(
   resource: FleetApiKeyResource,
-  { binding }: FleetApiKeyFacts,
+  { binding, present }: FleetApiKeyFacts,
   overlapMs: number,
   context: ReconcileContext,
 ): Promise<void> {
+  const { key, rotation } = binding?.record ?? {};
+  if (!binding || !key || !rotation || !present) return;
   const origin = context.origin();
-  const made = binding && noted(resource, binding, origin.at);
-  if (!made) return;
-  const { after, ...secret } = made;
+  const { keyId } = key;
+  const { hash } = rotation;
+  const after = following(resource, binding, { keyId, hash, issuedAt: origin.at });
+  const secret = { ...wishedOf(resource), keyId, hash, formerUntil: origin.at + overlapMs, replaces: present };
   const precondition = context.bindings.precondition(resource.uid, binding, after);
-  const next = { ...secret, formerUntil: origin.at + overlapMs };
-  await context.boundKeys.rotate(origin, binding.record.accountId, next, precondition);
+  await context.boundKeys.rotate(origin, binding.record.accountId, secret, precondition);
   tell(context, 'KeyRotated', after);
+}
+
+const wishedOf = ({ spec, name }: FleetApiKeyResource) => ({
+  name: displayNameOf({ spec, name }),
+  expiresAt: expiryOf(spec),
+});
+
+/** The binding once what was noted is the secret of the key. */
+function following(
+  { generation, spec }: FleetApiKeyResource,
+  { record: { pending: _new, rotation: _next, key, ...rest } }: Binding,
+  made: { readonly keyId: string; readonly hash: string; readonly issuedAt: number },
+): BindingRecord {
+  const expiresAt = expiryOf(spec);
+  const secretName = spec.secretRef.name;
+  return {
+    ...rest,
+    generation,
+    key: { ...made, secretName, ...(expiresAt !== undefined && { expiresAt }) },
+    ...(key && key.secretName !== secretName && { oldSecret: key.secretName }),
+  };
 }
 
 function tell(context: ReconcileContext, reason: 'KeyIssued' | 'KeyRotated', { key }: BindingRecord): void {

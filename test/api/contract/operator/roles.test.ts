@@ -80,8 +80,12 @@ const documented = new Map(
 const bodyOf = ({ id }: Operation): object | undefined =>
   documented.get(id)?.requestBody?.content['application/json']?.example as object | undefined;
 const exampleOf = (name: string): string => String(PATH_IDS[name]?.meta()?.examples?.[0]);
-const queryOf = ({ id }: Operation): string =>
-  id === 'readUsage' ? '?month=2026-01' : id === 'deleteUser' ? '?keepKeys=' : '';
+const QUERIES: Readonly<Record<string, string>> = {
+  readUsage: '?month=2026-01',
+  deleteUser: '?keepKeys=',
+  endFormerSecret: '?formerExpiresAt=2099-01-31T00:00:00.000Z',
+};
+const queryOf = ({ id }: Operation): string => QUERIES[id] ?? '';
 
 onEachBackend('roles of operator tokens', (backend) => {
   const clock = new FakeClock(Date.UTC(2026, 1, 3));

@@ -20,9 +20,9 @@ const account = anAccount('a'.repeat(16));
 
 const key = { keyId: 'k1', hash: 'h1', issuedAt: NOW - HOUR, secretName: 'secret' };
 const previousKey = { keyId: 'k0', validUntil: NOW + HOUR };
-/** Noted: another secret of the key, or the first one of a new key. */
-const pending = { keyId: 'k1', hash: 'h2' };
-const pendingKey = { keyId: 'k2', hash: 'h2' };
+/** Noted: another secret of the key, and the first one of a new key. */
+const rotation = { hash: 'h2' };
+const pending = { keyId: 'k2', hash: 'h2' };
 const NONE = { key: false, previousKey: false };
 const base: BindingRecord = {
   kind: 'FleetApiKey',
@@ -60,44 +60,60 @@ describe('what is done first', () => {
     ['nothing was ever made', { binding: undefined, secret: undefined }, ISSUE],
     [
       'a key was noted, but its Secret was never written',
-      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: undefined },
+      { binding: { key: undefined, pending }, registered: NONE, secret: undefined },
       ISSUE,
     ],
     [
       'a key was noted, and the Secret holds another value',
-      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: { own: true, digest: 'foreign' } },
+      { binding: { key: undefined, pending }, registered: NONE, secret: { own: true, digest: 'foreign' } },
       ISSUE,
     ],
     [
       'a key was noted, and the Secret lacks the value',
-      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: { own: true, digest: undefined } },
+      { binding: { key: undefined, pending }, registered: NONE, secret: { own: true, digest: undefined } },
       ISSUE,
     ],
     [
       'the Secret holds what was noted: the same hash is registered',
-      { binding: { key: undefined, pending: pendingKey }, registered: NONE, secret: { own: true, digest: 'h2' } },
+      { binding: { key: undefined, pending }, registered: NONE, secret: { own: true, digest: 'h2' } },
       { do: 'register' },
     ],
     [
       'the same while a key works: it is the next secret of that',
-      { binding: { pending }, secret: { own: true, digest: 'h2' } },
+      { binding: { rotation }, secret: { own: true, digest: 'h2' } },
       { do: 'rotate', overlapMs: 600_000 },
     ],
     [
       'the Secret holds another key, which an earlier version had noted beside the one that works',
-      { binding: { pending: pendingKey }, secret: { own: true, digest: 'h2' } },
+      { binding: { pending }, secret: { own: true, digest: 'h2' } },
       ISSUE,
     ],
     ['all is as it should be', {}, undefined],
     ['its labels or annotations are not right', { isDressed: false }, { do: 'dress' }],
-    ['a key was noted, and then the reason for it went away', { binding: { pending } }, undefined],
+    ['a secret was noted, and then the reason for it went away', { binding: { rotation } }, undefined],
     ['the Secret was deleted', { secret: undefined }, ISSUE],
     ['the Secret was overwritten', { secret: { own: true, digest: 'foreign' } }, ISSUE],
     ['the former secret still works', { formerUntil: NOW + HOUR }, undefined],
     ['another secret is due, and the former one still works', { formerUntil: NOW + 1, secret: undefined }, undefined],
     [
-      'the key was rotated outside, and the spec changed since: the former secret is not waited for',
+      'the key was rotated outside, and the spec changed since: pods have the former secret',
       { binding: { generation: 0 }, isChangedOutside: true, formerUntil: NOW + 1 },
+      undefined,
+    ],
+    [
+      'the same, and a secret is on its way',
+      {
+        binding: { generation: 0, rotation },
+        isChangedOutside: true,
+        formerUntil: NOW + 1,
+        secret: { own: true, digest: 'h2' },
+      },
+      undefined,
+    ],
+    ['the same, and the former secret has ended', { binding: { generation: 0 }, isChangedOutside: true }, ISSUE],
+    [
+      'what was noted is that of a key that was revoked',
+      { binding: { generation: 0, rotation }, registered: NONE, secret: { own: true, digest: 'h2' } },
       ISSUE,
     ],
     [
@@ -197,7 +213,7 @@ describe('rotation', () => {
   });
 
   test('overlaps as the spec says', () => {
-    const facts = factsWith({ binding: { pending }, secret: { own: true, digest: 'h2' } });
+    const facts = factsWith({ binding: { rotation }, secret: { own: true, digest: 'h2' } });
     expect(stepOf(decide(rotating, facts))).toEqual({ do: 'rotate', overlapMs: HALF_HOUR });
   });
 
@@ -278,13 +294,12 @@ describe('a resource that is being deleted', () => {
 });
 
 test.each<[string, Given, FleetApiKeyStep['do']]>([
-  ['was revoked', { registered: NONE }, 'issue'],
+  ['was revoked', { registered: NONE }, 'register'],
   ['was rotated, or made to end sooner,', { isChangedOutside: true }, 'rotate'],
 ])('a key that %s while its next secret was on the way has none: it is dropped', (_what, changed, next) => {
-  const given: Given = { binding: { pending }, secret: { own: true, digest: 'h2' }, ...changed };
+  const given: Given = { binding: { rotation, pending }, secret: { own: true, digest: 'h2' }, ...changed };
   const step = stepOf(decide(anApiKey(), factsWith(given)));
-  expect(step).toMatchObject({ do: 'note' });
-  expect(step && 'after' in step ? step.after : {}).not.toHaveProperty('pending');
+  expect(step).toEqual({ do: 'note', after: { ...base, key } });
   // A person who changes the spec asks for it.
   expect(stepOf(decide(anApiKey({}, { generation: 2 }), factsWith(given)))).toEqual(
     expect.objectContaining({ do: next }),
@@ -328,6 +343,7 @@ describe('the cause of a step', () => {
     ['a further key of the same spec is an answer to somebody', {}, {}, 'outside'],
     ['a further key of another spec was asked for', {}, { generation: 2 }, 'spec'],
     ['one that was lost before it was registered is an answer', { binding: { pending } }, { generation: 2 }, 'outside'],
+    ['a secret that was lost before it was the key’s is one', { binding: { rotation } }, { generation: 2 }, 'outside'],
   ])('%s', (_what, given, more, expected) => {
     expect(cause(given, more)).toBe(expected);
   });
@@ -361,6 +377,12 @@ describe('a key that expires', () => {
     [
       'is revoked where it was made for a later instant',
       { binding: { key } },
+      END,
+      { do: 'revoke', keyId: 'k1', after: base },
+    ],
+    [
+      'takes what was noted for it with it',
+      { binding: { key, rotation } },
       END,
       { do: 'revoke', keyId: 'k1', after: base },
     ],

@@ -40,7 +40,7 @@ const TROUBLES: readonly (readonly [string, Partial<FleetApiKeyFacts>])[] = [
 ];
 
 describe.each(TROUBLES)('where %s', (_where, trouble) => {
-  const noted = { pending: { keyId: 'k1', hash: 'h2' } };
+  const noted = { pending: { keyId: 'k2', hash: 'h2' } };
   const decided = (spec: Partial<FleetApiKeyResource['spec']>, binding: Partial<BindingRecord>) =>
     stepOf(decideFleetApiKey(anApiKey(spec), factsWith(trouble, { ...noted, ...binding }), { at: NOW, refused: [] }));
 
@@ -175,7 +175,7 @@ describe('beside a former key', () => {
   ])('%s in the spec is no conflict: the key for it is on its way', (_what, spec, given) => {
     const ready = waiting(spec, 2, given);
     expect(ready).toMatchObject({ status: 'False', reason: 'Progressing' });
-    expect(ready?.message).toContain('The spec asks for another key');
+    expect(ready?.message).toContain('The spec asks for another secret');
     expect(ready?.message).toContain(AT(NOW + HOUR));
     expect(ready?.message).not.toContain('rival');
   });
