@@ -5,7 +5,7 @@ import { call, Muster } from '../support/service/muster.ts';
 import type { ApiAccess } from './support/api-access.ts';
 import { sharedPlane } from './support/control-plane/shared-plane.ts';
 import { describeOn } from './support/control-plane/tools.ts';
-import { apiKeysOf, Namespace, operating, operatorApi, works } from './support/operated.ts';
+import { apiKeysOf, endOverlap, Namespace, operating, operatorApi, works } from './support/operated.ts';
 
 /* A FleetApiKey as its owner sees it, on a real API server: a key in a Secret that opens /v1. */
 
@@ -115,7 +115,7 @@ describeOn('control plane', 'FleetApiKey', () => {
   });
 
   test.each([
-    ['rotated', (path: string) => operatorApi(muster, `${path}/rotation`, 'POST', {})],
+    ['rotated', (path: string) => operatorApi(muster, `${path}/rotation`, 'POST', { graceSeconds: 0 })],
     [
       'given an earlier end',
       (path: string) => operatorApi(muster, path, 'PATCH', { expiresAt: '2099-01-01T00:00:00Z' }),
@@ -131,6 +131,25 @@ describeOn('control plane', 'FleetApiKey', () => {
     expect([next === apiKey, keyIdOf(next) === keyIdOf(apiKey)]).toEqual([false, true]);
     expect(await works(muster, next)).toBe(true);
   });
+
+  test('that was rotated with an overlap has no further secret while pods may have the former one', async () => {
+    const apiKey = await issued();
+    const path = `accounts/${accountId}/api-keys/${keyIdOf(apiKey)}`;
+    await operatorApi(muster, `${path}/rotation`, 'POST', {});
+    await team.ready('fkey', name, 'ChangedOutside');
+    await team.patch('fkey', name, { spec: { displayName: 'again' } });
+    await team.eventually('it to wait', isWaiting);
+    expect([await team.secret(secret, 'apiKey'), await works(muster, apiKey)]).toEqual([apiKey, true]);
+    expect((await endOverlap(muster, accountId, keyIdOf(apiKey))).status).toBe(204);
+    await team.ready('fkey', name, 'Issued');
+    const next = (await team.secret(secret, 'apiKey')) ?? '';
+    expect([await works(muster, apiKey), await works(muster, next)]).toEqual([false, true]);
+  });
+
+  const isWaiting = async (): Promise<boolean> => {
+    const { status } = await team.ready('fkey', name, 'ChangedOutside');
+    return status.conditions?.some(({ message }) => /former secret of .* ends at/.test(message)) === true;
+  };
 
   test('whose Secret is deleted has a successor, and stays valid for the overlap', async () => {
     const apiKey = await issued();

@@ -220,7 +220,21 @@ export const operatorApi = (
 export const works = async (muster: Pick<Muster, 'api'>, apiKey: string | undefined): Promise<boolean> =>
   (await call(`${muster.api}/v1/apps`, { token: apiKey })).status === 200;
 
-export const apiKeysOf = async (muster: Pick<Muster, 'ops'>, accountId: unknown): Promise<readonly string[]> => {
+interface StoredKey {
+  readonly keyId: string;
+  readonly formerExpiresAt: string | null;
+}
+const storedKeys = async (muster: Pick<Muster, 'ops'>, accountId: unknown): Promise<readonly StoredKey[]> => {
   const { body } = await operatorApi(muster, `accounts/${String(accountId)}/api-keys`);
-  return (body['apiKeys'] as { keyId: string }[]).map(({ keyId }) => keyId);
+  return body['apiKeys'] as StoredKey[];
 };
+
+export const apiKeysOf = async (muster: Pick<Muster, 'ops'>, accountId: unknown): Promise<readonly string[]> =>
+  (await storedKeys(muster, accountId)).map(({ keyId }) => keyId);
+
+/** Ends the former secret that a key has. */
+export async function endOverlap(muster: Pick<Muster, 'ops'>, accountId: unknown, keyId: string): Promise<Answer> {
+  const key = (await storedKeys(muster, accountId)).find((one) => one.keyId === keyId);
+  const path = `accounts/${String(accountId)}/api-keys/${keyId}/former-secret`;
+  return await operatorApi(muster, `${path}?formerExpiresAt=${key?.formerExpiresAt}`, 'DELETE');
+}

@@ -5,7 +5,15 @@ import { FakeClock } from '../../support/time/fake-clock.ts';
 import type { ApiAccess } from '../support/api-access.ts';
 import { sharedPlane } from '../support/control-plane/shared-plane.ts';
 import { describeOn } from '../support/control-plane/tools.ts';
-import { apiKeysOf, Namespace, operating, operatorApi, works, type Condition } from '../support/operated.ts';
+import {
+  apiKeysOf,
+  endOverlap,
+  Namespace,
+  operating,
+  operatorApi,
+  works,
+  type Condition,
+} from '../support/operated.ts';
 
 /*
  * Another writer that changes what Muster writes, as fast as it can: Muster answers three times at once, then once a
@@ -121,7 +129,7 @@ describeOn('control plane', 'the operator, where another writer does not stop', 
     expect(await apiKeysOf(muster, accountId)).toContain(keyIdOf(first));
     expect(await works(muster, first)).toBe(true);
     expect((await readyOf('fkey', 'two'))?.message).toContain(keyIdOf(first));
-    await operatorApi(muster, `accounts/${accountId}/api-keys/${keyIdOf(first)}/former-secret`, 'DELETE');
+    expect((await endOverlap(muster, accountId, keyIdOf(first))).status).toBe(204);
     await team.ready('fkey', 'two', 'Issued');
     expect(await works(muster, first)).toBe(false);
     expect(await works(muster, await team.secret('two', 'apiKey'))).toBe(true);
