@@ -24,3 +24,5 @@ export const listedToken = z
     ),
   })
   .meta({ id: 'AccessToken', description: 'An access token, without its text.' });
+
+export type ListedAccessToken = z.infer<typeof listedToken>;

@@ -23,6 +23,8 @@ const madeToken = z
   })
   .meta({ id: 'MadeAccessToken', description: 'A new access token with its text.' });
 
+export type MadeAccessToken = z.infer<typeof madeToken>;
+
 export const listAccessTokens = operation({
   id: 'listAccessTokens',
   method: 'get',
