@@ -134,10 +134,6 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
     return this.#users.accessToken(tokenId);
   }
 
-  accessTokens(): Iterable<AccessTokenEntry> {
-    return this.#users.accessTokens();
-  }
-
   accessTokensOf(userId: string): readonly AccessTokenEntry[] {
     return this.#users.accessTokensOf(userId);
   }

@@ -58,10 +58,6 @@ export class UserMemory {
     return this.#tokens.get(tokenId);
   }
 
-  accessTokens(): Iterable<AccessTokenEntry> {
-    return this.#tokens.values();
-  }
-
   accessTokensOf(userId: string): readonly AccessTokenEntry[] {
     return [...(this.#tokensOf.get(userId) ?? [])].flatMap((id) => this.#tokens.get(id) ?? []);
   }

@@ -4,7 +4,7 @@ import { Select, TextField } from '../../ui/controls.tsx';
 
 const DAY_MS = 86_400_000;
 
-export type Expiry = keyof typeof texts.dialog.expiryOptions;
+type Expiry = keyof typeof texts.dialog.expiryOptions;
 
 /** An expiry as somebody chooses it. */
 export interface ExpiryDraft {

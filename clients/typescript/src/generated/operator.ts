@@ -418,8 +418,7 @@ export interface AccessToken {
   readonly accountId: string;
   /** The name of the account. */
   readonly accountName: string;
-  /** The most that the token may do on the account; it may never do more than its person at that moment. An owner may do all that a viewer may. */
-  readonly role: 'owner' | 'viewer';
+  readonly role: AccessTokenRole;
   /** When the token was made. UTC with milliseconds. */
   readonly createdAt: string;
   /** When the token ends to be valid. UTC with milliseconds. */
@@ -427,6 +426,9 @@ export interface AccessToken {
   /** When a request was last authenticated by it, at most five minutes behind; null where none was. UTC with milliseconds. */
   readonly lastUsedAt: string | null;
 }
+
+/** The most that the token may do on the account; it may never do more than its person at that moment. An owner may do all that a viewer may. */
+export type AccessTokenRole = 'owner' | 'viewer';
 
 /** An account: an owner of apps. */
 export interface Account {

