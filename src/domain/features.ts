@@ -1,4 +1,5 @@
 import { accessAudit } from './access-audit/feature.ts';
+import { accessTokens } from './access-tokens/feature.ts';
 import { apps } from './apps/feature.ts';
 import { audit } from './audit/feature.ts';
 import type { Sweep } from './cleanup/sweep.ts';
@@ -22,6 +23,7 @@ interface Feature {
 
 const FEATURES = [
   accessAudit,
+  accessTokens,
   apps,
   audit,
   devices,

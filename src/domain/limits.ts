@@ -212,6 +212,11 @@ export const LIMITS = {
   membersPerAccountMax: 200,
   operatorsMax: 100,
   sessionsPerUserMax: 20,
+  accessTokensPerUserMax: 20,
+  /** The life of an access token for which no expiry is given, and of any at most. */
+  accessTokenMs: 30 * DAY_MS,
+  accessTokenMsMax: 365 * DAY_MS,
+  accessTokenNameCodePointsMax: 100,
   /** The age of a proof by which a further way in is made (A18). */
   freshProofMs: 10 * MINUTE_MS,
   /** A proof of so much later than now is of a clock that cannot be right. */

@@ -142,7 +142,8 @@ export function createDomainServices(core: Core) {
     (fleet.memory.account(accountId)?.apiKeys() ?? []).map(({ id }) => id);
   const keyUses = createLastUses('API keys', { store, clock, log, idsOf: keysOf });
   const operatorCreates = createOperatorCreates({ ...mutations, envelope });
-  const sessionsOf = (userId: string): readonly string[] => fleet.memory.sessionsOf(userId).map(({ id }) => id);
+  const sessionsOf = (userId: string): readonly string[] =>
+    [...fleet.memory.sessionsOf(userId), ...fleet.memory.accessTokensOf(userId)].map(({ id }) => id);
   const sessionLastUses = createLastUses('sessions', { store, clock, log, idsOf: sessionsOf });
   const sessionUses = createSessionUses({ lastUses: sessionLastUses, clock, idleMs: config.sessions.idleMs });
   const accounts = createAccounts({ ...mutations, clockWatch, operatorCreates });
@@ -175,7 +176,7 @@ export function createDomainServices(core: Core) {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    ...createUserServices(mutations, config, keyUses),
+    ...createUserServices(mutations, config, keyUses, sessionLastUses),
     sessions: createSessions({ ...mutations, uses: sessionUses, sessionMs: config.sessions.maxMs }),
     sessionUses,
     sessionLastUses,

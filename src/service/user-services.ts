@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { createAccessTokens } from '../domain/access-tokens/access-tokens.ts';
 import type { LastUses } from '../domain/last-uses/last-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
 import { createMadeKeyList } from '../domain/users/made-keys.ts';
@@ -12,6 +13,7 @@ export function createUserServices(
   mutations: MutationDeps,
   { panel }: Pick<Config, 'panel'>,
   keyUses: Pick<LastUses, 'usesAndCalls'>,
+  tokenUses: Pick<LastUses, 'used' | 'lastUses'>,
 ) {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };
@@ -20,7 +22,8 @@ export function createUserServices(
     userDeletion: createUserDeletion(deps),
     members: createMembers(deps),
     links: createLinks(deps),
-    madeKeys: createMadeKeyList({ fleet: deps.fleet, keyUses }),
+    madeKeys: createMadeKeyList({ fleet: deps.fleet, keyUses, tokenUses }),
+    accessTokens: createAccessTokens({ ...mutations, uses: tokenUses }),
     userDeps: deps,
   };
 }

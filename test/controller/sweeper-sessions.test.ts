@@ -85,6 +85,18 @@ onEachStore('the clean-up of links, sessions and what is known of sign-ins', (st
     expect(gone.get('sessions')).toBe(60);
   });
 
+  test('access tokens whose time is over are removed, many in several commits', async () => {
+    const token = (id: string, expiresAt: number): Promise<void> => {
+      const record = { userId: 'ann', accountId: 'a', role: 'viewer', name: 'n', hash: 'h', createdAt: 1, expiresAt };
+      return write(KEYS.accessToken(id), record);
+    };
+    for (let i = 0; i < 60; i += 1) await token(`old${i}`, over());
+    await token('young', over() + 1);
+    await sweeper.reconcile(signal);
+    expect(await left(KEYS.accessToken.under())).toEqual([KEYS.accessToken('young')]);
+    expect(gone.get('access_tokens')).toBe(60);
+  });
+
   test('what is known of users and sessions that are gone is removed; memory that is behind removes nothing', async () => {
     await write(KEYS.user('new'), {}, false);
     await session('new', over() + MINUTE_MS, false);

@@ -1,3 +1,4 @@
+import { ACCESS_TOKENS } from './access-tokens.ts';
 import { APPS } from './apps.ts';
 import { CLIENTS } from './clients.ts';
 import { CONCURRENCY } from './concurrency.ts';
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HTTP,
   ...KUBERNETES,
   ...RATE,
+  ...ACCESS_TOKENS,
   ...APPS,
   ...RESTRICTED_KEYS,
   ...DEVICES,

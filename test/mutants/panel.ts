@@ -488,7 +488,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'somebody who leaves keeps API keys of their own',
     file: 'src/domain/users/made-keys.ts',
-    search: 'if (kept.ids.length > 0 && origin.actor === `user:${user.id}`)',
+    search: 'if (kept.ids.length > 0 && userOfActor(origin.actor) === user.id)',
     replacement: 'if (kept.ids.length < 0)',
     rule: 'A17: whoever goes by their own deed keeps no keys.',
     caughtBy: ['test/domain/accounts/keys-of-makers.test.ts'],
@@ -543,7 +543,7 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'a stolen cookie enables what was disabled',
-    file: 'src/api/panel/request/proved.ts',
+    file: 'src/api/contract/panel/access-tokens/reach.ts',
     search: "if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;",
     replacement: "if (typeof rule === 'object') return valueOf(body, rule.field) === undefined;",
     rule: 'A18: what gives access back needs a proof.',
@@ -687,9 +687,9 @@ export const PANEL: readonly Mutant[] = [
   },
   {
     name: 'the users of an account share one rate',
-    file: 'src/api/panel/admission.ts',
-    search: "`${user.id}/${typeof need === 'object' ? need.accountId : ''}`",
-    replacement: "`${user.id.slice(0, 0)}/${typeof need === 'object' ? need.accountId : ''}`",
+    file: 'src/api/panel/admission/rates.ts',
+    search: '`${userId}/${accountId}`',
+    replacement: '`${userId.slice(0, 0)}/${accountId}`',
     rule: 'P9: each user has 300 changes a minute for an account.',
     caughtBy: ['test/api/panel/request/rates.test.ts'],
   },
@@ -728,7 +728,7 @@ export const PANEL: readonly Mutant[] = [
   {
     name: 'an Idempotency-Key of one user tells the secret to another one',
     file: 'src/api/panel/panel-server.ts',
-    search: '`${call.signedIn.user.id}:${key}`',
+    search: '`${scope}:${key}`',
     replacement: 'key',
     rule: 'P10: the repetition of a create tells the secret to the same user alone.',
     caughtBy: ['test/api/panel/account.test.ts'],

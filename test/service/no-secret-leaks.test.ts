@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exchange } from '../support/http/raw-http.ts';
+import { askBy, makeToken } from '../support/panel/access-tokens/tokens.ts';
+import { signedIn } from '../support/panel/panel-users.ts';
 import { scratchDirectory } from '../support/run/scratch-directory.ts';
 import {
   auditOf,
@@ -65,6 +67,14 @@ async function live(muster: Muster, owner: Tenant, store: FaultyStore): Promise<
   });
   expect(replayed.body['enrollCode']).toBe(app.enrollCode);
   for (const authHeader of HEADERS) expect((await setOtel(muster, owner.apiKey, { authHeader })).status).toBe(200);
+
+  const ann = await signedIn(store, { accounts: [{ accountId: owner.accountId, role: 'owner' }] });
+  const { token } = await makeToken({ muster }, ann, { accountId: owner.accountId, role: 'owner' });
+  secrets.set('access token', token).set('the secret of the access token', token.slice(-49));
+  const byToken = (own: string): Promise<Answer> =>
+    askBy({ muster }, { token: own }, `/accounts/${owner.accountId}/apps`, { method: 'POST', body: { name: 'b' } });
+  expect((await byToken(token)).status).toBe(201);
+  await refused(byToken(`${token.slice(0, -1)}~`));
 
   const credential = await enroll(muster, app);
   secrets.set('credential', credential);

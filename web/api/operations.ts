@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Sent } from '../../src/api/contract/answers.ts';
 import type { Answers, Method, Operation } from '../../src/api/contract/operation.ts';
+import type * as accessTokens from '../../src/api/contract/panel/access-tokens/operations.ts';
 import type * as account from '../../src/api/contract/panel/account.ts';
 import type * as addresses from '../../src/api/contract/panel/addresses.ts';
 import type * as appBatch from '../../src/api/contract/panel/apps/app-batch.ts';
@@ -32,6 +33,7 @@ type OperationsIn<Contract> = {
 }[keyof Contract];
 
 type PanelOperation =
+  | OperationsIn<typeof accessTokens>
   | OperationsIn<typeof account>
   | OperationsIn<typeof addresses>
   | OperationsIn<typeof appBatch>

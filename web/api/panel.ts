@@ -6,6 +6,8 @@ import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.t
 import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
 import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
+import type { ListedAccessToken } from '../../src/api/contract/operator/listed-token.ts';
+import type { MadeAccessToken } from '../../src/api/contract/panel/access-tokens/operations.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelAppDetail } from '../../src/api/contract/panel/apps/apps.ts';
 import type {
@@ -41,7 +43,9 @@ export type {
   Invitation,
   KeyStatus,
   Link,
+  ListedAccessToken,
   ListedApiKey,
+  MadeAccessToken,
   MadeApiKeys,
   MadeLink,
   Me,
@@ -124,6 +128,10 @@ export const me = {
   sessions: (with_: Signal = {}) => ask('GET /me/sessions', with_),
   refusedSignIns: (with_: Signal = {}) => ask('GET /me/refused-sign-ins', with_),
   endSession: (sessionId: string) => ask('DELETE /me/sessions/:sessionId', { sessionId }),
+  accessTokens: (with_: Signal = {}) => ask('GET /me/access-tokens', with_),
+  createAccessToken: (body: { name: string; accountId: string; role: 'viewer' | 'owner'; expiresAt?: string }) =>
+    ask('POST /me/access-tokens', { body }),
+  revokeAccessToken: (tokenId: string) => ask('DELETE /me/access-tokens/:tokenId', { tokenId }),
   setPassword: (body: { current?: string; password: string; removePasskeys?: string[]; unlinkIdentities?: string[] }) =>
     ask('PUT /me/password', { body }),
   passkeys: (with_: Signal = {}) => ask('GET /me/passkeys', with_),

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { MadeApiKeys } from '../api/panel.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { useSession } from '../shell/session.tsx';
+import { accessTokens as tokens } from '../text/access-tokens.ts';
 import { keys as texts } from '../text/keys.ts';
 import { Check } from '../ui/controls.tsx';
 import { Name, Time } from '../ui/page.tsx';
@@ -51,8 +52,20 @@ export function EndingKeys({ userId, of, read, kept, showAccounts = false }: Kep
   );
   return (
     <Shown of={made} lines={2}>
-      {({ apiKeys, ofNobodyKnown, more }) => (
+      {({ apiKeys, accessTokens = [], ofNobodyKnown, more }) => (
         <>
+          {accessTokens.length > 0 && (
+            <>
+              <p>{tokens.endingSays}</p>
+              <ul>
+                {accessTokens.map(({ tokenId, name, accountName }) => (
+                  <li key={tokenId}>
+                    <Name>{name}</Name> <code>{tokenId}</code> {showAccounts && <Name>{accountName}</Name>}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
           {apiKeys.length > 0 && isOwn && (
             <>
               <p>{texts.endingOwnSays}</p>

@@ -8,6 +8,7 @@ import { Button, TextField } from '../ui/controls.tsx';
 import { Form } from '../ui/form.tsx';
 import { Card, Page } from '../ui/page.tsx';
 import { Problem, Shown } from '../ui/state.tsx';
+import { AccessTokensCard } from './me/access-tokens.tsx';
 import { AdditionsCard } from './me/additions.tsx';
 import { PasskeysCard } from './me/passkeys.tsx';
 import { PasswordCard } from './me/password.tsx';
@@ -36,6 +37,7 @@ export function MePage() {
       </div>
       <AdditionsCard />
       <SessionsCard />
+      <AccessTokensCard />
       <RefusedSignInsCard />
     </Page>
   );

@@ -5,7 +5,7 @@ import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import type { PageProps } from '../shell/page-props.ts';
 import { useIsOwner, useSession } from '../shell/session.tsx';
-import { common } from '../text/common.ts';
+import { common, roleName } from '../text/common.ts';
 import { formatInstant } from '../text/format.ts';
 import { members as texts } from '../text/members.ts';
 import { Named } from '../ui/actor.tsx';
@@ -18,8 +18,6 @@ import { Empty, Problem, Shown } from '../ui/state.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { EndingKeys, useKeptKeys, type KeptKeys } from './kept-keys.tsx';
 import { SecretText } from './apps/enrollment-lines.tsx';
-
-const roleName = (role: Role): string => (role === 'owner' ? common.owner : common.viewer);
 
 /** Who may open the account, and who is invited to it. */
 export function MembersPage({ accountId }: PageProps) {

@@ -58,6 +58,7 @@ export const audit = {
     'identity.': 'Identities at the provider',
     'operator.': 'Operators',
     'session.': 'Sessions',
+    'access-token.': 'Access tokens',
     'backup.': 'Backups',
     'usage.': 'Usage exports',
     'audit.': 'Audit exports',
@@ -122,6 +123,7 @@ export const audit = {
     app: 'app',
     account: 'account',
     link: 'link',
+    'access-token': 'access token',
   },
   /** Every action in words; one that a later version adds is shown as it is. */
   actions: {
@@ -136,7 +138,7 @@ export const audit = {
     'key.rotated': 'rotated an API key',
     'key.changed': 'changed an API key',
     'key.revoked': 'revoked an API key',
-    'key.refused': 'was refused with an API key',
+    'key.refused': 'was refused with an API key or access token',
     'token.refused': 'was refused with an operator token',
     'sign-in.refused': 'was refused at the sign-in',
     'app.created': 'created an app',
@@ -175,6 +177,8 @@ export const audit = {
     'member.removed': 'ended a membership',
     'session.created': 'signed in',
     'session.ended': 'ended a session',
+    'access-token.created': 'made an access token',
+    'access-token.revoked': 'revoked an access token',
     'link.created': 'made a link',
     'link.used': 'used a link',
     'link.withdrawn': 'withdrew a link',

@@ -50,3 +50,6 @@ export const common = {
   rows: (shown: number, all: number, what: string) =>
     shown === all ? `${formatCount(all)} ${what}` : `${formatCount(shown)} of ${formatCount(all)} ${what}`,
 };
+
+/** The role of a member in words. */
+export const roleName = (role: 'owner' | 'viewer'): string => (role === 'owner' ? common.owner : common.viewer);

@@ -6,7 +6,10 @@ import { Copied } from './copied.tsx';
 import { Name } from './page.tsx';
 import { isBlank } from '../../src/text/shown-name.ts';
 
-/* Persons, keys, apps and others, as the audit names them: `user:ID`, `key:ID`, `app:ID`, `operator:NAME`. */
+/*
+ * Persons, keys, apps and others, as the audit names them: `user:ID`, `user:ID:TOKEN`, `key:ID`, `app:ID`,
+ * `operator:NAME`.
+ */
 
 const KINDS: Readonly<Record<string, string>> = audit.actors;
 
@@ -35,12 +38,14 @@ export function Named({ of, name, accountId, isSaid = false }: NamedProps) {
   const at = of.indexOf(':');
   const kind = at < 0 ? of : of.slice(0, at);
   const id = at < 0 ? '' : of.slice(at + 1);
+  const [userId = '', tokenId] = kind === 'user' ? id.split(':') : [];
   if (of === `user:${me.userId}`) return <strong>{audit.you}</strong>;
   const says = KINDS[kind] ?? kind;
   if (id === '') return <strong>{says}</strong>;
   // An operator's token and a resource of Kubernetes have no id but their name.
   const isNamedById = kind === 'operator' || kind === 'kubernetes';
-  const place = placeOf(kind, id, accountId);
+  // A person who acts by an access token is found as a person; the id to copy is that of the token.
+  const place = placeOf(kind, kind === 'user' ? userId : id, accountId);
   const shown = <Name otherwise={id}>{isNamedById ? id : (name ?? '')}</Name>;
   return (
     <span class="named">
@@ -49,7 +54,7 @@ export function Named({ of, name, accountId, isSaid = false }: NamedProps) {
       {!isNamedById && !isBlank(name ?? '') && (
         <>
           {' '}
-          <Copied text={id} />
+          <Copied text={tokenId ?? id} />
         </>
       )}
     </span>

@@ -15,6 +15,7 @@ const SESSION_ID = /^[A-Za-z0-9_-]{43}$/;
 /** The hash of an issuer and a subject. */
 const IDENTITY_ID = /^[A-Za-z0-9_-]{43}$/;
 const LINK_ID = /^[a-z0-9]{12}$/;
+const TOKEN_ID = /^[a-z0-9]{12}$/;
 /** The id of a credential of WebAuthn, base64url: at most 1023 bytes. */
 const PASSKEY_ID = /^[A-Za-z0-9_-]{1,1364}$/;
 const ENTRY_ID = /^[a-z0-9]{20}-[0-9a-f]{32}$/;
@@ -64,6 +65,11 @@ export const sessionId = described(
   'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF',
 );
 export const linkId = described(z.string().regex(LINK_ID), 'The id of the link; it is no secret.', 'h5j1k8m3n6p2');
+export const tokenId = described(
+  z.string().regex(TOKEN_ID),
+  'The id of the access token; it is no secret.',
+  't7w3k9d2x5q8',
+);
 export const passkeyId = described(z.string().regex(PASSKEY_ID), 'The id of the passkey.', 'q83vEjRWeJq83vEjRWeJqw');
 
 export const identityId = described(
@@ -72,7 +78,7 @@ export const identityId = described(
   'Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF',
 );
 
-const BY_PARAMETER = { appId, accountId, keyId, entryId, userId, sessionId, linkId, passkeyId };
+const BY_PARAMETER = { appId, accountId, keyId, entryId, userId, sessionId, linkId, passkeyId, tokenId };
 
 /** The name of a parameter of a path. */
 export type PathId = keyof typeof BY_PARAMETER;

@@ -47,7 +47,7 @@ export const ERRORS = {
   unavailable: { status: 503, message: 'Temporarily unavailable; retry later.', retryAfter: [5, 30] },
   // The operator and the device listener.
   invalid_request: { status: 400, message: 'The request is not valid.' },
-  invalid_token: { status: 401, message: 'The operator token is missing or wrong.' },
+  invalid_token: { status: 401, message: 'The operator token, or the access token, is missing or wrong.' },
   // The panel.
   invalid_session: { status: 401, message: 'You are not signed in, or your session has ended; sign in again.' },
   sign_in_failed: { status: 401, message: 'The sign-in failed: the name or the secret is wrong.' },

@@ -206,8 +206,9 @@ export class Exchange {
   refuse(code: ErrorCode, message?: string, headers: readonly string[] = []): void {
     const { status } = ERRORS[code];
     const all = [...headers];
-    // A browser knows no bearer, and the panel's pages need no prompt.
-    if (status === 401 && this.#listener !== 'panel') all.push('WWW-Authenticate', 'Bearer');
+    // A browser knows no bearer, and the panel's pages need no prompt; a program with an access token has one.
+    if (status === 401 && (this.#listener !== 'panel' || code === 'invalid_token'))
+      all.push('WWW-Authenticate', 'Bearer');
     const retryAfter = retryAfterOf(code, this.#deps.jitter);
     if (retryAfter !== undefined && !headers.includes('Retry-After')) all.push('Retry-After', String(retryAfter));
     this.reply({ status, body: errorBody(code, message), headers: all }, code);

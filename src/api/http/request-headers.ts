@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { output, ZodObject } from 'zod';
-import { apiKeyId, bearerToken, isCredential, tokenHash } from '../../domain/credentials/tokens.ts';
+import { accessTokenId, apiKeyId, bearerToken, isCredential, tokenHash } from '../../domain/credentials/tokens.ts';
 import { Refusal, type RefusalCode } from '../../domain/refusal.ts';
 import { wordsOfIssue } from './fields.ts';
 
@@ -15,6 +15,7 @@ class Bearer {
   readonly token: string | undefined;
   #hash: string | undefined;
   #keyId: string | undefined;
+  #tokenId: string | undefined;
   #matched: string | undefined;
 
   constructor(fields: readonly string[]) {
@@ -24,6 +25,11 @@ class Bearer {
   /** The id in a well-formed API key; undefined for any other token. */
   get keyId(): string | undefined {
     return (this.#keyId ??= this.token === undefined ? undefined : apiKeyId(this.token));
+  }
+
+  /** The id in a well-formed access token; undefined for any other token. */
+  get accessTokenId(): string | undefined {
+    return (this.#tokenId ??= this.token === undefined ? undefined : accessTokenId(this.token));
   }
 
   /** The hash of a well-formed credential of a daemon; undefined for any other token. */

@@ -8,7 +8,7 @@ import type { Operation } from '../contract/operation.ts';
 
 /*
  * The APIs as their documents present them, and which errors each of their operations may have. That of the panel is
- * for its own pages: it has a document, and neither clients nor samples.
+ * for its own pages and for access tokens: it has a document, and neither clients nor samples.
  */
 
 /** The APIs for programs. */
@@ -28,6 +28,8 @@ export interface Api {
     readonly format?: string;
     readonly description: string;
   };
+  /** A bearer that some of its operations take in place of that. */
+  readonly token?: { readonly name: string; readonly format: string; readonly description: string };
   /**
    * The names of its client's class and of its option for the secret, and the variables that the samples take: an
    * address, and the path of a file with the secret, as `muster env` sets them.
@@ -105,7 +107,7 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
   },
   panel: {
     title: 'Muster panel',
-    description: `What the pages of the panel ask. It may change with them: programs take the other APIs. ${COMMON}`,
+    description: `What the pages of the panel ask, and programs with an access token. It may change with the pages. ${COMMON}`,
     operations: PANEL_OPERATIONS.map((operation) => withTag<Operation>(operation)),
     server: { url: '/', description: 'The listener of the panel.' },
     credential: {
@@ -113,6 +115,13 @@ export const APIS: Readonly<Record<ApiName, Api>> = {
       description:
         'The cookie of a session: `__Host-muster`, or `muster_<port>` on plain http of a loopback address. A write also ' +
         'needs the `Origin` of the panel.',
+    },
+    token: {
+      name: 'accessToken',
+      format: 'mst_pat_…',
+      description:
+        'An access token of a person for one account. It reaches the operations on that account which need no fresh proof, ' +
+        'with its own role or its person’s, whichever is less. Cookies beside it count for nothing.',
     },
   },
 };
@@ -137,7 +146,7 @@ function ofApi(api: ApiName, { credential, access, beforeSecondFactor }: Operati
   if (api === 'panel') {
     const signedIn: ErrorCode[] = access === 'anyone' ? [] : ['invalid_session', 'rate_limited'];
     if (access !== 'anyone' && !beforeSecondFactor) signedIn.push('second_factor_required');
-    return ['invalid_request', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
+    return ['invalid_request', 'invalid_token', 'forbidden', 'overloaded', 'upstream_unavailable', ...signedIn];
   }
   if (api === 'v1') return ['invalid_key', 'account_disabled', 'forbidden', 'rate_limited', 'upstream_unavailable'];
   if (api === 'operator') return ['invalid_token', 'forbidden', 'overloaded', 'upstream_unavailable'];

@@ -8,6 +8,7 @@ import {
 import { VERSION } from '../../version.ts';
 import { errorBody as errorSchema, PATH_IDS } from '../contract/fields.ts';
 import type { Operation, Success } from '../contract/operation.ts';
+import { isForTokens } from '../contract/panel/access-tokens/reach.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import { APIS, errorsOf, type Api, type ApiName } from './apis.ts';
 import { exampleOf, type JsonSchema, type Schemas } from './example.ts';
@@ -42,6 +43,7 @@ export function documentOf(name: ApiName): object {
         headers: headersOf(name, api),
         securitySchemes: {
           [api.credential.name]: schemeOf(api.credential),
+          ...(api.token && { [api.token.name]: schemeOf(api.token) }),
         },
       },
     },
@@ -84,6 +86,7 @@ function operationOf(name: ApiName, api: Api, operation: Operation): ZodOpenApiO
     description: `${description}${operation.requires ? ' Only with the Enterprise entitlement.' : ''}`,
     tags: [tagOf(operation)],
     ...(access === 'anyone' && { security: [] }),
+    ...(api.token && isForTokens(operation) && { security: [{ [api.credential.name]: [] }, { [api.token.name]: [] }] }),
     ...(credential === 'optional' && { security: [{}, { [api.credential.name]: [] }] }),
     requestParams: {
       ...(ids.length > 0 && { path: z.object(Object.fromEntries(ids.map((id) => [id, PATH_IDS[id] ?? z.string()]))) }),

@@ -91,7 +91,7 @@ export function errorHeaders(
 ): readonly HeaderName[] {
   const { status } = ERRORS[codes[0]];
   const names: HeaderName[] = [...successHeaders(api)];
-  if (status === 401 && api !== 'panel') names.push('WWW-Authenticate');
+  if (status === 401 && (api !== 'panel' || codes.includes('invalid_token'))) names.push('WWW-Authenticate');
   if (codes.some((code) => code === 'rate_limited' || 'retryAfter' in ERRORS[code])) names.push('Retry-After');
   if (ticket && status === 429) names.push('Set-Cookie');
   return names;

@@ -1,4 +1,5 @@
 import type { MadeKeyList } from '../../domain/users/made-keys.ts';
+import type { ListedAccessToken } from '../../domain/users/made-tokens.ts';
 import type { MadeLink } from '../../domain/users/links.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { User } from '../../domain/users/users.ts';
@@ -60,11 +61,21 @@ export const listUserApiKeys = handle(operations.listUserApiKeys)(async ({ userI
   body: madeKeysBody(await madeKeys(userId)),
 }));
 
-export const madeKeysBody = ({ apiKeys, ofNobodyKnown, more }: MadeKeyList) => ({
+/** @param withTokens false for a program with an access token, which is told of no others */
+export const madeKeysBody = ({ apiKeys, accessTokens, ofNobodyKnown, more }: MadeKeyList, withTokens = true) => ({
   apiKeys: apiKeys.map(madeKeyBody),
+  ...(withTokens && { accessTokens: accessTokens.map(tokenBody) }),
   ofNobodyKnown: ofNobodyKnown.map(madeKeyBody),
   more,
 });
+
+export const tokenBody = ({ createdAt, expiresAt, lastUsedAt, ...token }: ListedAccessToken) => ({
+  ...token,
+  createdAt: dateTime(createdAt),
+  expiresAt: dateTime(expiresAt),
+  lastUsedAt: lastUsedAt === undefined ? null : dateTime(lastUsedAt),
+});
+
 const madeKeyBody = ({ accountId, accountName, ...key }: MadeKeyList['apiKeys'][number]) => ({
   accountId,
   accountName,

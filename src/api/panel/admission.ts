@@ -1,44 +1,25 @@
-import type { DeviceRate } from '../../domain/devices/device-rate-limit.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { liveSession, sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
 import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
 import type { Method, PanelAccess, PanelRight } from '../contract/operation.ts';
 import { preferredType } from '../headers/preferred-type.ts';
-import { HttpRefusal } from '../http/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { AuthorizeRequest } from '../serve/operation-endpoint.ts';
 import type { RouteOptions } from '../serve/route.ts';
-import { readForm } from './request/bodies.ts';
-import { browserName } from './request/browser-name.ts';
-import { readCookie, type CookieNames } from './request/cookies.ts';
+import { openCall, type PanelContext } from './admission/open-call.ts';
+import { charge, chargeFor, type PanelRates } from './admission/rates.ts';
+import { readCookie } from './request/cookies.ts';
 import { refuseUnproved, refuseWithoutSecondFactor, type Proved } from './request/proved.ts';
 import type { OpenCall, PanelCall, PanelServices } from './request/route.ts';
 import { refuseForeignRead, refuseForeignWrite } from './request/same-origin.ts';
 
 /* The checks of the panel's operations: the page that sends a request, its session, the right, the user's rate. */
 
-/** The host by which a request came. */
-export interface PanelContext {
-  /** The origin by which the browser knows the panel. */
-  readonly origin: string;
-  readonly cookies: CookieNames;
-}
-
 /** The services and bounds of admission. */
 export interface AdmissionDeps {
   readonly services: PanelServices;
   readonly rates: PanelRates;
-}
-
-/** P9: guards an account against a user of its own who asks without pause; each replica counts for itself. */
-interface PanelRates {
-  /** The rate of a user's changes in an account. */
-  readonly changes: DeviceRate;
-  /** Batches of apps, of a user in an account. */
-  readonly batches: DeviceRate;
-  /** Reads of a session: the pages read again by themselves, and this must not keep their user from a change. */
-  readonly reads: DeviceRate;
 }
 
 /** An operation, as its requests are judged. */
@@ -85,11 +66,13 @@ export async function admitSignedIn(
     return {
       ...openCall(exchange, context, services),
       signedIn,
+      reader,
       isUse,
+      scope: user.id,
       readAs: `${user.id} ${right.isOperator === true ? 'operator' : (right.role ?? '')}`,
       origin,
       caller: { accountId, authority: { guarded: true }, reader, origin },
-      chargeChange: () => charge(deps.rates.changes, chargedFor(signedIn, need)),
+      chargeChange: () => charge(deps.rates.changes, `${user.id}/${chargedAccount(need)}`),
       async judgeAgain() {
         const current = await services.fleet.current();
         const live = { reader: current, ...(await liveSession(current, session.id)) };
@@ -153,52 +136,10 @@ async function admitted(
     charge(rates.changes, `${user.id}/`);
     throw error;
   }
-  chargeFor(rates, operation, signedIn, need);
+  chargeFor(rates, operation, { reader: signedIn.session.id, userId: user.id, accountId: chargedAccount(need) });
   await refuseWithoutSecondFactor(operation, signedIn, services);
   return { signedIn, right };
 }
 
-function chargeFor(rates: PanelRates, { method, charged }: Judged, signedIn: SignedIn, need: Need): void {
-  if (method === 'get' && charged === undefined) return charge(rates.reads, signedIn.session.id);
-  charge(charged === 'batch' ? rates.batches : rates.changes, chargedFor(signedIn, need));
-}
-
 /** A user has a rate in each account, and one in none. */
-const chargedFor = ({ user }: SignedIn, need: Need): string =>
-  `${user.id}/${typeof need === 'object' ? need.accountId : ''}`;
-
-function charge(rate: DeviceRate, whose: string): void {
-  const seconds = rate.refuse(whose);
-  if (seconds !== undefined) throw new HttpRefusal('rate_limited', ['Retry-After', String(seconds)]);
-}
-
-function openCall(exchange: Exchange, { origin, cookies }: PanelContext, services: PanelServices): OpenCall {
-  const { request } = exchange;
-  const cookie = (name: string): string | undefined => readCookie(request, name);
-  return {
-    panelOrigin: origin,
-    cookies,
-    cookie,
-    client: exchange.client,
-    browser: browserName(request.headers['user-agent']),
-    async optionalSession() {
-      const token = cookie(cookies.session);
-      if (token === undefined) return undefined;
-      try {
-        return await services.sessions.authenticate(token);
-      } catch (error) {
-        if (error instanceof Refusal) return undefined;
-        throw error;
-      }
-    },
-    originOf: (actor) => exchange.origin(actor),
-    failed: (attempt) => exchange.attempted(attempt),
-    userOrigin: ({ session, user }) => ({
-      ...exchange.origin(`user:${user.id}`),
-      guard: sessionGuard(session.id, 'signed-in'),
-    }),
-    inTime: (work) => exchange.inTime(work),
-    form: () => readForm(exchange),
-    request,
-  };
-}
+const chargedAccount = (need: Need): string => (typeof need === 'object' ? need.accountId : '');

@@ -6,7 +6,10 @@ import { whileJudged } from '../serve/judged-stream.ts';
 import { operationEndpoint, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener, type EndpointRequest, type Endpoint } from '../serve/request-listener.ts';
 import { isUnder } from '../serve/targets.ts';
-import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps, type PanelContext } from './admission.ts';
+import { admitToken, refuseToken } from './admission/admit-token.ts';
+import { hasBearer } from './admission/authenticate-token.ts';
+import { admitAnyone, admitReader, admitSignedIn, type AdmissionDeps } from './admission.ts';
+import type { PanelContext } from './admission/open-call.ts';
 import type { Pages } from './pages/pages.ts';
 import { REFERENCE_ALIAS, REFERENCE_FILES, REFERENCE_PAGE, seeOther } from './pages/reference.ts';
 import type { ReferenceFiles } from './pages/reference.ts';
@@ -25,21 +28,23 @@ export interface PanelDeps extends ExchangeDeps, AdmissionDeps {
 
 /**
  * The listener of the panel: its pages, and `/panel/v1` for them. The order of the checks: the host, the page that
- * sends it, the session, the right, the user's rate on the account, the body, the fresh proof.
+ * sends it, the session, the right, the user's rate on the account, the body, the fresh proof. A request with a bearer
+ * is judged by its access token in place of the page and the session.
  */
 export function createPanelServer(deps: PanelDeps): RequestListener {
   const { services, pages, reference } = deps;
   const open: Checks<PanelContext, OpenCall, PanelServices> = {
-    authorize: (request, route) => admitAnyone(deps, request, route),
+    authorize: (request, route) =>
+      hasBearer(request.exchange.request) ? refuseToken(deps, request.exchange) : admitAnyone(deps, request, route),
     brokenBody: 'invalid_request',
     transfer: (exchange, _call, route, reply) => transferred(exchange, route, 'anyone', reply),
     services,
   };
   const signedIn: Checks<PanelContext, PanelCall, PanelServices> = {
-    authorize: (request, route) => admitSignedIn(deps, request, route),
+    authorize: (request, route) =>
+      hasBearer(request.exchange.request) ? admitToken(deps, request, route) : admitSignedIn(deps, request, route),
     brokenBody: 'invalid_request',
-    // Each user has keys of his own: what one is shown once, no other gets by guessing a key.
-    scopeKey: (call, key) => `${call.signedIn.user.id}:${key}`,
+    scopeKey: ({ scope }, key) => `${scope}:${key}`,
     transfer: (exchange, { readAs, judgeAgain }, route, reply) =>
       transferred(exchange, route, readAs, whileJudged(reply, judgeAgain)),
     services,
@@ -68,6 +73,7 @@ export function createPanelServer(deps: PanelDeps): RequestListener {
   function forSignedIn(path: string, answer: (exchange: Exchange) => Promise<void> | void): Endpoint<PanelContext> {
     async function answerSignedIn({ exchange, context }: EndpointRequest<PanelContext>): Promise<void> {
       try {
+        if (hasBearer(exchange.request)) await refuseToken(deps, exchange);
         await admitReader(deps, exchange, context);
       } catch (error) {
         const isStranger = error instanceof Refusal && error.code === 'invalid_session';

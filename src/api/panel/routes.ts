@@ -1,3 +1,4 @@
+import { createAccessToken, listAccessTokens, revokeAccessToken } from './operations/access-tokens/access-tokens.ts';
 import { readAccountRate, readOverview } from './operations/account.ts';
 import { readAddresses } from './operations/addresses.ts';
 import { listPanelApps } from './operations/apps/app-list.ts';
@@ -100,6 +101,9 @@ export const OPERATIONS = [
   listMySessions,
   listRefusedSignIns,
   endMySession,
+  listAccessTokens,
+  createAccessToken,
+  revokeAccessToken,
   readProof,
   proveByPassword,
   beginPasskeyProof,

@@ -13,6 +13,7 @@ const NO_IDS: PathIds = {
   sessionId: '',
   linkId: '',
   passkeyId: '',
+  tokenId: '',
 };
 
 /**

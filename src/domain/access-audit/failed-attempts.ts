@@ -10,7 +10,14 @@ export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const
 export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
 /** The kinds of secrets that a client tries to get in with. */
-const CREDENTIAL_KINDS = ['api_key', 'operator_token', 'enroll_code', 'device_credential', ...SIGN_IN_WAYS] as const;
+const CREDENTIAL_KINDS = [
+  'api_key',
+  'access_token',
+  'operator_token',
+  'enroll_code',
+  'device_credential',
+  ...SIGN_IN_WAYS,
+] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /**

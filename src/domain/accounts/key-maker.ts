@@ -1,6 +1,7 @@
 import { expectUnchanged } from '../../store/port.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { withParts, type Step } from '../mutation/step.ts';
+import { userOfActor } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 
@@ -10,7 +11,8 @@ import { KEYS } from '../records/keys.ts';
  * @param actor as the audit names actors
  */
 export async function notedByMaker<T>(reader: FleetReader, actor: string, step: Step<T>): Promise<Step<T>> {
-  const user = actor.startsWith('user:') ? await reader.user(actor.slice('user:'.length)) : undefined;
+  const userId = userOfActor(actor);
+  const user = userId === undefined ? undefined : await reader.user(userId);
   if (!user) return step;
   return withParts(step, { expect: [expectUnchanged(user)], write: [put(KEYS.user(user.id), user.record)] });
 }

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { StoreUnavailable, type Key, type Store, type Write } from '../../store/port.ts';
 import type { FleetReader } from '../fleet/reader.ts';
 import { LIMITS } from '../limits.ts';
-import { type AuditRecord, OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { type AuditRecord, OPERATOR_AUDIT, tokenOfActor } from '../records/audit-records.ts';
 import { BadRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 
@@ -17,11 +17,17 @@ import { KEYS } from '../records/keys.ts';
 export type EntryIds = Pick<AuditRecord, 'appId'> & { readonly detail?: AuditRecord['detail'] | undefined };
 
 /** The kinds of targets, each with the detail that has its id; the first one that an entry has is its target. */
-const TARGET_DETAILS = { key: 'keyId', user: 'userId', link: 'linkId', account: 'accountId' } as const;
+const TARGET_DETAILS = {
+  'access-token': 'tokenId',
+  key: 'keyId',
+  user: 'userId',
+  link: 'linkId',
+  account: 'accountId',
+} as const;
 
 /**
- * What an entry was done to, in the way in which actors are named: `app:ID`, `key:ID`, `user:ID`, `link:ID` or
- * `account:ID`; undefined where it was none of these.
+ * What an entry was done to, in the way in which actors are named: `app:ID`, `access-token:ID`, `key:ID`, `user:ID`,
+ * `link:ID` or `account:ID`; undefined where it was none of these.
  */
 export function targetOf(accountId: string, { appId, detail = {} }: EntryIds): string | undefined {
   if (appId !== undefined) return `app:${appId}`;
@@ -46,6 +52,7 @@ export function actorNameOf({ actor, actorName }: Pick<AuditRecord, 'actor' | 'a
 /** What has a record with a name, by its kind in the audit: the key of that record. */
 const RECORDS: Readonly<Record<string, (accountId: string, id: string) => Key>> = {
   user: (_accountId, id) => KEYS.user(id),
+  'access-token': (_accountId, id) => KEYS.accessToken(id),
   key: (accountId, id) => KEYS.apiKey(accountId, id),
   app: (accountId, id) => KEYS.app(accountId, id),
   // An app of another account has no name here: an account must not learn it.
@@ -56,26 +63,38 @@ const RECORDS: Readonly<Record<string, (accountId: string, id: string) => Key>> 
 /** Reads the name that somebody or something has, as the audit of an account names it. */
 export type ReadName = (accountId: string, named: string) => MaybePromise<string | undefined>;
 
-/** The names as a reader has them: what a plan has read before costs no further read. */
-export const namesRead =
-  (reader: Pick<FleetReader, 'account' | 'user'>): ReadName =>
+/** The name of a person who acts by an access token is followed by that of the token, in brackets. */
+const withTokens =
+  (read: ReadName): ReadName =>
   async (accountId, named) => {
+    const by = tokenOfActor(named);
+    if (!by) return await read(accountId, named);
+    const person = await read(accountId, `user:${by.userId}`);
+    const token = await read(accountId, `access-token:${by.tokenId}`);
+    return person === undefined || token === undefined ? person : `${person} (${token})`;
+  };
+
+type NameReader = Pick<FleetReader, 'account' | 'user' | 'accessToken'>;
+
+/** The names as a reader has them: what a plan has read before costs no further read. */
+export const namesRead = (reader: NameReader): ReadName =>
+  withTokens(async (accountId, named) => {
     const [kind, id] = partsOf(named);
     if (kind === 'user') return (await reader.user(id))?.record.name;
+    if (kind === 'access-token') return (await reader.accessToken(id))?.record.name;
     const account = await reader.account(kind === 'account' ? id : accountId);
     if (kind === 'account') return account?.record.name;
     return (await (kind === 'key' ? account?.apiKey(id) : account?.app(id)))?.record.name;
-  };
+  });
 
 /** The names as the store has them, for a change that is made without a reader. */
-export const namesStored =
-  (store: Pick<Store, 'get'>): ReadName =>
-  async (accountId, named) => {
+export const namesStored = (store: Pick<Store, 'get'>): ReadName =>
+  withTokens(async (accountId, named) => {
     const [kind, id] = partsOf(named);
     const key = RECORDS[kind]?.(accountId, id);
     const entry = key && (await store.get(key));
     return entry && nameIn(entry.value);
-  };
+  });
 
 /** The names of an entry, as its record keeps them. */
 export type EntryNames = Pick<AuditRecord, 'actorName' | 'targetName'>;
@@ -117,11 +136,7 @@ async function nameOf(
 }
 
 /** The name that somebody or something has now, as the audit of an account names it; undefined where it has none. */
-export async function nameNow(
-  reader: Pick<FleetReader, 'account' | 'user'>,
-  accountId: string,
-  named: string,
-): Promise<string | undefined> {
+export async function nameNow(reader: NameReader, accountId: string, named: string): Promise<string | undefined> {
   return actorNameOf({ actor: named }) ?? (await nameOf(accountId, named, new Map(), namesRead(reader)));
 }
 

@@ -2,7 +2,14 @@ import { PAGE_ENTRIES_MAX, type Entry, type Store } from '../../store/port.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { LIMITS } from '../limits.ts';
-import { type AuditRecord, OPERATOR_AUDIT, instantOf, placeAt, suffixOf } from '../records/audit-records.ts';
+import {
+  type AuditRecord,
+  OPERATOR_AUDIT,
+  instantOf,
+  placeAt,
+  suffixOf,
+  userOfActor,
+} from '../records/audit-records.ts';
 import { parseRecord } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { Refusal } from '../refusal.ts';
@@ -14,6 +21,7 @@ export interface AuditQuestion {
   readonly limit: number;
   /** Begins before this entry: the `next` of the page before. */
   readonly before?: string | undefined;
+  /** A user: what they did by their access tokens, too. */
   readonly actor?: string | undefined;
   /** As `targetOf` names it. */
   readonly target?: string | undefined;
@@ -199,7 +207,7 @@ async function between(
 function isAsked(accountId: string, record: AuditRecord, question: AuditQuestion): boolean {
   const { actor, target, action, appId, from, to } = question;
   if (target !== undefined && targetOf(accountId, record) !== target) return false;
-  if (actor !== undefined && record.actor !== actor) return false;
+  if (actor !== undefined && record.actor !== actor && `user:${userOfActor(record.actor)}` !== actor) return false;
   if (appId !== undefined && record.appId !== appId) return false;
   if (from !== undefined && record.at < from) return false;
   if (to !== undefined && record.at >= to) return false;

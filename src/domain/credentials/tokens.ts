@@ -10,6 +10,7 @@ import { Secret } from './secret.ts';
  */
 
 const API_KEY = /^mst_live_([a-z0-9]{12})_[0-9A-Za-z]{49}$/;
+const ACCESS_TOKEN = /^mst_pat_([a-z0-9]{12})_[0-9A-Za-z]{49}$/;
 const ENROLL_CODE = /^mst_code_[0-9A-Za-z]{49}$/;
 /** A daemon may make its own credential, without a checksum (docs/CONTRACT.md#device-enroll). */
 const CREDENTIAL = /^mst_dev_[A-Za-z0-9_-]{43,128}$/;
@@ -47,6 +48,17 @@ export function generateApiKey(random: RandomSource): GeneratedApiKey {
 export const apiKeyOf = (keyId: string, random: RandomSource): Secret =>
   new Secret(withChecksum(`mst_live_${keyId}_${generateSecretWord(random)}`));
 
+interface GeneratedAccessToken {
+  readonly tokenId: string;
+  readonly token: Secret;
+}
+
+/** `mst_pat_<tokenId 12>_<secret 43><checksum 6>` */
+export function generateAccessToken(random: RandomSource): GeneratedAccessToken {
+  const tokenId = generateKeyId(random);
+  return { tokenId, token: new Secret(withChecksum(`mst_pat_${tokenId}_${generateSecretWord(random)}`)) };
+}
+
 /** `mst_code_<secret 43><checksum 6>` */
 export const generateEnrollCode = (random: RandomSource): Secret =>
   new Secret(withChecksum(`mst_code_${generateSecretWord(random)}`));
@@ -59,6 +71,12 @@ export const generateCredential = (random: RandomSource): Secret =>
 export function apiKeyId(token: string): string | undefined {
   const keyId = API_KEY.exec(token)?.[1];
   return keyId !== undefined && hasChecksum(token) ? keyId : undefined;
+}
+
+/** Returns the id of a well-formed access token; undefined where its shape or checksum is wrong. */
+export function accessTokenId(token: string): string | undefined {
+  const tokenId = ACCESS_TOKEN.exec(token)?.[1];
+  return tokenId !== undefined && hasChecksum(token) ? tokenId : undefined;
 }
 
 /** Whether a text has the shape and the checksum of an enroll code. */

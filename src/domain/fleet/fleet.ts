@@ -114,6 +114,8 @@ function whileWhole(memory: FleetMemory): FleetReader {
     userCount: (invitedBy) => whole().userCount(invitedBy),
     session: (sessionId) => whole().session(sessionId),
     sessionsOf: (userId) => whole().sessionsOf(userId),
+    accessToken: (tokenId) => whole().accessToken(tokenId),
+    accessTokensOf: (userId) => whole().accessTokensOf(userId),
     accountsOfMember: (userId) => whole().accountsOfMember(userId),
     keysMadeBy: (userId) => whole().keysMadeBy(userId),
     operators: () => whole().operators(),

@@ -9,7 +9,7 @@ import type { NewcomerRecord, OperatorsRecord } from '../records/user-records.ts
 import { AccountMemory, type AccountView } from './account-memory.ts';
 import { AppTable } from './app-table.ts';
 import { ChangeNotices, type FleetListener, type RecordListener } from './change-notices.ts';
-import type { FleetReader, FoundApp, FoundKey, SessionEntry, UserEntry } from './reader.ts';
+import type { AccessTokenEntry, FleetReader, FoundApp, FoundKey, SessionEntry, UserEntry } from './reader.ts';
 import { recordRefOf, type RecordRef } from './record-ref.ts';
 import { SingletonRecords } from './singleton-records.ts';
 import { UserMemory, userRefOf, type UserRef } from './user-memory.ts';
@@ -128,6 +128,14 @@ export class FleetMemory implements WatchCacheSink, FleetReader {
 
   sessionsOf(userId: string): readonly SessionEntry[] {
     return this.#users.sessionsOf(userId);
+  }
+
+  accessToken(tokenId: string): AccessTokenEntry | undefined {
+    return this.#users.accessToken(tokenId);
+  }
+
+  accessTokensOf(userId: string): readonly AccessTokenEntry[] {
+    return this.#users.accessTokensOf(userId);
   }
 
   operators(): Versioned<OperatorsRecord> {

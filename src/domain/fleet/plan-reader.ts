@@ -7,6 +7,7 @@ import type { OtelRecord } from '../records/otel-records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type { MembersRecord, NewcomerRecord, OperatorsRecord } from '../records/user-records.ts';
 import type {
+  AccessTokenEntry,
   AccountReader,
   ApiKeyEntry,
   AppEntry,
@@ -92,6 +93,14 @@ export class PlanReader implements FleetReader {
 
   async sessionsOf(userId: string): Promise<readonly SessionEntry[]> {
     return await firstsOf(this.#once, await this.#reader.sessionsOf(userId));
+  }
+
+  accessToken(tokenId: string): Promise<AccessTokenEntry | undefined> {
+    return this.#once(KEYS.accessToken(tokenId), () => this.#reader.accessToken(tokenId));
+  }
+
+  async accessTokensOf(userId: string): Promise<readonly AccessTokenEntry[]> {
+    return await firstsOf(this.#once, await this.#reader.accessTokensOf(userId));
   }
 
   async accountsOfMember(userId: string): Promise<readonly AccountReader[]> {

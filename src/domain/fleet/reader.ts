@@ -6,6 +6,7 @@ import type { AppRecord } from '../records/app-records.ts';
 import type { OtelRecord } from '../records/otel-records.ts';
 import type { ActiveKeyRecord } from '../records/replica-records.ts';
 import type {
+  AccessTokenRecord,
   MembersRecord,
   NewcomerRecord,
   OperatorsRecord,
@@ -39,6 +40,10 @@ export interface UserEntry extends Versioned<UserRecord> {
 }
 
 export interface SessionEntry extends Versioned<SessionRecord> {
+  readonly id: string;
+}
+
+export interface AccessTokenEntry extends Versioned<AccessTokenRecord> {
   readonly id: string;
 }
 
@@ -95,6 +100,8 @@ export interface FleetReader {
   userCount(invitedBy?: string): MaybePromise<number>;
   session(sessionId: string): MaybePromise<SessionEntry | undefined>;
   sessionsOf(userId: string): MaybePromise<Iterable<SessionEntry>>;
+  accessToken(tokenId: string): MaybePromise<AccessTokenEntry | undefined>;
+  accessTokensOf(userId: string): MaybePromise<Iterable<AccessTokenEntry>>;
   /** The accounts that have the user among their members by invitation. */
   accountsOfMember(userId: string): MaybePromise<Iterable<AccountReader>>;
   /** The API keys that the user made, with their accounts. */

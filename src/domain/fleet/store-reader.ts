@@ -78,16 +78,22 @@ export function directReader(store: Store, memory: FleetMemory, whole: () => Pro
       return entry && { id: userId, ...parseRecord(KEYS.user, entry) };
     },
 
-    // The store has no index for the next five: memory answers, once it is as new as the store.
+    // The store has no index for the next six: memory answers, once it is as new as the store.
     users: async () => (await whole()).users(),
     userCount: async (invitedBy) => (await whole()).userCount(invitedBy),
     sessionsOf: async (userId) => (await whole()).sessionsOf(userId),
+    accessTokensOf: async (userId) => (await whole()).accessTokensOf(userId),
     accountsOfMember: async (userId) => (await whole()).accountsOfMember(userId),
     keysMadeBy: async (userId) => (await whole()).keysMadeBy(userId),
 
     async session(sessionId) {
       const entry = await store.get(KEYS.session(sessionId));
       return entry && { id: sessionId, ...parseRecord(KEYS.session, entry) };
+    },
+
+    async accessToken(tokenId) {
+      const entry = await store.get(KEYS.accessToken(tokenId));
+      return entry && { id: tokenId, ...parseRecord(KEYS.accessToken, entry) };
     },
 
     async operators() {

@@ -2,25 +2,33 @@ import type { Entry } from '../../store/port.ts';
 import { absent, parseRecord, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import { NO_OPERATORS, type OperatorsRecord } from '../records/user-records.ts';
-import type { SessionEntry, UserEntry } from './reader.ts';
+import type { AccessTokenEntry, SessionEntry, UserEntry } from './reader.ts';
 
 /** The kinds of a user's records. */
-export type UserRef = { readonly kind: 'user' | 'session'; readonly id: string } | { readonly kind: 'operators' };
+export type UserRef =
+  { readonly kind: 'user' | 'session' | 'accessToken'; readonly id: string } | { readonly kind: 'operators' };
 
 /** Parses a key; undefined for a key of other records. */
 export function userRefOf(key: string): UserRef | undefined {
   if (key.startsWith(KEYS.session.under())) return { kind: 'session', id: key.slice(KEYS.session.under().length) };
+  if (key.startsWith(TOKENS)) return { kind: 'accessToken', id: key.slice(TOKENS.length) };
   if (key.startsWith(KEYS.user.under())) return { kind: 'user', id: key.slice(KEYS.user.under().length) };
   return key === KEYS.operators() ? { kind: 'operators' } : undefined;
 }
 
+const TOKENS = KEYS.accessToken.under();
 const NOBODY = absent(KEYS.operators(), NO_OPERATORS);
 
-/** The users, their sessions and the operators in memory, and the accounts that each user is a member of. */
+/**
+ * The users, their sessions and access tokens, and the operators in memory, and the accounts that each user is a member
+ * of.
+ */
 export class UserMemory {
   readonly #users = new Map<string, UserEntry>();
   readonly #sessions = new Map<string, SessionEntry>();
   readonly #sessionsOf = new Map<string, Set<string>>();
+  readonly #tokens = new Map<string, AccessTokenEntry>();
+  readonly #tokensOf = new Map<string, Set<string>>();
   readonly #accountsOf = new Map<string, Set<string>>();
   readonly #invitedBy = new Map<string, Set<string>>();
   #operators: Versioned<OperatorsRecord> = NOBODY;
@@ -44,6 +52,14 @@ export class UserMemory {
 
   sessionsOf(userId: string): readonly SessionEntry[] {
     return [...(this.#sessionsOf.get(userId) ?? [])].flatMap((id) => this.#sessions.get(id) ?? []);
+  }
+
+  accessToken(tokenId: string): AccessTokenEntry | undefined {
+    return this.#tokens.get(tokenId);
+  }
+
+  accessTokensOf(userId: string): readonly AccessTokenEntry[] {
+    return [...(this.#tokensOf.get(userId) ?? [])].flatMap((id) => this.#tokens.get(id) ?? []);
   }
 
   operators(): Versioned<OperatorsRecord> {
@@ -77,6 +93,12 @@ export class UserMemory {
         addTo(this.#sessionsOf, session.record.userId, ref.id);
         break;
       }
+      case 'accessToken': {
+        const token: AccessTokenEntry = { id: ref.id, ...parseRecord(KEYS.accessToken, entry) };
+        this.#tokens.set(ref.id, token);
+        addTo(this.#tokensOf, token.record.userId, ref.id);
+        break;
+      }
       case 'operators': {
         this.#operators = parseRecord(KEYS.operators, entry);
         break;
@@ -94,6 +116,12 @@ export class UserMemory {
         const session = this.#sessions.get(ref.id);
         if (session) removeFrom(this.#sessionsOf, session.record.userId, ref.id);
         this.#sessions.delete(ref.id);
+        break;
+      }
+      case 'accessToken': {
+        const token = this.#tokens.get(ref.id);
+        if (token) removeFrom(this.#tokensOf, token.record.userId, ref.id);
+        this.#tokens.delete(ref.id);
         break;
       }
       case 'operators': {
@@ -114,6 +142,8 @@ export class UserMemory {
     this.#invitedBy.clear();
     this.#sessions.clear();
     this.#sessionsOf.clear();
+    this.#tokens.clear();
+    this.#tokensOf.clear();
     this.#accountsOf.clear();
     this.#operators = NOBODY;
   }
@@ -125,6 +155,8 @@ export class UserMemory {
         return this.#users.get(ref.id)?.revision ?? 0;
       case 'session':
         return this.#sessions.get(ref.id)?.revision ?? 0;
+      case 'accessToken':
+        return this.#tokens.get(ref.id)?.revision ?? 0;
       case 'operators':
         return this.#operators.revision;
     }
@@ -133,6 +165,7 @@ export class UserMemory {
   *held(): Iterable<readonly [key: string, revision: number]> {
     for (const { id, revision } of this.#users.values()) yield [KEYS.user(id), revision];
     for (const { id, revision } of this.#sessions.values()) yield [KEYS.session(id), revision];
+    for (const { id, revision } of this.#tokens.values()) yield [KEYS.accessToken(id), revision];
     if (this.#operators.revision > 0) yield [KEYS.operators(), this.#operators.revision];
   }
 }

@@ -67,6 +67,8 @@ const ACTIONS = {
   // A user must be able to sign in where the store is nearly full, to revoke and delete by the panel.
   'session.created': 'upkeep',
   'session.ended': 'vital',
+  'access-token.created': 'growth',
+  'access-token.revoked': 'vital',
   'link.created': 'growth',
   'link.used': 'growth',
   'link.withdrawn': 'vital',

@@ -10,6 +10,20 @@ import { instant } from './shapes.ts';
  */
 export const OPERATOR_AUDIT = 'operator';
 
+/** The actor of what a person does by an access token: a reader sees both. */
+export const actorOfToken = (userId: string, tokenId: string): string => `user:${userId}:${tokenId}`;
+
+const PERSON = /^user:([^:]+)(?::([^:]+))?$/;
+
+/** The user who acts, by a session or by an access token; undefined for any other actor. */
+export const userOfActor = (actor: string): string | undefined => PERSON.exec(actor)?.[1];
+
+/** The access token by which a user acts, and the user; undefined for any other actor. */
+export function tokenOfActor(actor: string): { readonly userId: string; readonly tokenId: string } | undefined {
+  const [, userId, tokenId] = PERSON.exec(actor) ?? [];
+  return userId === undefined || tokenId === undefined ? undefined : { userId, tokenId };
+}
+
 /** SHA-256, base64url. */
 const digest = z.string();
 
@@ -23,8 +37,8 @@ export const auditRecords = {
       schema: z.looseObject({
         at: instant,
         /**
-         * `operator`, `operator:<name>`, `operator:<name>:<role>`, `user:<userId>`, `key:<keyId>`, `device:<appId>`,
-         * `muster` or `kubernetes:<namespace>/<kind>/<name>`.
+         * `operator`, `operator:<name>`, `operator:<name>:<role>`, `user:<userId>`, `user:<userId>:<tokenId>`,
+         * `key:<keyId>`, `device:<appId>`, `muster` or `kubernetes:<namespace>/<kind>/<name>`.
          */
         actor: z.string(),
         /** The name of the person, key or app that acted, as it was then (domain/audit/names.ts). */

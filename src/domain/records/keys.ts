@@ -42,6 +42,7 @@ export const CACHED_GROUPS: readonly string[] = [
   `${CACHED_PREFIX}newcomer`,
   `${CACHED_PREFIX}o`,
   KEYS.session.under(),
+  KEYS.accessToken.under(),
   KEYS.user.under(),
 ];
 

@@ -36,6 +36,7 @@ type PlainName =
   | 'sessionId'
   | 'slot'
   | 'tokenHash'
+  | 'tokenId'
   | 'uid';
 /** The names that lead to an app or a user: `owner` is an id of several kinds. */
 type OwnerName = 'appId' | 'userId' | 'credentialHash' | 'loginHash' | 'identityHash' | 'passkeyHash' | 'owner';

@@ -160,6 +160,27 @@ export const userRecords = {
     backup: 'left out',
     holds: 'a session of the panel, by the SHA-256 of its token',
   }),
+  /**
+   * An access token of a person for one account, by its public id. It is written once, and removed when it ends: by its
+   * person, by its time, and with the role on the account (A17).
+   */
+  accessToken: record('d/t/<tokenId>', {
+    schema: z.looseObject({
+      userId: z.string(),
+      accountId: z.string(),
+      /** The most that it may do; its person's own role at the moment may be less. */
+      role: z.enum(MEMBER_ROLES),
+      name: z.string(),
+      /** SHA-256 of the whole token, base64url. */
+      hash: z.string(),
+      createdAt: instant,
+      expiresAt: instant,
+    }),
+    writeClass: 'by commit',
+    // A restore brings no credential back to life.
+    backup: 'left out',
+    holds: 'an access token of a person for one account: role, expiry, its SHA-256',
+  }),
   login: record('login/<loginHash>', {
     schema: leadsToUser,
     writeClass: 'by commit',
@@ -181,13 +202,13 @@ export const userRecords = {
     removedBy: 'domain/users, from the record of the user',
     holds: 'the user of a passkey',
   }),
-  /** When the sessions of a user were last used: pairs of a session's id and an instant. */
+  /** When the sessions and access tokens of a user were last used: pairs of an id and an instant. */
   sessionUses: record('session-uses/<userId>', {
     schema: z.looseObject({ sessions: z.array(z.tuple([z.string(), instant])) }),
     writeClass: 'upkeep',
     backup: 'left out',
     ownedBy: 'user',
-    holds: 'when the sessions of a user were last used; quiet',
+    holds: 'when the sessions and access tokens of a user were last used; quiet',
   }),
   /** The facts that judge the next sign-in of a user. */
   signIns: record('sign-ins/<userId>', {
@@ -253,6 +274,7 @@ export type NewcomerRecord = RecordOf<typeof userRecords.newcomer>;
 export type OperatorsRecord = RecordOf<typeof userRecords.operators>;
 export type MembersRecord = RecordOf<typeof userRecords.members>;
 export type SessionRecord = RecordOf<typeof userRecords.session>;
+export type AccessTokenRecord = RecordOf<typeof userRecords.accessToken>;
 export type SignInsRecord = RecordOf<typeof userRecords.signIns>;
 export type LinkRecord = RecordOf<typeof userRecords.link>;
 export type RefreshRecord = RecordOf<typeof userRecords.refresh>;

@@ -1,7 +1,7 @@
 import { expectUnchanged } from '../../store/port.ts';
 import { listedKey, type ListedApiKey } from '../accounts/listed-key.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import type { AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
+import type { AccessTokenEntry, AccountReader, FleetReader, FoundKey, UserEntry } from '../fleet/reader.ts';
 import type { LastUses } from '../last-uses/last-uses.ts';
 import { mutate } from '../mutation/mutation.ts';
 import {
@@ -13,7 +13,9 @@ import {
   type Unchanged,
 } from '../mutation/step.ts';
 import { isExpiredKey, isMadeBy, isOfNobodyKnown } from '../key-validity/key-expiry.ts';
+import { userOfActor } from '../records/audit-records.ts';
 import { Refusal } from '../refusal.ts';
+import { listedTokens, tokenRevocation, type ListedAccessToken } from './made-tokens.ts';
 import { mappedNow } from './roles.ts';
 
 /*
@@ -32,7 +34,10 @@ import { mappedNow } from './roles.ts';
 const KEEPS_OWN =
   'keepKeys: whoever goes by their own deed keeps no API keys: another owner or an operator decides on them.';
 
-/** Revocations in the commit that takes the right, and in each commit before it: each is two of 128 operations. */
+/**
+ * Revocations, those of tokens among them, in the commit that takes the right, and in each commit before it: each is
+ * two of 128 operations.
+ */
 export const BESIDE_MAX = 20;
 const BATCH_MAX = 50;
 
@@ -43,6 +48,8 @@ export interface Departure<T> {
   readonly user: UserEntry;
   /** The keys that may end: those of the person on the accounts that the change concerns. */
   readonly made: readonly FoundKey[];
+  /** The access tokens that end in any case: those of accounts on which the person has no role after the change. */
+  readonly tokens: readonly AccessTokenEntry[];
   /** Whether the person has the right on the account all the same, after the change. */
   readonly stays: (account: AccountReader) => boolean | Promise<boolean>;
 }
@@ -55,8 +62,8 @@ interface Kept {
 }
 
 /**
- * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept, which the audit
- * names.
+ * Commits a change, and ends the access tokens of a person without a role on their account, and the keys whose makers
+ * lose their right by it, but for those that are kept, which the audit names.
  * @throws as `mutate`; Refusal `conflict` where a key is named that the person did not make, or that has ended, and
  * where somebody who goes by their own deed keeps any
  */
@@ -71,11 +78,12 @@ export async function mutateEndingKeys<T>(
     const outcome = await mutate<Outcome>(deps, origin, async (reader) => {
       const departure = await plan(reader);
       if ('unchanged' in departure) return { unchanged: { result: departure.unchanged } };
-      const { step, user } = departure;
-      if (kept.ids.length > 0 && origin.actor === `user:${user.id}`) throw new Refusal('conflict', KEEPS_OWN);
+      const { step, user, tokens } = departure;
+      if (kept.ids.length > 0 && userOfActor(origin.actor) === user.id) throw new Refusal('conflict', KEEPS_OWN);
       const ending = await endingKeys(reader, departure, kept);
       const isKept = ({ key }: FoundKey): boolean => kept.ids.includes(key.id);
-      const revocations = ending.filter((one) => !isKept(one)).map((key) => revocation(key, user));
+      const ended = ending.filter((one) => !isKept(one)).map((key) => revocation(key, user));
+      const revocations = [...tokens.map(tokenRevocation), ...ended];
       const keptKeys = ending.filter(isKept).map(({ key }) => key.id);
       if (revocations.length > BESIDE_MAX) return { ...batchOf(revocations, user), result: 'more' };
       return {
@@ -153,6 +161,8 @@ interface MadeKey extends ListedApiKey {
 /** The dialogs and commands show this before a user goes. */
 export interface MadeKeyList {
   readonly apiKeys: readonly MadeKey[];
+  /** The living access tokens of the user: they end with the role on their account, and nobody keeps one. */
+  readonly accessTokens: readonly ListedAccessToken[];
   /**
    * Living keys of the accounts that the user owns of which nobody knows who made them: somebody with an operator's
    * token, a custom resource, or an earlier version.
@@ -172,13 +182,15 @@ export type ListMadeKeys = (userId: string, accountId?: string) => Promise<MadeK
 interface MadeKeyListDeps {
   readonly fleet: Fleet;
   readonly keyUses: Pick<LastUses, 'usesAndCalls'>;
+  /** The last uses of access tokens. */
+  readonly tokenUses: Pick<LastUses, 'lastUses'>;
 }
 
 /** Keys in each of both lists: their accounts are read for the last uses. */
 const MADE_KEYS_LISTED_MAX = 200;
 
 /** Creates the list; see `ListMadeKeys`. */
-export function createMadeKeyList({ fleet, keyUses }: MadeKeyListDeps): ListMadeKeys {
+export function createMadeKeyList({ fleet, keyUses, tokenUses }: MadeKeyListDeps): ListMadeKeys {
   return async (userId, accountId) => {
     const memory = await fleet.whole();
     const user = memory.user(userId);
@@ -195,6 +207,7 @@ export function createMadeKeyList({ fleet, keyUses }: MadeKeyListDeps): ListMade
     const [apiKeys, ofNobodyKnown] = [made, unknown].map((keys) => byAge(livingOf(memory, keys)));
     return {
       apiKeys: await listed(memory, apiKeys ?? [], keyUses),
+      accessTokens: await listedTokens(memory, tokenUses, userId, accountId),
       ofNobodyKnown: await listed(memory, ofNobodyKnown ?? [], keyUses),
       more: [apiKeys, ofNobodyKnown].some((keys) => (keys?.length ?? 0) > MADE_KEYS_LISTED_MAX),
     };

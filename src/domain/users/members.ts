@@ -6,6 +6,7 @@ import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { MemberRole, MembersRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
+import { tokensWithoutRole } from './made-tokens.ts';
 import { othersWhoStay } from './last-one.ts';
 import { isMappedOwner, mutateEndingKeys, type Departure } from './made-keys.ts';
 import { withRolesAt } from './user-state.ts';
@@ -119,7 +120,8 @@ async function departure(
   const staying = await othersWhoStay(deps, reader, userId, { operator: false, owned: account });
   const members = role === undefined ? others : [...others, { ...member, role, since: origin.at }];
   const { expect, write } = membersChange(account, before, { ...before.record, members }, user, origin.at);
-  const isKept = role === 'owner' || (await operatorRight(reader, user)) !== undefined;
+  const operator = (await operatorRight(reader, user)) !== undefined;
+  const isKept = role === 'owner' || operator;
   const made = [...(await reader.keysMadeBy(userId))].filter((one) => one.account.id === accountId);
   return {
     step: {
@@ -133,6 +135,7 @@ async function departure(
     },
     user,
     made,
+    tokens: role === undefined ? await tokensWithoutRole(reader, user, { operator, leaves: account }) : [],
     stays: () => isKept || isMappedOwner(reader, user, account),
   };
 }

@@ -47,7 +47,7 @@ interface AccountRight extends Right {
 const RANK: Readonly<Record<MemberRole, number>> = { viewer: 1, owner: 2 };
 
 /** Whether a role may do what another one may. */
-const includesRole = (role: MemberRole, needed: MemberRole): boolean => RANK[role] >= RANK[needed];
+export const includesRole = (role: MemberRole, needed: MemberRole): boolean => RANK[role] >= RANK[needed];
 
 /** The greatest role that the user has on an account; undefined where he has none. @throws StoreUnavailable */
 export async function accountRight(

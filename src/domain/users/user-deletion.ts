@@ -1,7 +1,7 @@
 import { expectUnchanged, type ChangeParts, type Key } from '../../store/port.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import type { Origin, Step } from '../mutation/step.ts';
-import { OPERATOR_AUDIT } from '../records/audit-records.ts';
+import { OPERATOR_AUDIT, userOfActor } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { signInsOf } from '../records/attempt-records.ts';
 import { KEYS, userRemoval } from '../records/keys.ts';
@@ -31,7 +31,7 @@ export interface UserDeletion {
 export function createUserDeletion(deps: UserDeps): UserDeletion {
   return {
     async delete(origin, userId, keepKeys = []) {
-      if (origin.actor === `user:${userId}`) {
+      if (userOfActor(origin.actor) === userId) {
         throw new Refusal('conflict', 'Nobody deletes himself: ask another operator to do it.');
       }
       const accountIds = await leavable(deps, userId, keepKeys);
@@ -41,7 +41,8 @@ export function createUserDeletion(deps: UserDeps): UserDeletion {
         const step = await removal(deps, reader, userId);
         const user = await existingUser(reader, userId);
         const made = [...(await reader.keysMadeBy(userId))];
-        return { step, user, made, stays: () => false };
+        const tokens = [...(await reader.accessTokensOf(userId))];
+        return { step, user, made, tokens, stays: () => false };
       });
     },
   };

@@ -10,6 +10,7 @@ import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
 import type { OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
+import { tokensWithoutRole } from './made-tokens.ts';
 import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
@@ -203,6 +204,7 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
     const ended = isShut ? await endings(reader, userId) : [];
     const isKept = !disabled && (wanted || mappedNow(reader, user)?.operator === true);
+    const tokens = isShut ? [...(await reader.accessTokensOf(userId))] : [];
     return {
       step: {
         accountId: OPERATOR_AUDIT,
@@ -219,6 +221,7 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
       },
       user,
       made: loss.operator || isShut ? [...(await reader.keysMadeBy(userId))] : [],
+      tokens: isShut || !loss.operator ? tokens : await tokensWithoutRole(reader, user, { operator: isKept }),
       stays: (account) => isKept || (!disabled && isOwner(reader, user, account)),
     };
   });

@@ -10,7 +10,7 @@ import { deleteApp, issueEnrollCode, readApp, revokeApp } from '../../../src/api
 import { readOtelConfig } from '../../../src/api/contract/v1/otel-config.ts';
 import { handle as handleDevice } from '../../../src/api/device/route.ts';
 import { handle as handleOperator, type OperatorCall, type OperatorServices } from '../../../src/api/operator/route.ts';
-import type { PanelContext } from '../../../src/api/panel/admission.ts';
+import type { PanelContext } from '../../../src/api/panel/admission/open-call.ts';
 import { readMe } from '../../../src/api/panel/operations/me.ts';
 import { readSignIn as readSignInRoute } from '../../../src/api/panel/operations/sign-in.ts';
 import {

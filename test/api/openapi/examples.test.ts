@@ -34,6 +34,7 @@ const BY_SCHEMA: ReadonlySet<string> = new Set([
 /** The refusals that say nothing against an example, by operation, with the parameter where it is that of one alone. */
 const REFUSED: Readonly<Record<string, string>> = {
   // The service has no provider.
+  createAccessToken: '404 not_found',
   endProviderSignIn: '404 not_found',
   proveByProvider: '404 not_found',
   signInByProvider: '404 not_found',

@@ -266,6 +266,7 @@ onEachBackend('the API keys of somebody who goes', (backend) => {
         }),
       ],
       ofNobodyKnown: [expect.objectContaining({ keyId: byToken?.keyId, accountId, createdBy: 'operator' })],
+      accessTokens: [],
       more: false,
     };
     const inAccount = await ask(panel, bob, `/accounts/${accountId}/members/${ann.userId}/api-keys`);

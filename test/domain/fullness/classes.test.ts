@@ -42,6 +42,7 @@ describe('A12: the classes of commits', () => {
       'member.removed',
       'session.created',
       'session.ended',
+      'access-token.revoked',
       'link.withdrawn',
     ]);
   });

@@ -29,6 +29,7 @@ export const pathOf = (path: string, accountId: string): string =>
     .replace(':entryId', `k3v9x0q2m7t5b8n1c4d6-${'a'.repeat(32)}`)
     .replace(':userId', 'p7q2r9s4t1u6v3w8')
     .replace(':linkId', 'h5j1k8m3n6p2')
+    .replace(':tokenId', 't7w3k9d2x5q8')
     .replace(/:\w+/, 'a'.repeat(43));
 
 let document: Document | undefined;

@@ -31,6 +31,7 @@ export const WITH_PROOF: Readonly<Record<string, string>> = {
   storeConfiguration: 'another address for a header that is stored: the header goes there',
   restoreConfiguration: 'as storeConfiguration: another address for a header that is stored',
   testCollector: 'it sends a header that is stored to where it is stored for, and owners alone may have it sent',
+  createAccessToken: 'a secret that outlives the session',
   rotateKeys: 'what every replica seals secrets with',
 };
 
@@ -48,6 +49,7 @@ export const WITHOUT_PROOF: Readonly<Record<string, string>> = {
   changeMe: 'a name opens nothing',
   signOut: TAKES_AWAY,
   endMySession: TAKES_AWAY,
+  revokeAccessToken: TAKES_AWAY,
   createApp: 'a daemon gets in, and no person: the daily work of owners, in bulk',
   issueEnrollCode: 'a daemon gets in, and no person: the daily work of owners, in bulk',
   changeApps: 'what its changes need one by one',

@@ -5,9 +5,11 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { makeToken } from '../../support/panel/access-tokens/tokens.ts';
+import { panelMuster, signedIn } from '../../support/panel/panel-users.ts';
 import { scratchDirectory } from '../../support/run/scratch-directory.ts';
 import { MAIN } from '../../support/service/muster-command.ts';
-import { Muster, OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
+import { OPERATOR_TOKEN, tenant } from '../../support/service/muster.ts';
 
 /* Runs the samples of docs/API.md as a reader would: one after the other, in one shell, against a new service. */
 
@@ -25,7 +27,8 @@ test('every sample of the shell has the output that stands below it', () => {
 
 test('the samples print what the document says', async () => {
   const folder = scratchDirectory('samples');
-  await using muster = await Muster.start();
+  await using panel = await panelMuster();
+  const { muster } = panel;
   try {
     const secret = (name: string, content: string): string => {
       writeFileSync(join(folder, name), `${content}\n`, { mode: 0o600 });
@@ -34,10 +37,13 @@ test('the samples print what the document says', async () => {
     const command = join(folder, 'muster');
     writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o700 });
     const { accountId, apiKey } = await tenant(muster);
+    const person = await signedIn(panel.store, { accounts: [{ accountId, role: 'viewer' }] });
+    secret('access-token', (await makeToken(panel, person, { accountId })).token);
     const env = {
       PATH: `${folder}:${process.env['PATH'] ?? ''}`,
       HOME: folder,
       ACCOUNT: accountId,
+      PANEL: `http://127.0.0.1:${muster.service.panel.port}`,
       MUSTER_CLIENT_URL: muster.api,
       MUSTER_CLIENT_DEVICE_URL: muster.device,
       MUSTER_CLIENT_OPS_URL: muster.ops,

@@ -426,6 +426,28 @@ export abstract class OperatorOperations extends Client {
   }
 }
 
+/** An access token, without its text. */
+export interface AccessToken {
+  /** The id of the access token; it is no secret. */
+  readonly tokenId: string;
+  /** The name for people. */
+  readonly name: string;
+  /** The id of the account. */
+  readonly accountId: string;
+  /** The name of the account. */
+  readonly accountName: string;
+  readonly role: AccessTokenRole;
+  /** When the token was made. UTC with milliseconds. */
+  readonly createdAt: string;
+  /** When the token ends to be valid. UTC with milliseconds. */
+  readonly expiresAt: string;
+  /** When a request was last authenticated by it, at most five minutes behind; null where none was. UTC with milliseconds. */
+  readonly lastUsedAt: string | null;
+}
+
+/** The most that the token may do on the account; it may never do more than its person at that moment. An owner may do all that a viewer may. */
+export type AccessTokenRole = 'owner' | 'viewer';
+
 /** An account: an owner of apps. */
 export interface Account {
   /** The id of the account. */
@@ -899,6 +921,8 @@ export interface MadeApiKey {
 export interface MadeApiKeys {
   /** The living keys that the user made, oldest first. */
   readonly apiKeys: readonly MadeApiKey[];
+  /** The living access tokens of the user, oldest first: they end with the role on their account. Absent where an access token asks. */
+  readonly accessTokens?: readonly AccessToken[] | undefined;
   /** Living keys of the accounts that the user owns, or of this account, of which nobody knows who made them: somebody with an operator’s token, a custom resource, or an earlier version. They go on. */
   readonly ofNobodyKnown: readonly MadeApiKey[];
   /** Whether there are more keys than these. */

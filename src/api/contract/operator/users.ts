@@ -4,6 +4,7 @@ import { describedLogin, describedName, loginText, nameText } from '../../http/f
 import { accountId, closedBody, count, described, instant, KEY_ID, linkId, listInQuery, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { listedKey } from './api-keys.ts';
+import { listedToken } from './listed-token.ts';
 
 /* The people who use the panel, as the platform team sees them. */
 
@@ -50,6 +51,11 @@ const madeKey = listedKey
 export const madeKeys = z
   .object({
     apiKeys: described(z.array(madeKey), 'The living keys that the user made, oldest first.', undefined),
+    accessTokens: described(
+      z.array(listedToken).optional(),
+      'The living access tokens of the user, oldest first: they end with the role on their account. Absent where an access token asks.',
+      undefined,
+    ),
     ofNobodyKnown: described(
       z.array(madeKey),
       'Living keys of the accounts that the user owns, or of this account, of which nobody knows who made them: somebody with an operator’s token, a custom resource, or an earlier version. They go on.',

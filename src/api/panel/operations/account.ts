@@ -12,8 +12,11 @@ import { refusedByBody } from '../../operator/rate-limits.ts';
 import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 
 /** The account in the path, as new as the request. @throws Refusal `not_found`; StoreUnavailable */
-export async function accountOf({ signedIn, accountId }: PanelRequest<unknown>): Promise<AccountReader> {
-  const account = await signedIn.reader.account(accountId);
+export async function accountOf({
+  reader,
+  accountId,
+}: Pick<PanelRequest<unknown>, 'reader' | 'accountId'>): Promise<AccountReader> {
+  const account = await reader.account(accountId);
   if (!account) throw new Refusal('not_found');
   return account;
 }
@@ -89,10 +92,7 @@ async function monthSoFar(
 }
 
 /** GET /panel/v1/accounts/{accountId}/rate-limit. */
-export const readAccountRate = handle(operations.readAccountRate)(async (
-  { accountId, signedIn: { reader } },
-  { watched },
-) => {
+export const readAccountRate = handle(operations.readAccountRate)(async ({ accountId, reader }, { watched }) => {
   const { fill, limited } = await watched.limits(accountId);
   const body: operations.AccountRate = {
     most: LIMITS.requestsPerWindowMax,

@@ -38,7 +38,7 @@ export const listServiceAuditNames = handle(
 async function namesBody(
   accountId: string,
   present: readonly KnownName[],
-  { signedIn: { reader }, chargeChange }: PanelRequest<unknown>,
+  { reader, chargeChange }: PanelRequest<unknown>,
   { newestAudit }: PanelServices,
 ): Promise<operations.AuditNames> {
   const { actors, targets, complete } = await knownNames(newestAudit, { accountId, present, reader, chargeChange });

@@ -10,6 +10,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { isFresh } from '../../../domain/sessions/proof.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/configuration.ts';
+import { BEYOND } from '../admission/admit-token.ts';
 import { handle, type PanelRequest, type PanelServices } from '../request/route.ts';
 import { accountOf } from './account.ts';
 
@@ -69,7 +70,7 @@ async function changed(
   seen: string | undefined,
   change: (conditions: StoreConditions) => Promise<unknown>,
 ): Promise<{ status: 200; body: operations.Configuration }> {
-  const { proof } = signedIn.session.record;
+  const proof = signedIn?.session.record.proof;
   try {
     await change({
       isMeant: seen === undefined ? undefined : (tag) => tag === seen,
@@ -77,6 +78,8 @@ async function changed(
     });
   } catch (error) {
     if (error instanceof StaleRead) throw new Refusal('changed_meanwhile');
+    if (!signedIn && error instanceof Refusal && error.code === 'proof_required')
+      throw new Refusal('forbidden', BEYOND);
     throw error;
   }
   const reader = await services.fleet.current();

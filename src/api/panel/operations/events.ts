@@ -1,6 +1,6 @@
 import { neededRight } from '../../../domain/users/roles.ts';
 import * as operations from '../../contract/panel/live.ts';
-import { handle } from '../request/route.ts';
+import { handleInSession } from '../request/route.ts';
 
 const HEADERS = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
 
@@ -8,7 +8,7 @@ const HEADERS = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no']
  * GET /panel/v1/events. Whoever has no right on an account that he asks to follow is told so before the stream begins.
  * A browser opens the stream again and again by itself.
  */
-export const readEvents = handle(operations.readEvents, { unattended: true })(async (
+export const readEvents = handleInSession(operations.readEvents, { unattended: true })(async (
   { signedIn: { session, user, reader }, query, request },
   { live },
 ) => {

@@ -6,7 +6,7 @@ import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/me.ts';
 import { setCookie } from '../request/cookies.ts';
 import { renewedCookie, renewSession } from '../request/renew-session.ts';
-import { handle, type PanelServices } from '../request/route.ts';
+import { handleInSession, type PanelServices } from '../request/route.ts';
 
 async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Promise<operations.Me> {
   const { user, session, reader } = signedIn;
@@ -48,7 +48,7 @@ async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Prom
 }
 
 /** GET /panel/v1/me. A session that is older than the last change of its user's roles gets another token. */
-export const readMe = handle(operations.readMe)(async (request, services) => {
+export const readMe = handleInSession(operations.readMe)(async (request, services) => {
   const { signedIn, cookies, isUse } = request;
   const { user, session } = signedIn;
   const body = await bodyOf(signedIn, services);
@@ -62,7 +62,7 @@ export const readMe = handle(operations.readMe)(async (request, services) => {
 });
 
 /** PATCH /panel/v1/me. */
-export const changeMe = handle(operations.changeMe)(async (request, services) => {
+export const changeMe = handleInSession(operations.changeMe)(async (request, services) => {
   const { origin, signedIn, body } = request;
   await services.users.change(origin, signedIn.user.id, { name: body.name });
   const reader = await services.fleet.current();
@@ -71,7 +71,7 @@ export const changeMe = handle(operations.changeMe)(async (request, services) =>
 });
 
 /** POST /panel/v1/sign-out. */
-export const signOut = handle(operations.signOut, { deadlineMs: LIMITS.providerDeadlineMs })(async (
+export const signOut = handleInSession(operations.signOut, { deadlineMs: LIMITS.providerDeadlineMs })(async (
   { origin, signedIn, cookies, inTime },
   { sessions, provider },
 ) => {
@@ -97,26 +97,28 @@ export const sessionBodies = (sessions: readonly ListedSession[], current: strin
   }));
 
 /** GET /panel/v1/me/refused-sign-ins. */
-export const listRefusedSignIns = handle(operations.listRefusedSignIns)(async ({ signedIn }, { refusedSignIns }) => ({
-  status: 200,
-  body: {
-    refused: (await refusedSignIns(signedIn.user.id)).map(({ at, count, clients, ways }) => ({
-      at: dateTime(at),
-      count,
-      clients,
-      ways,
-    })),
-  },
-}));
+export const listRefusedSignIns = handleInSession(operations.listRefusedSignIns)(
+  async ({ signedIn }, { refusedSignIns }) => ({
+    status: 200,
+    body: {
+      refused: (await refusedSignIns(signedIn.user.id)).map(({ at, count, clients, ways }) => ({
+        at: dateTime(at),
+        count,
+        clients,
+        ways,
+      })),
+    },
+  }),
+);
 
 /** GET /panel/v1/me/sessions. */
-export const listMySessions = handle(operations.listMySessions)(async ({ signedIn }, { sessions }) => ({
+export const listMySessions = handleInSession(operations.listMySessions)(async ({ signedIn }, { sessions }) => ({
   status: 200,
   body: { sessions: sessionBodies(await sessions.list(signedIn.user.id), signedIn.session.id) },
 }));
 
 /** DELETE /panel/v1/me/sessions/{sessionId}. */
-export const endMySession = handle(operations.endMySession)(async (request, { sessions }) => {
+export const endMySession = handleInSession(operations.endMySession)(async (request, { sessions }) => {
   await sessions.end(request.origin, request.signedIn.user.id, request.sessionId);
   return { status: 204 };
 });

@@ -35,16 +35,15 @@ export const removeMember = handle(operations.removeMember)(async (
 });
 
 /** GET /panel/v1/accounts/{accountId}/members/{userId}/api-keys. */
-export const listMemberKeys = handle(operations.listMemberKeys)(async ({ accountId, userId }, { madeKeys }) => ({
-  status: 200,
-  body: madeKeysBody(await madeKeys(userId, accountId)),
-}));
+export const listMemberKeys = handle(operations.listMemberKeys)(
+  async ({ accountId, userId, signedIn }, { madeKeys }) => ({
+    status: 200,
+    body: madeKeysBody(await madeKeys(userId, accountId), signedIn !== undefined),
+  }),
+);
 
 /** GET /panel/v1/accounts/{accountId}/invitations. */
-export const listInvitations = handle(operations.listInvitations)(async (
-  { accountId, signedIn: { reader } },
-  { links },
-) => {
+export const listInvitations = handle(operations.listInvitations)(async ({ accountId, reader }, { links }) => {
   const invitations = (await links.invitations(accountId)).map(async ({ createdAt, expiresAt, ...invitation }) => {
     const byName = await nameNow(reader, accountId, invitation.by);
     return {

@@ -11,12 +11,12 @@ import { setCookie } from '../request/cookies.ts';
 import { keepFlow, flowOf } from '../request/flows.ts';
 import { hashedPassword } from '../request/new-password.ts';
 import { changeWayIn } from '../request/renew-session.ts';
-import { handle } from '../request/route.ts';
+import { handleInSession } from '../request/route.ts';
 
 const WRONG_CURRENT = 'current: this is not the password so far.';
 
 /** PUT /panel/v1/me/password. All other sessions end with it, and this one goes on under another token. */
-export const changePassword = handle(operations.changePassword)(async (request, services) => {
+export const changePassword = handleInSession(operations.changePassword)(async (request, services) => {
   const { signedIn, origin, body } = request;
   const { panel } = services;
   if (!panel.passwords) throw new Refusal('invalid_request', 'Nobody signs in with a password here.');
@@ -49,13 +49,13 @@ const passkeyBody = ({ id, name, createdAt }: PasskeyRecord) => ({
 });
 
 /** GET /panel/v1/me/passkeys. */
-export const listPasskeys = handle(operations.listPasskeys)(({ signedIn }) => ({
+export const listPasskeys = handleInSession(operations.listPasskeys)(({ signedIn }) => ({
   status: 200,
   body: { passkeys: signedIn.user.record.passkeys.map(passkeyBody) },
 }));
 
 /** GET /panel/v1/me/identities. */
-export const listIdentities = handle(operations.listIdentities)(({ signedIn }) => ({
+export const listIdentities = handleInSession(operations.listIdentities)(({ signedIn }) => ({
   status: 200,
   body: {
     identities: signedIn.user.record.identities.map((identity): operations.LinkedIdentity => ({
@@ -68,7 +68,7 @@ export const listIdentities = handle(operations.listIdentities)(({ signedIn }) =
 }));
 
 /** POST /panel/v1/me/passkeys/options. */
-export const beginPasskey = handle(operations.beginPasskey)(async (request, services) => {
+export const beginPasskey = handleInSession(operations.beginPasskey)(async (request, services) => {
   const { session, user } = request.signedIn;
   const { id: userId, record } = user;
   const { login, name, passkeys } = record;
@@ -79,7 +79,7 @@ export const beginPasskey = handle(operations.beginPasskey)(async (request, serv
 });
 
 /** POST /panel/v1/me/passkeys. */
-export const addPasskey = handle(operations.addPasskey)(async (request, services) => {
+export const addPasskey = handleInSession(operations.addPasskey)(async (request, services) => {
   const { signedIn, origin, body, cookies } = request;
   const flow = flowOf(request, services, 'passkey addition');
   const made =
@@ -100,7 +100,7 @@ export const addPasskey = handle(operations.addPasskey)(async (request, services
 });
 
 /** DELETE /panel/v1/me/passkeys/{passkeyId}. */
-export const removePasskey = handle(operations.removePasskey)(async (request, services) => {
+export const removePasskey = handleInSession(operations.removePasskey)(async (request, services) => {
   const { origin, passkeyId } = request;
   const headers = await changeWayIn(request, services, async (replacement) => {
     await services.passkeys.remove(origin, passkeyId, replacement);

@@ -7,13 +7,13 @@ import { NotAuthenticated } from '../../http/errors.ts';
 import { comparePassword } from '../request/compare-password.ts';
 import { keepFlow, flowOf } from '../request/flows.ts';
 import { proveSession } from '../request/renew-session.ts';
-import { handle } from '../request/route.ts';
+import { handleInSession } from '../request/route.ts';
 
 /** GET /panel/v1/me/proof: its own demand of a fresh proof answers it. */
-export const readProof = handle(operations.readProof)(() => ({ status: 204 }));
+export const readProof = handleInSession(operations.readProof)(() => ({ status: 204 }));
 
 /** POST /panel/v1/me/proof/password. What a sign-in would ask for: the password alone is none beside a passkey. */
-export const proveByPassword = handle(operations.proveByPassword)(async (request, services) => {
+export const proveByPassword = handleInSession(operations.proveByPassword)(async (request, services) => {
   const { signedIn, origin, body } = request;
   const { passkeys, password } = signedIn.user.record;
   if (passkeys.length > 0) throw new Refusal('conflict', 'You have a passkey: prove by that.');
@@ -25,7 +25,7 @@ export const proveByPassword = handle(operations.proveByPassword)(async (request
 });
 
 /** POST /panel/v1/me/proof/passkey/options. */
-export const beginPasskeyProof = handle(operations.beginPasskeyProof)(async (request, services) => {
+export const beginPasskeyProof = handleInSession(operations.beginPasskeyProof)(async (request, services) => {
   const { session, user } = request.signedIn;
   const allowed = user.record.passkeys.map(({ id }) => id);
   // Without names the browser would offer the passkeys of everybody who uses it.
@@ -41,7 +41,7 @@ export const beginPasskeyProof = handle(operations.beginPasskeyProof)(async (req
 const NOT_ACCEPTED = 'The passkey was not accepted: it is none of yours, or it took too long. Begin again.';
 
 /** POST /panel/v1/me/proof/passkey. */
-export const proveByPasskey = handle(operations.proveByPasskey)(async (request, services) => {
+export const proveByPasskey = handleInSession(operations.proveByPasskey)(async (request, services) => {
   const { signedIn, origin, body } = request;
   const { user } = signedIn;
   const flow = flowOf(request, services, 'passkey proof');

@@ -20,7 +20,7 @@ import { beginSession } from '../request/begin-session.ts';
 import { setCookie } from '../request/cookies.ts';
 import { openedInvitation } from '../request/flows.ts';
 import { changeWayIn, proveSession } from '../request/renew-session.ts';
-import { handle, handleOpen, type OpenRequest, type PanelServices } from '../request/route.ts';
+import { handleInSession, handleOpen, type OpenRequest, type PanelServices } from '../request/route.ts';
 import { FLOW_SECONDS } from '../request/sealed-cookie.ts';
 import { REASONS, type Problem } from './provider-problems.ts';
 import { providerOf } from './provider-sign-out.ts';
@@ -231,7 +231,7 @@ function nameOf({ claims, subject }: ProviderAnswer): string {
 }
 
 /** POST /panel/v1/me/provider. */
-export const linkProvider = handle(own.linkProvider, { deadlineMs: LIMITS.providerDeadlineMs })(async (
+export const linkProvider = handleInSession(own.linkProvider, { deadlineMs: LIMITS.providerDeadlineMs })(async (
   request,
   services,
 ) => {
@@ -248,23 +248,22 @@ export const linkProvider = handle(own.linkProvider, { deadlineMs: LIMITS.provid
 });
 
 /** GET /panel/v1/me/proof/provider. */
-export const proveByProvider = handle(proofs.proveByProvider, { deadlineMs: LIMITS.providerDeadlineMs })(async (
-  request,
-  services,
-) => {
-  const { user, session } = request.signedIn;
-  const purpose = { provedBy: user.id, sessionId: session.id };
-  try {
-    const { url, headers } = await begun(request, services, purpose);
-    return { status: 303, headers: ['Location', url, ...headers] };
-  } catch (error) {
-    if (error instanceof ProviderFault) return failedFor(request, 'provider_unavailable', purpose);
-    throw error;
-  }
-});
+export const proveByProvider = handleInSession(proofs.proveByProvider, { deadlineMs: LIMITS.providerDeadlineMs })(
+  async (request, services) => {
+    const { user, session } = request.signedIn;
+    const purpose = { provedBy: user.id, sessionId: session.id };
+    try {
+      const { url, headers } = await begun(request, services, purpose);
+      return { status: 303, headers: ['Location', url, ...headers] };
+    } catch (error) {
+      if (error instanceof ProviderFault) return failedFor(request, 'provider_unavailable', purpose);
+      throw error;
+    }
+  },
+);
 
 /** DELETE /panel/v1/me/provider. */
-export const unlinkProvider = handle(own.unlinkProvider)(async (request, services) => {
+export const unlinkProvider = handleInSession(own.unlinkProvider)(async (request, services) => {
   const unlink = (replacement: Replacement): Promise<boolean> =>
     services.providerUsers.unlink(request.origin, replacement);
   return { status: 204, headers: await changeWayIn(request, services, unlink) };

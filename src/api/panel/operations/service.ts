@@ -3,7 +3,7 @@ import { LIMITS } from '../../../domain/limits.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import { VERSION } from '../../../version.ts';
 import * as operations from '../../contract/panel/operator.ts';
-import { handle } from '../request/route.ts';
+import { handle, handleInSession } from '../request/route.ts';
 import { sessionBodies } from './me.ts';
 
 const instantOrNull = (at: number | undefined): string | null => (at === undefined ? null : dateTime(at));
@@ -32,7 +32,7 @@ export const readServiceState = handle(operations.readServiceState, { deadlineMs
 });
 
 /** GET /panel/v1/users/{userId}/sessions. */
-export const listUserSessions = handle(operations.listUserSessions)(async (
+export const listUserSessions = handleInSession(operations.listUserSessions)(async (
   { userId, signedIn },
   { users, sessions },
 ) => {

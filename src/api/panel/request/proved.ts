@@ -1,7 +1,8 @@
 import { lacksSecondFactor, refuseStaleProof, refuseStaleSignIn } from '../../../domain/sessions/proof.ts';
 import type { SignedIn } from '../../../domain/sessions/sessions.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import type { Operation, BodyField } from '../../contract/operation.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { hasProvedField } from '../../contract/panel/access-tokens/reach.ts';
 import type { PanelServices } from './route.ts';
 
 /** An operation, as the session of its request is judged. */
@@ -30,14 +31,5 @@ export function refuseUnproved(
   if (freshProof === undefined || freshProof === 'by-state') return;
   const now = clock.now();
   if (freshProof === 'or-new-sign-in') refuseStaleSignIn(session.record, user.record, panel.passwords, now);
-  else if (freshProof === true || freshProof.some((field) => decides(field, body))) {
-    refuseStaleProof(session.record, now);
-  }
+  else if (freshProof === true || hasProvedField({ freshProof }, body)) refuseStaleProof(session.record, now);
 }
-
-function decides(rule: BodyField<string>, body: object): boolean {
-  if (typeof rule === 'object') return valueOf(body, rule.field) === rule.is;
-  return valueOf(body, rule) !== undefined;
-}
-
-const valueOf = (body: object, field: string): unknown => new Map<string, unknown>(Object.entries(body)).get(field);

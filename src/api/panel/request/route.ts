@@ -4,11 +4,14 @@ import type { FailedAttempt } from '../../../domain/access-audit/failed-attempts
 import type { RefusedSignIns } from '../../../domain/access-audit/refused-sign-ins.ts';
 import type { Caller } from '../../../domain/apps/own-app.ts';
 import type { NewestAudit } from '../../../domain/audit/newest.ts';
+import type { AccessTokens } from '../../../domain/access-tokens/access-tokens.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
+import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import type { CollectorTests } from '../../../domain/otel-config/collector-test.ts';
 import type { ReadServiceState } from '../../../domain/service-state/service-state.ts';
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
+import { Refusal } from '../../../domain/refusal.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
 import type { DeviceRate } from '../../../domain/devices/device-rate-limit.ts';
 import type { Passwords } from '../../../domain/passwords/password-hash.ts';
@@ -25,6 +28,7 @@ import type { Store } from '../../../store/port.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { PanelConfig, WatchedProvider } from '../../../config/panel.ts';
 import type { Known } from '../../contract/answers.ts';
+import { isForTokens } from '../../contract/panel/access-tokens/reach.ts';
 import type { PublicAddresses } from '../../contract/panel/addresses.ts';
 import type { Answers, Method, Operation, PanelRight } from '../../contract/operation.ts';
 import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
@@ -59,6 +63,7 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly log: Log;
   readonly random: RandomSource;
   readonly sessions: Sessions;
+  readonly accessTokens: AccessTokens;
   readonly sealedCookies: SealedCookies;
   readonly newestAudit: NewestAudit;
   readonly collectorTests: CollectorTests;
@@ -123,9 +128,14 @@ export interface OpenCall {
   readonly request: IncomingMessage;
 }
 
-/** The part of a call of a signed-in user, whose right the door has judged. */
+/** The part of a call of a person, by a session or by an access token, whose right the door has judged. */
 export interface PanelCall extends OpenCall, OperatorCall {
-  readonly signedIn: SignedIn;
+  /** Undefined for an access token: what it may call needs no session. */
+  readonly signedIn: SignedIn | undefined;
+  /** The fleet as the person and the right were found in it. */
+  readonly reader: FleetReader;
+  /** The user, or the access token: what one is shown once, no other gets by guessing an Idempotency-Key. */
+  readonly scope: string;
   /** Whether a person has asked, and not a page that is left open. */
   readonly isUse: boolean;
   /** The user and the right: an answer that another user or another right got is none that this one has (P16). */
@@ -143,10 +153,18 @@ export interface PanelCall extends OpenCall, OperatorCall {
   readonly judgeAgain: () => Promise<void>;
 }
 
+/** The part of a call that a session makes. */
+interface SessionCall extends PanelCall {
+  readonly signedIn: SignedIn;
+}
+
 /** A request of the panel that needs no session, as a handler gets it. */
 export type OpenRequest<Body, Query = unknown> = Call<Body, Query> & OpenCall;
 
-/** A request of a signed-in user, as a handler gets it. */
+/** A request by a session, as a handler gets it that needs one. */
+export type SessionRequest<Body, Query = unknown> = Call<Body, Query> & SessionCall;
+
+/** A request of a person, as a handler gets it. */
 export type PanelRequest<Body, Query = unknown> = Call<Body, Query> & PanelCall;
 
 /** An operation for anyone. */
@@ -188,6 +206,29 @@ export const handle =
   ) =>
   (handler: PanelRoute<Shape, A, Query>['handle']): PanelRoute<Shape, A, Query> =>
     panelRoute({ ...operation, ...options }, handler);
+
+/** Gives an operation a handler that needs a session: one that no access token reaches. */
+export const handleInSession =
+  <Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(
+    operation: Operation<Shape, A, string, Method, Query> & Known<A>,
+    options: RouteOptions = {},
+  ) =>
+  (
+    handler: (
+      request: SessionRequest<z.infer<z.ZodObject<Shape>>, z.infer<Query>>,
+      services: PanelServices,
+    ) => ReturnType<PanelRoute<Shape, A, Query>['handle']>,
+  ): PanelRoute<Shape, A, Query> => {
+    if (isForTokens(operation)) throw new Error(`${operation.id} is for access tokens as well, which have no session.`);
+    return handle(
+      operation,
+      options,
+    )((request, services) => {
+      const { signedIn } = request;
+      if (!signedIn) throw new Refusal('forbidden');
+      return handler({ ...request, signedIn }, services);
+    });
+  };
 
 /** An operation with the handler that it has at another listener already, which was judged by its answers. */
 export function panelRoute<Shape extends z.core.$ZodShape, A extends Answers, Query extends z.ZodObject>(

@@ -1,4 +1,4 @@
-import type { ChangeUserRequest, MadeApiKey, OperatorClient, User, UserLink } from '#client';
+import type { AccessToken, ChangeUserRequest, MadeApiKey, OperatorClient, User, UserLink } from '#client';
 import { operatorOf, requestOf } from '../../connection/clients.ts';
 import type { Column } from '../../output/columns.ts';
 import { printList, printOne } from '../../output/print.ts';
@@ -139,17 +139,28 @@ async function endingKeys(
   keepKey: readonly string[],
   call: Invocation,
 ): Promise<number> {
-  const { apiKeys, ofNobodyKnown, more } = await client.listUserApiKeys(userId, requestOf(call));
+  const { apiKeys, accessTokens, ofNobodyKnown, more } = await client.listUserApiKeys(userId, requestOf(call));
   const ending = apiKeys.filter(({ keyId }) => !keepKey.includes(keyId));
   const spelled = ({ keyId, name, accountId, accountName }: MadeApiKey): string =>
     `  ${keyId} "${printableName(name)}" of the account ${accountId} "${printableName(accountName)}"`;
   if (ending.length > 0)
     call.say(['These API keys end with the user who made them:', ...ending.map(spelled)].join('\n'));
+  sayTokens(call, accessTokens);
   if (more) call.say('There are more keys than these: `muster users keys` lists as many.');
   if (ofNobodyKnown.length > 0) {
     call.say(['Nobody knows who made these API keys, which go on:', ...ofNobodyKnown.map(spelled)].join('\n'));
   }
   return ending.length;
+}
+
+/** Says which access tokens a user has: nobody keeps one, and the commands list keys. */
+function sayTokens(call: Invocation, tokens: readonly AccessToken[] = []): void {
+  if (tokens.length === 0) return;
+  const spelled = tokens.map(
+    ({ tokenId, name, accountId, role }) =>
+      `  ${tokenId} "${printableName(name)}" of the account ${accountId}: ${role}`,
+  );
+  call.say(['These access tokens of the user end with the last role on their account:', ...spelled].join('\n'));
 }
 
 /** A key with who is known to have made it. */
@@ -169,7 +180,8 @@ const KEY_COLUMNS: readonly Column<MadeApiKey>[] = [
 export async function listUserKeys(call: Invocation, user: string): Promise<void> {
   const client = operatorOf(call);
   const userId = await userNamed(client, user, call);
-  const { apiKeys, ofNobodyKnown } = await client.listUserApiKeys(userId, requestOf(call));
+  const { apiKeys, accessTokens, ofNobodyKnown } = await client.listUserApiKeys(userId, requestOf(call));
+  sayTokens(call, accessTokens);
   const items = [...apiKeys, ...ofNobodyKnown];
   const none = 'The user made no API key that is valid.';
   await printList(call, { columns: KEY_COLUMNS, id: ({ keyId }) => keyId, items, none });

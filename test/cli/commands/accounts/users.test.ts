@@ -104,8 +104,12 @@ describe('users', () => {
     };
     const [kept, ended] = [await make('kept'), await make('ended')];
     expect(await json<object[]>('keys', userId)).toMatchObject([{ keyId: kept }, { keyId: ended, accountId }]);
+    const token = await visitor.post('/me/access-tokens', { name: 'report', accountId, role: 'owner' });
+    const told = `${String(token.body['tokenId'])} "report" of the account ${accountId}: owner`;
+    expect((await run('keys', userId)).stderr).toContain(told);
     const refused = await run('delete', userId);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`${ended} "ended" of the account`)]);
+    expect(refused.stderr).toContain(told);
     expect(await run('delete', userId, '--yes', '--keep-key', 'n4c8r2w6y1z5')).toMatchObject({ code: 1 });
     const done = await run('delete', userId, '--yes', '--keep-key', kept);
     expect([done.code, done.stderr]).toEqual([0, expect.not.stringContaining(`${kept} "kept"`)]);

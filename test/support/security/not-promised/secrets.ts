@@ -8,6 +8,7 @@ import { LIMITS } from '../../../../src/domain/limits.ts';
 import { generateSecretWord, systemRandom } from '../../../../src/domain/credentials/random-ids.ts';
 import { generateEnrollCode } from '../../../../src/domain/credentials/tokens.ts';
 import { forgedKey } from '../../records/forged-keys.ts';
+import { askBy, askForToken, makeToken } from '../../panel/access-tokens/tokens.ts';
 import { ask, panelMuster, signedIn } from '../../panel/panel-users.ts';
 import { asOperator, codeOf, enteredUser, GOOD_PASSWORD, tokenOf, Visitor } from '../../panel/visitor.ts';
 import { scratchDirectory } from '../../run/scratch-directory.ts';
@@ -38,6 +39,24 @@ export const SECRETS: Checks = {
       const actions = (body['entries'] as { action: string }[]).map(({ action }) => action);
       expect(actions).toEqual(['account.created', 'key.created', 'app.created', 'app.enrolled']);
     },
+
+  'An access token needs no second factor, and works from anywhere.': async () => {
+    const env = { ...BEHIND_PROXY, MUSTER_PANEL_SECOND_FACTOR: 'all' };
+    await using panel = await panelMuster(undefined, { env });
+    const { accountId } = await tenant(panel.muster);
+    const user = { accounts: [{ accountId, role: 'viewer' as const }] };
+    const without = await signedIn(panel.store, user);
+    expect(codeOf(await askForToken(panel, without, { accountId }))).toBe('second_factor_required');
+    const ann = await signedIn(panel.store, user, { secondFactor: 'provider' });
+    const token = await makeToken(panel, ann, { accountId });
+    const read = (address: string) =>
+      askBy(panel, token, `/accounts/${accountId}/overview`, { headers: from(address) });
+    const answers = await Promise.all(ADDRESSES.map(read));
+    expectAll(
+      answers.map(({ status }) => status),
+      200,
+    );
+  },
 
   "Credentials of daemons and operator's tokens do not expire.": async () => {
     const clock = new FakeClock(Date.now());

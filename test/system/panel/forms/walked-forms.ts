@@ -141,6 +141,16 @@ const configuration: readonly WalkedForm[] = [
 
 const keys: readonly WalkedForm[] = [
   {
+    name: 'a new access token, and its secret',
+    file: 'web/pages/me/create-token.tsx',
+    covers: 3,
+    path: '/me',
+    shows: /Access tokens/,
+    opens: ['Make an access token'],
+    focus: /^Name$/,
+    sends: 'Make',
+  },
+  {
     name: 'a new API key',
     file: 'web/pages/keys/create-key.tsx',
     covers: 2,
@@ -411,6 +421,8 @@ export const FORMS: readonly WalkedForm[] = [...apps, ...configuration, ...keys,
 
 /** Those that need what is not here: they are `Confirm`, as others that are walked. */
 export const ELSEWHERE: readonly Pick<WalkedForm, 'file' | 'covers'>[] = [
+  // A token that is there (test/system/panel/keys/access-tokens.test.ts).
+  { file: 'web/pages/me/access-tokens.tsx' },
   // A passkey.
   { file: 'web/pages/me/passkeys.tsx' },
   // A provider.
