@@ -208,7 +208,7 @@ async function enrolled(muster: MusterProcess, apps: readonly MadeApp[]): Promis
 
 async function signedIn(context: BrowserContext, muster: MusterProcess): Promise<(path: string) => string> {
   const origin = muster.panel.replace('127.0.0.1', 'localhost');
-  const link = new URL(await userLink(muster, 'bench@example.com', true));
+  const link = new URL(await userLink(muster, 'bench@example.com', 'operator'));
   const page = await context.newPage();
   await page.goto(`${origin}${link.pathname}${link.hash}`);
   await page.getByLabel('Password').fill(PASSWORD);

@@ -154,6 +154,14 @@ const access = [
   ),
   lines(
     {
+      title: 'Refused by role',
+      description: 'Requests that the role of an operator token or of a person does not include; the audit has whose.',
+      unit: 'opm',
+    },
+    of(sum(perMinute('muster_role_refusals_total'), 'role'), '{{role}}'),
+  ),
+  lines(
+    {
       title: 'Passwords not compared',
       description: 'By the bound that was reached: the name, the address, or the places for hashing.',
       unit: 'opm',

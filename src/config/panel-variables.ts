@@ -129,7 +129,8 @@ export const panelVariables = {
   MUSTER_OIDC_GROUPS_FILE: file.optional().meta({
     unset: 'groups give no roles',
     description:
-      'The roles that groups give, one a line: `operator GROUP`, `owner ACCOUNTID GROUP` or `viewer ACCOUNTID GROUP`. ' +
+      'The roles that groups give, one a line: `operator GROUP`, `support GROUP`, `auditor GROUP`, `owner ACCOUNTID GROUP` or ' +
+      '`viewer ACCOUNTID GROUP`. ' +
       'Lines that begin with `#` are ignored. New rules hold for each sign-in and each renewal of roles from then on, and ' +
       'so for everybody within an hour.',
   }),

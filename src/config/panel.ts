@@ -6,7 +6,7 @@ import { isLoopbackUrl, OFF } from './panel-variables.ts';
 
 /** A role that a group of the provider gives. */
 export type GroupRule =
-  | { readonly group: string; readonly role: 'operator' }
+  | { readonly group: string; readonly role: 'operator' | 'support' | 'auditor' }
   | { readonly group: string; readonly role: 'owner' | 'viewer'; readonly accountId: string };
 
 /**
@@ -130,7 +130,7 @@ function providerOf(values: Environment, files: ConfiguredFiles): ProviderConfig
 }
 
 const RULES_MAX = 10_000;
-const RULE = /^(?:(operator)|(owner|viewer) ([a-z0-9]{16})) (\S.{0,254})$/;
+const RULE = /^(?:(operator|support|auditor)|(owner|viewer) ([a-z0-9]{16})) (\S.{0,254})$/;
 
 /** A fault is told at the start, with all others of the configuration. @throws ConfigError */
 function parsedAtStart(file: ConfiguredFile, parse: (text: string) => unknown): void {
@@ -151,11 +151,12 @@ export function parseGroups(text: string): readonly GroupRule[] {
   if (lines.length > RULES_MAX) throw new ConfigError(`more than ${RULES_MAX} lines`);
   return lines.flatMap((line, index): GroupRule[] => {
     if (line === '' || line.startsWith('#')) return [];
-    const [, operator, role, accountId = '', group = ''] = RULE.exec(line) ?? [];
-    if (operator !== undefined) return [{ group, role: 'operator' }];
+    const [, installation, role, accountId = '', group = ''] = RULE.exec(line) ?? [];
+    if (installation === 'operator' || installation === 'support' || installation === 'auditor')
+      return [{ group, role: installation }];
     if (role === 'owner' || role === 'viewer') return [{ group, role, accountId }];
     throw new ConfigError(
-      `line ${index + 1} must be \`operator GROUP\`, \`owner ACCOUNTID GROUP\` or \`viewer ACCOUNTID GROUP\``,
+      `line ${index + 1} must be \`operator GROUP\`, \`support GROUP\`, \`auditor GROUP\`, \`owner ACCOUNTID GROUP\` or \`viewer ACCOUNTID GROUP\``,
     );
   });
 }

@@ -11,6 +11,7 @@ import { rolloutMetrics } from '../controller/rollout-metrics.ts';
 import { auditedAttemptsMetrics } from '../domain/access-audit/audited-attempts.ts';
 import { exportMetrics } from '../domain/access-audit/audited-exports.ts';
 import { attemptMetrics } from '../domain/access-audit/failed-attempts.ts';
+import { roleRefusalMetrics } from '../domain/access-audit/role-refusals.ts';
 import { enrollmentMetrics, heartbeatMetrics, heldPollMetrics, sharingMetrics } from '../domain/devices/metrics.ts';
 import { fleetMetrics } from '../domain/fleet/metrics.ts';
 import { keyRotationMetrics } from '../domain/key-rotation/key-rotation.ts';
@@ -53,6 +54,7 @@ export function createMetrics(version: string) {
     ...clockMetrics(sections),
     ...exchangeMetrics(sections),
     ...attemptMetrics(sections),
+    ...roleRefusalMetrics(sections),
     ...signInMetrics(sections),
     ...listenerMetrics(sections),
     ...fileMetrics(sections),

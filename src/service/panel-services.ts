@@ -5,6 +5,8 @@ import { createLiveHub } from '../api/panel/live/live-hub.ts';
 import { createRemovedApps } from '../api/panel/live/removed-apps.ts';
 import { linkBody } from '../api/operator/users.ts';
 import type { PanelDeps } from '../api/panel/panel-server.ts';
+import { OPERATIONS } from '../api/panel/routes.ts';
+import { openTo } from '../api/serve/role-rights.ts';
 import { createSpentOnce } from '../api/panel/request/flows.ts';
 import { createSealedCookies } from '../api/panel/request/sealed-cookie.ts';
 import { createWatchedReads } from '../api/panel/live/shared-reads.ts';
@@ -178,6 +180,7 @@ export function panelDeps(
       publicUrls: () => publicUrlsOf(config, panel, shared.listening()),
       serviceState: createServiceState({ ...core, usages: shared.domain.usages }),
       watched,
+      openTo: (role) => openTo(OPERATIONS, role),
       removedApps: createRemovedApps({ memory: fleet.memory, revision: () => core.watchCache.applied }),
       live: createLiveHub({
         ...core,

@@ -69,7 +69,7 @@ export const CONCURRENCY: readonly Mutant[] = [
   {
     name: 'a member goes on in an account that is being disabled',
     file: 'src/domain/users/roles.ts',
-    search: 'return { role: right.role, expect: [...right.expect, expectUnchanged(account)] };',
+    search: 'return { ...right, expect: [...right.expect, expectUnchanged(account)] };',
     replacement: 'return right;',
     rule: 'A12: once a disabling was answered, nobody changes the account but an operator.',
     caughtBy: [MUTATIONS],

@@ -11,6 +11,7 @@ import { NIGHTS } from './nights.ts';
 import { OPAMP } from './opamp.ts';
 import { PANEL } from './panel.ts';
 import { RATE } from './rate.ts';
+import { PEOPLE_ROLES } from './people-roles.ts';
 import { RESTRICTED_KEYS } from './restricted-keys.ts';
 import { SECRETS } from './secrets.ts';
 import { STORE } from './store.ts';
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RATE,
   ...ACCESS_TOKENS,
   ...APPS,
+  ...PEOPLE_ROLES,
   ...RESTRICTED_KEYS,
   ...DEVICES,
   ...SECRETS,

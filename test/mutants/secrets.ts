@@ -341,7 +341,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'an operation that names no roles is for all of them',
-    file: 'src/api/operator/authenticate.ts',
+    file: 'src/api/serve/role-rights.ts',
     search: 'if (right === undefined) {',
     replacement: 'if (right === undefined && Object.keys(rights).length > 0) {',
     rule: 'CONTRACT#operator-roles: one that names none is for operator alone.',
@@ -349,7 +349,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'a role gives any field beside the one that it may',
-    file: 'src/api/operator/authenticate.ts',
+    file: 'src/api/serve/role-rights.ts',
     search: 'return given.every(',
     replacement: 'return given.some(',
     rule: 'CONTRACT#operator-roles: where a role may give some fields alone.',
@@ -357,7 +357,7 @@ export const SECRETS: readonly Mutant[] = [
   },
   {
     name: 'support enables what it may disable',
-    file: 'src/api/operator/authenticate.ts',
+    file: 'src/api/serve/role-rights.ts',
     search: 'field.field === name && field.is === value',
     replacement: 'field.field === name && (field.is === value || value === false)',
     rule: 'CONTRACT#operator-roles: support enables nothing again.',
@@ -382,7 +382,7 @@ export const SECRETS: readonly Mutant[] = [
   {
     name: 'every operator token scrapes',
     file: 'src/api/operator/ops-server.ts',
-    search: 'refuseBeyondRole(role, METRICS.roles);',
+    search: 'refuseBeyondRole(operator, METRICS.roles);',
     replacement: '',
     rule: 'CONTRACT#probes: 403 to a role that does not read it.',
     caughtBy: ['test/api/operator/metrics.test.ts'],

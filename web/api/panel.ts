@@ -245,10 +245,10 @@ export const operator = {
     ask('POST /accounts', { body, idempotencyKey }),
   find: (text: string, with_: Signal = {}) => ask('GET /find', { query: { text }, ...with_ }),
   users: (with_: Signal = {}) => ask('GET /users', with_),
-  createUser: (body: { name: string; login: string; operator?: boolean }) => ask('POST /users', { body }),
+  createUser: (body: { name: string; login: string; role?: User['role'] }) => ask('POST /users', { body }),
   changeUser: (
     userId: string,
-    body: { name?: string; disabled?: boolean; operator?: boolean; keepKeys?: readonly string[] },
+    body: { name?: string; disabled?: boolean; role?: User['role']; keepKeys?: readonly string[] },
   ) => ask('PATCH /users/:userId', { userId, body }),
   deleteUser: (userId: string, keepKeys: readonly string[]) =>
     ask('DELETE /users/:userId', { userId, query: keptKeys(keepKeys) }),

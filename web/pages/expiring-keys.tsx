@@ -1,7 +1,7 @@
 import type { Overview } from '../api/panel.ts';
 import { Link } from '../shell/link.tsx';
 import { pathOfAccount } from '../shell/router.ts';
-import { useIsOwner } from '../shell/session.tsx';
+import { useIsOwner } from '../shell/rights.ts';
 import { keys as texts } from '../text/keys.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Name, Time } from '../ui/page.tsx';

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { pathOfAccount, pathOfOperator } from '../shell/router.ts';
 import { takeReturn } from '../shell/return.ts';
+import { isOpenTo } from '../shell/rights.ts';
 import { useSession } from '../shell/session.tsx';
 import { navigation } from '../text/navigation.ts';
 import { Empty } from '../ui/state.tsx';
@@ -9,7 +10,11 @@ import { Empty } from '../ui/state.tsx';
 export function NoAccount() {
   const { me, go } = useSession();
   const [first] = me.accounts;
-  const path = first ? pathOfAccount(first.accountId) : me.operator ? pathOfOperator('accounts') : undefined;
+  const path = first
+    ? pathOfAccount(first.accountId)
+    : isOpenTo(me, 'listAccounts')
+      ? pathOfOperator('accounts')
+      : undefined;
   useEffect(() => {
     const to = takeReturn() ?? path;
     if (to !== undefined) go(to, { replace: true });

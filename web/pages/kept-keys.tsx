@@ -27,6 +27,8 @@ interface KeptKeysProps {
   readonly of: string;
   readonly read: (signal: AbortSignal) => Promise<MadeApiKeys>;
   readonly kept: KeptKeys;
+  /** Whether the user may decide that some go on. */
+  readonly mayKeep?: boolean;
   readonly showAccounts?: boolean;
 }
 
@@ -35,7 +37,7 @@ type Told = Pick<MadeApiKeys['apiKeys'][number], 'keyId' | 'name' | 'accountName
 /**
  * The API keys that end with the right of who made them: each may be kept, but by nobody who goes by their own deed.
  */
-export function EndingKeys({ userId, of, read, kept, showAccounts = false }: KeptKeysProps) {
+export function EndingKeys({ userId, of, read, kept, mayKeep = true, showAccounts = false }: KeptKeysProps) {
   const isOwn = useSession().me.userId === userId;
   const made = useResource(`keys of ${userId}`, read, { of, topics: ['keys'] });
   const told = ({ keyId, name, accountName }: Told) => (
@@ -66,13 +68,13 @@ export function EndingKeys({ userId, of, read, kept, showAccounts = false }: Kep
               </ul>
             </>
           )}
-          {apiKeys.length > 0 && isOwn && (
+          {apiKeys.length > 0 && (isOwn || !mayKeep) && (
             <>
-              <p>{texts.endingOwnSays}</p>
+              <p>{isOwn ? texts.endingOwnSays : texts.endingAllSays}</p>
               {listed(apiKeys)}
             </>
           )}
-          {apiKeys.length > 0 && !isOwn && (
+          {apiKeys.length > 0 && !isOwn && mayKeep && (
             <fieldset class="stack">
               <legend>{texts.endingSays}</legend>
               {apiKeys.map((key) => (

@@ -4,7 +4,8 @@ import { account, type Invitation, type MadeLink, type Member, type Role } from 
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import type { PageProps } from '../shell/page-props.ts';
-import { useIsOwner, useSession } from '../shell/session.tsx';
+import { useIsOwner, useMay } from '../shell/rights.ts';
+import { useSession } from '../shell/session.tsx';
 import { common, roleName } from '../text/common.ts';
 import { formatInstant } from '../text/format.ts';
 import { members as texts } from '../text/members.ts';
@@ -26,6 +27,7 @@ export function MembersPage({ accountId }: PageProps) {
     topics: ['members', 'users'],
   });
   const isOwner = useIsOwner(accountId);
+  const may = useMay(accountId);
   const [isInviting, setInviting] = useNew('invitation');
   const [round, setRound] = useState(0);
   return (
@@ -51,7 +53,7 @@ export function MembersPage({ accountId }: PageProps) {
           </Card>
         )}
       </Shown>
-      {isOwner && <Invitations key={round} accountId={accountId} />}
+      {may('listInvitations') && <Invitations key={round} accountId={accountId} />}
       {isInviting && isOwner && (
         <Invite
           accountId={accountId}
@@ -223,6 +225,7 @@ const MemberKeys = ({ accountId, userId, kept }: { accountId: string; userId: st
 
 function Invitations({ accountId }: { accountId: string }) {
   const { say } = useSession();
+  const mayWithdraw = useMay(accountId)('withdrawInvitation');
   // An invitation that somebody accepts makes a member.
   const invitations = useResource(`invitations ${accountId}`, (signal) => account(accountId).invitations({ signal }), {
     of: accountId,
@@ -234,6 +237,20 @@ function Invitations({ accountId }: { accountId: string }) {
     invitations.reload();
   });
   const { invitationColumns: columns } = texts;
+  const withdrawal: Column<Invitation> = {
+    name: columns.actions,
+    unseen: true,
+    cell: (invitation) => (
+      <Button
+        small
+        kind="danger"
+        aria-label={texts.withdrawOne(roleName(invitation.role), formatInstant(invitation.createdAt))}
+        onClick={() => run(invitation)}
+      >
+        {texts.withdraw}
+      </Button>
+    ),
+  };
   return (
     <Card title={texts.invitations}>
       <Problem error={error} />
@@ -269,20 +286,7 @@ function Invitations({ accountId }: { accountId: string }) {
                   by: ({ by, byName }) => (byName ?? by).toLowerCase(),
                   cell: ({ by, byName }) => <Named of={by} name={byName} accountId={accountId} />,
                 },
-                {
-                  name: columns.actions,
-                  unseen: true,
-                  cell: (invitation) => (
-                    <Button
-                      small
-                      kind="danger"
-                      aria-label={texts.withdrawOne(roleName(invitation.role), formatInstant(invitation.createdAt))}
-                      onClick={() => run(invitation)}
-                    >
-                      {texts.withdraw}
-                    </Button>
-                  ),
-                },
+                ...(mayWithdraw ? [withdrawal] : []),
               ]}
             />
           )

@@ -2,7 +2,9 @@ import { account, type AccountRate, type Overview, type ReviewCounts } from '../
 import { useResource } from '../hooks/use-resource.ts';
 import { Link } from '../shell/link.tsx';
 import type { PageProps } from '../shell/page-props.ts';
+import { mayRead } from '../shell/rights.ts';
 import { pathOfAccount, pathOfApps } from '../shell/router.ts';
+import { useSession } from '../shell/session.tsx';
 import { overview as texts } from '../text/overview.ts';
 import { formatAmount, formatCount, formatMonth, formatPrice, formatShare } from '../text/format.ts';
 import { Badge } from '../ui/controls.tsx';
@@ -19,6 +21,7 @@ const MIB = 1024 * 1024;
 
 /** The account at a glance. Each card reads by itself: a failure of one hides no other. */
 export function OverviewPage({ accountId }: PageProps) {
+  const { me } = useSession();
   const overview = useResource(`overview ${accountId}`, (signal) => account(accountId).overview({ signal }), {
     of: accountId,
     topics: ['account', 'apps', 'keys', 'seen', 'usage'],
@@ -42,7 +45,7 @@ export function OverviewPage({ accountId }: PageProps) {
             <RolloutBar accountId={accountId} />
           </Card>
         )}
-        {!isEmpty && <ReviewsCard accountId={accountId} />}
+        {!isEmpty && mayRead(me, accountId, 'countReviews') && <ReviewsCard accountId={accountId} />}
         <EventsCard accountId={accountId} />
       </div>
     </Page>

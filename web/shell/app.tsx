@@ -15,11 +15,12 @@ import { Empty, Failed, Loading } from '../ui/state.tsx';
 import { Frame } from './frame.tsx';
 import { LeaveDialog } from './leave-dialog.tsx';
 import { CurrentPage, preloadPage } from './pages.tsx';
-import { OPERATOR_PLACES } from './places.ts';
+import { isPageOpen } from './places.ts';
 import { ProofDialogs } from './proof.tsx';
 import { routeOf, type Route } from './router.ts';
 import { forgetReturn, leave } from './return.ts';
-import { roleOn, SessionProvider } from './session.tsx';
+import { mayRead } from './rights.ts';
+import { SessionProvider } from './session.tsx';
 import { takeUpdated } from './update.ts';
 import { Toasts, useToasts } from './toasts.tsx';
 
@@ -85,7 +86,7 @@ function SignedIn({ route }: { route: Route }) {
   const accountId = useShownAccount(route, me);
   useEffect(() => {
     // A stream that has ended is opened anew once it is known who the user is now, and what he may see.
-    if (me && !isRefused) live.follow({ account: mayRead(me, accountId) ? accountId : '', watch: watchedOn(route) });
+    if (me && !isRefused) live.follow({ account: mayOpen(me, accountId) ? accountId : '', watch: watchedOn(route) });
   }, [me, isRefused, live, accountId, route]);
 
   if (!me) return error === undefined ? <Loading /> : <Failed error={error} onRetry={reloadMe} />;
@@ -108,9 +109,9 @@ function SignedIn({ route }: { route: Route }) {
         <AdditionsBanner />
         {isRefused ? (
           <SecondFactorPage />
-        ) : 'accountId' in route && !mayRead(me, route.accountId) ? (
+        ) : 'accountId' in route && !mayOpen(me, route.accountId) ? (
           <Empty title={common.failed.notFoundTitle}>{common.failed.notFound}</Empty>
-        ) : isForbidden(me, route) ? (
+        ) : !isPageOpen(me, route) ? (
           <Empty title={common.failed.forbiddenTitle}>{common.failed.forbidden}</Empty>
         ) : (
           <CurrentPage route={route} />
@@ -123,12 +124,9 @@ function SignedIn({ route }: { route: Route }) {
   );
 }
 
-const mayRead = (me: Me, accountId: string | undefined): accountId is string =>
-  accountId !== undefined && roleOn(me, accountId) !== undefined;
-
-/** Tells whether the page is one of the operator's, whose controls would all be refused. The reference has none. */
-const isForbidden = ({ operator }: Me, { page }: Route): boolean =>
-  !operator && page !== 'reference' && OPERATOR_PLACES.some(([place]) => place === page);
+/** Whether the user may open the account at all. */
+const mayOpen = (me: Me, accountId: string | undefined): accountId is string =>
+  accountId !== undefined && mayRead(me, accountId, 'readOverview');
 
 /** The account of the page, or the one that was shown last. */
 function useShownAccount(route: Route, me: Me | undefined): string | undefined {

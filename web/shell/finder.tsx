@@ -6,9 +6,10 @@ import { common } from '../text/common.ts';
 import { finder as texts } from '../text/navigation.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Name } from '../ui/page.tsx';
-import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
+import { ACCOUNT_PLACES, OPERATOR_PLACES, isPageOpen } from './places.ts';
 import { pathOfAccount, pathOfApp, pathOfOperator } from './router.ts';
-import { useIsOwner, useSession } from './session.tsx';
+import { isOpenTo, useIsOwner } from './rights.ts';
+import { useSession } from './session.tsx';
 
 /* The search over accounts, pages, actions and apps, by the keyboard alone if one likes. */
 
@@ -127,9 +128,10 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
   const { me } = useSession();
   const { groups } = texts;
   const isOwner = useIsOwner(accountId ?? '');
+  const mayFind = isOpenTo(me, 'findAccounts');
   const asked = useSettled(text);
   const searched = useResource(`finder ${asked}`, async (signal) =>
-    me.operator && asked !== '' ? (await operator.find(asked, { signal })).accounts : [],
+    mayFind && asked !== '' ? (await operator.find(asked, { signal })).accounts : [],
   );
   const apps = useResource(`finder apps ${accountId ?? ''}`, async (signal) =>
     accountId === undefined || accountsOnly ? [] : (await account(accountId).apps({ signal })).apps,
@@ -140,7 +142,11 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
     accountsOnly || accountId === undefined
       ? []
       : [
-          ...ACCOUNT_PLACES.map(([page, name]) => ({ group: groups.page, name, to: pathOfAccount(accountId, page) })),
+          ...ACCOUNT_PLACES.filter(([page]) => isPageOpen(me, { page, accountId })).map(([page, name]) => ({
+            group: groups.page,
+            name,
+            to: pathOfAccount(accountId, page),
+          })),
           ...(isOwner
             ? texts.actions.map(([page, what, name]) => ({
                 group: groups.action,
@@ -149,9 +155,13 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
               }))
             : []),
         ],
-    accountsOnly || !me.operator
+    accountsOnly || !isOpenTo(me, 'listAccounts')
       ? []
-      : OPERATOR_PLACES.map(([page, name]) => ({ group: groups.operator, name, to: pathOfOperator(page) })),
+      : OPERATOR_PLACES.filter(([page]) => isPageOpen(me, { page })).map(([page, name]) => ({
+          group: groups.operator,
+          name,
+          to: pathOfOperator(page),
+        })),
     accountsOnly ? [] : [{ group: groups.page, name: texts.me, to: '/me' }],
     [...accounts].map(([id, name]) => ({ group: groups.account, name, id, to: pathOfAccount(id) })),
     accountId === undefined || text === ''
@@ -168,6 +178,6 @@ function useFound(text: string, accountId: string | undefined, accountsOnly: boo
   return {
     found,
     all: fitting.flat().length,
-    isSearching: (me.operator && asked !== text) || searched.loading || apps.loading,
+    isSearching: (mayFind && asked !== text) || searched.loading || apps.loading,
   };
 }

@@ -10,7 +10,8 @@ import { Finder, KeySheet } from './lazy.tsx';
 import { onKeySheet } from './keys.ts';
 import { Link } from './link.tsx';
 import { Offline } from './offline.tsx';
-import { ACCOUNT_PLACES, OPERATOR_PLACES } from './places.ts';
+import { ACCOUNT_PLACES, OPERATOR_PLACES, isPageOpen } from './places.ts';
+import { isOpenTo } from './rights.ts';
 import { pathOfAccount, pathOfOperator, type Route } from './router.ts';
 import { useSession } from './session.tsx';
 import { UserMenu } from './user-menu.tsx';
@@ -83,7 +84,7 @@ export function Frame({
           </Link>
         </header>
         <section class="stack" aria-label={navigation.places}>
-          {(accountId !== undefined || me.operator) && (
+          {(accountId !== undefined || isOpenTo(me, 'findAccounts')) && (
             <AccountButton name={accountName} onPress={() => setFinder({ accountsOnly: true })} />
           )}
           <Button kind="quiet" icon="search" onClick={() => setFinder({ accountsOnly: false })}>
@@ -93,7 +94,7 @@ export function Frame({
         <nav aria-label={navigation.label}>
           {accountId !== undefined && (
             <ul>
-              {ACCOUNT_PLACES.map(([page, label, icon]) => (
+              {ACCOUNT_PLACES.filter(([page]) => isPageOpen(me, { page, accountId })).map(([page, label, icon]) => (
                 <li key={page}>
                   <Link to={pathOfAccount(accountId, page)} aria-current={current(page)}>
                     <Icon name={icon} />
@@ -103,11 +104,11 @@ export function Frame({
               ))}
             </ul>
           )}
-          {me.operator && (
+          {isOpenTo(me, 'listAccounts') && (
             <div>
               <h2>{navigation.operator}</h2>
               <ul>
-                {OPERATOR_PLACES.map(([page, label, icon]) => (
+                {OPERATOR_PLACES.filter(([page]) => isPageOpen(me, { page })).map(([page, label, icon]) => (
                   <li key={page}>
                     <Link to={pathOfOperator(page)} aria-current={current(page)}>
                       <Icon name={icon} />

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { goTo } from '../address/address.ts';
 import type { Live } from '../api/live.ts';
-import type { Me, Role } from '../api/panel.ts';
+import type { Me } from '../api/panel.ts';
 
 /* Who is signed in, and what every page may use. */
 
@@ -26,12 +26,3 @@ export function useSession(): Session {
   if (!session) throw new Error('There is no session here.');
   return session;
 }
-
-/** The user's role on an account: that of an owner for an operator; undefined where he has none. */
-export function roleOn({ operator, accounts }: Me, accountId: string): Role | undefined {
-  if (operator) return 'owner';
-  return accounts.find((account) => account.accountId === accountId)?.role;
-}
-
-/** Whether the user may change the account. */
-export const useIsOwner = (accountId: string): boolean => roleOn(useSession().me, accountId) === 'owner';

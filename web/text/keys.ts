@@ -38,6 +38,7 @@ export const keys = {
   revokeSays: 'Every request with it is refused from now on. This cannot be taken back.',
   revoked: 'The key is revoked.',
   usedLast: 'Last used:',
+  endingAllSays: 'These API keys end with it. An operator may let some go on.',
   endingOwnSays:
     'These API keys end with your right. Ask another owner or an operator to end it where some must go on.',
   endingSays: 'These API keys end with the right of the person who made them. Mark those that go on.',

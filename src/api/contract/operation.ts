@@ -46,7 +46,7 @@ export type RequestHeader =
 
 /**
  * Who may call an operation of the panel: anyone, a signed-in user, a viewer or an owner of the account in the path, or
- * an operator. An owner may do what a viewer may, and an operator may do what an owner may.
+ * an operator. An owner may do what a viewer may, and an operator may do what an owner may. `roles` names further ones.
  */
 export type PanelAccess = 'anyone' | 'signed-in' | 'viewer' | 'owner' | 'operator';
 
@@ -64,6 +64,9 @@ export type RoleRight<Field extends string = string> = true | readonly [BodyFiel
 
 /** The rights of roles; the role `operator` has every one, and a role that is not named has none. */
 export type RoleRights<Field extends string = string> = { readonly [Role in LesserRole]?: RoleRight<Field> };
+
+/** The right of those who read the whole installation, for what has no secret. */
+export const READERS = { support: true, auditor: true } as const satisfies RoleRights;
 
 /** The treatment of an Idempotency-Key (H19). */
 interface Idempotency<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
@@ -106,7 +109,10 @@ export interface Operation<
   readonly requires?: 'enterprise';
   /** H23: the API keys of less access that may call it, of `/v1` alone; absent where none may. */
   readonly keyUse?: Exclude<KeyUse, 'full'>;
-  /** The roles beside `operator` that may call it, of the operator API alone; absent where none may. */
+  /**
+   * The roles beside `operator` that may call it, of the operator API and of people in the panel; absent where none
+   * may. In the panel `access` tells besides who may for a role on the account.
+   */
   readonly roles?: RoleRights<keyof Shape & string>;
   /** H19; absent where the operation takes no Idempotency-Key. */
   readonly idempotency?: Idempotency<Shape>;

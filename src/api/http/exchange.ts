@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inTime } from '../../concurrency/in-time.ts';
 import type { MaybePromise } from '../../concurrency/maybe-promise.ts';
 import { countAttempt, type AttemptMetrics, type FailedAttempts } from '../../domain/access-audit/failed-attempts.ts';
+import { BeyondRole, countRoleRefusal, type RoleRefusalMetrics } from '../../domain/access-audit/role-refusals.ts';
 import type { Deadlines } from '../../domain/limits.ts';
 import { requestFields, type Origin } from '../../domain/mutation/step.ts';
 import { Busy, Refusal } from '../../domain/refusal.ts';
@@ -34,14 +35,14 @@ export interface ExchangeDeps {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, 'requestMs'>;
   readonly log: Log;
-  readonly metrics: ExchangeMetrics & AttemptMetrics;
+  readonly metrics: ExchangeMetrics & AttemptMetrics & RoleRefusalMetrics;
   /** The address of a request's client, for the log. */
   readonly clientOf: (request: IncomingMessage) => string;
   /** Whether the client's connection is encrypted. */
   readonly cameByTls: (request: IncomingMessage) => boolean;
   /** A number in [0, 1) that spreads the retries of clients. */
   readonly jitter: () => number;
-  /** Counts the failed secrets that the audit tells of. */
+  /** Counts the failed secrets, and the refusals by role, that the audit tells of. */
   readonly attempts: Pick<FailedAttempts, 'failed'>;
   /** Bounds the bodies of authenticated requests that are waited for, on all listeners. */
   readonly awaitedBodies: AwaitedBodies;
@@ -189,6 +190,7 @@ export class Exchange {
    */
   fail(error: unknown): void {
     if (error instanceof NotAuthenticated) this.#attempt = countAttempt(error.attempt, this.client, this.#deps);
+    if (error instanceof BeyondRole) countRoleRefusal(error, this.#principal ?? '', this.client, this.#deps);
     const isRefusal = error instanceof Refusal || error instanceof HttpRefusal;
     this.#unavailable = isRefusal ? undefined : outageOf(error);
     if (!isRefusal && this.#unavailable === undefined) {

@@ -1,19 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { OPERATOR_ROLES, type OperatorRole } from '../../config/operator-tokens.ts';
+import type { OperatorRole } from '../../config/operator-tokens.ts';
 import type { OperatorToken } from '../../domain/replicas/operator-tokens.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import type { BodyField, RoleRight, RoleRights } from '../contract/operation.ts';
 import { NotAuthenticated } from '../http/errors.ts';
 import { bearerOf } from '../http/request-headers.ts';
+import type { RoleHolder } from '../serve/role-rights.ts';
 
-/* Operator tokens and their roles: 401 for what is no token, and 403 for what its role does not include. */
+/* Operator tokens and their roles: 401 for what is no token. */
 
 /** The holder of an operator token. */
-export interface Operator {
+export interface Operator extends RoleHolder {
   /** The name of the holder in the audit. */
   readonly actor: string;
-  readonly role: OperatorRole;
 }
 
 /**
@@ -40,7 +38,7 @@ export function operatorAuthentication(tokens: () => readonly OperatorToken[]): 
 const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const known = ({ name, role, secret }: OperatorToken) => ({
-  operator: { actor: actorOf(name, role), role },
+  operator: { actor: actorOf(name, role), role, by: 'token' as const },
   digest: digest(secret.reveal()),
 });
 
@@ -49,45 +47,3 @@ function actorOf(name: string | undefined, role: OperatorRole): string {
   if (name === undefined) return 'operator';
   return role === 'operator' ? `operator:${name}` : `operator:${name}:${role}`;
 }
-
-/**
- * Refuses what the role does not include before the body is read and before any record is looked for, so that nothing
- * is told of what is there.
- * @returns the same for the body, of which a role may have some fields alone
- * @throws Refusal `forbidden`
- */
-export function refuseBeyondRole(role: OperatorRole, rights: RoleRights = {}): (body: object) => void {
-  if (role === 'operator') return () => undefined;
-  const right = rights[role];
-  if (right === undefined) {
-    const others = OPERATOR_ROLES.filter((one) => one !== 'operator' && rights[one] === true);
-    throw new Refusal('forbidden', `The role ${role} of your operator token does not allow this. ${useOf(others)}`);
-  }
-  return (body) => {
-    if (isWithin(right, body)) return;
-    throw new Refusal(
-      'forbidden',
-      `The role ${role} of your operator token allows nothing here but ${rightInWords(right)}. ${useOf([])}`,
-    );
-  };
-}
-
-const ALTERNATIVES = new Intl.ListFormat('en-GB', { type: 'disjunction' });
-const useOf = (others: readonly string[]): string =>
-  `Use a token with the role ${ALTERNATIVES.format([...others, 'operator'])}.`;
-
-/** Tells whether a body has none but the fields of the right. */
-function isWithin(right: RoleRight, body: object): boolean {
-  if (right === true) return true;
-  const given = Object.entries(body).filter(([, value]) => value !== undefined);
-  return given.every(([name, value]: [string, unknown]) => right.some((field) => isOf(field, name, value)));
-}
-
-const isOf = (field: BodyField<string>, name: string, value: unknown): boolean =>
-  typeof field === 'string' ? field === name : field.field === name && field.is === value;
-
-/** A right as a person reads it, such as `disabled: true`. */
-export const rightInWords = (right: RoleRight): string =>
-  right === true
-    ? 'all'
-    : right.map((field) => (typeof field === 'string' ? field : `${field.field}: ${String(field.is)}`)).join(', ');

@@ -12,6 +12,7 @@ import type { Exchange, ExchangeDeps } from '../http/exchange.ts';
 import { whileJudged } from '../serve/judged-stream.ts';
 import { operationEndpoint, type AuthorizeRequest, type Checks } from '../serve/operation-endpoint.ts';
 import { createRequestListener, type Endpoint } from '../serve/request-listener.ts';
+import { refuseBeyondRole } from '../serve/role-rights.ts';
 import { isUnder } from '../serve/targets.ts';
 import {
   changeAccount,
@@ -24,7 +25,7 @@ import {
 import { changeApiKey, createApiKey, endFormerSecret, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts';
 import { verifyAudit, verifyServiceAudit } from './audit-verification.ts';
 import { listAudit, listServiceAudit } from './audit.ts';
-import { operatorAuthentication, refuseBeyondRole, type Operator } from './authenticate.ts';
+import { operatorAuthentication, type Operator } from './authenticate.ts';
 import { readBackup } from './backup.ts';
 import { CONTENT_TYPES, Exposition, formatOf } from './exposition.ts';
 import { readKeys, rotateKeys } from './keys.ts';
@@ -141,7 +142,7 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
 
   /** @throws NotAuthenticated where the token has been withdrawn since; Refusal where its role has changed */
   function judgeAgain(request: IncomingMessage, { roles }: Operation): void {
-    refuseBeyondRole(operatorOf(request).role, roles);
+    refuseBeyondRole(operatorOf(request), roles);
   }
 
   function authorize(
@@ -150,11 +151,12 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
   ): (body: object) => OperatorCall {
     if (operator === undefined) throw new Refusal('invalid_token');
     const { request } = exchange;
-    refuseBeyondRole(operator.role, roles);
+    refuseBeyondRole(operator, roles);
     return (body) => {
       // The token may have been withdrawn, or its role changed, while the body came.
-      const { actor, role } = operatorOf(request);
-      refuseBeyondRole(role, roles)(body);
+      const present = operatorOf(request);
+      const { actor } = present;
+      refuseBeyondRole(present, roles)(body);
       return {
         origin: exchange.origin(actor),
         accepts: (types) => preferredType(request, types),
@@ -178,9 +180,9 @@ export function createOpsServer(deps: OpsDeps): RequestListener {
 
   async function metrics(exchange: Exchange): Promise<void> {
     if (deps.metricsAuth === 'token') {
-      const { actor, role } = operatorOf(exchange.request);
-      exchange.authenticated(actor);
-      refuseBeyondRole(role, METRICS.roles);
+      const operator = operatorOf(exchange.request);
+      exchange.authenticated(operator.actor);
+      refuseBeyondRole(operator, METRICS.roles);
     }
     const format = formatOf(exchange.request.headers.accept);
     const compressed = takesGzip(exchange.request);

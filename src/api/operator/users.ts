@@ -8,7 +8,18 @@ import * as operations from '../contract/operator/users.ts';
 import { listedBody } from './api-keys.ts';
 import { handle, type OperatorServices } from './route.ts';
 
-const userBody = ({ createdAt, ...user }: User): operations.User => ({ ...user, createdAt: dateTime(createdAt) });
+const userBody = ({ createdAt, ...user }: User): operations.User => ({
+  ...user,
+  operator: user.role === 'operator',
+  mappedOperator: user.mappedRole === 'operator',
+  createdAt: dateTime(createdAt),
+});
+
+/** @throws Refusal `invalid_request` where a body says two things of one role */
+function refuseTwoRoles({ operator, role }: operations.RoleFields): void {
+  if (operator === undefined || role === undefined || (role === 'operator') === operator) return;
+  throw new Refusal('invalid_request', `role: it is ${role}, and operator is ${String(operator)}; send one of them.`);
+}
 
 /** A link with its address: the token is in the fragment, which no browser sends. */
 export const linkBody = ({ linkId, token, expiresAt }: MadeLink, panelUrl: string) => ({
@@ -32,8 +43,9 @@ function panelUrlOf({ panelUrl }: OperatorServices): string {
 /** POST /operator/v1/users. */
 export const createUser = handle(operations.createUser)(async ({ origin, body }, services) => {
   const url = panelUrlOf(services);
-  const { name, login, operator = false } = body;
-  const { user, link } = await services.links.forNewUser(origin, { name, login, operator });
+  refuseTwoRoles(body);
+  const { name, login, operator = false, role = operator ? 'operator' : 'none' } = body;
+  const { user, link } = await services.links.forNewUser(origin, { name, login, role });
   return { status: 201, body: { user: userBody(user), link: linkBody(link, url) } };
 });
 
@@ -44,10 +56,10 @@ export const listUsers = handle(operations.listUsers)(async (_request, { users }
 }));
 
 /** PATCH /operator/v1/users/{userId}; absent fields stay as they are. */
-export const changeUser = handle(operations.changeUser)(async ({ origin, userId, body }, { users }) => ({
-  status: 200,
-  body: userBody(await users.change(origin, userId, body)),
-}));
+export const changeUser = handle(operations.changeUser)(async ({ origin, userId, body }, { users }) => {
+  refuseTwoRoles(body);
+  return { status: 200, body: userBody(await users.change(origin, userId, body)) };
+});
 
 /** DELETE /operator/v1/users/{userId}. */
 export const deleteUser = handle(operations.deleteUser)(async ({ origin, userId, query }, { userDeletion }) => {

@@ -1,11 +1,13 @@
 import { Refusal } from '../../domain/refusal.ts';
 import { liveSession, sessionGuard } from '../../domain/sessions/guard.ts';
 import type { SignedIn } from '../../domain/sessions/sessions.ts';
-import { neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
-import type { Method, PanelAccess, PanelRight } from '../contract/operation.ts';
+import { BeyondRole } from '../../domain/access-audit/role-refusals.ts';
+import { installationRight, neededRight, needOf, type Need, type Right } from '../../domain/users/roles.ts';
+import type { Method, PanelAccess, PanelRight, RoleRights } from '../contract/operation.ts';
 import { preferredType } from '../headers/preferred-type.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { AuthorizeRequest } from '../serve/operation-endpoint.ts';
+import { refuseBeyondRole, rolesOpenTo } from '../serve/role-rights.ts';
 import type { RouteOptions } from '../serve/route.ts';
 import { openCall, type PanelContext } from './admission/open-call.ts';
 import { charge, chargeFor, type PanelRates } from './admission/rates.ts';
@@ -26,6 +28,7 @@ export interface AdmissionDeps {
 interface Judged extends Proved, RouteOptions {
   readonly method: Method;
   readonly access?: PanelAccess;
+  readonly roles?: RoleRights;
 }
 
 /**
@@ -55,28 +58,35 @@ export async function admitSignedIn(
   const { request } = exchange;
   refuseForeign(exchange, context, operation);
   if (operation.method === 'get') refuseForeignRead(request);
-  const need = needOf(signedInAccess(operation), accountId);
+  const needFor = (body?: object): Need =>
+    needOf(signedInAccess(operation), accountId, rolesOpenTo(operation.roles, body));
+  const need = needFor();
   const isUse = operation.unattended !== true && isAsked(operation, exchange);
   const { signedIn, right } = await exchange.inTime(admitted(deps, exchange, context, { operation, need, isUse }));
   return (body) => {
+    refuseBodyBeyondRole(right, operation, body);
     refuseUnproved(operation, signedIn, body, services);
     const { session, user, reader } = signedIn;
-    const guard = sessionGuard(session.id, need);
-    const origin = { ...exchange.origin(`user:${user.id}`), guard, asOperator: right.isOperator === true };
+    // Whichever role the user has by the time of the commit must be one to which this very body is open.
+    const guard = sessionGuard(session.id, needFor(body));
+    const { installationRole } = right;
+    const asOperator =
+      installationRole === 'operator' || (installationRole !== undefined && operation.method !== 'get');
+    const origin = { ...exchange.origin(`user:${user.id}`), guard, asOperator };
     return {
       ...openCall(exchange, context, services),
       signedIn,
       reader,
       isUse,
       scope: user.id,
-      readAs: `${user.id} ${right.isOperator === true ? 'operator' : (right.role ?? '')}`,
+      readAs: `${user.id} ${installationRole ?? right.role ?? ''}`,
       origin,
       caller: { accountId, authority: { guarded: true }, reader, origin },
       chargeChange: () => charge(deps.rates.changes, `${user.id}/${chargedAccount(need)}`),
       async judgeAgain() {
         const current = await services.fleet.current();
         const live = { reader: current, ...(await liveSession(current, session.id)) };
-        await neededRight(current, live.user, need);
+        await neededRight(current, live.user, needFor(body));
         await refuseWithoutSecondFactor(operation, live, services);
       },
       accepts: (types) => preferredType(request, types),
@@ -134,12 +144,30 @@ async function admitted(
   } catch (error) {
     // A user who names another account each time would otherwise have a rate for each.
     charge(rates.changes, `${user.id}/`);
-    throw error;
+    throw error instanceof BeyondRole ? await inWords(error, signedIn, operation) : error;
   }
   chargeFor(rates, operation, { reader: signedIn.session.id, userId: user.id, accountId: chargedAccount(need) });
   await refuseWithoutSecondFactor(operation, signedIn, services);
   return { signedIn, right };
 }
 
-/** A user has a rate in each account, and one in none. */
-const chargedAccount = (need: Need): string => (typeof need === 'object' ? need.accountId : '');
+/** A role on the installation that does not include the operation is told which one does, as its token is. */
+async function inWords(error: BeyondRole, { reader, user }: SignedIn, { roles }: Judged): Promise<unknown> {
+  const role = error.says === undefined ? (await installationRight(reader, user))?.installationRole : undefined;
+  if (role === undefined) return error;
+  try {
+    refuseBeyondRole({ role, by: 'person' }, roles);
+    return error;
+  } catch (worded) {
+    return worded;
+  }
+}
+
+/** A restricted role may have some fields of the body alone. @throws BeyondRole */
+function refuseBodyBeyondRole({ installationRole: role }: Right, { roles }: Judged, body: object): void {
+  if (role !== undefined) refuseBeyondRole({ role, by: 'person' }, roles)(body);
+}
+
+/** A user has a rate in each account, and one in none, which the operations of operators have. */
+const chargedAccount = (need: Need): string =>
+  typeof need === 'object' && need.role !== 'operator' ? need.accountId : '';

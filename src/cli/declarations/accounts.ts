@@ -16,6 +16,8 @@ export function addAccountNouns(program: Command, env: Environment): void {
 
 const entitlement = (): Option =>
   choice('--entitlement <entitlement>', 'what the account has bought', ['standard', 'enterprise']);
+/** A person has one of them. */
+const INSTALLATION_ROLES = ['operator', 'support', 'auditor', 'none'];
 /** `LIMITS.accountQuotaMbMax`; help and completion load nothing of the service. */
 const QUOTA_MB_MAX = 1_000_000;
 const quotaIn = reading((text): number | 'default' | undefined => {
@@ -129,11 +131,13 @@ function addUsers(users: Command, env: Environment): void {
   };
   const user = ['<user>', 'the id or the login'] as const;
   const keepKey = ['--keep-key <key...>', 'an API key that the user made, and that goes on'] as const;
-  const operator = ['--operator', 'make the user an operator'] as const;
+  const operator = ['--operator', 'make the user an operator, as --role operator does'] as const;
+  const role = () => choice('--role <role>', 'the role on the installation', INSTALLATION_ROLES);
   const creating = 'create a user, and print the link for the first sign-in, which no other command shows';
   add('create', creating, ONE, async () => (await code()).createUser)
     .requiredOption('-n, --name <name>', 'the name by which others see the user')
     .requiredOption('-l, --login <login>', 'the name to sign in with, such as an e-mail address')
+    .addOption(role())
     .option(...operator);
   add('list', 'list the users', LIST, async () => (await code()).listUsers);
   const update = add('update', 'change a user', [...ONE, 'yes'], async () => (await code()).updateUser).argument(
@@ -141,6 +145,7 @@ function addUsers(users: Command, env: Environment): void {
   );
   update
     .option('-n, --name <name>', 'the new name')
+    .addOption(role())
     .option(...operator)
     .option('--no-operator', 'take the role of an operator away')
     .addOption(update.createOption('--disable', 'refuse the user, and end all sessions').conflicts('enable'))

@@ -6,7 +6,13 @@ import { generateMarker, type RandomSource } from '../credentials/random-ids.ts'
 import { namesStored } from '../audit/names.ts';
 import { auditEntry } from '../mutation/commit.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { type AttemptedRecord, type Attempts, type EnteredSignIns, userOfSignIns } from '../records/attempt-records.ts';
+import {
+  type AttemptedRecord,
+  type Attempts,
+  type EnteredSignIns,
+  callerRefused,
+  userOfSignIns,
+} from '../records/attempt-records.ts';
 import { KEYS } from '../records/keys.ts';
 import {
   absent,
@@ -25,7 +31,7 @@ import { FORGOTTEN_AFTER_MS, TRIED_NAMES_MAX } from './failed-attempts.ts';
 export const auditedAttemptsMetrics = ({ keeping }: Sections) => ({
   attemptsDropped: keeping.counter({
     name: 'muster_audit_attempts_dropped_total',
-    help: 'Audit entries about failed secrets that were not written, since the store was too full.',
+    help: 'Audit entries about failed secrets and refusals by role that were not written, since the store was too full.',
     unit: 'entries',
   }),
 });
@@ -49,7 +55,7 @@ interface Seen {
   readonly changedAt: number;
 }
 
-type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts' | 'signIns'>;
+type Published = Pick<ReplicaRecord, 'replicaId' | 'attempts' | 'signIns' | 'roleRefusals'>;
 
 /** The failed secrets of one account that the audit does not have yet. */
 interface Fresh {
@@ -59,9 +65,9 @@ interface Fresh {
 }
 
 /**
- * Enters in the audit what the replicas have published of failed secrets: for each account, and for the operator, one
- * entry an hour with the number since the entry before. The record of what was entered goes into the same commit, so
- * that another leader neither repeats nor forgets anything.
+ * Enters in the audit what the replicas have published of failed secrets and refusals by role: for each account, for
+ * the operator, and for each caller who was refused, one entry an hour with the number since the entry before. The
+ * record of what was entered goes into the same commit, so that another leader neither repeats nor forgets anything.
  */
 export class AuditedAttempts {
   readonly #deps: AuditedAttemptsDeps;
@@ -85,8 +91,8 @@ export class AuditedAttempts {
   /** Keeps what a replica published for as long as the replica itself would. */
   #remember(replicas: readonly Published[]): void {
     const at = this.#deps.clock.monotonic();
-    for (const { replicaId, attempts = [], signIns = [] } of replicas) {
-      for (const one of [...attempts, ...signIns]) {
+    for (const { replicaId, attempts = [], signIns = [], roleRefusals = [] } of replicas) {
+      for (const one of [...attempts, ...signIns, ...roleRefusals]) {
         const key = `${replicaId}/${one.of}`;
         const before = this.#published.get(key);
         const isAsBefore = before?.one.since === one.since && before.one.count === one.count;
@@ -187,6 +193,12 @@ function told(of: string, fresh: Fresh) {
     const whose = userId === '' ? {} : { userId };
     const detail = { ...whose, count, clients, ways: waysOf(fresh).join(' ') };
     return { accountId: OPERATOR_AUDIT, action: 'sign-in.refused', detail } as const;
+  }
+  const caller = callerRefused(of);
+  if (caller !== undefined) {
+    const whose = caller.startsWith('user:') ? { userId: caller.slice('user:'.length) } : { caller };
+    const detail = { ...(caller !== '' && whose), count, roles: waysOf(fresh).join(' '), clients };
+    return { accountId: OPERATOR_AUDIT, action: 'role.refused', detail } as const;
   }
   if (of === OPERATOR_AUDIT) return { accountId: of, action: 'token.refused', detail: { count, clients } } as const;
   const keyIds = some(tried.flatMap((one) => one.keyIds)).join(' ');

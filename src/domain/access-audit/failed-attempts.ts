@@ -3,7 +3,7 @@ import { RecentMap } from '../../packed/recent-map.ts';
 import type { Clock } from '../../time/clock.ts';
 import { HOUR_MS } from '../../time/utc-days.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
-import { type Attempts, signInsOf, userOfSignIns } from '../records/attempt-records.ts';
+import { type Attempts, callerRefused, roleRefusalsOf, signInsOf, userOfSignIns } from '../records/attempt-records.ts';
 
 /** The ways in which people sign in. */
 export const SIGN_IN_WAYS = ['password', 'passkey', 'link', 'provider'] as const;
@@ -66,12 +66,13 @@ export function attemptMetrics({ requests }: Sections) {
 }
 export type AttemptMetrics = ReturnType<typeof attemptMetrics>;
 
-/** A failed secret that the audit is to tell of. */
+/** A failed secret, or a refusal by role, that the audit is to tell of. */
 interface FailedSecret {
-  /** An account's id, or `operator`; or what `signInsOf` gives. */
+  /** An account's id, or `operator`; or what `signInsOf` or `roleRefusalsOf` gives. */
   readonly of: string;
   readonly keyId?: string | undefined;
-  readonly way?: SignInWay | undefined;
+  /** The way of a sign-in, or the role that is refused. */
+  readonly way?: string | undefined;
   readonly client: string;
 }
 
@@ -102,6 +103,8 @@ export function countAttempt(
 export const TRIED_ACCOUNTS_MAX = 100;
 /** The same for users. What was counted of one who makes room is told of nobody: it is never lost. */
 export const TRIED_USERS_MAX = 50;
+/** The same for callers whose role does not include what they ask for. */
+export const REFUSED_CALLERS_MAX = 50;
 /** Keys and clients by account. */
 export const TRIED_NAMES_MAX = 5;
 const NAME_CHARACTERS_MAX = 45;
@@ -130,12 +133,14 @@ interface Tried {
 }
 
 /**
- * The failed secrets that this replica has seen, by account, within bounds: the leader reads them, and no 401 waits.
+ * The failed secrets and refusals by role that this replica has seen, by account, user or caller, within bounds: the
+ * leader reads them, and no 401 or 403 waits.
  */
 export class FailedAttempts {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #secrets: Tried = { counted: new Map(), max: TRIED_ACCOUNTS_MAX, kept: OPERATOR_AUDIT };
   readonly #signIns: Tried = { counted: new Map(), max: TRIED_USERS_MAX, kept: signInsOf() };
+  readonly #roles: Tried = { counted: new Map(), max: REFUSED_CALLERS_MAX, kept: roleRefusalsOf() };
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
@@ -143,7 +148,7 @@ export class FailedAttempts {
 
   failed({ of, keyId, way, client }: FailedSecret): void {
     const triedAt = this.#clock.monotonic();
-    const { counted: all, max, kept } = userOfSignIns(of) === undefined ? this.#secrets : this.#signIns;
+    const { counted: all, max, kept } = this.#triedOf(of);
     const counted = all.get(of) ?? {
       since: this.#clock.now(),
       count: 0,
@@ -163,17 +168,27 @@ export class FailedAttempts {
       if (oldest) {
         all.delete(oldest[0]);
         // A failed key of an account is no failed token of the operator.
-        if (kept === signInsOf()) foldInto(all, kept, oldest[1]);
+        if (kept !== OPERATOR_AUDIT) foldInto(all, kept, oldest[1]);
       }
     }
     all.set(of, counted);
   }
 
   /** The attempts that are to be published: nothing where nobody has tried for two hours. */
-  published(): { attempts?: Attempts[]; signIns?: Attempts[] } {
+  published(): { attempts?: Attempts[]; signIns?: Attempts[]; roleRefusals?: Attempts[] } {
     const attempts = this.#published(this.#secrets);
     const signIns = this.#published(this.#signIns);
-    return { ...(attempts.length > 0 && { attempts }), ...(signIns.length > 0 && { signIns }) };
+    const roleRefusals = this.#published(this.#roles);
+    return {
+      ...(attempts.length > 0 && { attempts }),
+      ...(signIns.length > 0 && { signIns }),
+      ...(roleRefusals.length > 0 && { roleRefusals }),
+    };
+  }
+
+  #triedOf(of: string): Tried {
+    if (callerRefused(of) !== undefined) return this.#roles;
+    return userOfSignIns(of) === undefined ? this.#secrets : this.#signIns;
   }
 
   #published({ counted: all }: Tried): Attempts[] {

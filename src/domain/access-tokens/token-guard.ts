@@ -26,7 +26,6 @@ export interface TokenNeed {
 /** The right of a token on its account: the lesser role of its own and its person's. */
 export interface TokenRight extends Right {
   readonly role: MemberRole;
-  readonly isOperator: boolean;
 }
 
 /**

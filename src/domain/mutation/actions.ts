@@ -48,6 +48,7 @@ const ACTIONS = {
   'key.refused': 'growth',
   'token.refused': 'growth',
   'sign-in.refused': 'growth',
+  'role.refused': 'growth',
   'user.created': 'growth',
   // Disabling a user takes access away.
   'user.changed': 'by content',
@@ -61,6 +62,9 @@ const ACTIONS = {
   'identity.unlinked': 'vital',
   'operator.added': 'growth',
   'operator.removed': 'vital',
+  // Support and auditor, which one of them takes the place of the other, too.
+  'role.given': 'growth',
+  'role.taken': 'vital',
   'member.added': 'growth',
   'member.changed': 'by content',
   'member.removed': 'vital',

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { record, type RecordOf } from './registry.ts';
 
-/* Failed secrets: as a replica publishes them, and as the leader has entered them in the audit. */
+/*
+ * Failed secrets, and refusals by role: as a replica publishes them, and as the leader has entered them in the audit.
+ */
 
 const SIGN_INS = 'user:';
 /** Under what the failed sign-ins of a user are counted, or of a name that nobody has. */
@@ -10,9 +12,19 @@ export const signInsOf = (userId = ''): string => SIGN_INS + userId;
 export const userOfSignIns = (of: string): string | undefined =>
   of.startsWith(SIGN_INS) ? of.slice(SIGN_INS.length) : undefined;
 
+const ROLES = 'role:';
+/** Under what the refusals by role of a caller are counted, or of callers who made room. */
+export const roleRefusalsOf = (caller = ''): string => ROLES + caller;
+/** The caller of refusals by role, `''` for those who made room; undefined for anything else. */
+export const callerRefused = (of: string): string | undefined =>
+  of.startsWith(ROLES) ? of.slice(ROLES.length) : undefined;
+
 /** The failed secrets for one account, or for the operator, that a replica has counted since an instant. */
 const attemptsSchema = z.looseObject({
-  /** An account's id, or `operator`; of sign-ins `user:<userId>`, or `user:` for a name that nobody has. */
+  /**
+   * An account's id, or `operator`; of sign-ins `user:<userId>`, or `user:` for a name that nobody has; of
+   * refusals by role `role:<actor>`.
+   */
   of: z.string(),
   /** When the count began, on the replica's wall clock. */
   since: z.int(),
@@ -20,7 +32,7 @@ const attemptsSchema = z.looseObject({
   /** The ids of the keys that were tried within the hour, and the addresses of the clients: the latest of them. */
   keyIds: z.array(z.string()),
   clients: z.array(z.string()),
-  /** The ways of sign-ins that were tried within the hour. */
+  /** The ways of sign-ins that were tried within the hour, or the roles that were refused. */
   ways: z.array(z.string()).optional(),
 });
 export type Attempts = z.infer<typeof attemptsSchema>;
@@ -37,8 +49,8 @@ export type EnteredSignIns = z.infer<typeof enteredSchema>;
 
 export const attemptRecords = {
   /**
-   * `owner` is an account, `operator`, or `signInsOf` a user. `counted` has the counts of each replica that have
-   * entered it.
+   * `owner` is an account, `operator`, `signInsOf` a user or `roleRefusalsOf` a caller. `counted` has the counts of
+   * each replica that have entered it.
    */
   attempted: record('attempted/<owner>', {
     schema: z.looseObject({
@@ -50,7 +62,7 @@ export const attemptRecords = {
     writeClass: 'growth',
     backup: 'left out',
     removedBy: 'domain/users where it is of a user',
-    holds: 'when failed secrets of an account, a user or nobody last entered the audit, and their counts; quiet',
+    holds: 'when failed secrets, or refusals by role, last entered the audit, and their counts; quiet',
   }),
 };
 export type AttemptedRecord = RecordOf<typeof attemptRecords.attempted>;

@@ -74,6 +74,8 @@ export const replicaRecords = {
       attempts: publishedAttemptsSchema.optional(),
       /** Failed sign-ins by user, likewise. An earlier version enters none of them. */
       signIns: publishedAttemptsSchema.optional(),
+      /** Refusals by role by caller, likewise. */
+      roleRefusals: publishedAttemptsSchema.optional(),
     }),
     writeClass: 'vital',
     backup: 'left out',

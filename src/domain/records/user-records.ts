@@ -9,6 +9,14 @@ import { instant, sealedSchema } from './shapes.ts';
 export const MEMBER_ROLES = ['owner', 'viewer'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
+/** The roles on the whole installation that may do less than an operator; the greater one first. */
+export const RESTRICTED_ROLES = ['support', 'auditor'] as const;
+export type RestrictedRole = (typeof RESTRICTED_ROLES)[number];
+
+/** The roles on the whole installation, of which a person has one at most. */
+export const INSTALLATION_ROLES = ['operator', ...RESTRICTED_ROLES] as const;
+export type InstallationRole = (typeof INSTALLATION_ROLES)[number];
+
 /** The name of a user at an OpenID Connect provider; unique as a pair (OpenID Connect Core 1.0, 5.7). */
 const identitySchema = z.looseObject({ issuer: z.string(), subject: z.string() });
 /** One that a user has linked: with the name that the provider gave it, and when that was. */
@@ -81,6 +89,11 @@ export const userRecords = {
       passkeys: z.array(passkeySchema),
       /** The latest last, at most `LIMITS.additionsKeptMax` of each kind. */
       additions: z.array(additionSchema).optional(),
+      /**
+       * The role on the installation that somebody gave, where it is less than that of an operator; an operator has
+       * none here. An earlier version gives no right by it.
+       */
+      installationRole: z.enum(RESTRICTED_ROLES).optional(),
       /** When the user's roles last changed; a session that began before gets another token. */
       rolesAt: instant.optional(),
       /** The account by whose invitation the user came; absent where somebody else made the user. */
@@ -98,6 +111,7 @@ export const userRecords = {
         .looseObject({
           operator: z.boolean(),
           accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
+          installationRole: z.enum(RESTRICTED_ROLES).optional(),
           at: instant,
           asked: z.int().min(0).optional(),
         })

@@ -1,7 +1,7 @@
 import { LIMITS } from '../limits.ts';
 import type { SessionRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
-import { operatorRight } from '../users/roles.ts';
+import { installationRight } from '../users/roles.ts';
 import type { SignedIn } from './sessions.ts';
 
 /*
@@ -34,7 +34,7 @@ export function refuseStaleSignIn(session: SessionRecord, user: UserRecord, pass
   if (canProve || signedInAt === undefined || !isFresh(signedInAt, now)) refuseStaleProof(session, now);
 }
 
-/** The users whose sessions need a second factor. */
+/** The users whose sessions need a second factor; `operators` is whoever has a role on the installation. */
 export type SecondFactorPolicy = 'off' | 'operators' | 'all';
 
 /**
@@ -50,5 +50,5 @@ export async function lacksSecondFactor(
   const { secondFactor } = session.record;
   if (secondFactor === 'provider') return false;
   if (secondFactor === 'passkey' && user.record.passkeys.length > 0) return false;
-  return policy === 'all' || (await operatorRight(reader, user)) !== undefined;
+  return policy === 'all' || (await installationRight(reader, user)) !== undefined;
 }

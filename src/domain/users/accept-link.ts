@@ -14,7 +14,7 @@ import { voidedLinks, type Links } from './links.ts';
 import { joiningStep, newMemberStep } from './members.ts';
 import { othersWhoStay } from './last-one.ts';
 import { refuseTaken } from './logins.ts';
-import { canSignIn, crowdOf, passkeyKey, userCreation } from './user-state.ts';
+import { canSignIn, crowdOf, passkeyKey, userCreation, type GivenRole } from './user-state.ts';
 import { endings, existingUser, type UserDeps } from './users.ts';
 
 /** The choices of a person who opened a link. */
@@ -91,7 +91,7 @@ async function joining({ reader, link, userId, origin }: Accepting): Promise<Ste
  */
 async function newcomer(
   { deps, reader, answer, userId, origin }: Accepting,
-  of: { readonly operator?: boolean; readonly invitedBy?: string },
+  of: { readonly role?: GivenRole; readonly invitedBy?: string },
 ) {
   const { name, login, hashed } = answer;
   if (name === undefined || name === '') throw new Refusal('invalid_request', 'name: tell how others should call you.');
@@ -118,7 +118,7 @@ async function arriving(accepting: Accepting): Promise<Step<unknown>> {
 
 /** The first operator. */
 async function founding(accepting: Accepting): Promise<Step<unknown>> {
-  const { expect, write } = await newcomer(accepting, { operator: true });
+  const { expect, write } = await newcomer(accepting, { role: 'operator' });
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',

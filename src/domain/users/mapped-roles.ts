@@ -1,9 +1,12 @@
 import type { GroupRule } from '../../config/panel.ts';
 import { LIMITS } from '../limits.ts';
 import type { Versioned } from '../records/codec.ts';
-import type { MemberRole, UserRecord } from '../records/user-records.ts';
+import { RESTRICTED_ROLES, type MemberRole, type RestrictedRole, type UserRecord } from '../records/user-records.ts';
 
-/* The roles that the groups of the provider give. A group gives a role on an account by its id, or that of operator. */
+/*
+ * The roles that the groups of the provider give. A group gives a role on an account by its id, or one on the
+ * installation.
+ */
 
 export type MappedRoles = NonNullable<UserRecord['mapped']>;
 type GroupsFault = 'groups_missing' | 'groups_too_many';
@@ -25,14 +28,22 @@ export function mappedRoles(
   const groups = groupsOf(claim);
   if (typeof groups === 'string') return groups;
   const roles = new Map<string, MemberRole>();
-  let operator = false;
+  const installation = new Set<'operator' | RestrictedRole>();
   for (const rule of rules) {
     if (!groups.has(rule.group)) continue;
-    if (rule.role === 'operator') operator = true;
+    if (!('accountId' in rule)) installation.add(rule.role);
     else if (roles.get(rule.accountId) !== 'owner') roles.set(rule.accountId, rule.role);
   }
   const accounts = Array.from(roles, ([accountId, role]) => ({ accountId, role }));
-  return { operator, accounts: accounts.sort((a, b) => (a.accountId < b.accountId ? -1 : 1)), ...when };
+  const operator = installation.has('operator');
+  // A person has one role on the installation: the greatest of them.
+  const installationRole = operator ? undefined : RESTRICTED_ROLES.find((role) => installation.has(role));
+  return {
+    operator,
+    ...(installationRole && { installationRole }),
+    accounts: accounts.sort((a, b) => (a.accountId < b.accountId ? -1 : 1)),
+    ...when,
+  };
 }
 
 /** A list that is cut by the provider, or is none, says nothing of what is missing: it refuses (fail closed). */
@@ -46,12 +57,23 @@ function groupsOf(claim: unknown): ReadonlySet<string> | GroupsFault {
 
 /** Whether the groups give any role. */
 export const hasRoles = (mapped: MappedRoles | undefined): boolean =>
-  mapped !== undefined && (mapped.operator || mapped.accounts.length > 0);
+  mapped !== undefined && (mapped.operator || mapped.installationRole !== undefined || mapped.accounts.length > 0);
+
+/** What the audit tells of them. */
+export const rolesTold = ({ operator, installationRole, accounts }: MappedRoles) => ({
+  operator,
+  ...(installationRole && { role: installationRole }),
+  accounts: accounts.length,
+});
 
 /** Whether two computations gave the same roles. */
 export function sameRoles(one: MappedRoles | undefined, other: MappedRoles | undefined): boolean {
   const spelled = (roles: MappedRoles | undefined): string =>
-    JSON.stringify([roles?.operator ?? false, (roles?.accounts ?? []).map(({ accountId, role }) => [accountId, role])]);
+    JSON.stringify([
+      roles?.operator ?? false,
+      roles?.installationRole,
+      (roles?.accounts ?? []).map(({ accountId, role }) => [accountId, role]),
+    ]);
   return spelled(one) === spelled(other);
 }
 
@@ -70,8 +92,14 @@ export function isOvertaken(user: Versioned<UserRecord>, answer: MappedRoles): b
 
 /** Whether all roles are among the others. */
 function isWithin(roles: MappedRoles, others: MappedRoles): boolean {
-  if (roles.operator && !others.operator) return false;
+  if (rankOf(roles) > rankOf(others)) return false;
   return roles.accounts.every(({ accountId, role }) =>
     others.accounts.some((one) => one.accountId === accountId && (one.role === role || one.role === 'owner')),
   );
+}
+
+/** The rank of the role on the installation; 0 is none. */
+function rankOf({ operator, installationRole }: MappedRoles): number {
+  if (operator) return RESTRICTED_ROLES.length + 1;
+  return installationRole === undefined ? 0 : RESTRICTED_ROLES.length - RESTRICTED_ROLES.indexOf(installationRole);
 }

@@ -18,7 +18,7 @@ import { KEYS } from '../records/keys.ts';
 import type { Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { InvalidLink, validLink } from './link-validity.ts';
-import { hasRoles, isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
+import { hasRoles, isOvertaken, rolesTold, sameRoles, type MappedRoles } from './mapped-roles.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
 import { replacingStep, type Replacement } from './replaced-session.ts';
 import {
@@ -178,7 +178,7 @@ function creation(userId: string, { identity, name, mapped }: ProviderUser, crow
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',
-    detail: { userId, provider: true, operator: mapped.operator, accounts: mapped.accounts.length },
+    detail: { userId, provider: true, ...rolesTold(mapped) },
     expect,
     write,
     result: undefined,
@@ -205,8 +205,7 @@ function mapping(user: UserEntry, mapped: MappedRoles, operators: Versioned<Oper
     detail: {
       userId: id,
       mapped: isSame ? 'renewed' : 'changed',
-      operator: mapped.operator,
-      accounts: mapped.accounts.length,
+      ...rolesTold(mapped),
     },
     // Roles that the provider has taken away must go, however full the store is; there is one record a user.
     withdraws: true,

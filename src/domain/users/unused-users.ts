@@ -50,8 +50,13 @@ async function goes(deps: SweepDeps, user: UserEntry, now: number): Promise<bool
 const isLongAgo = (at: number, now: number): boolean => at + LIMITS.rolelessKeptMs + EXPIRY_MARGIN_MS <= now;
 
 /** A user as memory has it, which may be behind: the commit expects the user's record as it is here. */
-function isUnused(memory: FleetMemory, { id, record: { roleless, mapped } }: UserEntry, now: number): boolean {
+function isUnused(
+  memory: FleetMemory,
+  { id, record: { roleless, mapped, installationRole } }: UserEntry,
+  now: number,
+): boolean {
   if (roleless === undefined || !isLongAgo(roleless, now) || hasRoles(mapped)) return false;
+  if (installationRole !== undefined) return false;
   if (memory.operators().record.members.includes(id)) return false;
   const none = (some: Iterable<unknown>): boolean => Array.from(some).length === 0;
   return none(memory.sessionsOf(id)) && none(memory.accountsOfMember(id)) && none(memory.keysMadeBy(id));

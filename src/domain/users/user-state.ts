@@ -6,7 +6,7 @@ import type { Origin } from '../mutation/step.ts';
 import { hasRoles } from './mapped-roles.ts';
 import { put, type Versioned } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { Addition, Identity, OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import type { Addition, Identity, InstallationRole, OperatorsRecord, UserRecord } from '../records/user-records.ts';
 import { Refusal } from '../refusal.ts';
 import { comparableLogin, formerLogin } from '../../text/logins.ts';
 
@@ -111,6 +111,18 @@ const isInUse = ({ passkeys, identities }: UserRecord, { kind, at }: Addition): 
   (kind === 'passkey' && passkeys.some(({ createdAt }) => createdAt === at)) ||
   (kind === 'identity' && identities.some(({ linkedAt }) => linkedAt === at));
 
+/** The role on the installation that people gave to a user. */
+export type GivenRole = InstallationRole | 'none';
+
+/** The role that people gave to a user: an operator stands among the operators, any other one has it in the record. */
+export const givenRole = ({ id, record }: Pick<UserEntry, 'id' | 'record'>, { members }: OperatorsRecord): GivenRole =>
+  members.includes(id) ? 'operator' : (record.installationRole ?? 'none');
+
+/** The user's record with another role on the installation: none in it for an operator. */
+export function withGivenRole({ installationRole: _former, ...rest }: UserRecord, role: GivenRole): UserRecord {
+  return role === 'operator' || role === 'none' ? rest : { ...rest, installationRole: role };
+}
+
 /** The facts of a user at the creation. */
 interface NewUser {
   readonly name: string;
@@ -120,7 +132,8 @@ interface NewUser {
   readonly identity?: Identity;
   readonly password?: UserRecord['password'];
   readonly mapped?: UserRecord['mapped'];
-  readonly operator?: boolean;
+  /** The role on the installation; none without. */
+  readonly role?: GivenRole;
   /** The account whose invitation it was. */
   readonly invitedBy?: string;
 }
@@ -162,11 +175,12 @@ export function userCreation(
   { newest, count, operators }: Crowd,
 ): ChangeParts & { readonly record: UserRecord } {
   if (count >= LIMITS.usersMax) throw new Refusal('conflict', `There are ${LIMITS.usersMax} users already.`);
-  const { name, login, createdAt, identity, password, mapped, operator = false, invitedBy } = user;
+  const { name, login, createdAt, identity, password, mapped, role = 'none', invitedBy } = user;
+  const operator = role === 'operator';
   const members = operator ? operatorsAfter(operators.record, userId, true) : operators.record.members;
   const isOperator = operator || mapped?.operator === true;
-  const hasRole = isOperator || invitedBy !== undefined || hasRoles(mapped);
-  const record: UserRecord = {
+  const hasRole = role !== 'none' || invitedBy !== undefined || hasRoles(mapped);
+  const fields: UserRecord = {
     name,
     login,
     createdAt,
@@ -179,6 +193,7 @@ export function userCreation(
     ...(invitedBy !== undefined && { invitedBy }),
     ...(!hasRole && { roleless: createdAt }),
   };
+  const record = withGivenRole(fields, role);
   const locators = [...(login === '' ? [] : [loginKey(login)]), ...(identity ? [identityKey(identity)] : [])];
   const taken = login === '' ? locators : [...new Set([...locators, ...loginKeys(login)])];
   return {

@@ -8,7 +8,7 @@ import type { MutationDeps, Origin, Step } from '../mutation/step.ts';
 import { OPERATOR_AUDIT } from '../records/audit-records.ts';
 import { put } from '../records/codec.ts';
 import { KEYS } from '../records/keys.ts';
-import type { OperatorsRecord, UserRecord } from '../records/user-records.ts';
+import { RESTRICTED_ROLES, type OperatorsRecord, type UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { tokensWithoutRole } from './made-tokens.ts';
 import { othersWhoStay, type Ways } from './last-one.ts';
@@ -16,7 +16,15 @@ import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
 import { sessionEnd } from './replaced-session.ts';
 import { mappedNow } from './roles.ts';
-import { crowdOf, operatorsAfter, userCreation, withRolesAt } from './user-state.ts';
+import {
+  crowdOf,
+  givenRole,
+  operatorsAfter,
+  userCreation,
+  withGivenRole,
+  withRolesAt,
+  type GivenRole,
+} from './user-state.ts';
 
 /** A user as he is listed. Times are milliseconds since 1970. */
 export interface User {
@@ -25,9 +33,9 @@ export interface User {
   readonly login: string;
   readonly createdAt: number;
   readonly disabled: boolean;
-  /** Whether somebody made him an operator, and whether the provider's groups do. */
-  readonly operator: boolean;
-  readonly mappedOperator: boolean;
+  /** The role on the installation that somebody gave, and that which the provider's groups give. */
+  readonly role: GivenRole;
+  readonly mappedRole: GivenRole;
   readonly hasPassword: boolean;
   readonly passkeys: number;
   readonly identities: number;
@@ -37,6 +45,8 @@ export interface User {
 interface UserPatch {
   readonly name?: string | undefined;
   readonly disabled?: boolean | undefined;
+  readonly role?: GivenRole | undefined;
+  /** The same of an operator's role alone: `false` leaves another role as it is. */
   readonly operator?: boolean | undefined;
   /**
    * Ids of API keys that the user made, and that go on where the change takes the right away by which they were made.
@@ -79,7 +89,7 @@ export interface Users {
    * @throws Refusal `conflict` where the login is taken, or there are `LIMITS.usersMax` users; StoreUnavailable;
    * Busy
    */
-  create(origin: Origin, user: { name: string; login: string; operator: boolean }): Promise<User>;
+  create(origin: Origin, user: Omit<CreatedUser, 'createdAt'>): Promise<User>;
   /** @throws Refusal `not_found`; StoreUnavailable */
   read(userId: string): Promise<User>;
   /** Lists all users by name. @throws StoreUnavailable */
@@ -134,8 +144,8 @@ function view({ id, record }: Pick<UserEntry, 'id' | 'record'>, operators: Opera
     login,
     createdAt,
     disabled,
-    operator: operators.members.includes(id),
-    mappedOperator: mapped?.operator === true,
+    role: givenRole({ id, record }, operators),
+    mappedRole: mapped?.operator === true ? 'operator' : (mapped?.installationRole ?? 'none'),
     hasPassword: password !== undefined,
     passkeys: passkeys.length,
     identities: identities.length,
@@ -145,12 +155,12 @@ function view({ id, record }: Pick<UserEntry, 'id' | 'record'>, operators: Opera
 async function create(
   deps: UserDeps,
   origin: Origin,
-  { name, login, operator }: { name: string; login: string; operator: boolean },
+  { name, login, role }: Omit<CreatedUser, 'createdAt'>,
 ): Promise<User> {
   const userId = generateAccountId(deps.random);
   return await deps.newcomers(origin, () =>
     mutate<User>(deps, origin, (reader) =>
-      creationStep(deps, reader, userId, { name, login, operator, createdAt: origin.at }),
+      creationStep(deps, reader, userId, { name, login, role, createdAt: origin.at }),
     ),
   );
 }
@@ -159,7 +169,7 @@ async function create(
 export interface CreatedUser {
   readonly name: string;
   readonly login: string;
-  readonly operator: boolean;
+  readonly role: GivenRole;
   readonly createdAt: number;
 }
 
@@ -171,17 +181,17 @@ export async function creationStep(
   deps: Pick<MutationDeps, 'store'>,
   reader: FleetReader,
   userId: string,
-  { name, login, operator, createdAt }: CreatedUser,
+  { name, login, role, createdAt }: CreatedUser,
 ): Promise<Step<User>> {
   if (login !== '') await refuseTaken(deps, reader, login, 'login: another user has this name to sign in with.');
-  const { record, expect, write } = userCreation(userId, { name, login, createdAt, operator }, await crowdOf(reader));
+  const { record, expect, write } = userCreation(userId, { name, login, createdAt, role }, await crowdOf(reader));
   return {
     accountId: OPERATOR_AUDIT,
     action: 'user.created',
-    detail: { userId, operator },
+    detail: { userId, operator: role === 'operator', ...(isRestricted(role) && { role }) },
     expect,
     write,
-    result: view({ id: userId, record }, { members: operator ? [userId] : [] }),
+    result: view({ id: userId, record }, { members: role === 'operator' ? [userId] : [] }),
   };
 }
 
@@ -190,15 +200,17 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
   return await mutateEndingKeys<User>(deps, origin, { ids: keepKeys }, async (reader) => {
     const user = await existingUser(reader, userId);
     const operators = await reader.operators();
-    const isOperator = operators.record.members.includes(userId);
-    const wanted = patch.operator ?? isOperator;
+    const former = givenRole(user, operators.record);
+    const isOperator = former === 'operator';
+    const role = roleAfter(former, patch);
+    const wanted = role === 'operator';
     const { name = user.record.name, disabled = user.record.disabled } = patch;
     const isShut = disabled && !user.record.disabled;
     const loss = { operator: isOperator && (!wanted || isShut), owned: isShut ? ('all' as const) : undefined };
     const staying = await othersWhoStay(deps, reader, userId, loss);
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
-    const changedRole = wanted !== isOperator;
-    const before = changedRole ? withRolesAt(user.record, origin.at) : user.record;
+    const changedRole = role !== former;
+    const before = changedRole ? withGivenRole(withRolesAt(user.record, origin.at), role) : user.record;
     const record: UserRecord = { ...before, name, disabled };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
@@ -208,8 +220,8 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     return {
       step: {
         accountId: OPERATOR_AUDIT,
-        action: changedRole ? (wanted ? 'operator.added' : 'operator.removed') : 'user.changed',
-        detail: { userId, disabled, renamed: name !== user.record.name },
+        action: changedRole ? roleAction(former, role) : 'user.changed',
+        detail: { userId, disabled, renamed: name !== user.record.name, ...(changedRole && { from: former, role }) },
         withdraws: isShut,
         expect: [user, ...(isOperator || wanted ? [operators] : []), ...staying].map(expectUnchanged),
         write: [
@@ -225,6 +237,21 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
       stays: (account) => isKept || (!disabled && isOwner(reader, user, account)),
     };
   });
+}
+
+const isRestricted = (role: GivenRole): boolean => RESTRICTED_ROLES.some((one) => one === role);
+
+function roleAfter(former: GivenRole, { role, operator }: UserPatch): GivenRole {
+  if (role !== undefined || operator === undefined) return role ?? former;
+  if (operator) return 'operator';
+  return former === 'operator' ? 'none' : former;
+}
+
+/** What the audit calls a change of the role: what it does to an operator comes first. */
+function roleAction(former: GivenRole, role: GivenRole) {
+  if (role === 'operator') return 'operator.added';
+  if (former === 'operator') return 'operator.removed';
+  return role === 'support' || former === 'none' ? 'role.given' : 'role.taken';
 }
 
 /** The writes that end every session of a user. @param except one that goes on @throws StoreUnavailable */

@@ -51,6 +51,7 @@ async function servingAll(
       metrics: {
         requestEnded: ({ status, code }) => void ended.push(`${status} ${code}`),
         authenticationFailed: () => undefined,
+        roleRefused: () => undefined,
       },
       clientOf: () => '192.0.2.1',
       cameByTls: () => false,

@@ -140,7 +140,7 @@ onEachBackend('the creation of a user', (backend) => {
     await one.it.domain.users.create(one.origin('operator'), {
       name: 'Bob',
       login: 'bob@example.com',
-      operator: false,
+      role: 'none',
     });
     expect(await store.get(KEYS.operators())).toEqual(before);
   });

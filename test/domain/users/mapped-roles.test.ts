@@ -1,12 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import type { GroupRule } from '../../../src/config/panel.ts';
+import { versioned } from '../../../src/domain/records/codec.ts';
+import { KEYS } from '../../../src/domain/records/keys.ts';
 import { LIMITS } from '../../../src/domain/limits.ts';
-import { mappedRoles, sameRoles } from '../../../src/domain/users/mapped-roles.ts';
+import {
+  hasRoles,
+  isOvertaken,
+  mappedRoles,
+  sameRoles,
+  type MappedRoles,
+} from '../../../src/domain/users/mapped-roles.ts';
 
 const WHEN = { at: 1_767_225_600_000, asked: 7 };
 const [ACME, OTHER] = ['a1b2c3d4e5f6g7h8', 'z1b2c3d4e5f6g7h8'];
 const RULES: readonly GroupRule[] = [
   { group: 'platform', role: 'operator' },
+  { group: 'helpdesk', role: 'support' },
+  { group: 'review', role: 'auditor' },
   { group: 'owners', role: 'owner', accountId: ACME },
   { group: 'staff', role: 'viewer', accountId: ACME },
   { group: 'staff', role: 'viewer', accountId: OTHER },
@@ -18,6 +28,14 @@ describe('the roles that groups give', () => {
     ['no group, no role', [], { operator: false, accounts: [], ...WHEN }],
     ['an unknown group gives none', ['strangers'], { operator: false, accounts: [], ...WHEN }],
     ['a group gives the role of operator', ['platform'], { operator: true, accounts: [], ...WHEN }],
+    ['support', ['helpdesk'], { operator: false, installationRole: 'support', accounts: [], ...WHEN }],
+    ['auditor', ['review'], { operator: false, installationRole: 'auditor', accounts: [], ...WHEN }],
+    [
+      'the greater of both',
+      ['review', 'helpdesk'],
+      { operator: false, installationRole: 'support', accounts: [], ...WHEN },
+    ],
+    ['an operator has none of them', ['review', 'platform', 'helpdesk'], { operator: true, accounts: [], ...WHEN }],
     [
       'a group may give roles on several accounts',
       ['staff'],
@@ -67,5 +85,37 @@ describe('the roles that groups give', () => {
     expect(sameRoles(one, { ...one, operator: true })).toBe(false);
     expect(sameRoles(one, { ...one, accounts: [] })).toBe(false);
     expect(sameRoles(undefined, { operator: false, accounts: [], at: 3 })).toBe(true);
+  });
+
+  test('a role on the installation is a role, and another one is another', () => {
+    const none = { operator: false, accounts: [], at: 1 };
+    const [support, auditor] = [
+      { ...none, installationRole: 'support' as const },
+      { ...none, installationRole: 'auditor' as const },
+    ];
+    expect([none, support, auditor].map(hasRoles)).toEqual([false, true, true]);
+    expect([sameRoles(support, { ...support, at: 2 }), sameRoles(support, auditor), sameRoles(none, auditor)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test('of two answers that were asked for at once, the later one gives no greater role on the installation', () => {
+    const answer = (role?: 'operator' | 'support' | 'auditor'): MappedRoles => ({
+      operator: role === 'operator',
+      ...(role !== undefined && role !== 'operator' && { installationRole: role }),
+      accounts: [],
+      ...WHEN,
+    });
+    const known = (mapped: MappedRoles) =>
+      versioned(
+        { key: KEYS.user('ann'), value: '', revision: 9 },
+        { name: 'Ann', login: '', createdAt: 1, disabled: false, identities: [], passkeys: [], mapped },
+      );
+    const roles = [undefined, 'auditor', 'support', 'operator'] as const;
+    for (const [rank, role] of roles.entries())
+      for (const [other, given] of roles.entries())
+        expect([role, given, isOvertaken(known(answer(role)), answer(given))]).toEqual([role, given, other > rank]);
   });
 });

@@ -17,7 +17,7 @@ interface Document {
  * Fields that the examples leave out, since with the others they would do harm, with a value for which a proof is
  * needed.
  */
-const LEFT_OUT: Readonly<Record<string, unknown>> = { adoptableBy: 'production/acme', operator: true };
+const LEFT_OUT: Readonly<Record<string, unknown>> = { adoptableBy: 'production/acme', operator: true, role: 'support' };
 
 /** The path of an operation below `/panel/v1`, with the account and ids of records that are not there. */
 export const pathOf = (path: string, accountId: string): string =>

@@ -20,6 +20,7 @@ export const WITH_PROOF: Readonly<Record<string, string>> = {
   createUser: 'a link that lets somebody in',
   resetUser: 'a link that lets somebody in, without their passkeys',
   'changeUser.operator': 'the right to all of this',
+  'changeUser.role': 'a right on every account',
   'changeUser.disabled': 'false lets somebody in again',
   'changeAccount.adoptableBy': 'a consent gives the account to whoever can make a custom resource',
   'changeAccount.disabled': 'false lets every key and every daemon of it in again',

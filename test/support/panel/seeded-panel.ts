@@ -1,3 +1,4 @@
+import type { GivenRole } from '../../../src/domain/users/user-state.ts';
 import { call, createApp, enroll, OPERATOR_TOKEN, tenant, type Muster, type Tenant } from '../service/muster.ts';
 
 /* An account as one finds it after some weeks, for the panel's pages. */
@@ -78,11 +79,11 @@ async function changed(url: string, method: string, request: object): Promise<vo
 }
 
 /** A user whom the operator makes: the address of his first link. */
-export async function userLink({ ops }: Pick<Where, 'ops'>, login: string, isOperator: boolean): Promise<string> {
+export async function userLink({ ops }: Pick<Where, 'ops'>, login: string, role: GivenRole): Promise<string> {
   const made = await call(`${ops}/operator/v1/users`, {
     method: 'POST',
     ...operator,
-    body: { name: login.split('@')[0] ?? login, login, operator: isOperator },
+    body: { name: login.split('@')[0] ?? login, login, role },
   });
   if (made.status !== 201) throw new Error(`POST /operator/v1/users: ${made.status} ${made.text}`);
   return (made.body['link'] as { url: string }).url;

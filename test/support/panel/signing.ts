@@ -41,7 +41,10 @@ export function secretFile(folder = scratchDirectory('oidc')): string {
   return path;
 }
 
-/** Starts both. The groups `platform`, `owners` and `staff` give the roles of operator, owner and viewer. */
+/**
+ * Starts both. The groups `platform`, `helpdesk`, `review`, `owners` and `staff` give the roles of operator, support,
+ * auditor, owner and viewer.
+ */
 export async function signing({
   clock,
   backend,
@@ -56,7 +59,13 @@ export async function signing({
   const provider = await startProvider(`${origin.origin}/panel/v1/sign-in/provider/callback`);
   const groupsFile = join(folder, 'groups');
   const accountId = 'a1b2c3d4e5f6g7h8';
-  const groups = [`operator platform`, `owner ${accountId} owners`, `viewer ${accountId} staff`];
+  const groups = [
+    'operator platform',
+    'support helpdesk',
+    'auditor review',
+    `owner ${accountId} owners`,
+    `viewer ${accountId} staff`,
+  ];
   writeFileSync(groupsFile, groups.join('\n'), { mode: 0o600 });
   const place = backend?.place() ?? {};
   const optionsAt = (panelPort: number): MusterOptions => ({

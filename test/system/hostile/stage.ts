@@ -235,7 +235,7 @@ export class Stage implements AsyncDisposable {
 
 /** The cookie of an operator's session. */
 async function sessionOf(muster: MusterProcess, login: string): Promise<string> {
-  const link = new URL(await userLink(muster, login, true));
+  const link = new URL(await userLink(muster, login, 'operator'));
   const body = { token: link.hash.slice(1), password: 'otter lamp quietly folds maps' };
   const accepted = await call(`${muster.panel}/panel/v1/links/accept`, {
     method: 'POST',

@@ -102,7 +102,7 @@ describe.skipIf(chromium === undefined)(title, () => {
   });
 
   test('the link of a user is taken out of the history, works once, and a spent one says so', async () => {
-    const link = atPanel(muster, await userLink(muster, 'eve@example.com', false));
+    const link = atPanel(muster, await userLink(muster, 'eve@example.com', 'none'));
     await using eve = await visit(browser);
     await eve.page.goto(link);
     await eve.page.getByLabel('Password').fill('too short');
@@ -124,7 +124,7 @@ describe.skipIf(chromium === undefined)(title, () => {
 
   test('the lists of passwords are fetched once somebody types a new password, and not before', async () => {
     const lists = /\/assets\/password-strength-[^/]+\.js$/;
-    const link = atPanel(muster, await userLink(muster, 'lists@example.com', false));
+    const link = atPanel(muster, await userLink(muster, 'lists@example.com', 'none'));
     await using visitor = await visit(browser);
     const fetched = (): number => visitor.requested.filter((url) => lists.test(url)).length;
     await visitor.page.goto(link);

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { buildPages } from '../../../scripts/build-web.ts';
+import type { GivenRole } from '../../../src/domain/users/user-state.ts';
 import { seedAccount, userLink, type SeededAccount, type Where } from '../../support/panel/seeded-panel.ts';
 import { Muster } from '../../support/service/muster.ts';
 import { openChromium, press, visit, type Visit } from '../browser/chromium.ts';
@@ -10,9 +11,14 @@ import { openChromium, press, visit, type Visit } from '../browser/chromium.ts';
 export const PASSWORD = 'four plain words, kept';
 
 /** Signs a new user in by the link that the operator sends. The address of the panel is that of its link. */
-export async function signInByLink(visited: Visit, where: Where, login: string, isOperator = true): Promise<void> {
+export async function signInByLink(
+  visited: Visit,
+  where: Where,
+  login: string,
+  role: GivenRole = 'operator',
+): Promise<void> {
   const { page } = visited;
-  await page.goto(atPanel(where, await userLink(where, login, isOperator)));
+  await page.goto(atPanel(where, await userLink(where, login, role)));
   await page.getByLabel('Password').fill(PASSWORD);
   // The key, for a hook of the runner has no expect.poll.
   await page.getByLabel('Password').press('Enter');

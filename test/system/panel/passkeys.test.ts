@@ -49,7 +49,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     ann = await visit(browser);
     ({ page } = ann);
     authenticator = await VirtualAuthenticator.addTo(page);
-    await signInByLink(ann, muster, LOGIN, false);
+    await signInByLink(ann, muster, LOGIN, 'none');
   });
   afterAll(async () => {
     await ann?.[Symbol.asyncDispose]();
@@ -155,7 +155,7 @@ describe.skipIf(chromium === undefined)(`${title}, where nobody has a password`,
     await using bob = await visit(browser);
     const { page } = bob;
     await VirtualAuthenticator.addTo(page);
-    await page.goto(atPanel(muster, await userLink(muster, 'bob@example.com', false)));
+    await page.goto(atPanel(muster, await userLink(muster, 'bob@example.com', 'none')));
     await button(page, 'Continue').waitFor();
     expect(await page.getByLabel('Password').count()).toBe(0);
     await press(button(page, 'Continue'));

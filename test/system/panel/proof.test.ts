@@ -80,7 +80,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await using muster = await Muster.start({ clock });
     await using ann = await visit(browser);
     const { page } = ann;
-    await signInByLink(ann, muster, 'ann@example.com', false);
+    await signInByLink(ann, muster, 'ann@example.com', 'none');
     clock.advance(LIMITS.freshProofMs + 1);
     await openPage(page, muster, '/me', /You have no passkey/);
     await page.getByLabel('Current password').fill(PASSWORD);
@@ -107,7 +107,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await using ann = await visit(browser);
     const { page } = ann;
     const login = 'ann@example.com';
-    await signInByLink(ann, muster, login, false);
+    await signInByLink(ann, muster, login, 'none');
     const banner = page.locator('.banner', { hasText: 'This was added to your sign-in' });
     await banner.waitFor();
     await press(banner.getByRole('button', { name: 'That was me' }));

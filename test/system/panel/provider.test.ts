@@ -37,7 +37,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     const { muster } = it.panel;
     await using ann = await visit(browser);
     const { page } = ann;
-    await signInByLink(ann, muster, 'ann@example.com', false);
+    await signInByLink(ann, muster, 'ann@example.com', 'none');
     await signOut(page);
     await signInByPassword(page, 'ann@example.com');
     await untilSignedIn(page);
@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     expect(await session.getByRole('cell').first().innerText()).toBe('provider');
 
     await using bob = await visit(browser);
-    await signInByLink(bob, muster, 'bob@example.com', false);
+    await signInByLink(bob, muster, 'bob@example.com', 'none');
     await openPage(bob.page, muster, '/me', /No identity at single sign-on is linked/);
     await link(bob.page);
     await bob.page.getByRole('alert').waitFor();
@@ -69,7 +69,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     await it.provider.set({ user: 'eve' });
     await using eve = await visit(browser);
     const { page } = eve;
-    await signInByLink(eve, muster, 'eve@example.com', false);
+    await signInByLink(eve, muster, 'eve@example.com', 'none');
     await openPage(page, muster, '/me', /No identity at single sign-on is linked/);
     await press(page.getByRole('button', { name: 'Link my identity' }));
     await press(page.getByRole('button', { name: 'Sign in as eve' }));

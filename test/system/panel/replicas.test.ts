@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)(title, () => {
 
   test('a replica that dies under an open page: the page says that it is offline, and goes on when one answers', async () => {
     const [first, second] = replicas;
-    const link = await userLink(first, 'dies@example.com', true);
+    const link = await userLink(first, 'dies@example.com', 'operator');
     await using dies = await visit(browser);
     const { page } = dies;
     await page.goto(atPanel(second, link));

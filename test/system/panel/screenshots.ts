@@ -51,7 +51,7 @@ async function door(page: Page): Promise<void> {
   await page.goto(address('/sign-in'));
   await page.getByLabel('Password').waitFor();
   if (only === undefined || only === 'sign-in') await shots(page, 'sign-in');
-  const { hash } = new URL(await userLink(where, 'ann@example.com', true));
+  const { hash } = new URL(await userLink(where, 'ann@example.com', 'operator'));
   await page.goto(address(`/link${hash}`));
   await page.getByLabel('Password').fill(PASSWORD);
   if (only === undefined || only === 'link') await shots(page, 'link');

@@ -6,7 +6,8 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
 import { pathOfAccount } from '../../shell/router.ts';
-import { useIsOwner, useSession } from '../../shell/session.tsx';
+import { useMay } from '../../shell/rights.ts';
+import { useSession } from '../../shell/session.tsx';
 import { app as texts, apps } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
@@ -22,23 +23,18 @@ import { useEnrollment } from './enrollment-lines.tsx';
 import { typedName } from './typed-name.ts';
 import { shownName } from '../../../src/text/shown-name.ts';
 
-/** One app with all that is known of it, and what an owner may do. */
+/** One app with all that is known of it, and what the user may do. */
 export function AppPage({ accountId, appId }: PageProps) {
   const detail = useResource(`app ${appId}`, (signal) => account(accountId).app(appId, { signal }), {
     of: accountId,
     topics: ['apps', 'seen', 'config', 'reviews'],
   });
-  const isOwner = useIsOwner(accountId);
   const name = detail.data?.name ?? '';
   return (
     <Page
       title={shownName(name, appId)}
       lead={<Link to={pathOfAccount(accountId, 'apps')}>{texts.back}</Link>}
-      actions={
-        isOwner && detail.data ? (
-          <Actions accountId={accountId} app={detail.data} onChanged={detail.reload} />
-        ) : undefined
-      }
+      actions={detail.data ? <Actions accountId={accountId} app={detail.data} onChanged={detail.reload} /> : undefined}
     >
       <Shown of={detail}>
         {(app) => (
@@ -145,18 +141,21 @@ function Actions({ accountId, app, onChanged }: { accountId: string; app: PanelA
   const [asked, setAsked] = useState<'revoke' | 'delete' | 'code'>();
   const close = (): void => setAsked(undefined);
   const api = account(accountId);
+  const may = useMay(accountId);
   const managed = app.managedBy !== undefined && <p>{texts.managed(app.managedBy)}</p>;
   return (
     <>
-      <Button onClick={() => setAsked('code')}>{texts.newCode}</Button>
-      {app.status !== 'revoked' && (
+      {may('issueEnrollCode') && <Button onClick={() => setAsked('code')}>{texts.newCode}</Button>}
+      {may('revokeApp') && app.status !== 'revoked' && (
         <Button kind="danger" onClick={() => setAsked('revoke')}>
           {apps.revoke}
         </Button>
       )}
-      <Button kind="danger" onClick={() => setAsked('delete')}>
-        {apps.remove}
-      </Button>
+      {may('deleteApp') && (
+        <Button kind="danger" onClick={() => setAsked('delete')}>
+          {apps.remove}
+        </Button>
+      )}
       {asked === 'code' && <NewCode accountId={accountId} app={app} onClose={close} onIssued={onChanged} />}
       {asked === 'revoke' && (
         <Confirm

@@ -5,7 +5,7 @@ import { account, type PanelApp } from '../../api/panel.ts';
 import { useNow } from '../../hooks/use-now.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { PageProps } from '../../shell/page-props.ts';
-import { useIsOwner } from '../../shell/session.tsx';
+import { useIsOwner, useMay } from '../../shell/rights.ts';
 import { apps as texts } from '../../text/apps.ts';
 import { common } from '../../text/common.ts';
 import { daemons } from '../../text/daemons.ts';
@@ -24,7 +24,13 @@ import { APP_FILTER, shownApps } from './filter.ts';
 import { useSelection } from './selection.ts';
 import { isBlank } from '../../../src/text/shown-name.ts';
 
-type Change = 'issue-code' | 'revoke' | 'delete';
+const CHANGES = ['issue-code', 'revoke', 'delete'] as const;
+type Change = (typeof CHANGES)[number];
+const CHANGE_NAMES: Readonly<Record<Change, string>> = {
+  'issue-code': texts.issueCodes,
+  revoke: texts.revoke,
+  delete: texts.remove,
+};
 
 /** All apps of the account: found, chosen, changed, created. */
 export function AppsPage({ accountId }: PageProps) {
@@ -34,6 +40,8 @@ export function AppsPage({ accountId }: PageProps) {
   });
   const [deliveries, delivered] = useDeliveries(accountId);
   const isOwner = useIsOwner(accountId);
+  const may = useMay(accountId);
+  const changes = CHANGES.filter((one) => isOwner || may('changeApps', { change: one, apps: [] }));
   const [isCreating, setCreating] = useNew('app');
   const [isAdding, setAdding] = useNew('daemon');
   const { state: filter, change: setFilter } = useQuery(APP_FILTER);
@@ -77,8 +85,14 @@ export function AppsPage({ accountId }: PageProps) {
         ) : (
           <span class="row">
             {counted}
-            {isOwner && (
-              <Chosen chosen={chosenApps} shown={shown} onClear={() => setChosen(new Set())} onChange={setChange} />
+            {changes.length > 0 && (
+              <Chosen
+                chosen={chosenApps}
+                shown={shown}
+                changes={changes}
+                onClear={() => setChosen(new Set())}
+                onChange={setChange}
+              />
             )}
           </span>
         )
@@ -110,7 +124,7 @@ export function AppsPage({ accountId }: PageProps) {
                   orderIn="sort"
                   long={shown.length > 60}
                   choice={
-                    isOwner
+                    changes.length > 0
                       ? {
                           chosen,
                           onChosen: setChosen,
@@ -128,7 +142,7 @@ export function AppsPage({ accountId }: PageProps) {
         }
       </Shown>
       {change === 'issue-code' && isOwner && <IssueCodes accountId={accountId} apps={chosenApps} onClose={ended} />}
-      {change !== undefined && change !== 'issue-code' && isOwner && (
+      {change !== undefined && change !== 'issue-code' && changes.includes(change) && (
         <ChangeMany accountId={accountId} apps={chosenApps} change={change} onClose={ended} />
       )}
       {isCreating && isOwner && (
@@ -144,12 +158,14 @@ export function AppsPage({ accountId }: PageProps) {
 interface ChosenProps {
   readonly chosen: readonly PanelApp[];
   readonly shown: readonly PanelApp[];
+  /** What the user may do with them. */
+  readonly changes: readonly Change[];
   readonly onClear: () => void;
   readonly onChange: (change: Change) => void;
 }
 
 /** The number of chosen apps, and the actions on them. It stands in the head, so that no row moves. */
-function Chosen({ chosen, shown, onClear, onChange }: ChosenProps) {
+function Chosen({ chosen, shown, changes, onClear, onChange }: ChosenProps) {
   const seen = new Set(shown);
   const hidden = chosen.filter((app) => !seen.has(app)).length;
   return (
@@ -163,15 +179,16 @@ function Chosen({ chosen, shown, onClear, onChange }: ChosenProps) {
           <Button small kind="quiet" onClick={onClear}>
             {texts.clear}
           </Button>
-          <Button small onClick={() => onChange('issue-code')}>
-            {texts.issueCodes}
-          </Button>
-          <Button small kind="danger" onClick={() => onChange('revoke')}>
-            {texts.revoke}
-          </Button>
-          <Button small kind="danger" onClick={() => onChange('delete')}>
-            {texts.remove}
-          </Button>
+          {changes.map((change) => (
+            <Button
+              key={change}
+              small
+              kind={change === 'issue-code' ? undefined : 'danger'}
+              onClick={() => onChange(change)}
+            >
+              {CHANGE_NAMES[change]}
+            </Button>
+          ))}
         </>
       )}
     </>

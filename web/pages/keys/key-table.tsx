@@ -17,18 +17,20 @@ import { isBlank } from '../../../src/text/shown-name.ts';
 const SOON_MS = 14 * 86_400_000;
 
 /** The actions on a key that is there. */
-export type KeyChange = 'rotate' | 'endOverlap' | 'expire' | 'narrow' | 'revoke';
+export const KEY_CHANGES = ['rotate', 'endOverlap', 'expire', 'narrow', 'revoke'] as const;
+export type KeyChange = (typeof KEY_CHANGES)[number];
 
 interface KeyTableProps {
   readonly accountId: string;
   readonly keys: readonly ListedApiKey[];
-  /** A person who may only look has none. */
-  readonly onChange?: ((change: KeyChange, key: ListedApiKey) => void) | undefined;
+  /** What the user may do; a person who may only look has none. */
+  readonly changes: readonly KeyChange[];
+  readonly onChange: (change: KeyChange, key: ListedApiKey) => void;
 }
 
 const { columns } = texts;
 
-export function KeyTable({ accountId, keys, onChange }: KeyTableProps) {
+export function KeyTable({ accountId, keys, changes, onChange }: KeyTableProps) {
   const now = useNow(60_000);
   const isLess = keys.some(({ access }) => access !== 'full');
   const isBound = keys.some(({ allowedCidrs }) => allowedCidrs.length > 0);
@@ -80,7 +82,7 @@ export function KeyTable({ accountId, keys, onChange }: KeyTableProps) {
           by: ({ calls7d }) => calls7d,
           cell: ({ calls7d }) => formatCount(calls7d),
         },
-        ...(onChange ? [actions(onChange, now)] : []),
+        ...(changes.length > 0 ? [actions({ changes, onChange }, now)] : []),
       ]}
     />
   );
@@ -135,7 +137,10 @@ const Until = ({ at }: { at: string }) => (
 );
 
 /** A key that has expired can only be revoked. */
-function actions(onChange: NonNullable<KeyTableProps['onChange']>, now: number): Column<ListedApiKey> {
+function actions(
+  { changes, onChange }: Pick<KeyTableProps, 'changes' | 'onChange'>,
+  now: number,
+): Column<ListedApiKey> {
   return {
     name: columns.actions,
     unseen: true,
@@ -144,19 +149,16 @@ function actions(onChange: NonNullable<KeyTableProps['onChange']>, now: number):
       return (
         <ActionsMenu
           of={isBlank(key.name) ? key.keyId : key.name}
-          actions={[
-            ...(isLiving
-              ? [
-                  { name: texts.rotate, onChoose: () => onChange('rotate', key) },
-                  ...(key.formerExpiresAt === null
-                    ? []
-                    : [{ name: texts.endOverlap, onChoose: () => onChange('endOverlap', key) }]),
-                  { name: texts.expire, onChoose: () => onChange('expire', key) },
-                  { name: texts.narrow, onChoose: () => onChange('narrow', key) },
-                ]
-              : []),
-            { name: texts.revoke, danger: true, onChoose: () => onChange('revoke', key) },
-          ]}
+          actions={changes
+            .filter(
+              (change) =>
+                change === 'revoke' || (isLiving && (change !== 'endOverlap' || key.formerExpiresAt !== null)),
+            )
+            .map((change) => ({
+              name: texts[change],
+              ...(change === 'revoke' && { danger: true }),
+              onChoose: () => onChange(change, key),
+            }))}
         />
       );
     },

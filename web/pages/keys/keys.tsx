@@ -3,7 +3,8 @@ import { useNew } from '../../address/use-new.ts';
 import { account, type ListedApiKey } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { PageProps } from '../../shell/page-props.ts';
-import { useIsOwner, useSession } from '../../shell/session.tsx';
+import { useIsOwner, useMay } from '../../shell/rights.ts';
+import { useSession } from '../../shell/session.tsx';
 import { keys as texts } from '../../text/keys.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -11,7 +12,7 @@ import { Card, Name, Page, Time } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/state.tsx';
 import { CreateKey } from './create-key.tsx';
 import { ExpireKey } from './expire-key.tsx';
-import { KeyTable, type KeyChange } from './key-table.tsx';
+import { KEY_CHANGES, KeyTable, type KeyChange } from './key-table.tsx';
 import { NarrowKey } from './narrow-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 
@@ -22,6 +23,8 @@ export function KeysPage({ accountId }: PageProps) {
     topics: ['keys'],
   });
   const isOwner = useIsOwner(accountId);
+  const may = useMay(accountId);
+  const changes = KEY_CHANGES.filter((one) => may(KEY_OPERATIONS[one]));
   const [isCreating, setCreating] = useNew('key');
   const [changing, setChanging] = useState<{ readonly change: KeyChange; readonly apiKey: ListedApiKey }>();
   const create = (
@@ -44,7 +47,8 @@ export function KeysPage({ accountId }: PageProps) {
                 <KeyTable
                   accountId={accountId}
                   keys={apiKeys}
-                  onChange={isOwner ? (change, apiKey) => setChanging({ change, apiKey }) : undefined}
+                  changes={changes}
+                  onChange={(change, apiKey) => setChanging({ change, apiKey })}
                 />
               </div>
             )}
@@ -54,7 +58,7 @@ export function KeysPage({ accountId }: PageProps) {
       {isCreating && isOwner && (
         <CreateKey accountId={accountId} onClose={() => setCreating(false)} onCreated={keys.reload} />
       )}
-      {changing && isOwner && (
+      {changing && changes.includes(changing.change) && (
         <ChangeDialog
           accountId={accountId}
           {...changing}
@@ -65,6 +69,15 @@ export function KeysPage({ accountId }: PageProps) {
     </Page>
   );
 }
+
+/** The operation by which each change is made. */
+const KEY_OPERATIONS: Readonly<Record<KeyChange, string>> = {
+  rotate: 'rotateApiKey',
+  endOverlap: 'endFormerSecret',
+  expire: 'changeApiKey',
+  narrow: 'changeApiKey',
+  revoke: 'revokeApiKey',
+};
 
 interface ChangeDialogProps {
   readonly accountId: string;

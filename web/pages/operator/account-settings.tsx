@@ -5,6 +5,7 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
 import { pathOfAccount, pathOfOperator } from '../../shell/router.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { formatInstant } from '../../text/format.ts';
 import { accounts, accountSettings as texts } from '../../text/operator.ts';
@@ -19,6 +20,7 @@ import { changed, needed } from '../../ui/tried.ts';
 
 /** What an operator changes of an account. */
 export function AccountSettingsPage({ accountId }: PageProps) {
+  const isOpen = useIsOpen();
   const read = useResource(`account ${accountId}`, (signal) => account(accountId).read({ signal }), {
     of: accountId,
     topics: ['account'],
@@ -42,10 +44,18 @@ export function AccountSettingsPage({ accountId }: PageProps) {
         {(data) => (
           <>
             <div class="grid two">
-              <Fields key={`${data.name} ${data.entitlement}`} data={data} onChanged={read.reload} />
-              <Quota key={data.quotaMb} data={data} onChanged={read.reload} />
-              <Disabling data={data} onChanged={read.reload} />
-              <Adoption key={data.adoptableBy ?? ''} data={data} onChanged={read.reload} />
+              {isOpen('changeAccount', { name: '' }) && (
+                <Fields key={`${data.name} ${data.entitlement}`} data={data} onChanged={read.reload} />
+              )}
+              {isOpen('changeAccount', { quotaMb: 0 }) && (
+                <Quota key={data.quotaMb} data={data} onChanged={read.reload} />
+              )}
+              {isOpen('changeAccount', { disabled: !data.disabled }) && (
+                <Disabling data={data} onChanged={read.reload} />
+              )}
+              {isOpen('changeAccount', { adoptableBy: '' }) && (
+                <Adoption key={data.adoptableBy ?? ''} data={data} onChanged={read.reload} />
+              )}
             </div>
             <Consents accountId={accountId} />
           </>

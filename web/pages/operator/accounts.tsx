@@ -7,6 +7,7 @@ import { useResource } from '../../hooks/use-resource.ts';
 import { useSettled } from '../../hooks/use-settled.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfAccount, pathOfApp, pathOfOperator } from '../../shell/router.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { accounts as texts } from '../../text/operator.ts';
 import { Badge, Button, Select, TextField } from '../../ui/controls.tsx';
@@ -28,6 +29,7 @@ export function AccountsPage() {
     change,
   } = useQuery(SEARCH);
   const [isCreating, setCreating] = useState(false);
+  const mayCreate = useIsOpen()('createAccount');
   const places = usePlaces();
   const { place } = places;
   const accounts = useResource(
@@ -40,9 +42,11 @@ export function AccountsPage() {
       title={texts.title}
       lead={texts.lead}
       actions={
-        <Button kind="primary" onClick={() => setCreating(true)}>
-          {texts.create}
-        </Button>
+        mayCreate ? (
+          <Button kind="primary" onClick={() => setCreating(true)}>
+            {texts.create}
+          </Button>
+        ) : undefined
       }
     >
       <div class="toolbar" role="search">
@@ -71,7 +75,7 @@ export function AccountsPage() {
           </Card>
         )}
       </Shown>
-      {isCreating && <CreateAccount onClose={() => setCreating(false)} onCreated={accounts.reload} />}
+      {isCreating && mayCreate && <CreateAccount onClose={() => setCreating(false)} onCreated={accounts.reload} />}
     </Page>
   );
 }

@@ -5,6 +5,7 @@ import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfApp } from '../../shell/router.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { accountSettings as texts } from '../../text/operator.ts';
@@ -13,6 +14,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Card, Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
+import type { Column } from '../../ui/column.ts';
 import { Table } from '../../ui/table.tsx';
 import { Pager, usePlaces } from './pager.tsx';
 import { needed } from '../../ui/tried.ts';
@@ -74,6 +76,16 @@ interface ConsentTableProps {
 
 function ConsentTable({ accountId, apps, isWhole, onChange }: ConsentTableProps) {
   const { appColumns: columns } = texts;
+  const mayChange = useIsOpen()('changeConsent');
+  const change: Column<ConsentedApp> = {
+    name: columns.actions,
+    unseen: true,
+    cell: (app) => (
+      <Button small aria-label={texts.changeOne(nameOf(app))} onClick={() => onChange(app)}>
+        {texts.change}
+      </Button>
+    ),
+  };
   return (
     <Table
       caption={texts.appsCaption}
@@ -110,15 +122,7 @@ function ConsentTable({ accountId, apps, isWhole, onChange }: ConsentTableProps)
           by: ({ managedBy }) => managedBy ?? null,
           cell: ({ managedBy = '' }) => <Name>{managedBy}</Name>,
         },
-        {
-          name: columns.actions,
-          unseen: true,
-          cell: (app) => (
-            <Button small aria-label={texts.changeOne(nameOf(app))} onClick={() => onChange(app)}>
-              {texts.change}
-            </Button>
-          ),
-        },
+        ...(mayChange ? [change] : []),
       ]}
     />
   );

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { operator, type KeyStatus } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { formatCount } from '../../text/format.ts';
 import { encryption as texts } from '../../text/operator.ts';
@@ -26,6 +27,7 @@ const newestOf = ({ known, writing }: KeyStatus): number => Math.max(writing, ..
 export function EncryptionPage() {
   const { say } = useSession();
   const [isAsking, setAsking] = useState(false);
+  const mayRotate = useIsOpen()('rotateKeys');
   const keys = useResource('encryption', (signal) => operator.keys({ signal }));
   const left = keys.data ? underOlder(keys.data) : 0;
   const underWay = keys.data !== undefined && isUnderWay(keys.data);
@@ -38,7 +40,7 @@ export function EncryptionPage() {
     <Page
       title={texts.title}
       lead={texts.lead}
-      actions={<Button onClick={() => setAsking(true)}>{texts.rotate}</Button>}
+      actions={mayRotate ? <Button onClick={() => setAsking(true)}>{texts.rotate}</Button> : undefined}
     >
       <Shown of={keys}>
         {(status) => (
@@ -68,7 +70,7 @@ export function EncryptionPage() {
           </>
         )}
       </Shown>
-      {isAsking && (
+      {isAsking && mayRotate && (
         <Confirm
           title={texts.rotateTitle}
           action={texts.rotate}

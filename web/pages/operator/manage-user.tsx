@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { operator, type MadeLink, type User } from '../../api/panel.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { formatInstant } from '../../text/format.ts';
@@ -19,13 +20,32 @@ interface ManageProps {
 }
 
 /** What an operator does with a user; each is said and confirmed before it happens. */
-type Deed = 'makeOperator' | 'removeOperator' | 'disable' | 'enable' | 'reset' | 'delete';
+type Deed = keyof typeof texts.deeds;
 
 /** What takes access away is confirmed by typing the user's name. */
-const TAKING: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'reset', 'delete']);
+const TAKING: ReadonlySet<Deed> = new Set(['removeOperator', 'removeRole', 'disable', 'reset', 'delete']);
 
-/** What ends the right by which the user may have made API keys. */
-const ENDING_KEYS: ReadonlySet<Deed> = new Set(['removeOperator', 'disable', 'delete']);
+/** The deeds that give a role, or take it, by the role that there is then. */
+const ROLE_DEEDS = {
+  makeOperator: 'operator',
+  makeSupport: 'support',
+  makeAuditor: 'auditor',
+  removeOperator: 'none',
+  removeRole: 'none',
+} as const satisfies Partial<Record<Deed, User['role']>>;
+const roleAfter = (deed: Deed): User['role'] | undefined =>
+  deed in ROLE_DEEDS ? ROLE_DEEDS[deed as keyof typeof ROLE_DEEDS] : undefined;
+
+/** Whether it ends the right by which the user may have made API keys. */
+const isEndingKeys = (deed: Deed, { role }: User): boolean =>
+  deed === 'disable' || deed === 'delete' || (role === 'operator' && roleAfter(deed) !== undefined);
+
+/** The operation by which a deed is done, and the fields of its request. */
+function requestOf(deed: Deed): readonly [operation: string, body?: object] {
+  if (deed === 'reset') return ['resetUser'];
+  if (deed === 'delete') return ['deleteUser'];
+  return ['changeUser', changeOf(deed)];
+}
 
 /** One user, with what can be done. */
 export function ManageUser({ user, onClose, onChanged }: ManageProps) {
@@ -68,14 +88,19 @@ const ResetLink = ({ link }: { link: MadeLink }) => (
   </>
 );
 
-const Deeds = ({ user, isYou, onDeed }: { user: User; isYou: boolean; onDeed: (deed: Deed) => void }) => {
-  const rights: Deed = user.operator ? 'removeOperator' : 'makeOperator';
+function Deeds({ user, isYou, onDeed }: { user: User; isYou: boolean; onDeed: (deed: Deed) => void }) {
+  const isOpen = useIsOpen();
+  const given: readonly Deed[] = ['makeOperator', 'makeSupport', 'makeAuditor'];
+  const taken: readonly Deed[] =
+    user.role === 'none' ? [] : [user.role === 'operator' ? 'removeOperator' : 'removeRole'];
+  const rights = [...given.filter((deed) => roleAfter(deed) !== user.role), ...taken];
   const access: Deed = user.disabled ? 'enable' : 'disable';
   // Nobody deletes himself.
-  const all: readonly Deed[] = [rights, access, 'reset', ...(isYou ? [] : ['delete' as const])];
+  const all: readonly Deed[] = [...rights, access, 'reset', ...(isYou ? [] : ['delete' as const])];
+  const allowed = all.filter((deed) => isOpen(...requestOf(deed)));
   return (
     <ul class="stack plain">
-      {all.map((deed) => (
+      {allowed.map((deed) => (
         <li key={deed} class="row between">
           <span class="quiet grow">{texts.deeds[deed].says}</span>
           <Button kind={TAKING.has(deed) ? 'danger' : undefined} onClick={() => onDeed(deed)}>
@@ -83,10 +108,10 @@ const Deeds = ({ user, isYou, onDeed }: { user: User; isYou: boolean; onDeed: (d
           </Button>
         </li>
       ))}
-      {user.mappedOperator && <li class="quiet">{texts.mappedStays}</li>}
+      {user.mappedRole !== 'none' && <li class="quiet">{texts.mappedStays(texts.roles[user.mappedRole])}</li>}
     </ul>
   );
-};
+}
 
 interface ConfirmDeedProps {
   readonly deed: Deed;
@@ -99,11 +124,13 @@ interface ConfirmDeedProps {
 function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProps) {
   const { me, say } = useSession();
   const { title, action, says } = texts.deeds[deed];
+  const isOpen = useIsOpen();
   const kept = useKeptKeys();
   const work = async (): Promise<void> => {
     if (deed === 'reset') onLink(await operator.resetUser(user.userId));
     else if (deed === 'delete') await operator.deleteUser(user.userId, kept.ids);
-    else await operator.changeUser(user.userId, { ...changeOf(deed), keepKeys: kept.ids });
+    else
+      await operator.changeUser(user.userId, { ...changeOf(deed), ...(kept.ids.length > 0 && { keepKeys: kept.ids }) });
     say(deed === 'reset' ? texts.resetDone : deed === 'delete' ? texts.deleteDone : texts.done);
     onChanged();
   };
@@ -121,13 +148,17 @@ function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProp
         <Name>{user.name}</Name>
       </p>
       <p>{says}</p>
+      {user.role === 'operator' && deed !== 'removeOperator' && roleAfter(deed) !== undefined && (
+        <p>{texts.takesOperator}</p>
+      )}
       {user.userId === me.userId && TAKING.has(deed) && <p>{texts.yourself}</p>}
-      {ENDING_KEYS.has(deed) && (
+      {isEndingKeys(deed, user) && (
         <EndingKeys
           userId={user.userId}
           of=""
           read={(signal) => operator.userKeys(user.userId, { signal })}
           kept={kept}
+          mayKeep={isOpen('changeUser', { keepKeys: [] })}
           showAccounts
         />
       )}
@@ -135,15 +166,7 @@ function ConfirmDeed({ deed, user, onClose, onChanged, onLink }: ConfirmDeedProp
   );
 }
 
-function changeOf(deed: Exclude<Deed, 'reset' | 'delete'>): { disabled?: boolean; operator?: boolean } {
-  switch (deed) {
-    case 'makeOperator':
-      return { operator: true };
-    case 'removeOperator':
-      return { operator: false };
-    case 'disable':
-      return { disabled: true };
-    case 'enable':
-      return { disabled: false };
-  }
+function changeOf(deed: Deed): { disabled?: boolean; role?: User['role'] } {
+  const role = roleAfter(deed);
+  return role === undefined ? { disabled: deed === 'disable' } : { role };
 }

@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { me, operator, type ServiceState } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { formatCount, formatMonth } from '../../text/format.ts';
 import { service as texts } from '../../text/operator.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
@@ -176,6 +177,7 @@ function Purges({ state: { purges } }: { state: ServiceState }) {
 }
 
 function Backup({ state: { lastBackupAt } }: { state: ServiceState }) {
+  const mayRead = useIsOpen()('readBackup');
   // The browser downloads it by itself, and could not ask for the proof that it needs.
   const { busy, error, run } = useAction(async () => {
     await me.proof();
@@ -193,16 +195,20 @@ function Backup({ state: { lastBackupAt } }: { state: ServiceState }) {
             </>
           )}
         </p>
-        <div class="note warn">
-          <Icon name="warn" />
-          <p>{texts.backupSays}</p>
-        </div>
-        <div>
-          <Button icon="download" busy={busy} onClick={run}>
-            {texts.download}
-          </Button>
-        </div>
-        <Problem error={error} />
+        {mayRead && (
+          <>
+            <div class="note warn">
+              <Icon name="warn" />
+              <p>{texts.backupSays}</p>
+            </div>
+            <div>
+              <Button icon="download" busy={busy} onClick={run}>
+                {texts.download}
+              </Button>
+            </div>
+            <Problem error={error} />
+          </>
+        )}
       </div>
     </Card>
   );

@@ -1,12 +1,14 @@
-import { operator, type User } from '../../api/panel.ts';
+import { operator, type OwnSession, type User } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { me as meTexts } from '../../text/me.ts';
 import { users as texts } from '../../text/operator.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Name, Time } from '../../ui/page.tsx';
 import { Problem, Shown } from '../../ui/state.tsx';
+import type { Column } from '../../ui/column.ts';
 import { Table } from '../../ui/table.tsx';
 
 /** The browsers in which a user is signed in, with an end to each. */
@@ -21,6 +23,16 @@ export function UserSessions({ user: { userId } }: { user: User }) {
     sessions.reload();
   });
   const { columns } = meTexts;
+  const mayEnd = useIsOpen()('endUserSession');
+  const ending: Column<OwnSession> = {
+    name: columns.actions,
+    unseen: true,
+    cell: ({ sessionId, browser }) => (
+      <Button small kind="danger" aria-label={meTexts.endOne(browser)} onClick={() => run(sessionId)}>
+        {texts.end}
+      </Button>
+    ),
+  };
   return (
     <>
       <h3>{texts.sessions}</h3>
@@ -56,15 +68,7 @@ export function UserSessions({ user: { userId } }: { user: User }) {
                   by: ({ lastUsedAt }) => lastUsedAt,
                   cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
                 },
-                {
-                  name: columns.actions,
-                  unseen: true,
-                  cell: ({ sessionId, browser }) => (
-                    <Button small kind="danger" aria-label={meTexts.endOne(browser)} onClick={() => run(sessionId)}>
-                      {texts.end}
-                    </Button>
-                  ),
-                },
+                ...(mayEnd ? [ending] : []),
               ]}
             />
           )

@@ -3,11 +3,12 @@ import { anyText, useQuery } from '../../address/use-query.ts';
 import { operator, type MadeLink, type User } from '../../api/panel.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { useResource } from '../../hooks/use-resource.ts';
+import { useIsOpen } from '../../shell/rights.ts';
 import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { formatInstant } from '../../text/format.ts';
 import { users as texts } from '../../text/operator.ts';
-import { Badge, Button, Check, TextField } from '../../ui/controls.tsx';
+import { Badge, Button, Select, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form, FormEnd } from '../../ui/form.tsx';
 import { Card, Name, Page, Time } from '../../ui/page.tsx';
@@ -18,6 +19,9 @@ import { SecretText } from '../apps/enrollment-lines.tsx';
 import { ManageUser } from './manage-user.tsx';
 import { needed } from '../../ui/tried.ts';
 
+/** The roles that may be given, the least first. */
+const GIVEN_ROLES: readonly User['role'][] = ['none', 'auditor', 'support', 'operator'];
+
 /** `user` is the one whose dialog is open. */
 const SEARCH = { q: anyText(254), user: anyText(40) };
 
@@ -25,6 +29,7 @@ const SEARCH = { q: anyText(254), user: anyText(40) };
 export function UsersPage() {
   const users = useResource('users', (signal) => operator.users({ signal }), { topics: ['users'] });
   const [isCreating, setCreating] = useState(false);
+  const mayCreate = useIsOpen()('createUser');
   const {
     state: { q: text, user: managed },
     change,
@@ -36,9 +41,11 @@ export function UsersPage() {
       title={texts.title}
       lead={texts.lead}
       actions={
-        <Button kind="primary" onClick={() => setCreating(true)}>
-          {texts.create}
-        </Button>
+        mayCreate ? (
+          <Button kind="primary" onClick={() => setCreating(true)}>
+            {texts.create}
+          </Button>
+        ) : undefined
       }
     >
       <Shown of={users}>
@@ -68,7 +75,7 @@ export function UsersPage() {
           );
         }}
       </Shown>
-      {isCreating && <CreateUser onClose={() => setCreating(false)} onCreated={users.reload} />}
+      {isCreating && mayCreate && <CreateUser onClose={() => setCreating(false)} onCreated={users.reload} />}
       {shown && <ManageUser user={shown} onClose={() => setManaged('')} onChanged={users.reload} />}
     </Page>
   );
@@ -110,12 +117,12 @@ function UserTable({ users, onManage }: { users: readonly User[]; onManage: (use
         { name: columns.ways, by: ways, cell: ways },
         {
           name: columns.rights,
-          by: ({ operator: isOperator, mappedOperator, disabled }) =>
-            Number(disabled) * 4 - Number(isOperator) * 2 - Number(mappedOperator),
-          cell: ({ operator: isOperator, mappedOperator, disabled }) => (
+          by: ({ role, mappedRole, disabled }) =>
+            Number(disabled) * 100 - GIVEN_ROLES.indexOf(role) * 10 - GIVEN_ROLES.indexOf(mappedRole),
+          cell: ({ role, mappedRole, disabled }) => (
             <span class="row">
-              {isOperator && <Badge tone="good">{texts.operator}</Badge>}
-              {mappedOperator && <Badge tone="good">{texts.byGroups}</Badge>}
+              {role !== 'none' && <Badge tone="good">{texts.roles[role]}</Badge>}
+              {mappedRole !== 'none' && <Badge tone="good">{texts.byGroups(texts.roles[mappedRole])}</Badge>}
               {disabled && <Badge tone="bad">{texts.disabled}</Badge>}
             </span>
           ),
@@ -139,10 +146,10 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
   const { dialog } = texts;
   const [name, setName] = useState('');
   const [login, setLogin] = useState('');
-  const [isOperator, setOperator] = useState(false);
+  const [role, setRole] = useState<User['role']>('none');
   const [link, setLink] = useState<MadeLink>();
   const { busy, error, run } = useAction(async () => {
-    const created = await operator.createUser({ name: name.trim(), login: login.trim(), operator: isOperator });
+    const created = await operator.createUser({ name: name.trim(), login: login.trim(), role });
     setLink(created.link);
     onCreated();
   });
@@ -188,7 +195,13 @@ function CreateUser({ onClose, onCreated }: { onClose: () => void; onCreated: ()
           autocomplete="off"
           spellcheck={false}
         />
-        <Check label={dialog.operator} hint={dialog.operatorHint} checked={isOperator} onValue={setOperator} />
+        <Select
+          label={dialog.role}
+          hint={texts.roleSays[role]}
+          value={role}
+          options={GIVEN_ROLES.map((one) => [one, texts.roles[one]] as const)}
+          onValue={setRole}
+        />
         <FormEnd error={error} busy={busy} onCancel={onClose}>
           {dialog.make}
         </FormEnd>

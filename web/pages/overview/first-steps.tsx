@@ -3,7 +3,7 @@ import { account, type Overview } from '../../api/panel.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { Link } from '../../shell/link.tsx';
 import { pathOfAccount } from '../../shell/router.ts';
-import { useIsOwner } from '../../shell/session.tsx';
+import { useIsOwner } from '../../shell/rights.ts';
 import { firstSteps as texts } from '../../text/first-steps.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Icon } from '../../ui/icons.tsx';

@@ -1,7 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { account, type ReviewEntry } from '../../api/panel.ts';
 import { showKeySheet, useKeys } from '../../shell/keys.ts';
-import { useIsOwner, useSession } from '../../shell/session.tsx';
+import { useIsOwner } from '../../shell/rights.ts';
+import { useSession } from '../../shell/session.tsx';
 import { common } from '../../text/common.ts';
 import { reviews as texts } from '../../text/reviews.ts';
 import { Button } from '../../ui/controls.tsx';

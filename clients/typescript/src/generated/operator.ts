@@ -704,8 +704,9 @@ export interface ChangeUserRequest {
   readonly name?: string | undefined;
   /** Whether the user is refused. */
   readonly disabled?: boolean | undefined;
-  /** Whether the user is an operator. */
+  /** Whether the user is an operator; `role` says the same, and the others. */
   readonly operator?: boolean | undefined;
+  readonly role?: InstallationRole | undefined;
   /** The ids of API keys that the user made and that go on; every other one ends where the user loses the right by which it was made. */
   readonly keepKeys?: readonly string[] | undefined;
 }
@@ -735,8 +736,9 @@ export interface CreateUserRequest {
   readonly name: string;
   /** The name to sign in with, such as an e-mail address; unique, whatever its case and width. It must consist of letters, digits and ASCII punctuation, each part in one direction of writing. */
   readonly login: string;
-  /** Whether the user is an operator. */
+  /** Whether the user is an operator; `role` says the same, and the others. */
   readonly operator?: boolean | undefined;
+  readonly role?: InstallationRole | undefined;
 }
 
 /** A new API key with its text. */
@@ -795,6 +797,9 @@ export interface FleetHealth {
   /** Agents that say they are not. */
   readonly unhealthy: number;
 }
+
+/** A role on the installation: `operator` may do everything, `support` reads, disables and revokes, `auditor` reads. */
+export type InstallationRole = 'operator' | 'support' | 'auditor' | 'none';
 
 /** `full`: everything that the account may do by `/v1`. `read`: reads the apps and the configuration. `enroll`: creates apps, and issues codes for apps that it created itself and that are pending. */
 export type KeyAccess = 'full' | 'read' | 'enroll';
@@ -1199,8 +1204,10 @@ export interface User {
   readonly createdAt: string;
   /** Whether the user is refused. */
   readonly disabled: boolean;
-  /** Whether the user is an operator. */
+  /** Whether the user is an operator; `role` says the same, and the others. */
   readonly operator: boolean;
+  readonly role: InstallationRole;
+  readonly mappedRole: InstallationRole;
   /** Whether the provider’s groups make the user an operator. */
   readonly mappedOperator: boolean;
   /** Whether the user has a password. */

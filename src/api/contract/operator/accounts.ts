@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { describedName, nameText } from '../../http/fields.ts';
 import { accountId, closedBody, described, entitlement, instant, next, pageQuery } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 
 const name = described(
   nameText({ codePointsMax: LIMITS.accountNameCodePointsMax }).min(1),
@@ -82,7 +82,7 @@ export const listAccounts = operation({
   id: 'listAccounts',
   method: 'get',
   path: '/operator/v1/accounts',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the accounts',
   description: 'Lists the accounts by their ids, page by page.',
   query: pageQuery,
@@ -102,7 +102,7 @@ export const readAccount = operation({
   id: 'readAccount',
   method: 'get',
   path: '/operator/v1/accounts/:accountId',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'Read an account',
   description: 'Reads one account.',
   answers: [{ status: 200, description: 'The account.', schema: account }],

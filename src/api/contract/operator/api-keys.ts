@@ -4,7 +4,7 @@ import { KEY_ACCESSES } from '../../../domain/records/key-access.ts';
 import { CIDR, cidrFault } from '../../../text/ip-addresses.ts';
 import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, count, described, givenInstant, instant, instantOrNull, keyId, named } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 
 const name = described(z.string(), 'The name for people.', 'ci');
 const createdAt = instant('When the key was created.');
@@ -136,7 +136,7 @@ export const listApiKeys = operation({
   id: 'listApiKeys',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/api-keys',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the API keys',
   description: 'Lists the keys of the account, oldest first, without their text.',
   answers: [

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { appId, appStatus, closedBody, described, next, pageQuery } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { adoptableBy, adoptableUntil, namespaceUid, offeredNamespaceUid } from './accounts.ts';
 
 const RESOURCE = 'production/scanner';
@@ -24,7 +24,7 @@ export const listAccountApps = operation({
   id: 'listAccountApps',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/apps',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the apps of an account',
   description:
     'Lists the apps by their ids, page by page, with the custom resources of Kubernetes that stand for them. The owner of ' +

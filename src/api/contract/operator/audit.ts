@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { count, described, instant, instantOrNull, named, next, pageQuery } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 
 /** An entry of an audit. */
 export const auditEntry = z
@@ -112,7 +112,7 @@ export const listAudit = operation({
   id: 'listAudit',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/audit',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the audit of an account',
   description: 'Lists the entries of an account, oldest first, page by page. The export is an entry itself.',
   query: pageQuery,
@@ -124,7 +124,7 @@ export const verifyAudit = operation({
   id: 'verifyAudit',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/audit/verification',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'Verify the audit of an account',
   description: VERIFICATION,
   answers: [{ status: 200, description: 'What the verification found.', schema: verification }],
@@ -135,7 +135,7 @@ export const listServiceAudit = operation({
   id: 'listServiceAudit',
   method: 'get',
   path: '/operator/v1/audit',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the audit of the service',
   description: 'Lists what concerns no single account, such as a backup, oldest first, page by page.',
   query: pageQuery,
@@ -147,7 +147,7 @@ export const verifyServiceAudit = operation({
   id: 'verifyServiceAudit',
   method: 'get',
   path: '/operator/v1/audit/verification',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'Verify the audit of the service',
   description: VERIFICATION,
   answers: [{ status: 200, description: 'What the verification found.', schema: verification }],

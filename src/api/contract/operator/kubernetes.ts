@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { NAMESPACE_NAME } from '../../../config/kubernetes-names.ts';
 import { accountId, appId, closedBody, described, instant, keyId, next, pageQuery } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { uid } from './accounts.ts';
 
 const UID = '5f2b1c9e-0c4e-4f63-9a54-2d1c7b0e8a31';
@@ -40,7 +40,7 @@ export const listResourceBindings = operation({
   id: 'listResourceBindings',
   method: 'get',
   path: '/operator/v1/kubernetes/bindings',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List what custom resources stand for',
   description:
     'Lists the bindings of custom resources to accounts, apps and keys by the UIDs of the resources, page by page. A page ' +

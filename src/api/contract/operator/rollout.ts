@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ROLLOUT_RANKINGS } from '../../../domain/rollouts/account-rollouts.ts';
 import { accountId, count, described, instant, instantOrNull, named } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { top } from './service.ts';
 
 const device = z.object({
@@ -90,7 +90,7 @@ export const readRollout = operation({
   id: 'readRollout',
   method: 'get',
   path: '/operator/v1/accounts/:accountId/rollout',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'Show the rollout of the configuration',
   description:
     'Shows how far the current configuration of the account has come among its active cloud daemons. Every daemon is in ' +
@@ -146,7 +146,7 @@ export const listRollouts = operation({
   id: 'listRollouts',
   method: 'get',
   path: '/operator/v1/rollouts',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the rollouts that stand out',
   description:
     'Lists the accounts that have the most daemons that could not apply their configuration, have not acknowledged it, ' +

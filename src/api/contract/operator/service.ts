@@ -10,7 +10,7 @@ import {
   named,
   numberInQuery,
 } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 
 const keyNumber = z.int().min(1);
 const byKey = (description: string, example: Record<string, number>) =>
@@ -46,7 +46,7 @@ export const readKeys = operation({
   id: 'readKeys',
   method: 'get',
   path: '/operator/v1/keys',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'Show the key-encryption keys',
   description: 'Shows what each key seals, which replicas know it, and which may be removed: numbers, never a key.',
   answers: [
@@ -128,7 +128,7 @@ export const readRateLimits = operation({
   id: 'readRateLimits',
   method: 'get',
   path: '/operator/v1/rate-limits',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'Show the limited accounts',
   description:
     'Shows the accounts that were refused with 429 in the last minute, and those that have used a quarter of their ' +

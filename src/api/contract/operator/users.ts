@@ -1,8 +1,20 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
+import { INSTALLATION_ROLES } from '../../../domain/records/user-records.ts';
 import { describedLogin, describedName, loginText, nameText } from '../../http/fields.ts';
-import { accountId, closedBody, count, described, instant, KEY_ID, linkId, listInQuery, userId } from '../fields.ts';
-import { operation } from '../operation.ts';
+import {
+  accountId,
+  closedBody,
+  count,
+  described,
+  instant,
+  KEY_ID,
+  linkId,
+  listInQuery,
+  named,
+  userId,
+} from '../fields.ts';
+import { operation, READERS } from '../operation.ts';
 import { listedKey } from './api-keys.ts';
 import { listedToken } from './listed-token.ts';
 
@@ -18,8 +30,22 @@ const login = described(
   describedLogin('The name to sign in with, such as an e-mail address; unique, whatever its case and width.'),
   'ann@example.com',
 );
-const operator = described(z.boolean(), 'Whether the user is an operator.', false);
+const operator = described(
+  z.boolean(),
+  'Whether the user is an operator; `role` says the same, and the others.',
+  false,
+);
+export const givenRole = named(
+  'InstallationRole',
+  z.enum([...INSTALLATION_ROLES, 'none']),
+  'A role on the installation: `operator` may do everything, `support` reads, disables and revokes, `auditor` reads.',
+  'none',
+);
 const disabled = described(z.boolean(), 'Whether the user is refused.', false);
+
+/** The fields of a body that give a role. */
+const roleFields = z.object({ operator: operator.optional(), role: givenRole.optional() });
+export type RoleFields = z.infer<typeof roleFields>;
 
 /** The keys that go on where a change takes the right away by which a person made them. */
 export const keepKeys = described(
@@ -74,6 +100,8 @@ const user = z
     createdAt: instant('When the user was made.'),
     disabled,
     operator,
+    role: givenRole,
+    mappedRole: givenRole,
     mappedOperator: described(z.boolean(), 'Whether the provider’s groups make the user an operator.', false),
     hasPassword: described(z.boolean(), 'Whether the user has a password.', true),
     passkeys: count('The number of passkeys.', 1),
@@ -103,12 +131,12 @@ export const createUser = operation({
   summary: 'Create a user',
   description:
     'Creates a user of the panel, with a link for the first sign-in that is valid for 72 hours. The answer alone has the link.',
-  body: closedBody(z.object({ name, login, operator: operator.optional() }), {
+  body: closedBody(z.object({ name, login, ...roleFields.shape }), {
     id: 'CreateUserRequest',
     description: 'A user to create.',
   }),
   errors: ['conflict'],
-  exampleWithout: ['operator'],
+  exampleWithout: ['operator', 'role'],
   answers: [
     {
       status: 201,
@@ -123,7 +151,7 @@ export const listUsers = operation({
   id: 'listUsers',
   method: 'get',
   path: '/operator/v1/users',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the users',
   description: `Lists the users of the panel by name. There are at most ${LIMITS.usersMax}, so there are no pages.`,
   answers: [
@@ -152,13 +180,13 @@ export const changeUser = operation({
     z.object({
       name: name.optional(),
       disabled: disabled.optional(),
-      operator: operator.optional(),
+      ...roleFields.shape,
       keepKeys: keepKeys.optional(),
     }),
     { id: 'ChangeUserRequest', description: 'The fields to change.' },
   ),
   errors: ['conflict'],
-  exampleWithout: ['disabled', 'operator', 'keepKeys'],
+  exampleWithout: ['disabled', 'operator', 'role', 'keepKeys'],
   answers: [{ status: 200, description: 'The user as he is now.', schema: user }],
   command: 'users update {userId} --name {name}',
 });
@@ -184,7 +212,7 @@ export const listUserApiKeys = operation({
   id: 'listUserApiKeys',
   method: 'get',
   path: '/operator/v1/users/:userId/api-keys',
-  roles: { support: true, auditor: true },
+  roles: READERS,
   summary: 'List the API keys that a user made',
   description:
     'Lists the living API keys that the user made, on all accounts: they end when the user loses the right by which they were ' +

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { accountId, count, described, double, entitlement, instant, instantOrNull, keyId } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { storedBytes } from '../operator/accounts.ts';
 import { readRateLimits } from '../operator/service.ts';
 
@@ -79,6 +79,7 @@ export const readOverview = operation({
   method: 'get',
   path: `${ACCOUNT}/overview`,
   access: 'viewer',
+  roles: READERS,
   summary: 'Show the account at a glance',
   description: 'Shows the apps by status, the API keys that expire soon, and what the month comes to so far.',
   answers: [{ status: 200, description: 'The account.', schema: overview }],
@@ -112,6 +113,7 @@ export const readAccountRate = operation({
   method: 'get',
   path: `${ACCOUNT}/rate-limit`,
   access: 'viewer',
+  roles: READERS,
   summary: 'Show the rate of the account',
   description: 'Shows how full the account’s window of requests is, over all replicas, at most five seconds behind.',
   answers: [{ status: 200, description: 'The rate.', schema: accountRate }],

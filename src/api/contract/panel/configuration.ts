@@ -11,7 +11,7 @@ import {
   instantOrNull,
   named,
 } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { readRollout, rollout } from '../operator/rollout.ts';
 import { UNREACHED } from '../../../domain/egress/faults.ts';
 import { TEST_OUTCOMES } from '../../../domain/otel-config/test-outcomes.ts';
@@ -54,6 +54,7 @@ export const readConfiguration = operation({
   method: 'get',
   path: `${ACCOUNT}/otel-config`,
   access: 'viewer',
+  roles: READERS,
   summary: 'Read the configuration',
   description: 'Reads the OpenTelemetry export configuration and what a change of it would concern.',
   answers: [{ status: 200, description: 'The configuration.', schema: configuration }],
@@ -134,6 +135,7 @@ export const listConfigurationRevisions = operation({
   method: 'get',
   path: `${ACCOUNT}/otel-config/revisions`,
   access: 'viewer',
+  roles: READERS,
   summary: 'List the revisions of the configuration',
   description:
     'Lists the last revisions of the configuration that are kept, the newest first. A purge removes them all.',
@@ -253,6 +255,7 @@ export const listDeliveries = operation({
   method: 'get',
   path: `${ACCOUNT}/rollout/apps`,
   access: 'viewer',
+  roles: READERS,
   summary: 'List what each daemon does with the configuration',
   description:
     'Lists the daemons that receive the configuration, and the agents that are unhealthy, with what they said of the ' +

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { FLEET_RANGES } from '../../../domain/fleet-history/series.ts';
 import { LIMITS } from '../../../domain/limits.ts';
 import { accountId, count, described, instant, named } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 
 /* The fleet of an account in the hours before. */
 
@@ -38,6 +38,7 @@ export const readFleetHistory = operation({
   method: 'get',
   path: '/panel/v1/accounts/:accountId/fleet-history',
   access: 'viewer',
+  roles: READERS,
   summary: 'Show the fleet over time',
   description:
     'Shows how many daemons were active, silent and failed: by the hour in the last 24 hours or 7 days, and by six hours, ' +

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { APP_ID, count, described, givenInstant, named, numberInQuery } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { auditEntry, verifyAudit, verifyServiceAudit } from '../operator/audit.ts';
 import { decideReview, listReviewQueue } from '../operator/review-queue.ts';
 import { monthQuery, readUsage } from '../operator/usage.ts';
@@ -66,6 +66,7 @@ export const listNewestAudit = operation({
   method: 'get',
   path: `${ACCOUNT}/audit`,
   access: 'viewer',
+  roles: READERS,
   summary: 'List the audit, newest first',
   description: 'Lists the entries of the account from the newest on, page by page, as the filters say.',
   query: auditQuery,
@@ -77,6 +78,7 @@ export const listNewestServiceAudit = operation({
   method: 'get',
   path: '/panel/v1/audit',
   access: 'operator',
+  roles: READERS,
   summary: 'List the audit of the service, newest first',
   description: 'Lists what concerns no single account, from the newest on, page by page, as the filters say.',
   query: auditQuery,
@@ -112,6 +114,7 @@ export const exportAudit = operation({
   method: 'get',
   path: `${ACCOUNT}/audit/export`,
   access: 'viewer',
+  roles: READERS,
   summary: 'Export the audit',
   description: `Streams the entries of the account that the filters let through, as a file. ${BOUND}`,
   query: exportQuery,
@@ -123,6 +126,7 @@ export const exportServiceAudit = operation({
   method: 'get',
   path: '/panel/v1/audit/export',
   access: 'operator',
+  roles: READERS,
   summary: 'Export the audit of the service',
   description: `Streams the entries about no single account that the filters let through, as a file. ${BOUND}`,
   query: exportQuery,
@@ -162,6 +166,7 @@ export const listAuditNames = operation({
   method: 'get',
   path: `${ACCOUNT}/audit/names`,
   access: 'viewer',
+  roles: READERS,
   summary: 'List who and what the audit can be filtered by',
   description: `Lists actors and targets of the account’s audit with their names: ${NAMES}`,
   answers: [{ status: 200, description: 'The names.', schema: knownNames }],
@@ -172,6 +177,7 @@ export const listServiceAuditNames = operation({
   method: 'get',
   path: '/panel/v1/audit/names',
   access: 'operator',
+  roles: READERS,
   summary: 'List who and what the audit of the service can be filtered by',
   description: `Lists actors and targets of the service’s audit with their names: operators among the ${NAMES}`,
   answers: [{ status: 200, description: 'The names.', schema: knownNames }],
@@ -206,6 +212,7 @@ export const countReviews = operation({
   method: 'get',
   path: `${ACCOUNT}/review-queue/counts`,
   access: 'viewer',
+  roles: { support: true },
   summary: 'Count the review queue',
   description: 'Counts the entries by status and severity, at most five seconds behind.',
   answers: [

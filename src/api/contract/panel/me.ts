@@ -4,6 +4,7 @@ import { ADDITION_KINDS, MEMBER_ROLES, SIGN_IN_METHODS } from '../../../domain/r
 import { describedName, nameText } from '../../http/fields.ts';
 import { accountId, closedBody, count, described, entitlement, instant, sessionId, userId } from '../fields.ts';
 import { operation } from '../operation.ts';
+import { givenRole } from '../operator/users.ts';
 
 /* The signed-in user: rights, sessions, and the end of this one. */
 
@@ -23,6 +24,21 @@ const me = z
     name: described(z.string(), 'The name by which others see the user.', 'Ann Example'),
     login: described(z.string(), 'The name to sign in with; empty where there is none.', 'ann@example.com'),
     operator: described(z.boolean(), 'Whether the user is an operator.', false),
+    role: givenRole,
+    open: described(
+      z.array(
+        z.object({
+          operation: described(z.string(), 'The id of the operation.', 'listUsers'),
+          only: described(
+            z.array(z.string()),
+            'The fields that its body may have, with a value where only that one is allowed; absent where it may have all.',
+            ['disabled: true'],
+          ).optional(),
+        }),
+      ),
+      'The operations that the role `support` or `auditor` may call, on every account; an operator may call all.',
+      undefined,
+    ),
     accounts: described(
       z.array(
         z.object({

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { LIMITS } from '../../../domain/limits.ts';
 import { describedName, nameText } from '../../http/fields.ts';
 import { closedBody, described, instant, linkId, userId } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { keepKeys, keepKeysQuery, madeKeys } from '../operator/users.ts';
 import { madeLink } from './links.ts';
 import { role } from './me.ts';
@@ -42,6 +42,7 @@ export const listMembers = operation({
   method: 'get',
   path: `${ACCOUNT}/members`,
   access: 'viewer',
+  roles: READERS,
   summary: 'List the members',
   description: 'Lists the members of the account, owners first, by invitation and by the provider’s groups.',
   answers: [
@@ -93,6 +94,7 @@ export const listMemberKeys = operation({
   method: 'get',
   path: `${ACCOUNT}/members/:userId/api-keys`,
   access: 'owner',
+  roles: READERS,
   summary: 'List the API keys that a member made',
   description:
     'Lists the living API keys of the account that the user made: they end when the user is no owner any more, unless they are ' +
@@ -118,6 +120,7 @@ export const listInvitations = operation({
   method: 'get',
   path: `${ACCOUNT}/invitations`,
   access: 'owner',
+  roles: READERS,
   summary: 'List the open invitations',
   description: 'Lists the invitations that nobody has accepted yet, without their links.',
   answers: [
@@ -165,6 +168,7 @@ export const withdrawInvitation = operation({
   method: 'delete',
   path: `${ACCOUNT}/invitations/:linkId`,
   access: 'owner',
+  roles: { support: true },
   summary: 'Withdraw an invitation',
   description: 'Voids the link of the invitation.',
   answers: [{ status: 204, description: 'The link works no more.' }],

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { accountId, appId, count, described, double, instant, instantOrNull, userId } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { operation, READERS } from '../operation.ts';
 import { changeAccount, createAccount, listAccounts, readAccount } from '../operator/accounts.ts';
 import { changeAccountApp, listAccountApps } from '../operator/apps.ts';
 import { readBackup, readKeys, readRateLimits, rotateKeys } from '../operator/service.ts';
@@ -39,7 +39,7 @@ export const readPanelBackup = atPanel(readBackup, 'operator', {
 
 export const createPanelUser = atPanel(createUser, 'operator', { freshProof: true });
 export const listPanelUsers = atPanel(listUsers, 'operator');
-export const changePanelUser = atPanel(changeUser, 'operator', { freshProof: ['operator', ENABLED] });
+export const changePanelUser = atPanel(changeUser, 'operator', { freshProof: ['operator', 'role', ENABLED] });
 export const deletePanelUser = atPanel(deleteUser, 'operator');
 export const listPanelUserKeys = atPanel(listUserApiKeys, 'operator');
 export const resetPanelUser = atPanel(resetUser, 'operator', { freshProof: true });
@@ -49,6 +49,7 @@ export const listUserSessions = operation({
   method: 'get',
   path: '/panel/v1/users/:userId/sessions',
   access: 'operator',
+  roles: READERS,
   summary: 'List the sessions of a user',
   description: 'Lists the browsers in which the user is signed in.',
   answers: [{ status: 200, description: 'The sessions.', schema: sessionList }],
@@ -59,6 +60,7 @@ export const endUserSession = operation({
   method: 'delete',
   path: '/panel/v1/users/:userId/sessions/:sessionId',
   access: 'operator',
+  roles: { support: true },
   summary: 'End a session of a user',
   description: 'Ends the session on every replica, at once.',
   answers: [{ status: 204, description: 'It has ended.' }],
@@ -127,6 +129,7 @@ export const readServiceState = operation({
   method: 'get',
   path: '/panel/v1/service',
   access: 'operator',
+  roles: READERS,
   summary: 'Show the state of the service',
   description: 'Shows the replicas, the last nights, purges that the store may still hold, and the last backup.',
   answers: [
@@ -158,6 +161,7 @@ export const findAccounts = operation({
   method: 'get',
   path: '/panel/v1/find',
   access: 'operator',
+  roles: READERS,
   summary: 'Find an account or an app',
   description:
     'Finds accounts by a part of their name or by their id, and the account of an app or of an API key by its id.',

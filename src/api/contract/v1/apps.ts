@@ -147,6 +147,7 @@ export const revokeApp = operation({
   ],
   command: 'apps revoke {appId}',
   panel: 'owner',
+  roles: { support: true },
 });
 
 /** Section 4.6. */

@@ -60,7 +60,11 @@ export async function admitToken(
   return (body) => {
     if (hasProvedField(operation, body)) throw new Refusal('forbidden', BEYOND);
     const guard = tokenGuard(token.id, need);
-    const origin = { ...exchange.origin(actorOfToken(user.id, token.id)), guard, asOperator: right.isOperator };
+    const origin = {
+      ...exchange.origin(actorOfToken(user.id, token.id)),
+      guard,
+      asOperator: right.installationRole !== undefined,
+    };
     return {
       ...openCall(exchange, context, services, false),
       signedIn: undefined,

@@ -155,7 +155,8 @@ class Hub implements LiveHub {
   }
 
   #noteUser(stream: LiveStream, change: Exclude<RecordChange, { kind: 'all' } | { accountId: string }>): boolean {
-    if (stream.isOperator) stream.hint('', 'users');
+    // Every role on the installation reads the users.
+    if (stream.installationRole !== undefined) stream.hint('', 'users');
     if (change.kind === 'session') {
       const userId = this.#deps.fleet.memory.session(change.id)?.record.userId;
       if (stream.sessionChanged(change.id, userId)) stream.hint('', 'me');
@@ -167,8 +168,9 @@ class Hub implements LiveHub {
   }
 
   /** The operators are also written for somebody else, or as they were; neither changes the role of this user. */
-  #isRoleOver({ userId, isOperator, isHeld }: LiveStream): boolean {
+  #isRoleOver({ userId, installationRole, isHeld }: LiveStream): boolean {
     // A stream that is held is being judged by a state that may be older than this change.
+    const isOperator = installationRole === 'operator';
     return isHeld || this.#deps.fleet.memory.operators().record.members.includes(userId) !== isOperator;
   }
 

@@ -2,10 +2,11 @@ import { Slots } from '../../../concurrency/slots.ts';
 import type { Fleet } from '../../../domain/fleet/fleet.ts';
 import { PlanReader } from '../../../domain/fleet/plan-reader.ts';
 import type { FleetReader } from '../../../domain/fleet/reader.ts';
+import { RESTRICTED_ROLES } from '../../../domain/records/user-records.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { liveSession } from '../../../domain/sessions/guard.ts';
 import { lacksSecondFactor, type SecondFactorPolicy } from '../../../domain/sessions/proof.ts';
-import { neededRight, operatorRight } from '../../../domain/users/roles.ts';
+import { installationRight, neededRight, type Need } from '../../../domain/users/roles.ts';
 import type { LiveStream } from './live-stream.ts';
 
 /** The rules of an installation for its streams, beside the rights of their users. */
@@ -43,6 +44,9 @@ export async function judgeStreams(
   }
 }
 
+/** The right to follow an account: hints tell that something changed, and nothing of it. */
+export const followNeed = (accountId: string): Need => ({ role: 'viewer', accountId, open: RESTRICTED_ROLES });
+
 /** Rights of streams that are read from the store at once. */
 const READ_TOGETHER_MAX = 8;
 
@@ -71,9 +75,9 @@ async function hasRights(reader: FleetReader, stream: LiveStream, { secondFactor
     const { session, user } = await liveSession(reader, stream.sessionId);
     if (await lacksSecondFactor({ reader, session, user }, secondFactor)) return false;
     for (const accountId of stream.accounts) {
-      await neededRight(reader, user, { accountId, role: 'viewer' });
+      await neededRight(reader, user, followNeed(accountId));
     }
-    stream.isOperator = (await operatorRight(reader, user)) !== undefined;
+    stream.installationRole = (await installationRight(reader, user))?.installationRole;
     return true;
   } catch (error) {
     if (error instanceof Refusal) return false;

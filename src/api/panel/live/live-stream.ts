@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { InstallationRole } from '../../../domain/records/user-records.ts';
 import { giveUp } from '../../http/pieces/debt.ts';
 import type { Topic, Watched } from '../../contract/panel/live.ts';
 
@@ -19,8 +20,8 @@ export class LiveStream implements Follower {
   readonly sessionId: string;
   readonly accounts: ReadonlySet<string>;
   readonly watched: ReadonlySet<Watched>;
-  /** As the last judgement found it. */
-  isOperator = false;
+  /** The user's role on the installation, as the last judgement found it. */
+  installationRole: InstallationRole | undefined;
   /** Nothing is sent while it is in doubt whether the session or a right has ended. */
   isHeld = false;
   /** The ids of the user's sessions: a session that has ended no longer tells whose it was. */

@@ -1,5 +1,6 @@
 import { neededRight } from '../../../domain/users/roles.ts';
 import * as operations from '../../contract/panel/live.ts';
+import { followNeed } from '../live/live-rights.ts';
 import { handleInSession } from '../request/route.ts';
 
 const HEADERS = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
@@ -13,7 +14,7 @@ export const readEvents = handleInSession(operations.readEvents, { unattended: t
   { live },
 ) => {
   const accounts = new Set(query.account);
-  for (const accountId of accounts) await neededRight(reader, user, { accountId, role: 'viewer' });
+  for (const accountId of accounts) await neededRight(reader, user, followNeed(accountId));
   const follower = { userId: user.id, sessionId: session.id, accounts, watched: new Set(query.watch) };
   const lastEventId = request.headers['last-event-id'];
   return {

@@ -1,14 +1,14 @@
 import { LIMITS } from '../../../domain/limits.ts';
 import { lacksSecondFactor } from '../../../domain/sessions/proof.ts';
 import type { ListedSession, SignedIn } from '../../../domain/sessions/sessions.ts';
-import { operatorRight, accountRight } from '../../../domain/users/roles.ts';
+import { accountRight, installationRight } from '../../../domain/users/roles.ts';
 import { dateTime } from '../../../time/date-time.ts';
 import * as operations from '../../contract/panel/me.ts';
 import { setCookie } from '../request/cookies.ts';
 import { renewedCookie, renewSession } from '../request/renew-session.ts';
 import { handleInSession, type PanelServices } from '../request/route.ts';
 
-async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Promise<operations.Me> {
+async function bodyOf(signedIn: SignedIn, { fleet, panel, openTo }: PanelServices): Promise<operations.Me> {
   const { user, session, reader } = signedIn;
   const { name, login, password, passkeys, identities, mapped } = user.record;
   const { createdAt, expiresAt, method, signedInAt = createdAt } = session.record;
@@ -24,11 +24,15 @@ async function bodyOf(signedIn: SignedIn, { fleet, panel }: PanelServices): Prom
     accounts.push({ accountId, name, role: right.role, entitlement, disabled });
   }
   accounts.sort((a, b) => (a.name === b.name ? (a.accountId < b.accountId ? -1 : 1) : a.name < b.name ? -1 : 1));
+  const { installationRole: role = 'none' } = (await installationRight(reader, user)) ?? {};
+  const open = role === 'operator' || role === 'none' ? [] : openTo(role);
   return {
     userId: user.id,
     name,
     login,
-    operator: (await operatorRight(reader, user)) !== undefined,
+    operator: role === 'operator',
+    role,
+    open: open.map(({ operation, only }) => ({ operation, ...(only && { only: [...only] }) })),
     accounts,
     methods: { password: password !== undefined, passkeys: passkeys.length, provider: identities.length > 0 },
     additions: (user.record.additions ?? []).map(({ kind, at, name: of, client }) => ({

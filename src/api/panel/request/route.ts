@@ -10,6 +10,7 @@ import type { FleetReader } from '../../../domain/fleet/reader.ts';
 import type { Origin } from '../../../domain/mutation/step.ts';
 import type { CollectorTests } from '../../../domain/otel-config/collector-test.ts';
 import type { ReadServiceState } from '../../../domain/service-state/service-state.ts';
+import type { RestrictedRole } from '../../../domain/records/user-records.ts';
 import type { Sessions, SignedIn } from '../../../domain/sessions/sessions.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { RandomSource } from '../../../domain/credentials/random-ids.ts';
@@ -32,6 +33,7 @@ import { isForTokens } from '../../contract/panel/access-tokens/reach.ts';
 import type { PublicAddresses } from '../../contract/panel/addresses.ts';
 import type { Answers, Method, Operation, PanelRight } from '../../contract/operation.ts';
 import type { OperatorCall, OperatorServices } from '../../operator/route.ts';
+import type { OpenOperation } from '../../serve/role-rights.ts';
 import type { Call, Route, RouteOptions } from '../../serve/route.ts';
 import type { Services as V1Services } from '../../v1/operations/route.ts';
 import type { LiveHub } from '../live/live-hub.ts';
@@ -72,6 +74,8 @@ export interface PanelServices extends OperatorServices, V1Services {
   readonly publicUrls: () => PublicAddresses;
   readonly watched: WatchedReads;
   readonly removedApps: RemovedApps;
+  /** The operations of the panel that a restricted role on the installation may call. */
+  readonly openTo: (role: RestrictedRole) => readonly OpenOperation[];
   readonly live: LiveHub;
   readonly clock: Pick<Clock, 'now'>;
   readonly store: Pick<Store, 'get' | 'list'>;

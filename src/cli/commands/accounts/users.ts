@@ -15,7 +15,8 @@ const COLUMNS: readonly Column<User>[] = [
   { head: 'USER', field: 'userId' },
   { head: 'NAME', field: 'name', kind: 'text' },
   { head: 'LOGIN', field: 'login', kind: 'text' },
-  { head: 'OPERATOR', of: ({ operator, mappedOperator }) => operator || mappedOperator },
+  { head: 'ROLE', field: 'role', tone: ({ role }) => (role === 'none' ? 'faint' : undefined) },
+  { head: 'BY GROUPS', field: 'mappedRole', minor: true },
   { head: 'DISABLED', field: 'disabled', tone: ({ disabled }) => (disabled ? 'bad' : 'faint') },
   { head: 'PASSWORD', field: 'hasPassword', minor: true },
   { head: 'PASSKEYS', field: 'passkeys', minor: true },
@@ -43,16 +44,17 @@ function refuseUnseen({ globals }: Invocation): void {
 export interface CreateUserOptions {
   readonly name: string;
   readonly login: string;
+  readonly role?: User['role'];
   readonly operator?: boolean;
 }
 
 /** Creates a user, and prints the link for his first sign-in. @throws CommandFault, ConfigError, MusterError */
-export async function createUser(
-  call: Invocation,
-  { name, login, operator = false }: CreateUserOptions,
-): Promise<void> {
+export async function createUser(call: Invocation, { name, login, operator, role }: CreateUserOptions): Promise<void> {
   refuseUnseen(call);
-  const { user, link } = await operatorOf(call).createUser({ name, login, operator }, requestOf(call));
+  const { user, link } = await operatorOf(call).createUser(
+    { name, login, ...givenRole({ role, operator }) },
+    requestOf(call),
+  );
   const again = `\`muster users reset ${user.userId}\` makes another link.`;
   requireWholeStdout(`The user ${user.userId} is created, and the link could not be shown: ${again}`);
   call.say(`The user ${user.userId} is created; send him the link, which no other command shows: it works once.`);
@@ -65,8 +67,21 @@ export async function listUsers(call: Invocation): Promise<void> {
   await printList(call, { columns: COLUMNS, id: idOf, items, none: 'There is no user.' });
 }
 
+/** The fields of a request that give a role; the service refuses two that differ. */
+const givenRole = ({
+  role,
+  operator,
+}: {
+  readonly role: User['role'] | undefined;
+  readonly operator: boolean | undefined;
+}) => ({
+  ...(role !== undefined && { role }),
+  ...(operator !== undefined && { operator }),
+});
+
 export interface UpdateUserOptions {
   readonly name?: string;
+  readonly role?: User['role'];
   readonly operator?: boolean;
   readonly disable?: true;
   readonly enable?: true;
@@ -79,14 +94,14 @@ export interface UpdateUserOptions {
  * @throws CommandFault with exit code 2 where nothing is to be changed; ConfigError, MusterError
  */
 export async function updateUser(call: Invocation, user: string, options: UpdateUserOptions): Promise<void> {
-  const { name, operator, disable, enable, keepKey = [] } = options;
+  const { name, role, operator, disable, enable, keepKey = [] } = options;
   const change: ChangeUserRequest = {
     ...(name !== undefined && { name }),
-    ...(operator !== undefined && { operator }),
+    ...givenRole({ role, operator }),
     ...((disable ?? enable) && { disabled: disable === true }),
   };
   if (Object.keys(change).length === 0) {
-    const choices = '--name, --operator, --no-operator, --disable or --enable';
+    const choices = '--name, --role, --operator, --no-operator, --disable or --enable';
     throw new CommandFault(`Nothing is to be changed: give ${choices}.`, EXIT.usage);
   }
   const client = operatorOf(call);
@@ -95,9 +110,12 @@ export async function updateUser(call: Invocation, user: string, options: Update
     const keys = await endingKeys(client, userId, keepKey, call);
     const what = `Disable the user ${userId} and end all sessions${alsoKeys(keys)}`;
     await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
-  } else if (operator === false) {
+  } else if (operator === false || (role !== undefined && role !== 'operator')) {
     const keys = await endingKeys(client, userId, keepKey, call);
-    const what = `Take the rights of an operator from the user ${userId}, who loses by it those of them that no membership gives${alsoKeys(keys)}`;
+    const what =
+      operator === false
+        ? `Take the rights of an operator from the user ${userId}, who loses by it those of them that no membership gives${alsoKeys(keys)}`
+        : `Give the user ${userId} the role ${role ?? 'none'} in the place of the present one${alsoKeys(keys)}`;
     await confirmed({ what, count: 1, yes: call.globals.yes }, call.terminal);
   }
   const kept = keepKey.length > 0 && { keepKeys: [...keepKey] };

@@ -17,6 +17,7 @@ import {
   type Tenant,
 } from '../../../support/service/muster.ts';
 import { onEachBackend } from '../../../support/store/backends.ts';
+import { requestRecords } from '../../../support/store/request-records.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 /* CONTRACT.md#operator-roles: every operation × every role, by the front door. */
@@ -64,15 +65,6 @@ const MAY: Readonly<Record<string, readonly Role[]>> = {
 
 const tokenOf = (role: OperatorRole): string => `${role}-token-${'0123456789'.repeat(3)}`;
 const FILE = OPERATOR_ROLES.map((role) => `ann-${role}:${role}:${tokenOf(role)}\n`).join('');
-
-/** Records that requests of the operator API write, and no loop of an idle service. */
-const OF_REQUESTS =
-  /^(?:d\/a\/[^/]+(?:\/key\/.*|\/app\/.*|\/otel)?$|d\/u\/|d\/o$|d\/keys$|key\/|audit\/|link\/|idem\/|login\/|recovery\/)/;
-async function written(store: Store): Promise<readonly string[]> {
-  const { entries, next } = await store.list({ prefix: '', limit: 1000 });
-  expect(next).toBeUndefined();
-  return entries.flatMap(({ key, revision }) => (OF_REQUESTS.test(key) ? [`${key} ${revision}`] : []));
-}
 
 const documented = new Map(
   operationsOf(readDocument('operator')).map(({ operation }) => [operation.operationId, operation]),
@@ -123,7 +115,7 @@ onEachBackend('roles of operator tokens', (backend) => {
 
   test.each(ROLES)('what %s may not is 403, in words, and writes and tells nothing', async (role) => {
     const ids = { accountId: owner.accountId, keyId: owner.keyId };
-    const before = await written(store);
+    const before = await requestRecords(store);
     expect(before.length).toBeGreaterThan(3);
     for (const operation of OPERATIONS as readonly Operation[]) {
       if (MAY[operation.id]?.includes(role) === true) continue;
@@ -145,7 +137,7 @@ onEachBackend('roles of operator tokens', (backend) => {
       const head = await call(url, { method: 'HEAD', token: tokenOf(role) });
       expect([path, head.status, head.text]).toEqual([path, 403, '']);
     }
-    expect(await written(store)).toEqual(before);
+    expect(await requestRecords(store)).toEqual(before);
   });
 
   test.each(ROLES)('what %s may is as for the operator', async (role) => {
@@ -175,7 +167,7 @@ onEachBackend('roles of operator tokens', (backend) => {
   test('support disables an account, and changes nothing else of it, not even beside that', async () => {
     const { accountId } = await tenant(muster);
     const account = `/accounts/${accountId}`;
-    const before = await written(store);
+    const before = await requestRecords(store);
     for (const body of [{ name: 'x' }, { disabled: false }, { disabled: true, name: 'x' }, { quotaMb: 0 }]) {
       const refused = await patch(account, body);
       expect([body, refused.status, codeOf(refused)]).toEqual([body, 403, 'forbidden']);
@@ -183,7 +175,7 @@ onEachBackend('roles of operator tokens', (backend) => {
         'The role support of your operator token allows nothing here but disabled: true. Use a token with the role operator.',
       );
     }
-    expect(await written(store)).toEqual(before);
+    expect(await requestRecords(store)).toEqual(before);
     expect(await patch(account, { disabled: true })).toMatchObject({ status: 200, body: { disabled: true } });
     expect((await patch(account, { disabled: true }, 'auditor')).status).toBe(403);
     expect(await patch(account, { disabled: false }, 'operator')).toMatchObject({

@@ -43,6 +43,7 @@ const FOR_OWNERS: readonly string[] = [
   'deleteApp',
   'purgeOtelConfig',
   'changeApiKey',
+  'endFormerSecret',
   'revokeApiKey',
   'decideReview',
   'removeMember',

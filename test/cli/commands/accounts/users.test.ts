@@ -57,6 +57,11 @@ describe('users', () => {
     expect(JSON.parse(renamed.stdout)).toMatchObject({ name: 'Ann Example', operator: true, disabled: false });
     const asked = await run('update', userId, '--no-operator');
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/Take the rights of an operator .* --yes/)]);
+    expect(await json<User>('update', userId, '--role', 'support', '--yes')).toMatchObject({ role: 'support' });
+    expect(await json<User>('update', userId, '--no-operator', '--yes')).toMatchObject({ role: 'support' });
+    expect((await run('update', userId, '--role', 'auditor')).code).not.toBe(0);
+    expect((await run('update', userId, '--role', 'billing', '--yes')).code).toBe(2);
+    expect(await json<User>('update', userId, '--operator')).toMatchObject({ role: 'operator' });
     expect(await json<User>('update', userId, '--no-operator', '--yes')).toMatchObject({ operator: false });
     expect(await run('update', userId)).toMatchObject({
       code: 2,

@@ -100,7 +100,7 @@ describe.skipIf(chromium === undefined)(title, () => {
     async (_name, form) => {
       await using stranger = await visit(world.browser);
       const address =
-        form.door === 'link' ? await userLink(world.muster, 'new@example.com', false) : 'http://panel/sign-in';
+        form.door === 'link' ? await userLink(world.muster, 'new@example.com', 'none') : 'http://panel/sign-in';
       await stranger.page.goto(atPanel(world.muster, address));
       await stranger.page.getByLabel('Password').waitFor();
       await walk(stranger.page, form);

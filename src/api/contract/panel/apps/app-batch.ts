@@ -37,6 +37,7 @@ export const changeApps = operation({
   method: 'post',
   path: '/panel/v1/accounts/:accountId/apps/batch',
   access: 'owner',
+  roles: { support: [{ field: 'change', is: 'revoke' }, 'apps'] },
   summary: 'Change many apps',
   description:
     `Creates up to ${LIMITS.appsPerBatchMax} apps, or issues a code for them, revokes or deletes them. Each app has an ` +

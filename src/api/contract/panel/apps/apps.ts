@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { LIMITS } from '../../../../domain/limits.ts';
 import { appId, described, count, instant, instantOrNull, named } from '../../fields.ts';
-import { operation } from '../../operation.ts';
+import { operation, READERS } from '../../operation.ts';
 
 /* The panel shows the apps of an account by these operations; what it does with them is of `/v1`. */
 
@@ -58,6 +58,7 @@ export const listPanelApps = operation({
   method: 'get',
   path: `${ACCOUNT}/apps`,
   access: 'viewer',
+  roles: READERS,
   summary: 'List the apps',
   description:
     `Lists all apps of the account, newest first and then by id. There are at most ${LIMITS.appsPerAccountMax}, so there are no ` +
@@ -123,6 +124,7 @@ export const readPanelApp = operation({
   method: 'get',
   path: `${ACCOUNT}/apps/:appId`,
   access: 'viewer',
+  roles: READERS,
   summary: 'Read an app',
   description: 'Reads one app, with its open codes and what its daemon acknowledged.',
   answers: [{ status: 200, description: 'The app.', schema: detail }],
