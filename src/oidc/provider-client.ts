@@ -9,7 +9,7 @@ import type { Clock } from '../time/clock.ts';
 import { sessionIdOf, subjectOf } from './bounded-claims.ts';
 import { CLOCK_TOLERANCE_SECONDS, createDiscovery, type Discovered } from './discovery.ts';
 import { LogoutTokens, type LoggedOut } from './logout-tokens.ts';
-import { guarded } from './provider-fault.ts';
+import { guarded, isUntouched, ProviderFault } from './provider-fault.ts';
 
 /*
  * The OpenID Connect provider, by openid-client: authorization code with PKCE, nonce and state (OpenID Connect Core
@@ -104,10 +104,12 @@ export function createProviderClient({ provider, panelUrl, clock, egress }: Prov
     },
     async renew(refreshToken, { issuer: given, subject }) {
       const found = await discovered();
+      const { issuer } = found.configuration.serverMetadata();
+      if (given !== issuer) throw new ProviderFault('refused', undefined, true);
+      const granting = (): ReturnType<typeof oidc.refreshTokenGrant> =>
+        oidc.refreshTokenGrant(found.configuration, refreshToken.reveal());
+      const tokens = await guarded('refused', granting, isUntouched);
       return await guarded('refused', async () => {
-        const { issuer } = found.configuration.serverMetadata();
-        if (given !== issuer) throw new Error('The refresh token is of another provider.');
-        const tokens = await oidc.refreshTokenGrant(found.configuration, refreshToken.reveal());
         // An answer to a refresh need not have an ID token (OpenID Connect Core 1.0, 12.2).
         const claims =
           (await signedClaims(tokens, found, clock.now())) ??

@@ -10,26 +10,34 @@ export class ProviderFault extends Error {
   readonly reason: FaultReason;
   /** The grant is good no more: the same token or code will be refused again. */
   readonly isFinal: boolean;
+  /** The provider has dealt with no token: it was not asked, or said that it did not. */
+  readonly isUnasked: boolean;
 
-  constructor(reason: FaultReason, cause: unknown) {
+  constructor(reason: FaultReason, cause: unknown, isUnasked = false) {
     const codes = codesOf(cause);
     super(`The provider of sign-ins: ${[reason, ...codes].join(', ')}`);
     this.reason = reason;
     this.isFinal = reason === 'refused' && codes.includes('invalid_grant');
+    this.isUnasked = isUnasked;
   }
 }
 
 /**
  * Does work that speaks to the provider.
  * @param otherwise what a fault is that is not known to be one of the network
+ * @param isUnasked judges whether the provider has dealt with no token
  * @throws ProviderFault
  */
-export async function guarded<T>(otherwise: FaultReason, work: () => Promise<T>): Promise<T> {
+export async function guarded<T>(
+  otherwise: FaultReason,
+  work: () => Promise<T>,
+  isUnasked: (error: unknown) => boolean = () => false,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof ProviderFault) throw error;
-    throw new ProviderFault(isOutage(error) ? 'unavailable' : otherwise, error);
+    throw new ProviderFault(isOutage(error) ? 'unavailable' : otherwise, error, isUnasked(error));
   }
 }
 
@@ -57,6 +65,32 @@ const NO_KEYS: ReadonlySet<string> = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVA
 /** The provider says itself, by OAuth, that it is in trouble. */
 const IN_TROUBLE: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 const isOfTrouble = (status: number): boolean => status >= 500 || status === 429;
+
+/** There was no connection, or the provider says by OAuth (RFC 6749, 5.2) that it is not the token that it refuses. */
+const UNTOUCHED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'temporarily_unavailable',
+  'invalid_client',
+  'unauthorized_client',
+  'invalid_request',
+  'invalid_scope',
+  'unsupported_grant_type',
+]);
+/** Not now: 503 and 429 are said before a request is dealt with. */
+const isTurnedAway = (status: number): boolean => status === 503 || status === 429;
+
+/** Whether a refresh token is as it was: a request for it has not been dealt with, for certain. */
+export function isUntouched(error: unknown): boolean {
+  if (codesOf(error).some((code) => UNTOUCHED.has(code))) return true;
+  for (const cause of chainOf(error)) {
+    if ('status' in cause) return isTurnedAway(Number(cause.status));
+    if (cause.cause instanceof Response) return isTurnedAway(cause.cause.status);
+  }
+  return false;
+}
 
 /** No answer, or one of a server in trouble. */
 function isOutage(error: unknown): boolean {

@@ -175,7 +175,7 @@ export function createDomainServices(core: Core) {
     backups: createBackups({ ...mutations, metrics, keyRing, version: VERSION }),
     auditExport: createAuditedExport({ ...mutations, metrics }),
     usages: createUsages({ store, accounts, clock, price: configuredPrice(config) }),
-    ...createUserServices(mutations, config, keyUses),
+    ...createUserServices(mutations, config, keyUses, sessionLastUses),
     sessions: createSessions({ ...mutations, uses: sessionUses, sessionMs: config.sessions.maxMs }),
     sessionUses,
     sessionLastUses,

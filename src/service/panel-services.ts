@@ -29,6 +29,7 @@ import { createRefreshTokens } from '../domain/sessions/refresh-tokens.ts';
 import { createSignIns } from '../domain/sign-ins/sign-ins.ts';
 import { createAcceptLink } from '../domain/users/accept-link.ts';
 import { createPasskeys, setPassword } from '../domain/users/passkeys.ts';
+import { createProviderDepartures } from '../domain/users/provider-departures.ts';
 import { createProviderUsers } from '../domain/users/provider-users.ts';
 import { createProviderClient } from '../oidc/provider-client.ts';
 import { createRenewRoles } from '../oidc/renew-roles.ts';
@@ -126,6 +127,7 @@ export function panelDeps(
   });
   const url = (): string => panelUrlOf(core, port());
   const providerUsers = createProviderUsers(userDeps);
+  const departures = createProviderDepartures(userDeps);
   const refreshTokens = createRefreshTokens(core);
   const settings = watchedProvider(core.files, config.files, panel.provider);
   const egress = createEgress(core.config.egressProxy);
@@ -144,6 +146,7 @@ export function panelDeps(
         refreshTokens,
         providerUsers,
         sessions,
+        departures,
       }),
     services: {
       ...shared.domain,
@@ -165,6 +168,7 @@ export function panelDeps(
       spentTickets: createSpentOnce(),
       provider,
       providerUsers,
+      departures,
       refreshTokens,
       log,
       panelUrl: url,

@@ -242,7 +242,8 @@ function registerGauges(core: Core, heldPolls: HeldPolls, listeners: Listeners):
 }
 
 /** Roles that the provider's groups give are looked at so often. */
-const MAPPED_ROLES_EVERY_MS = 60_000;
+/** A logout at the provider opens a question, whose answer is known within the minute. */
+const MAPPED_ROLES_EVERY_MS = 20_000;
 
 /** Work that a replica does until it stops. */
 interface Background {

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { LastUses } from '../domain/last-uses/last-uses.ts';
 import type { MutationDeps } from '../domain/mutation/step.ts';
+import { createCredentialList } from '../domain/last-uses/credential-list.ts';
 import { createMadeKeyList } from '../domain/users/made-keys.ts';
 import { createLinks } from '../domain/users/links.ts';
 import { createMembers } from '../domain/users/members.ts';
@@ -11,7 +12,8 @@ import { createNewcomers, createUsers, type UserDeps } from '../domain/users/use
 export function createUserServices(
   mutations: MutationDeps,
   { panel }: Pick<Config, 'panel'>,
-  keyUses: Pick<LastUses, 'usesAndCalls'>,
+  keyUses: Pick<LastUses, 'usesAndCalls' | 'allUses'>,
+  sessionUses: Pick<LastUses, 'allUses'>,
 ) {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };
@@ -21,6 +23,7 @@ export function createUserServices(
     members: createMembers(deps),
     links: createLinks(deps),
     madeKeys: createMadeKeyList({ fleet: deps.fleet, keyUses }),
+    credentials: createCredentialList({ fleet: deps.fleet, keyUses, sessionUses }),
     userDeps: deps,
   };
 }

@@ -5,7 +5,7 @@ import type { AuditVerification } from '../../src/api/contract/operator/audit.ts
 import type { ReviewEntry } from '../../src/api/contract/operator/review-queue.ts';
 import type { KeyStatus } from '../../src/api/contract/operator/service.ts';
 import type { Usage } from '../../src/api/contract/operator/usage.ts';
-import type { MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
+import type { ListedUser, MadeApiKeys, User } from '../../src/api/contract/operator/users.ts';
 import type { AccountRate, Overview } from '../../src/api/contract/panel/account.ts';
 import type { PanelAppDetail } from '../../src/api/contract/panel/apps/apps.ts';
 import type {
@@ -42,6 +42,7 @@ export type {
   KeyStatus,
   Link,
   ListedApiKey,
+  ListedUser,
   MadeApiKeys,
   MadeLink,
   Me,

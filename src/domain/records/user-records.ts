@@ -102,6 +102,11 @@ export const userRecords = {
           asked: z.int().min(0).optional(),
         })
         .optional(),
+      /**
+       * An open question: whether the provider still renews for the user. It is asked with the refresh token under the
+       * id of a session that has ended at `at`, since the provider said so or was silent for an hour.
+       */
+      toAsk: z.looseObject({ sessionId: z.string(), identity: identitySchema, at: instant }).optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',
@@ -236,12 +241,14 @@ export const userRecords = {
     backup: 'left out',
     holds: 'a link of a single use: first sign-in, invitation, reset',
   }),
-  /** The provider's refresh token of a session, and who renews the roles by it. */
+  /** The provider's refresh token of a session, also of one that has ended and about whose user a question is open. */
   refresh: record('refresh/<sessionId>', {
     schema: z.looseObject({
       token: sealedSchema,
       /** A replica that renews the roles claims the record until then, since a refresh token may be good once. */
       claimedUntil: instant.optional(),
+      /** The provider was asked with the token, and no answer is known: it may be spent. */
+      asked: z.boolean().optional(),
     }),
     writeClass: 'by commit',
     backup: 'left out',

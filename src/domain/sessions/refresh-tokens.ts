@@ -11,12 +11,16 @@ import type { RefreshRecord } from '../records/user-records.ts';
 /**
  * A refresh token that this replica may use now: it is good once with many providers, so that one replica claims it.
  */
-interface ClaimedToken {
+export interface ClaimedToken {
   readonly token: Secret;
+  /** The provider was asked with it before, and the answer is not known: it may have given another one in its place. */
+  readonly isPerhapsSpent: boolean;
   /** Keeps the token that came in its place. */
   replace(token: Secret): Promise<void>;
   /** The provider takes it no more. */
   drop(): Promise<void>;
+  /** The provider has not dealt with it: it is as it was before the claim. */
+  release(): Promise<void>;
 }
 
 /**
@@ -26,16 +30,18 @@ interface ClaimedToken {
  */
 export interface RefreshTokens {
   /** Keeps the token of a session that has begun. @throws StoreUnavailable */
-  keep(sessionId: string, token: Secret): Promise<void>;
+  keep(sessionId: string, token: Secret, isPerhapsSpent?: boolean): Promise<void>;
   /**
    * Claims the token of a session for a while.
+   * @param purpose `ask` where the provider is asked with it: until its answer is known the token may be spent
    * @returns `none` where there is none, `busy` where another replica is at it
    * @throws StoreUnavailable; BadRecord; ConfigurationFault where the key file of this replica is behind
    */
-  claim(sessionId: string, now: number): Promise<ClaimedToken | 'none' | 'busy'>;
+  claim(sessionId: string, now: number, purpose?: 'ask'): Promise<ClaimedToken | 'none' | 'busy'>;
 }
 
 const CLAIMED_MS = 60_000;
+const unclaimed = ({ claimedUntil: _over, ...record }: RefreshRecord): RefreshRecord => record;
 const contextOf = (sessionId: string): string => `refresh:${sessionId}`;
 
 /** Creates the keeper of refresh tokens; see `RefreshTokens`. */
@@ -68,10 +74,11 @@ export function createRefreshTokens(deps: {
   }
 
   return {
-    async keep(sessionId, token) {
-      await write(sessionId, expectAbsent(KEYS.refresh(sessionId)), await sealed(sessionId, token));
+    async keep(sessionId, token, isPerhapsSpent = false) {
+      const record = { ...(await sealed(sessionId, token)), ...(isPerhapsSpent && { asked: true }) };
+      await write(sessionId, expectAbsent(KEYS.refresh(sessionId)), record);
     },
-    async claim(sessionId, now) {
+    async claim(sessionId, now, purpose) {
       const entry = await store.get(KEYS.refresh(sessionId));
       if (!entry) return 'none';
       const found = parseRecord(KEYS.refresh, entry);
@@ -79,13 +86,19 @@ export function createRefreshTokens(deps: {
       if ((record.claimedUntil ?? 0) > now) return 'busy';
       const token = envelope.open(record.token, contextOf(sessionId));
       if (!token) return 'none';
-      const claimed = await write(sessionId, expectUnchanged(found), { ...record, claimedUntil: now + CLAIMED_MS });
+      const claimed = await write(sessionId, expectUnchanged(found), {
+        ...record,
+        claimedUntil: now + CLAIMED_MS,
+        ...(purpose === 'ask' && { asked: true }),
+      });
       if (!claimed) return 'busy';
       const own = expectUnchanged(claimed);
       return {
         token,
+        isPerhapsSpent: record.asked === true,
         replace: async (next: Secret) => void (await write(sessionId, own, await sealed(sessionId, next))),
         drop: async () => void (await write(sessionId, own, undefined)),
+        release: async () => void (await write(sessionId, own, unclaimed(record))),
       };
     },
   };

@@ -1,5 +1,5 @@
 import { SerialByKey } from '../../concurrency/serial-by-key.ts';
-import { expectUnchanged, type Write } from '../../store/port.ts';
+import { expectUnchanged } from '../../store/port.ts';
 import { generateAccountId } from '../credentials/random-ids.ts';
 import type { FleetReader, UserEntry } from '../fleet/reader.ts';
 import { refuseLate } from '../mutation/commit.ts';
@@ -13,7 +13,7 @@ import { Busy, Refusal } from '../refusal.ts';
 import { othersWhoStay, type Ways } from './last-one.ts';
 import { refuseTaken, userOfLogin } from './logins.ts';
 import { isOwner, mutateEndingKeys } from './made-keys.ts';
-import { sessionEnd } from './replaced-session.ts';
+import { endings, settled } from './person-endings.ts';
 import { mappedNow } from './roles.ts';
 import { crowdOf, operatorsAfter, userCreation, withRolesAt } from './user-state.ts';
 
@@ -198,10 +198,11 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
     const after = { ...operators.record, members: [...operatorsAfter(operators.record, userId, wanted)] };
     const changedRole = wanted !== isOperator;
     const before = changedRole ? withRolesAt(user.record, origin.at) : user.record;
-    const record: UserRecord = { ...before, name, disabled };
+    const question = settled(before);
+    const record: UserRecord = { ...(isShut ? question.record : before), name, disabled };
     const result = view({ ...user, record }, after);
     if (name === user.record.name && disabled === user.record.disabled && !changedRole) return { unchanged: result };
-    const ended = isShut ? await endings(reader, userId) : [];
+    const ended = isShut ? [...(await endings(reader, userId)), ...question.write] : [];
     const isKept = !disabled && (wanted || mappedNow(reader, user)?.operator === true);
     return {
       step: {
@@ -222,10 +223,4 @@ async function change(deps: UserDeps, origin: Origin, userId: string, patch: Use
       stays: (account) => isKept || (!disabled && isOwner(reader, user, account)),
     };
   });
-}
-
-/** The writes that end every session of a user. @param except one that goes on @throws StoreUnavailable */
-export async function endings(reader: FleetReader, userId: string, except?: string): Promise<readonly Write[]> {
-  const sessions = [...(await reader.sessionsOf(userId))];
-  return sessions.filter(({ id }) => id !== except).flatMap(({ id }) => sessionEnd(id));
 }

@@ -47,7 +47,7 @@ async function replaced(
   const claimed = kept.method === 'provider' ? await refreshTokens.claim(session.id, origin.at) : 'none';
   if (claimed === 'busy') return undefined;
   if (!(await commit({ session: next, replaced: session.id }))) return 'unchanged';
-  if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token);
+  if (claimed !== 'none') await refreshTokens.keep(next.sessionId, claimed.token, claimed.isPerhapsSpent);
   return { token: next.token, sessionId: next.sessionId, seconds: Math.ceil((expiresAt - origin.at) / 1000) };
 }
 

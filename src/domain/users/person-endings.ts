@@ -1,0 +1,25 @@
+import type { Write } from '../../store/port.ts';
+import type { FleetReader } from '../fleet/reader.ts';
+import { KEYS } from '../records/keys.ts';
+import type { UserRecord } from '../records/user-records.ts';
+import { sessionEnd } from './replaced-session.ts';
+
+/*
+ * The credentials that act as a person end here, whoever ends them: an operator who disables or deletes the user, the
+ * provider, a reset. API keys act as the account, and end with the right of their maker (made-keys.ts). A credential
+ * that acts as a person and outlasts a session, such as a personal access token, has its place in `endings`.
+ */
+
+/** The writes that end every session of a user. @param except one that goes on @throws StoreUnavailable */
+export async function endings(reader: FleetReader, userId: string, except?: string): Promise<readonly Write[]> {
+  const sessions = [...(await reader.sessionsOf(userId))];
+  return sessions.filter(({ id }) => id !== except).flatMap(({ id }) => sessionEnd(id));
+}
+
+/** The record without an open question to the provider, and the write that removes the token for it. */
+export function settled({ toAsk, ...record }: UserRecord): {
+  readonly record: UserRecord;
+  readonly write: readonly Write[];
+} {
+  return { record, write: toAsk ? [{ remove: KEYS.refresh(toAsk.sessionId) }] : [] };
+}
