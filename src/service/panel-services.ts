@@ -130,6 +130,9 @@ export function panelDeps(
   const departures = createProviderDepartures(userDeps);
   const refreshTokens = createRefreshTokens(core);
   const settings = watchedProvider(core.files, config.files, panel.provider);
+  if (settings && config.files.MUSTER_OIDC_GROUPS_FILE && settings.groups().length === 0) {
+    log.warn({}, 'MUSTER_OIDC_GROUPS_FILE has no rules: groups give no roles, and the API keys that people made stay');
+  }
   const egress = createEgress(core.config.egressProxy);
   const provider = settings && {
     client: createProviderClient({ provider: settings, panelUrl: url, clock, egress }),

@@ -4,7 +4,7 @@ import { KEYS } from '../../src/domain/records/keys.ts';
 import { createRefreshTokens } from '../../src/domain/sessions/refresh-tokens.ts';
 import { createProviderDepartures } from '../../src/domain/users/provider-departures.ts';
 import { createProviderUsers } from '../../src/domain/users/provider-users.ts';
-import { guarded, isUntouched, ProviderFault } from '../../src/oidc/provider-fault.ts';
+import { guarded, isUnspent, ProviderFault } from '../../src/oidc/provider-fault.ts';
 import { createRenewRoles } from '../../src/oidc/renew-roles.ts';
 import { StoreUnavailable, type Store } from '../../src/store/port.ts';
 import { putUser, rewrite, signedIn } from '../support/panel/panel-users.ts';
@@ -19,7 +19,7 @@ const IDENTITY = { issuer: 'https://id.example.com', subject: 'ann' };
 const MINUTE_MS = 60_000;
 const OWNER = { operator: false, accounts: [{ accountId: 'a1b2c3d4e5f6g7h8', role: 'owner' as const }] };
 const refused = (): never => {
-  throw new ProviderFault('refused', Object.assign(new Error('refused'), { error: 'invalid_grant' }));
+  throw new ProviderFault('refused', Object.assign(new Error('refused'), { error: 'invalid_grant' }), true);
 };
 
 /** The answers of the provider by the text of the token. */
@@ -36,7 +36,7 @@ async function person(backend: Backend, wrapStore?: (store: Store) => Store) {
     const createdAt = clock.now() - minutesAgo * MINUTE_MS;
     const record = { method: 'provider' as const, identity: IDENTITY, createdAt };
     const { sessionId } = await signedIn(store, userId, record);
-    await refreshTokens.keep(sessionId, new Secret(token));
+    await refreshTokens.keep(sessionId, new Secret(token), { clientId: 'muster', offline: true });
     await until(() => core.fleet.memory.session(sessionId) !== undefined);
     return sessionId;
   };
@@ -48,7 +48,7 @@ async function person(backend: Backend, wrapStore?: (store: Store) => Store) {
     refreshTokens,
     providerUsers: createProviderUsers(domain.userDeps),
     departures: createProviderDepartures(domain.userDeps),
-    scopes: 'openid offline_access',
+    clientId: 'muster',
     groupsClaim: 'groups',
     groups: () => [{ group: 'owners', role: 'owner', accountId: 'a1b2c3d4e5f6g7h8' }],
     client: {
@@ -169,17 +169,30 @@ onEachBackend('a refused refresh token', (backend) => {
   });
 });
 
+const fault = (fields: object): Error => Object.assign(new Error('x'), fields);
+
 test.each([
-  ['a connection that was refused', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), true],
-  ['503, which is said before a request is dealt with', Object.assign(new Error('x'), { status: 503 }), true],
-  [
-    'a gateway that waited in vain: the provider may have answered',
-    Object.assign(new Error('x'), { status: 504 }),
-    false,
-  ],
-  ['a client that is not known', Object.assign(new Error('x'), { error: 'invalid_client' }), true],
-  ['a time that ran out', Object.assign(new Error('x'), { name: 'TimeoutError' }), false],
-])('a token is as it was after %s: %s', async (_name, cause, isUnasked) => {
-  const failed = guarded('refused', () => Promise.reject(cause), isUntouched);
-  await expect(failed).rejects.toMatchObject({ isUnasked });
+  ['a connection that was refused', fault({ code: 'ECONNREFUSED' }), true],
+  ['503, which a proxy says also where it lost the answer', fault({ status: 503 }), false],
+  ['503 in HTML', fault({ cause: fault({ cause: new Response('<html>', { status: 503 }) }) }), false],
+  ['429, which is said before a request is dealt with', fault({ status: 429 }), true],
+  ['a gateway that waited in vain: the provider may have answered', fault({ status: 504 }), false],
+  ['a client that is not known', fault({ error: 'invalid_client', status: 401 }), true],
+  ['a challenge of HTTP', fault({ code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE', status: 401 }), true],
+  ['a refusal', fault({ error: 'invalid_grant', status: 400 }), true],
+  ['a refusal that a server in trouble says', fault({ error: 'invalid_grant', status: 500 }), false],
+  ['a time that ran out', fault({ name: 'TimeoutError' }), false],
+])('a token is as it was after %s: %s', async (_name, cause, isAsItWas) => {
+  const failed = guarded('refused', () => Promise.reject(cause), isUnspent);
+  await expect(failed).rejects.toMatchObject({ isUnspent: isAsItWas });
+});
+
+test.each([
+  ['a refusal', fault({ error: 'invalid_grant', status: 400 }), true],
+  ['503 with an HTML body, as of Envoy', fault({ cause: new Response('<html>', { status: 503 }) }), false],
+  ['the words of a refusal by a server in trouble', fault({ error: 'invalid_grant', status: 503 }), false],
+  ['a token that is malformed', fault({ error: 'invalid_request', status: 400 }), false],
+])('a refusal is %s: %s', async (_name, cause, isFinal) => {
+  const failed = guarded('refused', () => Promise.reject(cause), isUnspent);
+  await expect(failed).rejects.toMatchObject({ isFinal });
 });

@@ -93,6 +93,7 @@ export const userRecords = {
       /**
        * The roles that the provider's groups give, as they were computed at `at`; apart from those that people gave.
        * `asked` is the store's revision before the provider was asked for them; absent in records of earlier versions.
+       * `unruled` tells that there was no rule by which groups could give any: the settings took them, and no answer.
        */
       mapped: z
         .looseObject({
@@ -100,13 +101,27 @@ export const userRecords = {
           accounts: z.array(z.looseObject({ accountId: z.string(), role: z.enum(MEMBER_ROLES) })),
           at: instant,
           asked: z.int().min(0).optional(),
+          unruled: z.boolean().optional(),
         })
         .optional(),
       /**
        * An open question: whether the provider still renews for the user. It is asked with the refresh token under the
-       * id of a session that has ended at `at`, since the provider said so or was silent for an hour.
+       * id of a session that has ended at `at`, since the provider said so or was silent for an hour. The session had
+       * begun at `signedInAt`.
        */
-      toAsk: z.looseObject({ sessionId: z.string(), identity: identitySchema, at: instant }).optional(),
+      toAsk: z
+        .looseObject({
+          sessionId: z.string(),
+          identity: identitySchema,
+          at: instant,
+          signedInAt: instant.optional(),
+        })
+        .optional(),
+      /**
+       * The provider refused the user at this time, with so many others that it tells of no departure: the API keys
+       * stay until a person has looked. It is there until the next sign-in, or an operator disables the user.
+       */
+      refusedWithOthersAt: instant.optional(),
     }),
     writeClass: 'by commit',
     backup: 'kept',
@@ -249,6 +264,12 @@ export const userRecords = {
       claimedUntil: instant.optional(),
       /** The provider was asked with the token, and no answer is known: it may be spent. */
       asked: z.boolean().optional(),
+      /** The client to which the provider gave the token. */
+      clientId: z.string().optional(),
+      /** The provider granted offline access with it: it outlives the session there. */
+      offline: z.boolean().optional(),
+      /** When a replica last looked after the token. */
+      at: instant.optional(),
     }),
     writeClass: 'by commit',
     backup: 'left out',

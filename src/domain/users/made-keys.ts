@@ -55,6 +55,9 @@ interface Kept {
   readonly isJudged?: boolean;
 }
 
+/** Nobody is asked which API keys to keep: the provider takes the right, or the person by their own deed. */
+export const NONE_KEPT: Kept = { ids: [] };
+
 /**
  * Commits a change, and ends the keys whose makers lose their right by it, but for those that are kept, which the audit
  * names.

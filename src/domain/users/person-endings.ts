@@ -16,8 +16,11 @@ export async function endings(reader: FleetReader, userId: string, except?: stri
   return sessions.filter(({ id }) => id !== except).flatMap(({ id }) => sessionEnd(id));
 }
 
-/** The record without an open question to the provider, and the write that removes the token for it. */
-export function settled({ toAsk, ...record }: UserRecord): {
+/**
+ * The record of a user about whom nothing is open at the provider, neither a question nor a refusal that many others
+ * had with them, and the write that removes the token of the question.
+ */
+export function settled({ toAsk, refusedWithOthersAt: _judged, ...record }: UserRecord): {
   readonly record: UserRecord;
   readonly write: readonly Write[];
 } {

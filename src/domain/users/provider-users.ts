@@ -11,7 +11,7 @@ import type { Identity, UserRecord } from '../records/user-records.ts';
 import { Busy, Refusal } from '../refusal.ts';
 import { InvalidLink, validLink } from './link-validity.ts';
 import { hasRoles, isOvertaken, sameRoles, type MappedRoles } from './mapped-roles.ts';
-import { mutateEndingKeys, type Departure } from './made-keys.ts';
+import { mutateEndingKeys, NONE_KEPT, type Departure } from './made-keys.ts';
 import { ownStep, refuseLastWay } from './passkeys.ts';
 import { settled } from './person-endings.ts';
 import { replacingStep, type Replacement } from './replaced-session.ts';
@@ -77,9 +77,6 @@ export interface ProviderUsers {
    */
   unlink(origin: Origin, replacement: Replacement): Promise<boolean>;
 }
-
-/** Nobody is asked which API keys to keep: the provider takes the right, or the user by their own deed. */
-const NONE_KEPT = { ids: [] } as const;
 
 /** Creates the operations on users of the provider; see `ProviderUsers`. */
 export function createProviderUsers(deps: UserDeps): ProviderUsers {

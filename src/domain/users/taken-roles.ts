@@ -80,7 +80,8 @@ async function hasRole(reader: FleetReader, user: UserEntry): Promise<boolean> {
 
 /**
  * The keys that a user made by a role of the groups that the record does not have any more: the others are those that a
- * person has kept, or that no answer of the provider concerns. @throws StoreUnavailable
+ * person has kept, or that no answer of the provider concerns. An installation whose settings have lost the rules keeps
+ * the keys of all people. @throws StoreUnavailable
  */
 export async function roleLoss(
   reader: FleetReader,
@@ -90,7 +91,7 @@ export async function roleLoss(
   const after: UserEntry = { ...user, record };
   const [had, has] = [ownedBy(user.record.mapped), ownedBy(record.mapped)];
   const isLost = (accountId: string): boolean => had(accountId) && !has(accountId);
-  const mayLose = user.record.mapped !== undefined && hasRoles(user.record.mapped);
+  const mayLose = hasRoles(user.record.mapped) && record.mapped?.unruled !== true;
   const made = mayLose ? [...(await reader.keysMadeBy(user.id))].filter(({ account }) => isLost(account.id)) : [];
   const isOperator = made.length > 0 && (await operatorRight(reader, after)) !== undefined;
   return { user, made, stays: (account) => isOperator || isOwner(reader, after, account) };

@@ -80,6 +80,15 @@ export async function signedOutByProvider(it: Signing, sub: string, panel = it.p
 export const keepsToken = async ({ panel }: Signing, sessionId: string): Promise<boolean> =>
   (await panel.store.get(KEYS.refresh(sessionId))) !== undefined;
 
+/** Lets time pass until a replica has looked after the refresh token of a session. */
+export async function lookedAfter({ panel }: Signing, sessionId: string, clock: FakeClock): Promise<void> {
+  const from = clock.now();
+  await passes(clock, async () => {
+    const { value = '{}' } = (await panel.store.get(KEYS.refresh(sessionId))) ?? {};
+    return ((JSON.parse(value) as { at?: number }).at ?? 0) >= from;
+  });
+}
+
 interface Entry {
   readonly action: string;
   readonly actor: string;

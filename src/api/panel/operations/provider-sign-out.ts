@@ -51,6 +51,7 @@ async function endSessionsOf(
   const memory = await fleet.whole();
   for (const { id: userId } of memory.users()) {
     const meant = memory.sessionsOf(userId).filter(({ record }) => isMeant(out, record.identity));
-    if (meant.length > 0) await departures.endSessions(originOf('muster'), userId, new Set(meant.map(({ id }) => id)));
+    const ids = new Set(meant.map(({ id }) => id));
+    if (ids.size > 0) await departures.endSessions(originOf('muster'), userId, ids, out.isRevoked);
   }
 }
