@@ -12,8 +12,8 @@ import { createNewcomers, createUsers, type UserDeps } from '../domain/users/use
 export function createUserServices(
   mutations: MutationDeps,
   { panel }: Pick<Config, 'panel'>,
-  keyUses: Pick<LastUses, 'usesAndCalls' | 'allUses'>,
-  sessionUses: Pick<LastUses, 'allUses'>,
+  keyUses: Pick<LastUses, 'usesAndCalls' | 'usesOfMany'>,
+  sessionUses: Pick<LastUses, 'usesOfMany'>,
 ) {
   const ways = panel && { passwords: panel.passwords, issuer: panel.provider?.issuer };
   const deps: UserDeps = { ...mutations, ways, newcomers: createNewcomers(mutations) };

@@ -24,10 +24,10 @@ export interface LastUses {
   /** The last uses by id, at most as late as other replicas write. @throws StoreUnavailable; BadRecord */
   lastUses(ownerId: string): Promise<ReadonlyMap<string, number>>;
   /**
-   * The last uses of all owners; one whose record is damaged has only what this replica noted.
+   * The last uses of many owners; one whose record is damaged has only what this replica noted.
    * @throws StoreUnavailable
    */
-  allUses(): Promise<AllUses>;
+  usesOfMany(ownerIds: ReadonlySet<string>): Promise<UsesByOwner>;
   /** The same with the calls, which other replicas write up to `CALLS_HELD_MS` later. @throws as `lastUses` */
   usesAndCalls(ownerId: string): Promise<ReadonlyMap<string, UseAndCalls>>;
   /**
@@ -41,7 +41,7 @@ export interface LastUses {
 }
 
 /** The last uses by owner and id, in milliseconds since 1970. */
-export type AllUses = ReadonlyMap<string, ReadonlyMap<string, number>>;
+export type UsesByOwner = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** The last use of a key or session, in milliseconds since 1970. */
 export interface UseAndCalls {
@@ -125,6 +125,9 @@ const KEEPINGS = {
 } satisfies Record<string, Keeping>;
 
 const WRITTEN_TOGETHER_MAX = 50;
+/** So many records are read one by one; for more owners the whole range is listed. */
+const READ_ALONE_MAX = 1000;
+const READ_TOGETHER_MAX = 50;
 const LISTED_PER_PAGE_MAX = 500;
 const ATTEMPTS_MAX = 5;
 
@@ -233,15 +236,21 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
   const ownOf = (ownerId: string): Uses =>
     together(leaving.get(ownerId)?.uses ?? NONE, noted.get(ownerId)?.uses ?? NONE);
 
-  async function allUses(): Promise<AllUses> {
+  async function usesOfMany(ownerIds: ReadonlySet<string>): Promise<UsesByOwner> {
     // Taken before the read, as in `usesOf`.
-    const all = new Map<string, Uses>();
-    for (const ownerId of new Set([...leaving.keys(), ...noted.keys()])) all.set(ownerId, ownOf(ownerId));
-    for await (const { entries } of pagesOf(store, { prefix: keeping.under, limit: LISTED_PER_PAGE_MAX })) {
-      for (const entry of entries) {
-        const ownerId = entry.key.slice(keeping.under.length);
-        const uses = readable(() => keeping.open(ownerId, entry).uses);
-        all.set(ownerId, together(uses, all.get(ownerId) ?? NONE));
+    const all = new Map(Array.from(ownerIds, (ownerId) => [ownerId, ownOf(ownerId)]));
+    const add = (ownerId: string, entry: Entry | undefined): void => {
+      const own = all.get(ownerId);
+      if (entry && own) all.set(ownerId, together(readable(() => keeping.open(ownerId, entry).uses), own));
+    };
+    const ids = [...ownerIds];
+    for (let start = 0; ids.length <= READ_ALONE_MAX && start < ids.length; start += READ_TOGETHER_MAX) {
+      const some = ids.slice(start, start + READ_TOGETHER_MAX);
+      await Promise.all(some.map(async (ownerId) => add(ownerId, await store.get(keeping.key(ownerId)))));
+    }
+    if (ids.length > READ_ALONE_MAX) {
+      for await (const { entries } of pagesOf(store, { prefix: keeping.under, limit: LISTED_PER_PAGE_MAX })) {
+        for (const entry of entries) add(entry.key.slice(keeping.under.length), entry);
       }
     }
     return new Map(Array.from(all, ([ownerId, uses]) => [ownerId, instantsOf(uses)]));
@@ -253,7 +262,7 @@ export function createLastUses(of: keyof typeof KEEPINGS, deps: LastUsesDeps): L
       note(notesOf(ownerId, at), id, at, dayNumberAt(at), 1);
     },
     lastUses: async (ownerId) => instantsOf(await usesOf(ownerId)),
-    allUses,
+    usesOfMany,
     async usesAndCalls(ownerId) {
       const today = dayNumberAt(clock.now());
       const uses = [...(await usesOf(ownerId))];
